@@ -1,0 +1,86 @@
+# Everything from a checkout, on a machine with python3 (3.11 or newer), python3-venv, git and make.
+#
+#   make demo           a tour: creates, updates and deletes a stack, in half a minute
+#   make serve          starts heatlite on 127.0.0.1:8004, with a simulated cloud; SERVE= for the one OS_* name
+#   make test           all tests; those that need a service run when it is there, and say so when not
+#   make test-services  the same, with MariaDB, PostgreSQL, RabbitMQ and Keystone started first (apt, as root)
+#   make test-api URL=http://127.0.0.1:8004   the API's readable tests against a service without stacks
+#   make lint           ruff and mypy
+#   make sample         writes the sample configuration anew
+#   make clean          removes what these made
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PYTHONWARNINGS ?= ignore::DeprecationWarning
+TESTS ?=
+SERVE ?= --cloud simulated
+
+.PHONY: demo serve test test-services test-api lint sample constraints clean
+
+demo: $(VENV)/.runtime
+	@$(BIN)/python tools/demo.py
+
+serve: $(VENV)/.runtime
+	@$(BIN)/heatlite-all $(SERVE)
+
+test: $(VENV)/.tests
+	@if [ -z "$${HEATLITE_TEST_ALONE:-}" ]; then set -a; \
+	    if tools/services status > /dev/null 2>&1; then \
+	      . "$${HEATLITE_SERVICES_DIR:-$${TMPDIR:-/tmp}/heatlite-services}/env"; fi; \
+	    if tools/keystone status > /dev/null 2>&1; then \
+	      . "$${HEATLITE_KEYSTONE_DIR:-$${TMPDIR:-/tmp}/heatlite-keystone}/env"; fi; \
+	    set +a; fi; \
+	  $(BIN)/python -m pytest $(TESTS)
+
+test-services: $(VENV)/.tests
+	@tools/services up > /dev/null
+	@tools/keystone up > /dev/null
+	@$(MAKE) --no-print-directory test
+
+test-api: $(VENV)/.tests
+	@HEATLITE_TEST_URL='$(URL)' $(BIN)/python -m pytest -q tests/api/test_gabbi.py $(TESTS)
+
+lint: $(VENV)/.tests
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+sample: $(VENV)/.runtime
+	$(BIN)/oslo-config-generator --config-file etc/heatlite/config-generator.conf
+
+constraints:
+	rm -rf .constraints-venv
+	$(PYTHON) -m venv .constraints-venv
+	PIP_CONSTRAINT= .constraints-venv/bin/pip install -q --upgrade -e '.[mysql,postgres,test,lint]'
+	{ sed -n '/^#/p' constraints.txt; .constraints-venv/bin/pip freeze --exclude-editable; \
+	  sed -n '/^setuptools==/p' constraints.txt; } > .constraints-new
+	mv .constraints-new constraints.txt
+	rm -rf .constraints-venv
+
+clean:
+	rm -rf $(VENV) .constraints-venv heatlite.egg-info build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+# What is installed is written down: nothing happens here until one of these files changes.
+$(VENV)/.runtime: setup.cfg pyproject.toml constraints.txt
+	@$(call install,.)
+
+$(VENV)/.tests: setup.cfg pyproject.toml constraints.txt
+	@$(call install,.[mysql$(comma)postgres$(comma)test$(comma)lint])
+	@touch $(VENV)/.runtime
+
+comma := ,
+define install
+[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV); \
+echo 'Installing the packages heatlite stands on (once, about a minute):'; \
+log=$$(mktemp); \
+if $(BIN)/pip install --progress-bar off -e '$(1)' 2>&1 | tee "$$log" | { \
+    while read -r word name _; do \
+      if [ "$$word" = Collecting ]; then printf '%s ' "$${name%%[^A-Za-z0-9._-]*}"; fi; \
+    done; echo; }; \
+then touch $@; rm -f "$$log"; \
+else tail -n 25 "$$log"; rm -f "$$log"; exit 1; fi
+endef

@@ -1,0 +1,5 @@
+"""For tools that still ask for it; everything is in setup.cfg."""
+
+from setuptools import setup
+
+setup()

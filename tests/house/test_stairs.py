@@ -1,0 +1,71 @@
+"""Imports go down the stairs only, and the pure rooms stay pure."""
+
+import pytest
+
+from tests.house import source
+
+# From the cellar up; a room may import rooms with a smaller number, and itself.
+STAIRS = {'common': 0, 'language': 1, 'planning': 2, 'db': 3, 'rpc': 4, 'api': 5, 'engine': 5, 'wsgi': 6, 'cmd': 6}
+PURE = ('language', 'planning')
+IMPURE = {'time', 'threading', 'socket', 'os', 'random', 'secrets', 'uuid', 'select', 'subprocess', 'pathlib',
+          'eventlet', 'greenlet', 'sqlalchemy', 'requests', 'keystoneauth1', 'oslo_config', 'oslo_messaging', 'oslo_db'}
+# Of common, the pure rooms may use what computes; not what reads options, waits or connects.
+IMPURE_COMMON = {'world', 'config', 'options', 'messaging', 'urlfetch', 'metrics', 'policy', 'context', 'crypt',
+                 'password_gen', 'timeutils'}
+GREEN_THREADS = {'eventlet', 'greenlet', 'gevent'}
+
+
+def room(module):
+    parts = module.split('.')
+    return parts[1] if parts[0] == source.PACKAGE and len(parts) > 1 else None
+
+
+def all_imports():
+    return [each for name, path in source.modules().items() for each in source.imports(name, path)]
+
+
+def test_every_room_is_on_the_stairs():
+    rooms = {room(name) for name, path in source.modules().items() if room(name)}
+    assert rooms - {'cloudsim'} <= set(STAIRS)
+
+
+def test_imports_go_down():
+    assert not [str(each) for each in all_imports() if goes_up(each)]
+
+
+def goes_up(each):
+    above, below = room(each.importer), room(each.imported)
+    if above is None or below is None or above == below:
+        return False
+    if above == 'cloudsim':                     # reached over HTTP like a real cloud; it shares nothing with us
+        return below != 'common'
+    if below == 'cloudsim':
+        return above != 'cmd'
+    return STAIRS[below] >= STAIRS[above]
+
+
+@pytest.mark.parametrize('importer, imported, up', [
+    ('heatlite.planning.walk', 'heatlite.language.template', False),
+    ('heatlite.language.template', 'heatlite.planning.walk', True),
+    ('heatlite.api.wsgi', 'heatlite.engine.service', True),
+    ('heatlite.engine.service', 'heatlite.api.wsgi', True),
+    ('heatlite.cmd.engine', 'heatlite.engine.service', False),
+    ('heatlite.cloudsim.nova', 'heatlite.engine.service', True),
+    ('heatlite.engine.service', 'json', False),
+])
+def test_the_rule_itself(importer, imported, up):
+    assert goes_up(source.Import(importer, imported, 1)) == up
+
+
+def test_pure_rooms_import_nothing_that_waits_throws_dice_or_touches_the_world():
+    assert not [str(each) for each in all_imports() if room(each.importer) in PURE and is_impure(each.imported)]
+
+
+def is_impure(module):
+    parts = module.split('.')
+    return parts[0] in IMPURE or (parts[:2] == [source.PACKAGE, 'common'] and parts[2] in IMPURE_COMMON)
+
+
+def test_one_file_knows_the_thread_library():
+    knowing = {each.importer for each in all_imports() if each.imported.split('.')[0] in GREEN_THREADS}
+    assert knowing == {'heatlite.common.world'}
