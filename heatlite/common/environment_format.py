@@ -1,0 +1,60 @@
+"""The sections of an environment document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from heatlite.common.i18n import _
+
+PARAMETERS = 'parameters'
+RESOURCE_REGISTRY = 'resource_registry'
+PARAMETER_DEFAULTS = 'parameter_defaults'
+ENCRYPTED_PARAM_NAMES = 'encrypted_param_names'
+EVENT_SINKS = 'event_sinks'
+PARAMETER_MERGE_STRATEGIES = 'parameter_merge_strategies'
+
+SECTIONS: dict[str, type] = {               # name -> kind
+    PARAMETERS: dict,
+    RESOURCE_REGISTRY: dict,
+    PARAMETER_DEFAULTS: dict,
+    ENCRYPTED_PARAM_NAMES: list,
+    EVENT_SINKS: list,
+    PARAMETER_MERGE_STRATEGIES: dict,
+}
+
+
+class _Loader(getattr(yaml, 'CSafeLoader', yaml.SafeLoader)):  # type: ignore[misc]
+    """Dates and times stay the text they were written as."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != 'tag:yaml.org,2002:timestamp']
+    for first, resolvers in _Loader.yaml_implicit_resolvers.items()}
+
+
+def parse(env_str: str) -> dict[str, Any]:
+    """The document as a map of known sections; an empty text is an empty map. Raises ValueError."""
+    try:
+        found = yaml.load(env_str, Loader=_Loader)
+    except yaml.YAMLError as error:
+        raise ValueError(str(error))
+    return validate({} if found is None else found)
+
+
+def validate(environment: Any) -> dict[str, Any]:
+    if not isinstance(environment, dict):
+        raise ValueError(_('The environment is not a valid YAML mapping data type.'))
+    for name, value in environment.items():
+        if name not in SECTIONS:
+            raise ValueError(_('environment has wrong section "%s"') % name)
+        if value is None:
+            raise ValueError(_('environment has empty section "%s"') % name)
+    return environment
+
+
+def default_for_missing(environment: dict[str, Any]) -> None:
+    """Every section is there afterwards, empty when it was missing."""
+    for name, kind in SECTIONS.items():
+        environment.setdefault(name, kind())

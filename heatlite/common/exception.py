@@ -1,0 +1,596 @@
+"""Every error the service can answer with: its text, HTTP code, CFN code and wire name in one place.
+
+The wire name (`error.type` of a fault document) is the class name, or `wire_name`. `http_code` and `cfn_code` are
+looked up on the class, so a subclass inherits both; nothing else in the house maps errors to status codes.
+Plug-ins subclass `HeatException` and set `msg_fmt`. Sources: the REST, CFN and plug-in specifications.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from heatlite.common.i18n import _
+
+INTERNAL_FAILURE = 'InternalFailure'
+INVALID_PARAMETER = 'InvalidParameterValue'
+
+
+class HeatException(Exception):
+    """Base of the service's own errors. Subclasses set `msg_fmt`, with `%(name)s` for keyword arguments.
+
+    `safe` errors show their message to clients; `error_code` adds the prefix `HEAT-E<code> `.
+    """
+
+    msg_fmt = _('An unknown exception occurred.')
+    error_code: str | None = None
+    http_code = 500
+    cfn_code = INTERNAL_FAILURE
+    wire_name: str | None = None                    # None: the class name
+    safe = True
+
+    def __init__(self, **kwargs: Any) -> None:
+        self.kwargs = kwargs
+        try:
+            text = self.msg_fmt % kwargs if kwargs else self.msg_fmt
+        except (KeyError, TypeError, ValueError):
+            text = self.msg_fmt                     # a wrong argument list must not hide the error itself
+        self.message = f'HEAT-E{self.error_code} {text}' if self.error_code else text
+        super().__init__(self.message)
+
+    def __str__(self) -> str:
+        return self.message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.message, self.__dict__.copy())
+
+
+def _rebuild(cls: type[HeatException], message: str, state: dict[str, Any]) -> HeatException:
+    error = cls.__new__(cls)
+    Exception.__init__(error, message)
+    error.__dict__.update(state)
+    return error
+
+
+class _OneMessage(HeatException):
+    """Errors whose only argument is the finished text."""
+
+    msg_fmt = '%(message)s'
+
+    def __init__(self, message: Any = '', **kwargs: Any) -> None:
+        super().__init__(message=message, **kwargs)
+
+
+class Error(HeatException):
+    """The free-text error plug-ins raise."""
+
+    msg_fmt = '%(message)s'
+
+    def __init__(self, msg: Any = '') -> None:
+        super().__init__(message=msg)
+
+
+# --- 4xx by kind -----------------------------------------------------------------------------------------
+
+class BadRequest(_OneMessage):
+    http_code = 400
+    cfn_code = INVALID_PARAMETER
+
+
+class HTTPBadRequest(BadRequest):
+    """A request the API itself refuses; the wire name clients see for malformed input."""
+
+
+class HTTPForbidden(_OneMessage):
+    http_code = 403
+    cfn_code = 'AccessDenied'
+
+
+class HTTPNotFound(_OneMessage):
+    http_code = 404
+
+
+class HTTPMethodNotAllowed(_OneMessage):
+    http_code = 405
+
+
+class HTTPServiceUnavailable(_OneMessage):
+    http_code = 503
+    cfn_code = 'ServiceUnavailable'
+
+
+class MessagingTimeout(HeatException):
+    """No engine answered in time. The door-bell rang unheard; nothing was changed by the caller."""
+
+    http_code = 503
+    msg_fmt = _('No engine answered within %(seconds)s seconds.')
+
+
+class TooLate(HeatException):
+    """Whoever asked has given up waiting, and may have asked for something else since."""
+
+    http_code = 503
+    msg_fmt = _('The request waited for too long and was not begun.')
+
+
+class DatabaseUnavailable(HeatException):
+    http_code = 503
+    msg_fmt = _('The database cannot be reached: %(reason)s')
+
+
+class BrokerUnavailable(HeatException):
+    http_code = 503
+    msg_fmt = _('The message broker cannot be reached: %(reason)s')
+
+
+class RemoteError(HeatException):
+    """An error in an engine that is none of ours: its message stays in the engine's log, under the request id."""
+
+    safe = False
+    msg_fmt = _('The engine failed with %(type)s; its log has the details under the request id.')
+
+
+class NotFound(HeatException):
+    http_code = 404
+    msg_fmt = '%(message)s'
+
+    def __init__(self, msg_fmt: str = _('Not found'), **kwargs: Any) -> None:
+        self.msg_fmt = msg_fmt
+        super().__init__(**kwargs)
+
+
+class EntityNotFound(HeatException):
+    http_code = 404
+    cfn_code = INVALID_PARAMETER
+    msg_fmt = _('The %(entity)s (%(name)s) could not be found.')
+
+
+class StackNotFound(EntityNotFound):
+    """Older plug-ins catch it by this name; on the wire it is an EntityNotFound."""
+
+    wire_name = 'EntityNotFound'
+
+    def __init__(self, stack_name: str = '', **kwargs: Any) -> None:
+        super().__init__(entity='Stack', name=stack_name, **kwargs)
+
+
+class ResourceNotFound(EntityNotFound):
+    msg_fmt = _('The Resource (%(resource_name)s) could not be found in Stack %(stack_name)s.')
+
+
+class SnapshotNotFound(EntityNotFound):
+    cfn_code = INTERNAL_FAILURE
+    msg_fmt = _('The Snapshot (%(snapshot)s) for Stack (%(stack)s) could not be found.')
+
+
+class ResourceNotAvailable(HeatException):
+    http_code = 404
+    cfn_code = INVALID_PARAMETER
+    msg_fmt = _('The Resource (%(resource_name)s) is not available.')
+
+
+class Forbidden(HeatException):
+    http_code = 403
+    cfn_code = 'AccessDenied'
+    msg_fmt = _('You are not authorized to use %(action)s.')
+
+    def __init__(self, action: str = 'this action', **kwargs: Any) -> None:
+        super().__init__(action=action, **kwargs)
+
+
+class NotAuthorized(Forbidden):
+    pass
+
+
+class InvalidTenant(HeatException):
+    http_code = 403
+    cfn_code = INVALID_PARAMETER
+    msg_fmt = _('Searching Tenant %(target)s from Tenant %(actual)s forbidden.')
+
+
+class StackExists(HeatException):
+    http_code = 409
+    cfn_code = 'AlreadyExists'
+    msg_fmt = _('The Stack (%(stack_name)s) already exists.')
+
+
+class ActionInProgress(HeatException):
+    http_code = 409
+    cfn_code = 'InvalidAction'
+    msg_fmt = _('Stack %(stack_name)s already has an action (%(action)s) in progress.')
+
+
+class Conflict(_OneMessage):
+    """A request that would be fine later, or after something else has gone."""
+
+    http_code = 409
+
+
+# --- the template and what belongs to it -----------------------------------------------------------------
+
+class StackValidationFailed(HeatException):
+    """`[<error>: ][<path>: ]<message>`; `path` is a list of names and positions, digits are written `[n]`.
+
+    `details` are further lines (all complaints of a template, with places and hints), shown after the
+    first line, which is the text clients know.
+    """
+
+    http_code = 400
+    cfn_code = INVALID_PARAMETER
+
+    def __init__(self, error: Any = None, path: Iterable[Any] | None = None, message: Any = None,
+                 resource: Any = None, details: Iterable[str] = ()) -> None:
+        self.error = '' if error is None else str(error)
+        self.path: list[Any] = []
+        if resource is not None:
+            prefix = resource.stack.t.get_section_name('resources') if hasattr(resource, 'stack') else 'resources'
+            self.path += [prefix, getattr(resource, 'name', resource)]
+        if path is not None:
+            self.path += [path] if isinstance(path, str) else list(path)
+        self.error_message = '' if message is None else str(message)
+        self.details = tuple(details)
+        super().__init__()
+        self.message = '\n'.join([self.first_line, *self.details])
+        self.args = (self.message,)
+
+    @property
+    def first_line(self) -> str:
+        return ': '.join(part for part in (self.error, path_text(self.path), self.error_message) if part)
+
+
+def path_text(parts: Iterable[Any]) -> str:
+    """`['resources', 'a', 'rules', 1, 'port']` -> `resources.a.rules[1].port`."""
+    text = ''
+    for part in parts:
+        if isinstance(part, int) or (isinstance(part, str) and part.isdigit()):
+            text += f'[{part}]'
+        elif part:
+            text += f'.{part}' if text else str(part)
+    return text
+
+
+class InvalidTemplateVersion(HeatException):
+    http_code = 400
+    cfn_code = INVALID_PARAMETER
+    msg_fmt = _('The template version is invalid: %(explanation)s')
+
+
+class InvalidTemplateSection(HeatException):
+    http_code = 400
+    cfn_code = INVALID_PARAMETER
+    msg_fmt = _('The template section is invalid: %(section)s')
+
+
+class InvalidTemplateReference(HeatException):
+    http_code = 400
+    cfn_code = INVALID_PARAMETER
+    msg_fmt = _('The specified reference "%(resource)s" (in %(key)s) is incorrect.')
+
+
+class InvalidTemplateAttribute(HeatException):
+    http_code = 400
+    cfn_code = INVALID_PARAMETER
+    msg_fmt = _('The Referenced Attribute (%(resource)s %(key)s) is incorrect.')
+
+
+class InvalidSchemaError(_OneMessage):
+    http_code = 400
+    cfn_code = INVALID_PARAMETER
+
+
+class CircularDependencyException(HeatException):
+    """`cycle`: text of the cycle, one resource after the other."""
+
+    http_code = 400
+    msg_fmt = _('Circular Dependency Found: %(cycle)s')
+
+
+class UserParameterMissing(HeatException):
+    http_code = 400
+    cfn_code = INVALID_PARAMETER
+    msg_fmt = _('The Parameter (%(key)s) was not provided.')
+
+
+class UnknownUserParameter(HeatException):
+    http_code = 400
+    cfn_code = INVALID_PARAMETER
+    msg_fmt = _('The Parameter (%(key)s) was not defined in template.')
+
+
+class ImmutableParameterModified(HeatException):
+    http_code = 400
+    msg_fmt = _('The following parameters are immutable and may not be updated: %(keys)s')
+
+    def __init__(self, *names: str, **kwargs: Any) -> None:
+        if names:
+            kwargs['keys'] = ', '.join(names)
+        super().__init__(**kwargs)
+
+
+class InvalidMergeStrategyForParam(HeatException):
+    http_code = 400
+    msg_fmt = _("Invalid merge strategy '%(strategy)s' for parameter '%(param)s'.")
+
+
+class ConflictingMergeStrategyForParam(HeatException):
+    http_code = 400
+    msg_fmt = _("Conflicting merge strategy '%(strategy)s' for parameter '%(param)s' in file '%(env_file)s'.")
+
+
+class InvalidRestrictedAction(HeatException):
+    http_code = 400
+    msg_fmt = '%(message)s'
+
+
+class InvalidBreakPointHook(_OneMessage):
+    http_code = 400
+    cfn_code = INVALID_PARAMETER
+
+
+class InvalidExternalResourceDependency(HeatException):
+    http_code = 400
+    msg_fmt = _('Invalid dependency with external %(resource_type)s resource: %(external_id)s')
+
+
+class TemplateOutputError(HeatException):
+    http_code = 400
+    msg_fmt = _('Error in %(resource)s output %(attribute)s: %(message)s')
+
+
+class ResourceTypeUnavailable(HeatException):
+    error_code = '99001'
+    http_code = 400
+    msg_fmt = _('Service %(service_name)s is not available for resource type %(resource_type)s, '
+                'reason: %(reason)s')
+
+
+class ResourcePropertyConflict(HeatException):
+    http_code = 400
+    cfn_code = INVALID_PARAMETER
+    msg_fmt = _('Cannot define the following properties at the same time: %(props)s.')
+
+    def __init__(self, *names: str, **kwargs: Any) -> None:
+        if names:
+            kwargs['props'] = ', '.join(names)
+        super().__init__(**kwargs)
+
+
+class PropertyUnspecifiedError(ResourcePropertyConflict):
+    msg_fmt = _('At least one of the following properties must be specified: %(props)s.')
+
+
+class ResourcePropertyDependency(HeatException):
+    http_code = 400
+    cfn_code = INVALID_PARAMETER
+    msg_fmt = _('%(prop1)s cannot be specified without %(prop2)s.')
+
+
+class ResourcePropertyValueDependency(HeatException):
+    http_code = 400
+    cfn_code = INVALID_PARAMETER
+    msg_fmt = _('%(prop1)s property should only be specified for %(prop2)s with value %(value)s.')
+
+
+# --- limits and refusals ---------------------------------------------------------------------------------
+
+class RequestLimitExceeded(HeatException):
+    http_code = 400
+    cfn_code = 'RequestLimitExceeded'
+    msg_fmt = _('Request limit exceeded: %(message)s')
+
+    def __init__(self, message: Any = '', **kwargs: Any) -> None:
+        super().__init__(message=message, **kwargs)
+
+
+class StackResourceLimitExceeded(RequestLimitExceeded):
+    wire_name = 'RequestLimitExceeded'
+
+    def __init__(self, message: Any = _('Maximum resources per stack exceeded.')) -> None:
+        super().__init__(message)
+
+
+class DownloadLimitExceeded(HeatException):
+    http_code = 400
+    msg_fmt = _('Permissible download limit exceeded: %(message)s')
+
+
+class NotSupported(HeatException):
+    http_code = 400
+    cfn_code = INVALID_PARAMETER
+    msg_fmt = _('%(feature)s is not supported.')
+
+
+class ResourceActionNotSupported(HeatException):
+    http_code = 400
+    cfn_code = INVALID_PARAMETER
+    msg_fmt = _('%(action)s is not supported for resource.')
+
+
+class Invalid(HeatException):
+    http_code = 400
+    msg_fmt = _('Data supplied was not valid: %(reason)s')
+
+
+class MissingCredentialError(HeatException):
+    http_code = 400
+    cfn_code = INVALID_PARAMETER
+    msg_fmt = _('Missing required credential: %(required)s')
+
+
+class PhysicalResourceNameAmbiguity(HeatException):
+    http_code = 400
+    msg_fmt = _('Multiple physical resources were found with name (%(name)s).')
+
+
+class PhysicalResourceIDAmbiguity(HeatException):
+    http_code = 400
+    cfn_code = INVALID_PARAMETER
+    msg_fmt = _('Multiple resources were found with the physical ID (%(phys_id)s).')
+
+
+class PhysicalResourceExists(HeatException):
+    http_code = 409
+    msg_fmt = _('The physical resource for (%(name)s) exists.')
+
+
+# --- identity and services -------------------------------------------------------------------------------
+
+class AuthorizationFailure(HeatException):
+    msg_fmt = _('Authorization failed.%(failure_reason)s')
+
+    def __init__(self, failure_reason: Any = '', **kwargs: Any) -> None:
+        super().__init__(failure_reason=f' {failure_reason}' if failure_reason else '', **kwargs)
+
+
+class NotAuthenticated(HeatException):
+    http_code = 401
+    msg_fmt = _('You are not authenticated.')
+
+
+class ClientNotAvailable(HeatException):
+    msg_fmt = _('The client (%(client_name)s) is not available.')
+
+
+class InvalidServiceVersion(HeatException):
+    msg_fmt = _('Invalid service %(service)s version %(version)s')
+
+
+class InvalidEncryptionKey(HeatException):
+    msg_fmt = _('Can not decrypt data with the auth_encryption_key in heat config.')
+
+
+class InvalidGlobalResource(HeatException):
+    msg_fmt = _('There was an error loading the definition of the global resource type %(type_name)s.')
+
+
+# --- resources at work -----------------------------------------------------------------------------------
+
+class NestedFailure(HeatException):
+    """A nested stack has failed: the class name, the path and the message of what failed in it."""
+
+    def __init__(self, error: str, path: Iterable[Any], message: str) -> None:
+        self.error, self.path, self.error_message = error, list(path), message
+        super().__init__()
+        self.message = ': '.join(part for part in (error, path_text(self.path), message) if part)
+        self.args = (self.message,)
+
+
+class ResourceFailure(HeatException):
+    """A failure of one resource on its way up: `<class>: <path>: <message>`.
+
+    `exception_or_error` is the error itself or a text; `.path` are the parts seen from the top stack.
+    """
+
+    def __init__(self, exception_or_error: Any, resource: Any, action: str | None = None) -> None:
+        self.resource = resource
+        self.action = action or getattr(resource, 'action', None)
+        self.error: str
+        self.error_message: str
+        self.path: list[Any]
+        own_path: list[Any] = []
+        if resource is not None:
+            own_path = ['resources', getattr(resource, 'name', str(resource))]
+        self.exc: BaseException | None = None
+        match exception_or_error:
+            case ResourceFailure() as inner:
+                self.exc, self.error, self.error_message = inner.exc, inner.error, inner.error_message
+                self.path = own_path + list(inner.path)
+            case NestedFailure() as inside:
+                self.exc, self.error, self.error_message = inside, inside.error, inside.error_message
+                self.path = own_path + list(inside.path)
+            case StackValidationFailed() as invalid:
+                # Clients know the whole text of the error behind the path of the resource.
+                self.exc, self.error = invalid, 'StackValidationFailed'
+                self.error_message, self.path = invalid.first_line, own_path
+            case BaseException() as plain:
+                self.exc, self.error = plain, type(plain).__name__
+                self.error_message, self.path = str(plain), own_path
+            case text:
+                self.error, self.error_message, self.path = '', str(text), own_path
+        super().__init__()
+        self.message = ': '.join(part for part in (self.error, path_text(self.path), self.error_message) if part)
+        self.args = (self.message,)
+
+
+class UpdateReplace(Exception):
+    """Raised by a type's update to say that only a replacement will do."""
+
+    def __init__(self, resource_name: str = 'Unknown') -> None:
+        super().__init__(_('The Resource %s requires replacement.') % resource_name)
+
+
+class UpdateInProgress(Exception):
+    def __init__(self, resource_name: str = 'Unknown') -> None:
+        super().__init__(_('The resource %s is already being updated.') % resource_name)
+
+
+class NoActionRequired(Exception):
+    """Raised by a signal handler that has nothing to do: no event is recorded."""
+
+    def __init__(self, res_name: str = 'Unknown', reason: str = '') -> None:
+        super().__init__(f'The resource {res_name} could not perform an action: {reason}')
+
+
+class PollDelay(Exception):
+    """Raised by a check: ask again only at the n-th turn."""
+
+    def __init__(self, period: int) -> None:
+        if period < 1:
+            raise ValueError(_('Poll delay must be at least 1'))
+        self.period = period
+        super().__init__(period)
+
+
+class ResourceInError(HeatException):
+    msg_fmt = _('Went to status %(resource_status)s due to "%(status_reason)s"')
+
+    def __init__(self, status_reason: Any = _('Unknown'), **kwargs: Any) -> None:
+        super().__init__(status_reason=status_reason, **kwargs)
+
+
+class ResourceUnknownStatus(HeatException):
+    msg_fmt = _('%(result)s - Unknown status %(resource_status)s due to "%(status_reason)s"')
+
+    def __init__(self, result: Any = _('Resource failed'), status_reason: Any = _('Unknown'),
+                 **kwargs: Any) -> None:
+        super().__init__(result=result, status_reason=status_reason, **kwargs)
+
+
+class ResourceActionRestricted(HeatException):
+    msg_fmt = _('%(action)s is restricted for resource.')
+
+
+class ConcurrentTransaction(HeatException):
+    msg_fmt = _('Concurrent transaction for %(action)s')
+
+
+class ActionNotComplete(HeatException):
+    msg_fmt = _('Stack %(stack_name)s has an action (%(action)s) in progress or failed state.')
+
+
+class StopActionFailed(HeatException):
+    msg_fmt = _('Failed to stop stack (%(stack_name)s) on other engine (%(engine_id)s)')
+
+
+class EventSendFailed(HeatException):
+    msg_fmt = _('Failed to send message to stack (%(stack_name)s) on other engine (%(engine_id)s)')
+
+
+class InterfaceAttachFailed(HeatException):
+    msg_fmt = _('Failed to attach interface (%(port)s) to server (%(server)s)')
+
+
+class InterfaceDetachFailed(HeatException):
+    msg_fmt = _('Failed to detach interface (%(port)s) from server (%(server)s)')
+
+
+class UnableToAutoAllocateNetwork(HeatException):
+    msg_fmt = _('Unable to automatically allocate a network: %(message)s')
+
+
+class EgressRuleNotAllowed(HeatException):
+    msg_fmt = _('Egress rules are only allowed when Neutron is used and the "VpcId" property is set.')
+
+
+class ServerBuildFailed(HeatException):
+    msg_fmt = _('Server %(server)s failed to build: %(reason)s')

@@ -1,0 +1,124 @@
+"""Looking at the members of a group: names, references, attributes.
+
+Works on any resource that owns a nested stack. Members are in the order of their age, failed ones first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+
+BEGINNING = datetime(1, 1, 1)
+
+
+class GroupInspector:
+    """The members of one group, read once."""
+
+    def __init__(self, group: Any) -> None:
+        self._group = group
+        self._rows: list[Any] | None = None
+
+    @classmethod
+    def from_parent_resource(cls, parent_resource: Any) -> GroupInspector:
+        return cls(parent_resource)
+
+    def rows(self, include_failed: bool) -> list[Any]:
+        """One row a member: the one that its name stands for."""
+        if self._rows is None:
+            best: dict[str, Any] = {}
+            for row in self._group.member_rows():
+                if row.action == 'DELETE':
+                    continue
+                known = best.get(row.name)
+                if known is None or _rank(row) > _rank(known):
+                    best[row.name] = row
+            self._rows = sorted(best.values(), key=lambda row: (
+                row.status != 'FAILED', row.created_at or BEGINNING, row.name))
+        return [row for row in self._rows if include_failed or row.status != 'FAILED']
+
+    def size(self, include_failed: bool) -> int:
+        return len(self.rows(include_failed))
+
+    def member_names(self, include_failed: bool) -> Iterator[str]:
+        return (row.name for row in self.rows(include_failed))
+
+    def template(self) -> Any:
+        """The template the nested stack has now; None when there is no stack."""
+        nested = self._group.nested()
+        return nested.t if nested is not None else None
+
+
+def _rank(row: Any) -> tuple[bool, int]:
+    """A row that another has replaced counts less than that."""
+    return row.replaced_by is None, row.id
+
+
+def get_size(group: Any, include_failed: bool = False) -> int:
+    return GroupInspector(group).size(include_failed)
+
+
+def get_members(group: Any, include_failed: bool = False) -> list[Any]:
+    """Resource objects."""
+    nested = group.nested()
+    if nested is None:
+        return []
+    return [nested[name] for name in GroupInspector(group).member_names(include_failed) if name in nested]
+
+
+def get_member_refids(group: Any) -> list[Any]:
+    return [member.FnGetRefId() for member in get_members(group)]
+
+
+def get_member_names(group: Any) -> list[str]:
+    return list(GroupInspector(group).member_names(include_failed=False))
+
+
+def get_member_definitions(group: Any, include_failed: bool = False) -> list[tuple[str, Mapping[str, Any]]]:
+    """(name, the member as its template has it)."""
+    inspector = GroupInspector(group)
+    template = inspector.template()
+    known = (template.section('resources') or {}) if template is not None else {}
+    return [(name, known[name]) for name in inspector.member_names(include_failed) if name in known]
+
+
+def get_child_template_files(context: Any, stack: Any, is_rolling_update: bool, old_template_id: str) -> Any:
+    return stack.defn.files
+
+
+def get_nested_attrs(stack_resource: Any, key: str, use_indices: bool, *path: Any) -> Any:
+    """`resource.<member>` and `resource.<member>.<attribute>`; None before there is a nested stack.
+
+    `use_indices`: the member is given by its place, by age, failed ones not counted. Raises NotFound.
+    """
+    _word, name, *attribute = key.split('.', 2)
+    wanted = (*attribute, *path)
+    if wanted:
+        return get_rsrc_attr(stack_resource, key, use_indices, name, *wanted)
+    return get_rsrc_id(stack_resource, key, use_indices, name)
+
+
+def get_rsrc_id(stack_resource: Any, key: str, use_indices: bool, resource_name: str) -> Any:
+    member = _member(stack_resource, key, use_indices, resource_name)
+    return member.FnGetRefId() if member is not None else None
+
+
+def get_rsrc_attr(stack_resource: Any, key: str, use_indices: bool, resource_name: str, *attr_path: Any) -> Any:
+    member = _member(stack_resource, key, use_indices, resource_name)
+    return member.FnGetAtt(*attr_path) if member is not None else None
+
+
+def _member(group: Any, key: str, use_indices: bool, name: str) -> Any:
+    nested = group.nested()
+    if nested is None:
+        return None
+    try:
+        if use_indices:
+            return get_members(group)[int(name)]
+        return nested[name]
+    except (IndexError, ValueError, KeyError):
+        raise exception.NotFound(_("Member '%(mem)s' not found in group resource '%(grp)s'.")
+                                 % {'mem': name, 'grp': group.name}) from None

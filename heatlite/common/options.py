@@ -1,0 +1,267 @@
+"""Every option of the service: name, default, meaning. Names and defaults that operators know are theirs.
+
+One table per group, `GROUPS` at the end; heatlite.common.config registers and loads them. Sources: the REST
+specification (14), the engine specification (15), the CFN and plug-in specifications. Options of libraries
+(database, messaging, logs, policy, identity) are declared by the libraries.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+
+from oslo_config.cfg import BoolOpt, FloatOpt, HostAddressOpt, IntOpt, ListOpt, MultiStrOpt, Opt, PortOpt, StrOpt
+
+_CPUS = os.cpu_count() or 1
+_PLUGIN_DIRS = ['/usr/lib64/heat', '/usr/lib/heat', '/usr/local/lib/heat', '/usr/local/lib64/heat']
+
+# --- [DEFAULT] ---------------------------------------------------------------------------------------------
+
+LIMITS: list[Opt] = [
+    IntOpt('max_json_body_size', default=1048576, min=1, help='Longest request body in bytes.'),
+    IntOpt('max_template_size', default=524288, min=1, help='Longest template in bytes, fetched and nested ones too.'),
+    IntOpt('max_template_depth', default=3500, min=1, help='How deep the maps and lists of a template may nest.'),
+    IntOpt('max_template_expansion', default=1000000, min=1,
+           help='Most values of a template with its aliases expanded; a text counts one for each 16 characters.'),
+    IntOpt('max_template_functions', default=200000, min=1, help='Most function calls in one template.'),
+    IntOpt('max_function_result', default=2097152, min=1, help='Most characters or items one function may give.'),
+    IntOpt('template_fetch_timeout', default=60, min=1, help='Seconds to wait for a template that is given as a URL.'),
+    IntOpt('max_nested_stack_depth', default=5, min=0, help='How deep stacks may be nested in stacks.'),
+    IntOpt('max_resources_per_stack', default=1000, min=-1,
+           help='Most resources in a stack and all stacks nested in it; -1: no limit.'),
+    IntOpt('max_stacks_per_tenant', default=512, min=-1, help='Most stacks of one project; -1: no limit.'),
+    IntOpt('max_snapshots_per_stack', default=32, min=-1, help='Most snapshots of one stack; -1: no limit.'),
+    IntOpt('max_software_configs_per_tenant', default=4096, min=-1,
+           help='Most software configs of one project; -1: no limit.'),
+    IntOpt('max_software_deployments_per_tenant', default=4096, min=-1,
+           help='Most software deployments of one project; -1: no limit.'),
+    IntOpt('max_events_per_stack', default=1000, min=0,
+           help='About how many events of a stack are kept, the oldest go first; 0: all.'),
+    IntOpt('event_purge_batch_size', default=200, min=1, help='Events removed at once when a stack has too many.'),
+    IntOpt('max_server_name_length', default=53, max=53, help='Longest name given to a server.'),
+    IntOpt('max_interface_check_attempts', default=10, min=1,
+           help='How often to look whether a network interface was attached or detached.'),
+]
+
+BEHAVIOUR: list[Opt] = [
+    IntOpt('stack_action_timeout', default=3600, min=1, help='Seconds a stack action may take unless the user says.'),
+    IntOpt('error_wait_time', default=240, min=0,
+           help='Seconds that running resources of a failed stack get to finish before they are stopped.'),
+    IntOpt('action_retry_limit', default=5, min=0,
+           help='How often a resource is created again when its creation ends in an error state.'),
+    IntOpt('client_retry_limit', default=2, min=0, help='How often a request to another service is sent again.'),
+    BoolOpt('enable_stack_abandon', default=False, help='Allow to abandon and export stacks.'),
+    BoolOpt('enable_stack_adopt', default=False, help='Allow to adopt what an abandoned stack left.'),
+    ListOpt('hidden_stack_tags', default=[], help='Stacks with one of these tags are left out of lists.'),
+    BoolOpt('observe_on_update', default=False,
+            help='Compare every resource with reality before an update, as if each request said "converge".'),
+    BoolOpt('convergence_engine', default=True, deprecated_for_removal=True,
+            deprecated_reason='Accepted for existing files and without effect: there is one engine.',
+            help='Without effect.'),
+    BoolOpt('stack_scheduler_hints', default=False,
+            help='Tell the compute and block storage schedulers which stack and resource a request comes from.'),
+    BoolOpt('encrypt_parameters_and_properties', default=False,
+            help='Store hidden parameters and all resource properties encrypted.'),
+    StrOpt('auth_encryption_key', secret=True, sample_default='<32 characters>',
+           help='Key of everything stored encrypted: exactly 32 characters, the same on all hosts. '
+                'heatlite-all makes its own.'),
+    StrOpt('default_software_config_transport', default='POLL_SERVER_CFN',
+           choices=['POLL_SERVER_CFN', 'POLL_SERVER_HEAT', 'POLL_TEMP_URL', 'ZAQAR_MESSAGE'],
+           help='How servers fetch their software configuration unless the template says.'),
+    StrOpt('default_deployment_signal_transport', default='CFN_SIGNAL',
+           choices=['CFN_SIGNAL', 'TEMP_URL_SIGNAL', 'HEAT_SIGNAL', 'ZAQAR_SIGNAL'],
+           help='How servers report the result of a deployment unless the template says.'),
+    StrOpt('default_user_data_format', default='HEAT_CFNTOOLS', choices=['HEAT_CFNTOOLS', 'RAW', 'SOFTWARE_CONFIG'],
+           help='Format of the user data of servers unless the template says.'),
+    IntOpt('metadata_put_timeout', default=60, min=0, help='Seconds to wait for metadata put to a temporary URL.'),
+    StrOpt('default_notification_level', default='INFO', help='Priority of notifications.'),
+    StrOpt('default_publisher_id', help='Publisher of notifications; unset: orchestration.<host>.'),
+]
+
+IDENTITY: list[Opt] = [
+    StrOpt('deferred_auth_method', default='trusts', choices=['trusts', 'password'],
+           help='How the service acts for a user after the request has ended.'),
+    StrOpt('reauthentication_auth_method', default='', choices=['', 'trusts'],
+           help='"trusts": use the stored trust for the request itself too, so that actions may outlive the token.'),
+    BoolOpt('allow_trusts_redelegation', default=False, help='Let stored trusts be delegated further.'),
+    ListOpt('trusts_delegated_roles', default=[], help='Roles a trust delegates; empty: all of the user.'),
+    StrOpt('heat_stack_user_role', default='heat_stack_user', help='Role of users that live inside stacks.'),
+    StrOpt('stack_user_domain_id', help='Domain of users that live inside stacks.'),
+    StrOpt('stack_user_domain_name', help='The same by name, used when no id is set.'),
+    StrOpt('stack_domain_admin', help='A user who may manage users and projects of that domain.'),
+    StrOpt('stack_domain_admin_password', secret=True, help='Password of that user.'),
+    StrOpt('region_name_for_services', help='Region of the services that resources use; unset: the user\'s.'),
+    StrOpt('region_name_for_shared_services', help='Region of the services that regions share.'),
+    ListOpt('shared_services_types', default=['image', 'volumev3'], help='Types of those services.'),
+    StrOpt('server_keystone_endpoint_type', default='', choices=['', 'public', 'internal', 'admin'],
+           help='Which identity endpoint servers are given; empty: the one the service itself uses.'),
+    StrOpt('heat_metadata_server_url', help='Base URL servers fetch metadata from; unset: from the catalogue.'),
+    StrOpt('heat_waitcondition_server_url', help='Base URL of wait conditions; unset: from the catalogue.'),
+    StrOpt('instance_connection_is_secure', default='0', help='Whether servers connect to these URLs by HTTPS.'),
+    StrOpt('instance_connection_https_validate_certificates', default='1',
+           help='Whether servers check the certificates of these URLs.'),
+]
+
+PLUGINS: list[Opt] = [
+    ListOpt('plugin_dirs', default=_PLUGIN_DIRS, help='Folders with resource types of your own.'),
+    StrOpt('environment_dir', default='/etc/heat/environment.d', help='Folder with environments for all stacks.'),
+    StrOpt('template_dir', default='/etc/heat/templates', help='Folder with the templates those environments name.'),
+    StrOpt('cloud_backend', default='heatlite.engine.clients.OpenStackClients',
+           help='Class that makes the clients of other services.'),
+]
+
+SERVICE: list[Opt] = [
+    StrOpt('host', default=socket.gethostname(), sample_default='<host name>',
+           help='Name of this host in the list of services.'),
+    IntOpt('num_engine_workers', default=max(4, _CPUS), min=0, sample_default='max(4, number of CPUs)',
+           help='Engine processes on this host; 0 or 1: one, without a watching parent.'),
+    IntOpt('periodic_interval', default=60, min=1, help='Seconds between two reports in the list of services.'),
+    IntOpt('engine_life_check_timeout', default=2, min=1, deprecated_for_removal=True,
+           deprecated_reason='Accepted for existing files and without effect: leases tell who is alive.',
+           help='Without effect.'),
+]
+
+# --- ours: nothing of this is on the wire ------------------------------------------------------------------
+
+ENGINE: list[Opt] = [
+    StrOpt('topic', default='engine',
+           help='Queue of the messages to engines. Take another where something else, such as Heat, uses the same '
+                'RabbitMQ virtual host.'),
+    FloatOpt('lease_ttl', default=3.0, min=1.0,
+             help='Seconds after which the stacks of an engine that went silent may be taken by another.'),
+    FloatOpt('sweep_interval', default=0.5, min=0.1, help='Seconds between two looks for stacks nobody drives.'),
+    IntOpt('max_stacks', default=1000, min=1,
+           help='Stacks an engine drives at once; what comes beyond is left for other engines.'),
+    IntOpt('runner_pool_size', default=256, min=1, help='Calls to plug-ins that may run at once in one engine.'),
+    FloatOpt('poll_interval', default=1.0, min=0.0,
+             help='Seconds between two checks of a resource whose type does not say.'),
+    FloatOpt('stop_timeout', default=5.0, min=0.0,
+             help='Seconds after SIGTERM in which changes are still written before stacks are handed over.'),
+]
+
+JOURNAL: list[Opt] = [
+    IntOpt('max_changes', default=2000, min=1, help='Most changes of resources written in one transaction.'),
+]
+
+EMBEDDED: list[Opt] = [
+    StrOpt('state_dir', default='~/.local/share/heatlite', help='Where heatlite-all keeps its database and key.'),
+]
+
+METRICS: list[Opt] = [
+    PortOpt('engine_port', default=0,
+            help='Port on which an engine serves its figures at /metrics, on loopback only; workers take the '
+                 'following ports. 0: not served.'),
+    BoolOpt('api_enabled', default=True, help='Serve the figures of the API at /metrics to clients on loopback.'),
+]
+
+YAQL: list[Opt] = [
+    IntOpt('limit_iterators', default=200, help='Most elements an expression may walk through.'),
+    IntOpt('call_limit', default=50000, min=1, help='Most function calls of one evaluation.'),
+    IntOpt('memory_quota', default=10000, help='Most bytes the data of an expression may take.'),
+]
+
+# --- the API -----------------------------------------------------------------------------------------------
+
+
+def _listener(port: int) -> list[Opt]:
+    return [
+        HostAddressOpt('bind_host', default='127.0.0.1', help='Address to listen on.'),
+        PortOpt('bind_port', default=port, help='Port to listen on.'),
+        IntOpt('backlog', default=4096, min=1, help='Connections the system keeps waiting.'),
+        IntOpt('workers', default=0, min=0, help='Processes; 0 or 1: one, without a watching parent.'),
+        StrOpt('cert_file', help='Certificate; set it together with key_file to serve HTTPS.'),
+        StrOpt('key_file', help='Private key of the certificate.'),
+        IntOpt('max_header_line', default=16384, min=1, help='Longest header line in bytes.'),
+        IntOpt('tcp_keepidle', default=600, min=1, help='Seconds of silence before a connection is probed.'),
+        IntOpt('client_socket_timeout', default=900, min=0,
+               help='Seconds after which a silent connection is closed; 0: never.'),
+    ]
+
+
+PASTE_DEPLOY: list[Opt] = [
+    StrOpt('flavor', help='How callers say who they are: unset (Keystone token), standalone, custombackend, noauth.'),
+    StrOpt('api_paste_config', default='api-paste.ini',
+           help='Accepted for existing files; the order of the filters is fixed.'),
+]
+
+AUTH_PASSWORD: list[Opt] = [
+    BoolOpt('multi_cloud', default=False, help='Let callers name the Keystone they log in to.'),
+    ListOpt('allowed_auth_uris', default=[], help='The Keystones they may name.'),
+]
+
+NOAUTH: list[Opt] = [StrOpt('token_response', default='', help='JSON file that is used as the body of every token.')]
+
+REVISION: list[Opt] = [StrOpt('heat_revision', default='unknown', help='Revision shown by "build info".')]
+
+EC2AUTHTOKEN: list[Opt] = [
+    StrOpt('auth_uri', help='Keystone that checks signatures of the CloudFormation API.'),
+    BoolOpt('multi_cloud', default=False, help='Try each of allowed_auth_uris.'),
+    ListOpt('allowed_auth_uris', default=[], help='Keystones to try.'),
+    StrOpt('cert_file', help='Client certificate.'),
+    StrOpt('key_file', help='Its private key.'),
+    StrOpt('ca_file', help='Authorities to trust.'),
+    BoolOpt('insecure', default=False, help='Do not check the certificate of Keystone.'),
+]
+
+VOLUMES: list[Opt] = [BoolOpt('backups_enabled', default=True, help='Whether the cloud has volume backups.')]
+
+
+def _cache(seconds: int) -> list[Opt]:
+    return [IntOpt('expiration_time', default=seconds, min=0, help='Seconds an answer is remembered.'),
+            BoolOpt('caching', default=True, help='Remember answers when [cache] is enabled.')]
+
+
+# --- clients of other services -----------------------------------------------------------------------------
+
+CLIENTS: list[Opt] = [
+    StrOpt('endpoint_type', default='publicURL', help='Which endpoint of the catalogue to use.'),
+    StrOpt('ca_file', help='Authorities to trust.'),
+    StrOpt('cert_file', help='Client certificate.'),
+    StrOpt('key_file', help='Its private key.'),
+    BoolOpt('insecure', default=False, help='Do not check certificates.'),
+    FloatOpt('timeout', default=60.0, min=1.0, help='Seconds without a byte after which a service is given up.'),
+    IntOpt('max_requests', default=64, min=1, help='Requests to one service that may run at once in a process.'),
+]
+CLIENT_NAMES = ('aodh', 'barbican', 'blazar', 'cinder', 'designate', 'glance', 'heat', 'ironic', 'keystone', 'magnum',
+                'manila', 'mistral', 'neutron', 'nova', 'octavia', 'openstack', 'swift', 'trove', 'vitrage', 'zaqar',
+                'zun')
+_OF_ONE_CLIENT: dict[str, list[Opt]] = {
+    'heat': [StrOpt('url', default='', help='URL of this service with %(tenant_id)s; empty: from the catalogue.')],
+    'keystone': [StrOpt('auth_uri', default='', help='Keystone as servers reach it.')],
+    'nova': [BoolOpt('http_log_debug', default=False, help='Log requests and answers.')],
+    'cinder': [BoolOpt('http_log_debug', default=False, help='Log requests and answers.')],
+}
+
+
+def _one_client(name: str) -> list[Opt]:
+    """The options of [clients], without defaults: unset means "as [clients] says"."""
+    inherited = [type(opt)(opt.name, help=opt.help) for opt in CLIENTS]
+    return [*inherited, *_OF_ONE_CLIENT.get(name, [])]
+
+
+GROUPS: dict[str, list[Opt]] = {
+    'DEFAULT': [*LIMITS, *BEHAVIOUR, *IDENTITY, *PLUGINS, *SERVICE],
+    'engine': ENGINE,
+    'journal': JOURNAL,
+    'embedded': EMBEDDED,
+    'metrics': METRICS,
+    'heat_api': _listener(8004),
+    'heat_api_cfn': _listener(8000),
+    'paste_deploy': PASTE_DEPLOY,
+    'auth_password': AUTH_PASSWORD,
+    'noauth': NOAUTH,
+    'revision': REVISION,
+    'ec2authtoken': EC2AUTHTOKEN,
+    'volumes': VOLUMES,
+    'yaql': YAQL,
+    'constraint_validation_cache': _cache(60),
+    'service_extension_cache': _cache(3600),
+    'resource_finder_cache': _cache(3600),
+    'clients': CLIENTS,
+    **{f'clients_{name}': _one_client(name) for name in CLIENT_NAMES},
+}
+
+COMMAND_LINE: list[Opt] = [
+    MultiStrOpt('set', default=[], metavar='[GROUP.]NAME=VALUE',
+                help='Set one option, stronger than the files; may be repeated.'),
+]

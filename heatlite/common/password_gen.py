@@ -1,0 +1,95 @@
+"""Random texts under rules: so many characters of this class, so many of that.
+
+Chance comes from the world's UUIDs: the operating system's randomness in the real world, the seed in a test.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from heatlite.common import world as worlds
+
+CHARACTER_CLASSES = {
+    'lettersdigits': string.ascii_letters + string.digits,
+    'letters': string.ascii_letters,
+    'lowercase': string.ascii_lowercase,
+    'uppercase': string.ascii_uppercase,
+    'digits': string.digits,
+    'hexdigits': string.digits + 'ABCDEF',
+    'octdigits': string.octdigits,
+}
+SPECIAL = '!@#%^&*'
+
+
+@dataclass(frozen=True)
+class CharClass:
+    """Characters to choose from, and how many of them there must be at least."""
+
+    allowed_chars: str
+    min_count: int = 0
+
+
+class Dice:
+    """Unbiased draws out of the random bits of UUIDs."""
+
+    def __init__(self, world: worlds.World) -> None:
+        self._world = world
+        self._bits = 0
+        self._left = 0
+
+    def below(self, bound: int) -> int:
+        """From 0 up to, not including, `bound` (which is at least 1)."""
+        width = (bound - 1).bit_length()
+        while True:
+            value = self._take(width)
+            if value < bound:
+                return value
+
+    def choice(self, options: Sequence[str]) -> str:
+        return options[self.below(len(options))]
+
+    def shuffle(self, items: list[str]) -> None:
+        for last in range(len(items) - 1, 0, -1):
+            other = self.below(last + 1)
+            items[last], items[other] = items[other], items[last]
+
+    def _take(self, width: int) -> int:
+        while self._left < width:
+            text = self._world.uuid().replace('-', '')
+            fresh = text[:12] + text[13:16] + text[17:]         # without the version and variant digits
+            self._bits = self._bits << 4 * len(fresh) | int(fresh, 16)
+            self._left += 4 * len(fresh)
+        self._left -= width
+        value = self._bits >> self._left
+        self._bits &= (1 << self._left) - 1
+        return value
+
+
+def named_char_class(char_class: str, min_count: int = 0) -> CharClass:
+    """One of CHARACTER_CLASSES by name; KeyError for another."""
+    return CharClass(CHARACTER_CLASSES[char_class], min_count)
+
+
+def special_char_class(allowed_chars: str, min_count: int = 0) -> CharClass:
+    return CharClass(allowed_chars, min_count)
+
+
+def generate_password(length: int, char_classes: Sequence[CharClass], world: worlds.World | None = None) -> str:
+    """`length` characters, at least `min_count` of each class, the rest of any, in random order.
+
+    Longer than `length` when the minimums together are.
+    """
+    dice = Dice(world or worlds.current())
+    chosen = [dice.choice(kind.allowed_chars) for kind in char_classes for _ in range(kind.min_count)]
+    everything = ''.join(kind.allowed_chars for kind in char_classes)
+    chosen += [dice.choice(everything) for _ in range(length - len(chosen))]
+    dice.shuffle(chosen)
+    return ''.join(chosen)
+
+
+def generate_openstack_password() -> str:
+    """32 characters that Keystone's usual password rules accept."""
+    return generate_password(32, [named_char_class('lowercase', 1), named_char_class('uppercase', 1),
+                                  named_char_class('digits', 1), special_char_class(SPECIAL, 1)])

@@ -1,0 +1,202 @@
+"""Who may do what: every rule in one table, checked by oslo.policy.
+
+Operators override rules in `policy.yaml`; `oslopolicy-sample-generator --namespace heatlite` prints the defaults.
+Source: REST specification 2.4.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from oslo_config import cfg
+from oslo_policy import opts as policy_options
+from oslo_policy import policy
+
+from heatlite.common import exception
+from heatlite.common.context import RequestContext
+
+READER = 'role:reader and project_id:%(project_id)s'
+MEMBER = 'role:member and project_id:%(project_id)s'
+ADMIN = 'role:admin and project_id:%(project_id)s'
+STACK_USER = 'role:heat_stack_user and project_id:%(project_id)s'       # in-guest agents, in their own project
+READER_OR_STACK_USER = f'({READER}) or ({STACK_USER})'
+NOBODY = '!'
+
+# The forms before secure RBAC; OR-ed in only with `[oslo_policy] enforce_new_defaults = false`.
+NOT_STACK_USER = 'rule:deny_stack_user'
+EVERYBODY = 'rule:allow_everybody'
+NEVER_CHANGED = None
+
+HELPERS = (
+    ('context_is_admin', 'role:admin and is_admin_project:True', 'Sees and changes stacks of all projects.'),
+    ('project_admin', 'role:admin', 'An admin of any project.'),
+    ('deny_stack_user', 'not role:heat_stack_user', 'Anybody but the users a stack makes for its own instances.'),
+    ('deny_everybody', NOBODY, 'Nobody.'),
+    ('allow_everybody', '', 'Anybody who is authenticated.'),
+)
+
+# rule, default, form before secure RBAC, what it allows
+RULES = (
+    ('actions:action', MEMBER, NOT_STACK_USER, 'Run an action that has no rule of its own.'),
+    ('actions:snapshot', MEMBER, NOT_STACK_USER, 'Take a snapshot as an action.'),
+    ('actions:suspend', MEMBER, NOT_STACK_USER, 'Suspend a stack.'),
+    ('actions:resume', MEMBER, NOT_STACK_USER, 'Resume a suspended stack.'),
+    ('actions:check', READER, NOT_STACK_USER, 'Compare a stack with the cloud.'),
+    ('actions:cancel_update', MEMBER, NOT_STACK_USER, 'Cancel a running update and roll it back.'),
+    ('actions:cancel_without_rollback', MEMBER, NOT_STACK_USER, 'Cancel what runs and leave the stack as it is.'),
+    ('build_info:build_info', READER, NOT_STACK_USER, 'Show the versions of API and engine.'),
+    ('cloudformation:ListStacks', READER, NOT_STACK_USER, 'List stacks, the CloudFormation way.'),
+    ('cloudformation:DescribeStacks', READER, NOT_STACK_USER, 'Show stacks.'),
+    ('cloudformation:DescribeStackEvents', READER, NOT_STACK_USER, 'List events.'),
+    ('cloudformation:ValidateTemplate', READER, NOT_STACK_USER, 'Validate a template.'),
+    ('cloudformation:GetTemplate', READER, NOT_STACK_USER, 'Show the template of a stack.'),
+    ('cloudformation:EstimateTemplateCost', READER, NOT_STACK_USER, 'Say what a template costs.'),
+    ('cloudformation:DescribeStackResource', READER_OR_STACK_USER, EVERYBODY, 'Show a resource with its metadata.'),
+    ('cloudformation:DescribeStackResources', READER, NOT_STACK_USER, 'Show resources.'),
+    ('cloudformation:ListStackResources', READER, NOT_STACK_USER, 'List resources.'),
+    ('cloudformation:CreateStack', MEMBER, NOT_STACK_USER, 'Create a stack.'),
+    ('cloudformation:UpdateStack', MEMBER, NOT_STACK_USER, 'Update a stack.'),
+    ('cloudformation:DeleteStack', MEMBER, NOT_STACK_USER, 'Delete a stack.'),
+    ('cloudformation:CancelUpdateStack', MEMBER, NOT_STACK_USER, 'Cancel a running update and roll it back.'),
+    ('events:index', READER, NOT_STACK_USER, 'List events.'),
+    ('events:show', READER, NOT_STACK_USER, 'Show one event.'),
+    ('resource:index', READER, NOT_STACK_USER, 'List resources.'),
+    ('resource:metadata', READER_OR_STACK_USER, EVERYBODY, 'Show the metadata of a resource.'),
+    ('resource:signal', READER_OR_STACK_USER, EVERYBODY, 'Send a signal to a resource.'),
+    ('resource:mark_unhealthy', MEMBER, NOT_STACK_USER, 'Mark a resource as unhealthy.'),
+    ('resource:show', READER, NOT_STACK_USER, 'Show a resource.'),
+    ('service:index', ADMIN, 'rule:context_is_admin', 'List the engines.'),
+    ('software_configs:global_index', NOBODY, NEVER_CHANGED, 'List configs of all projects.'),
+    ('software_configs:index', READER, NOT_STACK_USER, 'List configs.'),
+    ('software_configs:create', MEMBER, NOT_STACK_USER, 'Create a config.'),
+    ('software_configs:show', READER, NOT_STACK_USER, 'Show a config.'),
+    ('software_configs:delete', MEMBER, NOT_STACK_USER, 'Delete a config.'),
+    ('software_deployments:index', READER, NOT_STACK_USER, 'List deployments.'),
+    ('software_deployments:create', MEMBER, NOT_STACK_USER, 'Create a deployment.'),
+    ('software_deployments:show', READER, NOT_STACK_USER, 'Show a deployment.'),
+    ('software_deployments:update', MEMBER, NOT_STACK_USER, 'Update a deployment.'),
+    ('software_deployments:delete', MEMBER, NOT_STACK_USER, 'Delete a deployment.'),
+    ('software_deployments:metadata', READER_OR_STACK_USER, NEVER_CHANGED, 'Show the configs of a server.'),
+    ('stacks:abandon', MEMBER, NOT_STACK_USER, 'Forget a stack and leave its resources alone.'),
+    ('stacks:create', MEMBER, NOT_STACK_USER, 'Create or adopt a stack.'),
+    ('stacks:delete', MEMBER, NOT_STACK_USER, 'Delete a stack.'),
+    ('stacks:detail', READER, NOT_STACK_USER, 'List stacks in detail.'),
+    ('stacks:export', MEMBER, NOT_STACK_USER, 'Export a stack.'),
+    ('stacks:generate_template', MEMBER, NOT_STACK_USER, 'Generate a template from a resource type.'),
+    ('stacks:global_index', NOBODY, NEVER_CHANGED, 'List stacks of all projects.'),
+    ('stacks:index', READER, NOT_STACK_USER, 'List stacks.'),
+    ('stacks:list_resource_types', READER, NOT_STACK_USER, 'List resource types.'),
+    ('stacks:list_template_versions', READER, NOT_STACK_USER, 'List template versions.'),
+    ('stacks:list_template_functions', READER, NOT_STACK_USER, 'List the functions of a template version.'),
+    ('stacks:lookup', READER_OR_STACK_USER, EVERYBODY, 'Find a stack by its name.'),
+    ('stacks:preview', READER, NOT_STACK_USER, 'Preview a new stack.'),
+    ('stacks:resource_schema', READER, NOT_STACK_USER, 'Show the schema of a resource type.'),
+    ('stacks:show', READER, NOT_STACK_USER, 'Show a stack.'),
+    ('stacks:template', READER, NOT_STACK_USER, 'Show the template of a stack.'),
+    ('stacks:environment', READER, NOT_STACK_USER, 'Show the environment of a stack.'),
+    ('stacks:files', READER, NOT_STACK_USER, 'Show the files of a stack.'),
+    ('stacks:update', MEMBER, NOT_STACK_USER, 'Update a stack.'),
+    ('stacks:update_patch', MEMBER, NOT_STACK_USER, 'Update parts of a stack.'),
+    ('stacks:update_no_change', 'rule:stacks:update_patch', NEVER_CHANGED, 'Drive a stack to its own definition.'),
+    ('stacks:preview_update', MEMBER, NOT_STACK_USER, 'Preview an update.'),
+    ('stacks:preview_update_patch', MEMBER, NOT_STACK_USER, 'Preview an update of parts.'),
+    ('stacks:validate_template', MEMBER, NOT_STACK_USER, 'Validate a template.'),
+    ('stacks:snapshot', MEMBER, NOT_STACK_USER, 'Take a snapshot.'),
+    ('stacks:show_snapshot', READER, NOT_STACK_USER, 'Show a snapshot.'),
+    ('stacks:delete_snapshot', MEMBER, NOT_STACK_USER, 'Delete a snapshot.'),
+    ('stacks:list_snapshots', READER, NOT_STACK_USER, 'List the snapshots of a stack.'),
+    ('stacks:restore_snapshot', MEMBER, NOT_STACK_USER, 'Restore a snapshot.'),
+    ('stacks:list_outputs', READER, NOT_STACK_USER, 'List outputs.'),
+    ('stacks:show_output', READER, NOT_STACK_USER, 'Show one output.'),
+)
+
+# Types that need an admin: they change what all projects of a cloud share.
+ADMIN_TYPES = (
+    'OS::Nova::Flavor', 'OS::Nova::Quota', 'OS::Nova::HostAggregate',
+    'OS::Cinder::EncryptedVolumeType', 'OS::Cinder::VolumeType', 'OS::Cinder::Quota', 'OS::Cinder::QoSSpecs',
+    'OS::Cinder::QoSAssociation',
+    'OS::Neutron::Quota', 'OS::Neutron::ProviderNet', 'OS::Neutron::QoSPolicy', 'OS::Neutron::QoSBandwidthLimitRule',
+    'OS::Neutron::QoSDscpMarkingRule', 'OS::Neutron::QoSMinimumBandwidthRule', 'OS::Neutron::QoSMinimumPacketRateRule',
+    'OS::Neutron::Segment',
+    'OS::Octavia::Quota', 'OS::Octavia::Flavor', 'OS::Octavia::FlavorProfile', 'OS::Octavia::AvailabilityZone',
+    'OS::Octavia::AvailabilityZoneProfile',
+    'OS::Manila::ShareType', 'OS::Blazar::Host', 'OS::Keystone::*',
+)
+
+_SCOPES = ['project']
+
+
+def list_rules() -> list[policy.RuleDefault]:
+    """All defaults, for the enforcer and for the sample generator."""
+    rules: list[policy.RuleDefault] = [
+        policy.RuleDefault(name, check, description) for name, check, description in HELPERS]
+    for name, check, before, description in RULES:
+        former = None
+        if before is not NEVER_CHANGED:
+            former = policy.DeprecatedRule(
+                name, before, deprecated_reason='Replaced by the reader, member and admin personas.',
+                deprecated_since='Wallaby')
+        rules.append(policy.RuleDefault(name, check, description, deprecated_rule=former, scope_types=_SCOPES))
+    rules += [policy.RuleDefault(f'resource_types:{name}', 'rule:project_admin', f'Use {name}.', scope_types=_SCOPES)
+              for name in ADMIN_TYPES]
+    return rules
+
+
+class Enforcer(policy.Enforcer):
+    """Looks for changed files once a second, not at each question: looking costs more than answering."""
+
+    LOOK = 1.0                  # seconds
+
+    _looked = 0.0
+
+    def load_rules(self, force_reload: bool = False) -> None:
+        now = time.monotonic()
+        if force_reload or not self.rules or now - self._looked > self.LOOK:
+            self._looked = now
+            super().load_rules(force_reload)
+
+
+class Policy:
+    """The rules of one process. Cheap to ask: files are read again only when they change."""
+
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
+        policy_options.set_defaults(conf, 'policy.yaml')
+        self._enforcer = Enforcer(conf)
+        self._enforcer.suppress_deprecation_warnings = True
+        self._enforcer.suppress_default_change_warnings = True
+        self._enforcer.register_defaults(list_rules())
+
+    def allows(self, context: RequestContext, rule: str, target: Mapping[str, Any] | None = None) -> bool:
+        """Whether `context` passes `rule`; `target` is by default the caller's own project and user.
+
+        A rule that does not exist refuses everybody.
+        """
+        if target is None:
+            target = {'project_id': context.project_id, 'user_id': context.user_id}
+        try:
+            return bool(self._enforcer.enforce(rule, dict(target), context.to_policy_values()))
+        except policy.InvalidScope:
+            return False
+
+    def enforce(self, context: RequestContext, rule: str, target: Mapping[str, Any] | None = None) -> None:
+        """Raises Forbidden, naming the rule."""
+        if not self.allows(context, rule, target):
+            raise exception.Forbidden(action=rule)
+
+    def is_admin(self, context: RequestContext) -> bool:
+        return self.allows(context, 'context_is_admin', {})
+
+    def allows_type(self, context: RequestContext, resource_type: str) -> bool:
+        """Whether `context` may use a resource type; a type without a rule is free for all."""
+        self._enforcer.load_rules()
+        namespace = f'{resource_type.rpartition("::")[0]}::*'
+        return all(self.allows(context, rule)
+                   for rule in (f'resource_types:{resource_type}', f'resource_types:{namespace}')
+                   if rule in self._enforcer.rules)
+
+    def enforce_type(self, context: RequestContext, resource_type: str) -> None:
+        """Raises Forbidden, naming the type."""
+        if not self.allows_type(context, resource_type):
+            raise exception.Forbidden(action=resource_type)

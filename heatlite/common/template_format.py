@@ -1,0 +1,383 @@
+"""Text -> plain data: JSON, or YAML 1.1 as the template specification, 1.3, reads it.
+
+`parse`, `simple_parse` and the names below them are also what plug-ins import.
+
+The YAML events of the C parser are put together here by one loop without recursion: a document nested too deeply, or
+one whose aliases expand without bound, is refused with a clear error and costs neither memory nor the process.
+The result is what one JSON round trip would leave: map keys are text, sets are lists, timestamps stay text.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import yaml
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+
+VERSION_KEYS = ('heat_template_version', 'AWSTemplateFormatVersion', 'HeatTemplateFormatVersion')
+
+# Documents may nest up to `Limits.max_depth`; walking and storing them as JSON recurses that deeply. Frames of Python
+# functions do not use the C stack, so a higher limit is safe.
+sys.setrecursionlimit(max(sys.getrecursionlimit(), 30_000))
+
+ROOT: Final = 'root stack'
+SLOW_READER_LIMIT: Final = 100_000      # characters; beyond, error texts come from the fast reader
+
+
+class Bounds(Protocol):
+    """How far a document may go; `language.limits.Limits` says which options set it."""
+
+    @property
+    def max_size(self) -> int: ...
+
+    @property
+    def max_depth(self) -> int: ...
+
+    @property
+    def max_expansion(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class Usual:
+    """The bounds when nobody says otherwise."""
+
+    max_size: int = 524288              # characters
+    max_depth: int = 3500               # maps and lists in each other
+    max_expansion: int = 1_000_000      # values (of 16 characters) with aliases expanded
+
+
+USUAL: Final = Usual()
+
+
+def exceeded(what: str, limit: int | float, option: str) -> exception.RequestLimitExceeded:
+    """`what` is a claim with the thing counted, such as `The template nests deeper`."""
+    return exception.RequestLimitExceeded(
+        _('%(what)s than %(limit)s allows (option %(option)s).') % {'what': what, 'limit': limit, 'option': option})
+
+
+def too_large(size: int, limit: int) -> exception.RequestLimitExceeded:
+    """Clients know this text; the unit it names is wrong (characters are counted), the number is right."""
+    return exception.RequestLimitExceeded(
+        _('Template size (%(size)d bytes) exceeds maximum allowed size (%(limit)d bytes).')
+        % {'size': size, 'limit': limit})
+
+
+class DocumentError(ValueError):
+    """The text cannot be read. `line` and `column` count from 1, None when there is no place to point at."""
+
+    def __init__(self, text: str, line: int | None = None, column: int | None = None) -> None:
+        self.line, self.column = line, column
+        super().__init__(text)
+
+
+class _TextDates:
+    """Resolver tables without timestamps."""
+
+    yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in rules if tag != 'tag:yaml.org,2002:timestamp']
+        for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()}
+
+
+class yaml_loader(_TextDates, yaml.SafeLoader):  # type: ignore[misc]
+    """The slow reader. It is run after a failure, for its message: it points at the place with the source line."""
+
+
+yaml_loader.add_constructor('tag:yaml.org,2002:timestamp', yaml.SafeLoader.construct_yaml_str)
+
+_PREFIX: Final = 'tag:yaml.org,2002:'
+_MERGE: Final = object()
+_scalars = yaml.constructor.SafeConstructor()
+_CONSTRUCT: dict[str, Any] = {
+    _PREFIX + 'null': _scalars.construct_yaml_null, _PREFIX + 'bool': _scalars.construct_yaml_bool,
+    _PREFIX + 'int': _scalars.construct_yaml_int, _PREFIX + 'float': _scalars.construct_yaml_float,
+    _PREFIX + 'str': _scalars.construct_yaml_str, _PREFIX + 'binary': _scalars.construct_yaml_binary,
+    _PREFIX + 'timestamp': _scalars.construct_yaml_str, _PREFIX + 'value': _scalars.construct_yaml_str,
+    _PREFIX + 'merge': lambda node: _MERGE}
+_LISTS = frozenset({None, '!', _PREFIX + 'seq', _PREFIX + 'omap', _PREFIX + 'pairs'})
+_MAPS = frozenset({None, '!', _PREFIX + 'map', _PREFIX + 'set'})
+
+
+class _Refused(Exception):
+    """Something the fast reading gives up on; the slow reader has the words for it."""
+
+
+def parse(text: str, url: str | None = None, limits: Bounds = USUAL) -> dict[str, Any]:
+    """The template in `text`. Raises ValueError (DocumentError) with the text clients know, RequestLimitExceeded.
+
+    It has a version key, with whatever value. `url` names it in errors.
+    """
+    document = simple_parse(text, url, limits)
+    if not any(key in document for key in VERSION_KEYS):
+        raise DocumentError(_('Template format version not found.'))
+    return document
+
+
+def simple_parse(text: str, url: str | None = None, limits: Bounds = USUAL) -> dict[str, Any]:
+    """As `parse`, without asking for a version. An empty text is an empty map."""
+    if 0 <= limits.max_size < len(text):
+        raise too_large(len(text), limits.max_size)
+    document = read(text, url or ROOT, limits)
+    if document is None:
+        return {}
+    if not isinstance(document, dict):
+        raise DocumentError(_('The template is not a JSON object or YAML mapping.'))
+    return document
+
+
+def read(text: str, source: str, limits: Bounds, *, try_json: bool = True) -> Any:
+    """The data in `text`. Raises DocumentError; RequestLimitExceeded when it nests or expands too far.
+
+    `source` names the document in errors. A text that fails as JSON is read as YAML.
+    """
+    if try_json:
+        try:
+            return check_size(json.loads(text), limits)
+        except (ValueError, RecursionError):
+            pass
+    return check_size(read_yaml(text, source, limits), limits)
+
+
+def read_yaml(text: str, source: str, limits: Bounds) -> Any:
+    """As `read`, YAML only and without the check of its expansion."""
+    try:
+        return _Builder(limits).build(text)
+    except (yaml.YAMLError, ValueError, OverflowError, _Refused) as error:
+        raise _explain(text, source, error) from None
+
+
+def _explain(text: str, source: str, error: Exception) -> DocumentError:
+    if len(text) <= SLOW_READER_LIMIT:
+        try:
+            yaml.load(text, Loader=yaml_loader)
+        except yaml.YAMLError as slow:
+            error = slow
+        except (ValueError, RecursionError, OverflowError):
+            pass
+    mark = getattr(error, 'problem_mark', None) or getattr(error, 'context_mark', None)
+    where = (mark.line + 1, mark.column + 1) if mark is not None else (None, None)
+    return DocumentError(_('Error parsing template [%(source)s] %(error)s')
+                         % {'source': source, 'error': error} if source == ROOT
+                         else _('Error parsing template %(source)s %(error)s')
+                         % {'source': source, 'error': error}, *where)
+
+
+class _Builder:
+    """Puts one document together from parser events."""
+
+    def __init__(self, limits: Bounds) -> None:
+        self.limits = limits
+        self.plain: dict[str, Any] = {}         # text of plain scalars met before -> value
+        self.anchors: dict[str, Any] = {}
+        self.open_anchors: set[str] = set()
+
+    def build(self, text: str) -> Any:
+        parser = yaml.CSafeLoader(text)
+        try:
+            next_event = parser.get_event
+            next_event()                                            # stream start
+            if parser.check_event(yaml.StreamEndEvent):
+                return None
+            next_event()                                            # document start
+            document = self._document(next_event)
+            next_event()                                            # document end
+            if not parser.check_event(yaml.StreamEndEvent):
+                raise _Refused(_('expected a single document in the stream'))
+            return document
+        finally:
+            parser.dispose()
+
+    def _document(self, next_event: Any) -> Any:
+        # A frame is [container, key, is the key given, anchor, merged maps]; lists have only the first and the anchor.
+        stack: list[list[Any]] = []
+        scalar, alias = yaml.ScalarEvent, yaml.AliasEvent
+        start_list, start_map = yaml.SequenceStartEvent, yaml.MappingStartEvent
+        max_depth = self.limits.max_depth
+        while True:
+            event = next_event()
+            kind = type(event)
+            if kind is scalar:
+                value = self._scalar(event)
+                if event.anchor is not None:
+                    self._anchor(event.anchor, value)
+            elif kind is start_list or kind is start_map:
+                if event.tag not in (_LISTS if kind is start_list else _MAPS):
+                    raise _Refused(_('could not determine a constructor for the tag %r') % event.tag)
+                if event.anchor is not None:
+                    self._anchor(event.anchor, None)
+                    self.open_anchors.add(event.anchor)
+                as_set = kind is start_map and event.tag == _PREFIX + 'set'
+                stack.append([[] if kind is start_list else {}, None, False, event.anchor, None, as_set])
+                if len(stack) > max_depth:
+                    raise exceeded(_('The document nests deeper'), max_depth, 'max_template_depth')
+                continue
+            elif kind is alias:
+                if event.anchor in self.open_anchors:
+                    raise _Refused(_('the alias *%s stands inside its own anchor') % event.anchor)
+                if event.anchor not in self.anchors:
+                    raise _Refused(_('found undefined alias %r') % event.anchor)
+                value = self.anchors[event.anchor]
+            else:                                                   # the end of a list or map
+                frame = stack.pop()
+                value = self._closed(frame)
+                if frame[3] is not None:
+                    self.anchors[frame[3]] = value
+                    self.open_anchors.discard(frame[3])
+            if not stack:
+                return value
+            self._put(stack[-1], value)
+
+    def _anchor(self, name: str, value: Any) -> None:
+        if name in self.anchors:
+            raise _Refused(_('found duplicate anchor %r') % name)
+        self.anchors[name] = value
+
+    def _scalar(self, event: Any) -> Any:
+        value: str = event.value
+        tag = event.tag
+        if tag is None or tag == '!':
+            if not event.implicit[0]:
+                return value                                        # quoted
+            if value in self.plain:
+                return self.plain[value]
+            rules = _TextDates.yaml_implicit_resolvers.get(value[:1])
+            found: Any = value
+            if rules:
+                for rule_tag, pattern in rules:
+                    if pattern.match(value):
+                        found = _construct(rule_tag, value)
+                        break
+            self.plain[value] = found
+            return found
+        return _construct(tag, value)
+
+    @staticmethod
+    def _put(frame: list[Any], value: Any) -> None:
+        container = frame[0]
+        if type(container) is list:
+            container.append('<<' if value is _MERGE else value)
+        elif not frame[2]:
+            if type(value) is dict or type(value) is list:
+                raise _Refused(_('found unhashable key'))
+            frame[1], frame[2] = value, True
+        else:
+            frame[2] = False
+            if frame[1] is _MERGE:
+                if frame[4] is None:
+                    frame[4] = []
+                frame[4].append(value)
+            else:
+                container[frame[1]] = '<<' if value is _MERGE else value
+
+    @staticmethod
+    def _closed(frame: list[Any]) -> Any:
+        container = frame[0]
+        if type(container) is list:
+            return container
+        if frame[4] is not None:
+            merged: dict[Any, Any] = {}
+            for value in frame[4]:
+                for mapping in reversed(value) if isinstance(value, list) else [value]:
+                    if not isinstance(mapping, dict):
+                        raise _Refused(_('expected a mapping or list of mappings for merging'))
+                    merged.update(mapping)
+            merged.update(container)
+            container = merged
+        container = text_keys(container)
+        return list(container) if frame[5] else container
+
+
+def _construct(tag: str, value: str) -> Any:
+    construct = _CONSTRUCT.get(tag)
+    if construct is None:
+        raise _Refused(_('could not determine a constructor for the tag %r') % tag)
+    try:
+        made = construct(yaml.ScalarNode(tag, value))
+    except (KeyError, IndexError):                                  # `!!bool maybe`, an empty `!!int`
+        raise _Refused(_('%(value)r is no %(tag)s') % {'value': value, 'tag': tag}) from None
+    return made.decode('utf-8', 'replace') if isinstance(made, bytes) else made
+
+
+def text_keys(mapping: dict[Any, Any]) -> dict[str, Any]:
+    """`mapping` itself when all keys are text, else a copy with the keys JSON would write."""
+    for key in mapping:
+        if type(key) is not str:
+            return {key_text(key): value for key, value in mapping.items()}
+    return mapping
+
+
+def key_text(key: Any) -> str:
+    if isinstance(key, str):
+        return key
+    return json.dumps(key) if isinstance(key, bool | int | float | None) else str(key)
+
+
+def clean(value: Any) -> Any:
+    """`value` as one JSON round trip leaves it: text keys, lists for tuples and sets; a copy of all containers."""
+    if isinstance(value, Mapping):
+        return {key_text(key): clean(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [clean(item) for item in value]
+    if isinstance(value, bytes):
+        return value.decode('utf-8', 'replace')
+    return value
+
+
+def check_size(value: Any, limits: Bounds) -> Any:
+    """`value` itself, unless it nests too deeply or its aliases expand too far: RequestLimitExceeded.
+
+    Linear in what is stored, however often parts of it are shared.
+    """
+    weights: dict[int, tuple[int, int]] = {}        # id of a container -> its expanded size, its depth
+    stack: list[tuple[Any, bool]] = [(value, False)]
+    while stack:
+        item, children_known = stack.pop()
+        if type(item) is not dict and type(item) is not list:
+            continue
+        if id(item) in weights:
+            continue
+        children = item.values() if type(item) is dict else item
+        if not children_known:
+            stack.append((item, True))
+            stack.extend((child, False) for child in children if type(child) is dict or type(child) is list)
+            if len(stack) > limits.max_expansion:
+                raise exceeded(_('The document expands further'), limits.max_expansion, 'max_template_expansion')
+            continue
+        size, depth = 1 + len(item), 0
+        for child in children:
+            if type(child) is str:
+                size += len(child) >> 4
+            elif type(child) is dict or type(child) is list:
+                below = weights.get(id(child), (1, 0))
+                size += below[0]
+                depth = max(depth, below[1])
+        weights[id(item)] = (size, depth + 1)
+        if size > limits.max_expansion:
+            raise exceeded(_('The document expands further'), limits.max_expansion, 'max_template_expansion')
+        if depth + 1 > limits.max_depth:
+            raise exceeded(_('The document nests deeper'), limits.max_depth, 'max_template_depth')
+    return value
+
+
+class yaml_dumper(yaml.SafeDumper):  # type: ignore[misc]
+    """Writes texts of several lines as blocks."""
+
+
+def _text_block(dumper: Any, text: str) -> Any:
+    style = '|' if '\n' in text else None
+    return dumper.represent_scalar('tag:yaml.org,2002:str', text, style=style)
+
+
+yaml_dumper.add_representer(str, _text_block)
+
+
+def convert_json_to_yaml(json_text: str) -> str:
+    """A template in JSON as YAML, keys in their order. Raises ValueError."""
+    written: str = yaml.dump(json.loads(json_text), Dumper=yaml_dumper, sort_keys=False, default_flow_style=False,
+                             allow_unicode=True)
+    return written

@@ -1,0 +1,203 @@
+"""The world: clock, chance and threads. The only file that knows the thread library.
+
+Everything that waits, asks the time or throws dice gets a `World` handed in. Tests hand in one with virtual
+time and seeded chance, and can stop it at any point.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+VARIANT = {digit: '89ab'[int(digit, 16) % 4] for digit in '0123456789abcdef'}      # of UUIDs, as RFC 4122 has it
+
+
+class Thread(Protocol):
+    def kill(self) -> None:
+        """Ends it at its next switch; nothing happens if it has ended."""
+
+
+class Signal(Protocol):
+    """A flag one can wait for."""
+
+    def set(self) -> None: ...
+
+    def clear(self) -> None: ...
+
+    def is_set(self) -> bool: ...
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """True once set, False when `timeout` seconds passed first."""
+
+
+class World(Protocol):
+    def now(self) -> datetime:
+        """UTC without zone, microseconds."""
+
+    def monotonic(self) -> float:
+        """Seconds that never go back."""
+
+    def sleep(self, seconds: float) -> None: ...
+
+    def spawn(self, function: Callable[..., Any], *args: Any) -> Thread: ...
+
+    def spawn_apart(self, function: Callable[[], Any]) -> None:
+        """In a thread that no busy one holds up. It shares nothing with them but plain values: no signal, no log
+        line, no connection to a database, and nobody can kill it."""
+
+    def signal(self) -> Signal: ...
+
+    def uuid(self) -> str:
+        """A random UUID, lower case with dashes."""
+
+    def chance(self) -> float:
+        """From 0 up to, not including, 1."""
+
+
+def patch() -> None:
+    """Makes the blocking calls of the standard library cooperative. First thing a door does."""
+    import warnings
+    warnings.filterwarnings('ignore', message='[\\s\\S]*Eventlet is deprecated')
+    warnings.filterwarnings('ignore', category=DeprecationWarning)      # for developers of libraries, not operators
+    # The system's resolver knows /etc/hosts and IPv6 as operators expect; the other one costs 0.1 s to import.
+    os.environ.setdefault('EVENTLET_NO_GREENDNS', 'yes')
+    import eventlet
+    eventlet.monkey_patch()
+
+
+class GreenSignal:
+    """`Signal` over eventlet, for threads of one process."""
+
+    __slots__ = ('_set', '_waiters')
+
+    def __init__(self) -> None:
+        self._set = False
+        self._waiters: list[Any] = []
+
+    def set(self) -> None:
+        self._set = True
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            if not waiter.ready():
+                waiter.send(True)
+
+    def clear(self) -> None:
+        self._set = False
+
+    def is_set(self) -> bool:
+        return self._set
+
+    def wait(self, timeout: float | None = None) -> bool:
+        if self._set:
+            return True
+        from eventlet import event as green_event
+        from eventlet import timeout as green_timeout
+        waiter = green_event.Event()
+        self._waiters.append(waiter)
+        if timeout is None:
+            waiter.wait()
+            return True
+        with green_timeout.Timeout(timeout, False):
+            waiter.wait()
+        if waiter in self._waiters:
+            self._waiters.remove(waiter)
+        return waiter.ready() or self._set
+
+
+class GreenThread:
+    __slots__ = ('_thread',)
+
+    def __init__(self, thread: Any) -> None:
+        self._thread = thread
+
+    def kill(self) -> None:
+        self._thread.kill()
+
+
+class GreenWorld:
+    """The real one: wall clock, operating system's chance, eventlet's threads."""
+
+    def __init__(self) -> None:
+        self._dice, self._used = '', 0          # random digits, asked for many at a time
+
+    def now(self) -> datetime:
+        return datetime.now(UTC).replace(tzinfo=None)
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        import eventlet
+        eventlet.sleep(seconds)
+
+    def spawn(self, function: Callable[..., Any], *args: Any) -> Thread:
+        import eventlet
+        return GreenThread(eventlet.spawn(function, *args))
+
+    def spawn_apart(self, function: Callable[[], Any]) -> None:
+        from eventlet import patcher
+        patcher.original('threading').Thread(target=function, daemon=True).start()
+
+    def signal(self) -> Signal:
+        return GreenSignal()
+
+    def uuid(self) -> str:
+        if self._used == len(self._dice):
+            self._dice, self._used = os.urandom(16 * 256).hex(), 0
+        found = self._dice[self._used:self._used + 32]
+        self._used += 32
+        return f'{found[:8]}-{found[8:12]}-4{found[13:16]}-{VARIANT[found[16]]}{found[17:20]}-{found[20:]}'
+
+    def chance(self) -> float:
+        return random.random()
+
+
+_current: World = GreenWorld()
+
+
+def current() -> World:
+    """The world of this process, for code that nobody hands one to (resource types, tasks of plug-ins)."""
+    return _current
+
+
+def use(world: World) -> None:
+    """Replaces it. A door or a test does so once, before anything runs."""
+    global _current
+    _current = world
+
+
+class HttpServer:
+    """Serves a WSGI application on a listening socket, one green thread per connection."""
+
+    def __init__(self, listening: Any, application: Callable[..., Any], *, connections: int = 1024,
+                 max_header_line: int = 16384, silence: float | None = None) -> None:
+        """`connections` at most are served at once; `silence`: seconds after which one is closed, None: never."""
+        from eventlet import wsgi
+        wsgi.MAX_HEADER_LINE = max_header_line
+        self._listening = listening
+        self._arguments: dict[str, Any] = {
+            'site': application, 'log': logging.getLogger('heatlite.http'), 'log_output': False, 'debug': False,
+            'max_size': connections, 'socket_timeout': silence, 'capitalize_response_headers': False}
+        self._thread: Any = None
+
+    def start(self) -> None:
+        import eventlet
+        from eventlet import wsgi
+        self._thread = eventlet.spawn(wsgi.server, self._listening, **self._arguments)
+
+    def stop(self, patience: float) -> None:
+        """Takes no more connections, closes idle ones, waits `patience` seconds for requests being answered."""
+        from eventlet import timeout as green_timeout
+        from greenlet import GreenletExit
+        if self._thread is None:
+            return
+        thread, self._thread = self._thread, None
+        with green_timeout.Timeout(patience, False), suppress(GreenletExit):
+            thread.kill()
+            thread.wait()

@@ -1,0 +1,94 @@
+"""Options: from files in the form operators have, from --set, and as plug-ins read them."""
+
+import subprocess
+import sys
+
+import pytest
+from oslo_config import cfg
+
+from heatlite.common import config, options
+
+HEAT_CONF = """[DEFAULT]
+max_template_size = 1000
+plugin_dirs = /a,/b
+an_option_of_another_release = 1
+[clients]
+insecure = true
+[clients_nova]
+endpoint_type = internalURL
+[a_group_of_another_release]
+x = y
+"""
+
+
+@pytest.fixture
+def conf():
+    made = cfg.ConfigOpts()
+    config.register(made)
+    return made
+
+
+def test_a_file_written_for_heat_works_as_it_is(conf, tmp_path):
+    file = tmp_path / 'heat.conf'
+    file.write_text(HEAT_CONF)
+    conf(['--config-file', str(file)], project='heatlite')
+    assert conf.max_template_size == 1000
+    assert conf.plugin_dirs == ['/a', '/b']
+    assert conf.clients_nova.endpoint_type == 'internalURL'
+
+
+def test_registering_twice_is_harmless(conf):
+    config.register(conf)
+
+
+@pytest.mark.parametrize('assignment, group, name, value', [
+    ('max_template_size=7', None, 'max_template_size', 7),
+    ('engine.lease_ttl=7.5', 'engine', 'lease_ttl', 7.5),
+    ('paste_deploy.flavor=noauth', 'paste_deploy', 'flavor', 'noauth'),
+    ('hidden_stack_tags=a,b', None, 'hidden_stack_tags', ['a', 'b']),
+])
+def test_set_on_the_command_line(conf, assignment, group, name, value):
+    conf([], project='heatlite', default_config_files=[])
+    config.override(conf, assignment)
+    assert (conf[group] if group else conf)[name] == value
+
+
+@pytest.mark.parametrize('assignment', ['x', 'no_such=1', 'engine.no_such=1', 'no.such=1', 'engine.lease_ttl=much',
+                                        'engine.lease_ttl=0'])
+def test_a_wrong_setting_is_one_line(conf, assignment):
+    conf([], project='heatlite', default_config_files=[])
+    with pytest.raises(SystemExit) as stopped:
+        config.override(conf, assignment)
+    assert str(stopped.value).startswith(f'--set {assignment}: ')
+    assert '\n' not in str(stopped.value)
+
+
+def test_a_client_option_falls_back_to_all_clients():
+    cfg.CONF([], project='heatlite', default_config_files=[])
+    try:
+        cfg.CONF.set_override('endpoint_type', 'internalURL', group='clients')
+        cfg.CONF.set_override('endpoint_type', 'adminURL', group='clients_nova')
+        assert config.get_client_option('nova', 'endpoint_type') == 'adminURL'
+        assert config.get_client_option('glance', 'endpoint_type') == 'internalURL'
+        assert config.get_client_option('lantern', 'endpoint_type') == 'internalURL'
+        cfg.CONF.set_override('ca_file', '/ca', group='clients')
+        assert config.get_ssl_options('nova') == {'verify': '/ca', 'cert': None}
+        cfg.CONF.set_override('insecure', True, group='clients_nova')
+        assert config.get_ssl_options('nova')['verify'] is False
+    finally:
+        cfg.CONF.reset()
+        cfg.CONF.clear_override('endpoint_type', group='clients')
+        cfg.CONF.clear_override('endpoint_type', group='clients_nova')
+        cfg.CONF.clear_override('ca_file', group='clients')
+        cfg.CONF.clear_override('insecure', group='clients_nova')
+
+
+def test_every_option_says_what_it_means():
+    assert not [opt.name for found in options.GROUPS.values() for opt in found if not opt.help]
+
+
+def test_importing_the_module_is_enough_for_a_plugin():
+    code = ('from oslo_config import cfg; cfg.CONF.import_opt("max_template_size", "heatlite.common.config"); '
+            'cfg.CONF([], default_config_files=[]); print(cfg.CONF.max_template_size, cfg.CONF.clients.endpoint_type)')
+    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ['524288', 'publicURL']
