@@ -1,0 +1,148 @@
+"""What is allowed but hardly meant: hints beside the complaints, for `heatlite-lint`.
+
+Template specification, 15: typing errors that silently become data, keys that are ignored, references that only fail
+when an output is read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.language import expression as expressions
+from heatlite.language import versions
+from heatlite.language.definition import StackDefinition
+from heatlite.language.expression import PLACEHOLDERS, UNKNOWNS
+from heatlite.language.lint import did_you_mean
+from heatlite.language.positions import Positions
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One hint; `path` leads to it, `line` and `column` count from 1."""
+
+    text: str
+    path: tuple[Any, ...]
+    line: int | None = None
+    column: int | None = None
+    hint: str | None = None
+
+
+EVERY_FUNCTION = frozenset(row.name for row in (*versions.FUNCTIONS, *versions.CONDITION_FUNCTIONS))
+
+
+def advise(definition: StackDefinition) -> list[Advice]:
+    """Hints about a definition, in the order of the text."""
+    found: list[Advice] = []
+    for look in (_repeated_keys, _lookalikes, _ignored_keys, _hollow_references, _failing_metadata,
+                 _hidden_entries):
+        with contextlib.suppress(exception.HeatException, AttributeError):     # what is no template has been said
+            found += look(definition)
+    template = definition.template
+    placed = []
+    for advice in found:
+        position = template.position(advice.path) if advice.line is None else (advice.line, advice.column)
+        line, column = position or (None, None)
+        placed.append(Advice(advice.text, advice.path, line, column, advice.hint))
+    return sorted(placed, key=lambda advice: (advice.line or 0, advice.column or 0))
+
+
+def _repeated_keys(definition: StackDefinition) -> Iterator[Advice]:
+    if definition.template.text is None:
+        return
+    for path, (line, column) in Positions(definition.template.text).duplicates:
+        yield Advice(_('The key "%s" stands here twice; the last one counts') % path[-1], path, line, column)
+
+
+def _lookalikes(definition: StackDefinition) -> Iterator[Advice]:
+    """Maps with one key that looks like a function this version does not have."""
+    known = set(definition.edition.functions) | set(definition.edition.condition_functions)
+    later = EVERY_FUNCTION - known
+    for section in (definition.keys.resources, definition.keys.outputs):
+        for path, name in _single_keys(definition.template.document.get(section), (section,)):
+            if len(path) < 3:
+                continue
+            if name in later:
+                yield Advice(_('"%(name)s" is no function of %(version)s: it is taken as data')
+                             % {'name': name, 'version': definition.template.version}, (*path, name))
+            elif name not in known and ('_' in name or '::' in name):
+                near = did_you_mean(name, known)
+                if near is not None:
+                    yield Advice(_('"%s" is no function: it is taken as data') % name, (*path, name), hint=near)
+
+
+def _single_keys(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], str]]:
+    if isinstance(value, Mapping):
+        if len(value) == 1:
+            yield path, next(iter(value))
+        for key, item in value.items():
+            yield from _single_keys(item, (*path, key))
+    elif isinstance(value, list):
+        for place, item in enumerate(value):
+            yield from _single_keys(item, (*path, place))
+
+
+def _ignored_keys(definition: StackDefinition) -> Iterator[Advice]:
+    keys = definition.keys
+    known_outputs = {keys.output_value, keys.description, keys.condition}
+    for name, output in definition.outputs.items():
+        for key in output.snippet:
+            if key not in known_outputs:
+                yield Advice(_('The key "%s" of an output means nothing') % key, (keys.outputs, name, key),
+                             hint=did_you_mean(key, known_outputs))
+    if not definition.edition.is_hot:
+        for name, snippet in definition.snippets.items():
+            for key in snippet:
+                if key not in keys.of_resources:
+                    yield Advice(_('The key "%s" of a resource means nothing') % key, (keys.resources, name, key),
+                                 hint=did_you_mean(key, keys.of_resources))
+    if definition.edition.is_hot and not definition.edition.has('2017-09-01'):
+        for path, call in _calls(definition):
+            if call.name == 'repeat' and 'permutations' in (call.literal_map() or {}):
+                yield Advice(_('"permutations" is ignored before version 2017-09-01'), path)
+
+
+def _calls(definition: StackDefinition) -> Iterator[tuple[tuple[Any, ...], expressions.Call]]:
+    keys = definition.keys
+    for name, resource in definition.resources.items():
+        for trail, call in expressions.calls(resource.parsed.properties):
+            yield (keys.resources, name, keys.properties, *expressions.spelled(trail)), call
+    for name, output in definition.outputs.items():
+        for trail, call in expressions.calls(output.expression):
+            yield (keys.outputs, name, keys.output_value, *expressions.spelled(trail)), call
+
+
+def _hollow_references(definition: StackDefinition) -> Iterator[Advice]:
+    """References of outputs to nothing: they are found out only when the output is read."""
+    keys = definition.keys
+    for name, output in definition.outputs.items():
+        for trail, need in expressions.requirements(output.expression, PLACEHOLDERS):
+            if need.attribute is None and need.resource not in definition.resources:
+                yield Advice(_('There is no resource "%s": this output will only show an error') % need.resource,
+                             (keys.outputs, name, keys.output_value, *expressions.spelled(trail)),
+                             hint=did_you_mean(need.resource, definition.resources))
+
+
+def _failing_metadata(definition: StackDefinition) -> Iterator[Advice]:
+    """Metadata that fails whatever the resources it asks for will give: clients learn of it at creation only."""
+    for resource in definition.resources.values():
+        try:
+            resource.metadata(UNKNOWNS)
+        except Exception as error:          # functions, yaql above all, may raise anything
+            yield Advice(_('The metadata cannot be evaluated: %s') % error,
+                         (*resource.path, definition.keys.metadata))
+
+
+def _hidden_entries(definition: StackDefinition) -> Iterator[Advice]:
+    """Exact registry entries that a wildcard is tried before."""
+    entries = definition.environment.registry.entries
+    wildcards = [key for key in entries if key.endswith('*')]
+    for name in entries:
+        before = [key for key in wildcards if key != name and name.startswith(key[:-1]) and key < name]
+        if before:
+            yield Advice(_('The registry entry "%(before)s" is tried before "%(name)s"')
+                         % {'before': before[0], 'name': name}, ())

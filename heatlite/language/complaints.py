@@ -1,0 +1,66 @@
+"""What is wrong, as a value: the error clients know, where it is, and a hint."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.common.template_format import ROOT
+
+MOST_COMPLAINTS = 100
+MOST_COMPARED = 300                 # names a hint is looked for among
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """One thing that is wrong. `path` leads to it in the document of `file`; `line`, `column` count from 1."""
+
+    error: exception.HeatException
+    path: tuple[Any, ...] = ()
+    file: str = ROOT
+    line: int | None = None
+    column: int | None = None
+    found: Any = None
+    expected: tuple[str, ...] = ()
+    hint: str | None = None
+
+    def __str__(self) -> str:
+        place = self.file if self.line is None else f'{self.file}:{self.line}:{self.column}'
+        return f'{place}: {self.error}' + (f' ({self.hint})' if self.hint else '')
+
+
+def raise_first(complaints: Iterable[Complaint]) -> None:
+    """Raises the first error, with the text clients know as its first line and the rest as further lines."""
+    every = list(complaints)
+    if not every:
+        return
+    first = every[0].error
+    details = [detail for detail in [_first_detail(every[0]), *(str(other) for other in every[1:])] if detail]
+    if isinstance(first, exception.StackValidationFailed):
+        raise exception.StackValidationFailed(
+            error=first.error, path=first.path, message=first.error_message, details=details)
+    if details:
+        first.message = '\n'.join([first.message, *details])
+        first.args = (first.message,)
+    raise first
+
+
+def _first_detail(complaint: Complaint) -> str:
+    place = '' if complaint.line is None else _('%(file)s, line %(line)d, column %(column)d') % {
+        'file': complaint.file, 'line': complaint.line, 'column': complaint.column}
+    return f'{place}: {complaint.hint}' if place and complaint.hint else place or complaint.hint or ''
+
+
+def did_you_mean(found: Any, known: Iterable[str]) -> str | None:
+    """A hint when something known looks like `found`."""
+    text = str(found)
+    slack = max(2, len(text) // 4)
+    names = [name for name in known if isinstance(name, str) and abs(len(name) - len(text)) <= slack][:MOST_COMPARED]
+    if text in names:
+        return None
+    near = difflib.get_close_matches(text, names, n=1, cutoff=0.7)
+    return _('did you mean "%s"?') % near[0] if near else None

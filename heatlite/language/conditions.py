@@ -1,0 +1,94 @@
+"""Conditions: named truths of a stack that depend on its parameters alone. Template specification, section 6."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.language.expression import PLACEHOLDERS, Call, Misuse, Parser, check, resolve
+from heatlite.language.unknown import UNKNOWN
+
+HEADING = 'Condition validation error'
+
+
+class Conditions:
+    """The `conditions` section. Each condition is evaluated once, when it is first needed."""
+
+    def __init__(self, section: Any, parser: Parser, section_key: str) -> None:
+        self.section = section
+        self.parser = parser
+        self.key = section_key
+        self._parsed: dict[str, Any] = {}
+        self._known: dict[str, bool] = {}
+        self._open: set[str] = set()
+
+    @property
+    def definitions(self) -> Mapping[str, Any]:
+        """Raises StackValidationFailed when the section is no map."""
+        if not isinstance(self.section, Mapping):
+            raise exception.StackValidationFailed(
+                error='Conditions validation error',
+                message=_('Condition definitions must be a map. Found a %s instead') % type(self.section).__name__)
+        return self.section
+
+    def parsed(self, name: str) -> Any:
+        """Raises StackValidationFailed with the path of a call that cannot be (check 5)."""
+        if name not in self._parsed:
+            try:
+                self._parsed[name] = self.parser.parse(self.definitions[name])
+            except Misuse as misuse:
+                raise misuse.at(self.key, name) from None
+        return self._parsed[name]
+
+    def holds(self, value: Any) -> bool:
+        """Whether a condition, by its name or as a boolean, holds.
+
+        Raises ValueError for what is none, StackValidationFailed for a wrong definition, and whatever a function in
+        the definition raises.
+        """
+        if isinstance(value, bool):
+            return value
+        if isinstance(value, str) and value in self.definitions:
+            return self._evaluated(value)
+        raise ValueError(_('Invalid condition "%s"') % (value,))
+
+    def _evaluated(self, name: str) -> bool:
+        if name in self._known:
+            return self._known[name]
+        if name in self._open:
+            raise exception.StackValidationFailed(
+                error=HEADING, message=_('Circular definition for condition "%s"') % name)
+        self._open.add(name)
+        try:
+            parsed = self.parsed(name)
+            if not isinstance(parsed, bool | Call):
+                raise self._wrong(name, parsed)
+            value = resolve(parsed, PLACEHOLDERS)
+            if value is UNKNOWN:
+                value = True
+            if not isinstance(value, bool):
+                raise self._wrong(name, value)
+        finally:
+            self._open.discard(name)
+        self._known[name] = value
+        return value
+
+    def _wrong(self, name: str, value: Any) -> exception.StackValidationFailed:
+        return exception.StackValidationFailed(
+            error=HEADING, message=_('The definition of condition "%(name)s" is invalid: %(value)s')
+            % {'name': name, 'value': value})
+
+    def complaints(self) -> Iterator[tuple[str, exception.HeatException]]:
+        """Check 8: type and arguments of each definition, in order; (name, error)."""
+        for name, definition in self.definitions.items():
+            try:
+                parsed = self.parsed(name)
+            except exception.StackValidationFailed as error:
+                yield name, error
+                continue
+            if not isinstance(parsed, bool | Call):
+                yield name, self._wrong(name, definition)
+            for misuse in check(parsed):
+                yield name, misuse.at(self.key, name)

@@ -1,0 +1,353 @@
+"""What a value must satisfy: the constraints of parameters and of properties, one class each.
+
+A constraint is checked with `validate(value, schema)`, which raises ValueError with the reason. `schema` says how
+values are converted before they are compared. The classes are part of the plug-in contract (its section 5.4);
+texts and rules are those of the template specification, 3.6.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.language.patterns import match_end
+
+STRING, NUMBER, INTEGER, BOOLEAN, LIST, MAP, ANY = 'string', 'number', 'integer', 'boolean', 'list', 'map', 'any'
+EVERY_SCALAR = frozenset({STRING, NUMBER, INTEGER, BOOLEAN})
+
+
+class Typed(Protocol):
+    """What a constraint must know of the schema it belongs to."""
+
+    @property
+    def kind(self) -> str: ...
+
+    def to_schema_type(self, value: Any) -> Any: ...
+
+
+def to_number(value: Any) -> Any:
+    """A number from `value`: itself, an integer if its text is one, else a float. ValueError, TypeError."""
+    if isinstance(value, int | float):
+        return value
+    try:
+        return int(value)
+    except ValueError:
+        return float(value)
+
+
+def as_json(value: Any) -> str:
+    return json.dumps(value, default=str)
+
+
+MOST_SHOWN = 1000               # characters of a value in a message
+
+
+def shown(value: Any) -> str:
+    """`value` as text for a message: a value may be as long as a template."""
+    text = value if isinstance(value, str) else str(value)
+    return text if len(text) <= MOST_SHOWN else f'{text[:MOST_SHOWN]}...'
+
+
+class Constraint(Mapping[str, Any]):
+    """Base. As a mapping it gives `{<name>: <body>}` and `description` if there is one."""
+
+    name = ''
+    valid_kinds: frozenset[str] = frozenset()
+
+    def __init__(self, description: str | None = None) -> None:
+        self.description = description
+
+    def is_valid(self, value: Any, schema: Typed | None) -> bool:
+        raise NotImplementedError
+
+    def reason(self, value: Any) -> str:
+        raise NotImplementedError
+
+    def body(self) -> Any:
+        raise NotImplementedError
+
+    def validate(self, value: Any, schema: Typed | None = None, context: Any = None) -> None:
+        """Raises ValueError with the description, or with the reason if there is none."""
+        if not self.is_valid(value, schema):
+            raise ValueError(self.description or self.reason(value))
+
+    def __getitem__(self, key: str) -> Any:
+        if key == self.name:
+            return self.body()
+        if key == 'description' and self.description is not None:
+            return self.description
+        raise KeyError(key)
+
+    def __iter__(self) -> Iterator[str]:
+        if self.description is not None:
+            yield 'description'
+        yield self.name
+
+    def __len__(self) -> int:
+        return 2 if self.description is not None else 1
+
+    def __str__(self) -> str:
+        return f'{self.name} {self.body()}'
+
+
+def _bounds(minimum: Any, maximum: Any) -> dict[str, Any]:
+    return {key: value for key, value in (('min', minimum), ('max', maximum)) if value is not None}
+
+
+class Range(Constraint):
+    """A number between two inclusive bounds."""
+
+    name = 'range'
+    valid_kinds = frozenset({NUMBER, INTEGER})
+
+    def __init__(self, min: Any = None, max: Any = None, description: str | None = None) -> None:
+        super().__init__(description)
+        if min is None and max is None:
+            raise exception.InvalidSchemaError(
+                _('A range constraint must have a min value and/or a max value specified.'))
+        self.min, self.max = min, max
+        for bound in (min, max):
+            if bound is not None:
+                _definition_number(bound, 'min/max')
+
+    def is_valid(self, value: Any, schema: Typed | None) -> bool:
+        number = to_number(value)
+        return ((self.min is None or number >= to_number(self.min))
+                and (self.max is None or number <= to_number(self.max)))
+
+    def reason(self, value: Any) -> str:
+        return f'{shown(value)} is out of range (min: {self.min}, max: {self.max})'
+
+    def body(self) -> dict[str, Any]:
+        return _bounds(self.min, self.max)
+
+
+class Length(Constraint):
+    """Characters of a text, items of a list, keys of a map, between two inclusive bounds."""
+
+    name = 'length'
+    valid_kinds = frozenset({STRING, LIST, MAP})
+
+    def __init__(self, min: Any = None, max: Any = None, description: str | None = None) -> None:
+        super().__init__(description)
+        if min is None and max is None:
+            raise exception.InvalidSchemaError(
+                _('A length constraint must have a min value and/or a max value specified.'))
+        for bound in (min, max):
+            if not isinstance(bound, int | None):
+                raise exception.InvalidSchemaError(_('min/max length must be integral'))
+        self.min, self.max = min, max
+
+    def is_valid(self, value: Any, schema: Typed | None) -> bool:
+        length = len(value if isinstance(value, list | tuple | Mapping) else str(value))
+        return (self.min is None or length >= self.min) and (self.max is None or length <= self.max)
+
+    def reason(self, value: Any) -> str:
+        length = len(value if isinstance(value, list | tuple | Mapping) else str(value))
+        return f'length ({length}) is out of range (min: {self.min}, max: {self.max})'
+
+    def body(self) -> dict[str, Any]:
+        return _bounds(self.min, self.max)
+
+
+class Modulo(Constraint):
+    """A number that leaves `offset` when divided by `step`, with Python's sign rule."""
+
+    name = 'modulo'
+    valid_kinds = frozenset({NUMBER, INTEGER})
+
+    def __init__(self, step: Any = None, offset: Any = None, description: str | None = None) -> None:
+        super().__init__(description)
+        if step is None or offset is None:
+            raise exception.InvalidSchemaError(
+                _('A modulo constraint must have a step value and an offset value specified.'))
+        if not isinstance(step, int) or not isinstance(offset, int):
+            raise exception.InvalidSchemaError(_('step/offset must be integer'))
+        if step == 0:
+            raise exception.InvalidSchemaError(_('step cannot be 0.'))
+        if abs(offset) >= abs(step):
+            raise exception.InvalidSchemaError(_('offset must be smaller (by absolute value) than step.'))
+        if step * offset < 0:
+            raise exception.InvalidSchemaError(_('step and offset must be both positive or both negative.'))
+        self.step, self.offset = step, offset
+
+    def is_valid(self, value: Any, schema: Typed | None) -> bool:
+        return bool(to_number(value) % self.step == self.offset)
+
+    def reason(self, value: Any) -> str:
+        return f'{value} is not a multiple of {self.step} with an offset of {self.offset}'
+
+    def body(self) -> dict[str, Any]:
+        return {'step': self.step, 'offset': self.offset}
+
+
+class AllowedValues(Constraint):
+    """One of a list of values; of a list, every item."""
+
+    name = 'allowed_values'
+    valid_kinds = EVERY_SCALAR | {LIST, ANY}
+
+    def __init__(self, allowed: Iterable[Any], description: str | None = None) -> None:
+        super().__init__(description)
+        if isinstance(allowed, str | Mapping) or not isinstance(allowed, Iterable):
+            raise exception.InvalidSchemaError(_('AllowedValues must be a list'))
+        self.allowed = tuple(allowed)
+
+    def is_valid(self, value: Any, schema: Typed | None) -> bool:
+        if isinstance(value, list | tuple):
+            return all(item in self.allowed for item in value)
+        if schema is None or schema.kind in (LIST, MAP, ANY):
+            return value in self.allowed
+        converted = schema.to_schema_type(value)
+        return any(converted == _converted(item, schema) for item in self.allowed)
+
+    def reason(self, value: Any) -> str:
+        return f'{shown(as_json(value))} is not an allowed value [{", ".join(as_json(item) for item in self.allowed)}]'
+
+    def body(self) -> list[Any]:
+        return list(self.allowed)
+
+
+def _converted(value: Any, schema: Typed) -> Any:
+    """An allowed value of the wrong type matches nothing; it must not hide the reason a value is refused."""
+    try:
+        return schema.to_schema_type(value)
+    except (ValueError, TypeError):
+        return value
+
+
+class AllowedPattern(Constraint):
+    """A Python regular expression that must cover the whole text, with the first alternative it finds."""
+
+    name = 'allowed_pattern'
+    valid_kinds = frozenset({STRING})
+
+    def __init__(self, pattern: str, description: str | None = None) -> None:
+        super().__init__(description)
+        if not isinstance(pattern, str):
+            raise exception.InvalidSchemaError(_('AllowedPattern must be a string'))
+        self.pattern = pattern
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise exception.InvalidSchemaError(
+                _('AllowedPattern "%(pattern)s" is not a regular expression: %(error)s')
+                % {'pattern': pattern, 'error': error}) from None
+
+    def is_valid(self, value: Any, schema: Typed | None) -> bool:
+        text = value if isinstance(value, str) else str(value)
+        return match_end(self.pattern, text) == len(text)
+
+    def reason(self, value: Any) -> str:
+        return f'"{shown(value)}" does not match pattern "{self.pattern}"'
+
+    def body(self) -> str:
+        return self.pattern
+
+
+class CustomConstraint(Constraint):
+    """A named check. It is found in `environment` (a plug-in registry), or by the `lookup` of the validation."""
+
+    name = 'custom_constraint'
+    valid_kinds = EVERY_SCALAR | {LIST, ANY}
+
+    def __init__(self, name: str, description: str | None = None, environment: Any = None) -> None:
+        super().__init__(description)
+        self.constraint_name = name
+        self.environment = environment
+
+    def validate(self, value: Any, schema: Typed | None = None, context: Any = None,
+                 lookup: CustomLookup | None = None) -> None:
+        """Raises ValueError. Without `lookup` and environment nothing is checked: nobody is there to ask."""
+        check = self._find(lookup)
+        if check is None:
+            return
+        for item in value if isinstance(value, list | tuple) else [value]:
+            self._validate_one(check, item, context)
+
+    def _find(self, lookup: CustomLookup | None) -> Any:
+        if self.environment is not None:
+            return self.environment.get_constraint(self.constraint_name) or MISSING
+        if lookup is None:
+            return None
+        return lookup(self.constraint_name) or MISSING
+
+    def _validate_one(self, check: Any, value: Any, context: Any) -> None:
+        if check is MISSING:
+            raise ValueError(self.description or _('"%(value)s" does not validate %(name)s (constraint not found)')
+                             % {'value': value, 'name': self.constraint_name})
+        check = check() if isinstance(check, type) else check
+        if check.validate(value, context):
+            return
+        error = getattr(check, 'error', None)
+        text = error(value) if error is not None else f"Error validating value '{value}'"
+        raise ValueError(self.description or text)
+
+    def is_valid(self, value: Any, schema: Typed | None) -> bool:
+        return True
+
+    def reason(self, value: Any) -> str:
+        return f'"{value}" does not validate {self.constraint_name}'
+
+    def body(self) -> str:
+        return self.constraint_name
+
+
+MISSING = object()
+
+CustomLookup = Callable[[str], Any]
+"""Name of a custom constraint -> a `BaseCustomConstraint` (class or instance), None if no such name exists."""
+
+
+class BaseCustomConstraint:
+    """Base of custom constraints, for plug-ins. `validate` answers whether the value is right.
+
+    Subclasses set `resource_client_name` and `resource_getter_name`, or override `validate_with_client`;
+    an error of `expected_exceptions` there means "no", any other one passes through.
+    """
+
+    expected_exceptions: tuple[type[BaseException], ...] = (exception.EntityNotFound,)
+    resource_client_name: str | None = None
+    resource_getter_name: str | None = None
+    _error_message: str | None = None
+    message: str | None = None
+
+    def error(self, value: Any) -> str:
+        detail = self.message if self._error_message is None else self._error_message
+        if detail is None:
+            return _("Error validating value '%(value)s'") % {'value': value}
+        return _("Error validating value '%(value)s': %(detail)s") % {'value': value, 'detail': detail}
+
+    def validate(self, value: Any, context: Any) -> bool:
+        try:
+            self.validate_with_client(context.clients, value)
+        except self.expected_exceptions as error:
+            self._error_message = str(error)
+            return False
+        return True
+
+    def validate_with_client(self, client: Any, resource_id: Any) -> None:
+        if self.resource_client_name and self.resource_getter_name:
+            getattr(client.client_plugin(self.resource_client_name), self.resource_getter_name)(resource_id)
+        else:
+            raise ValueError(_('client name and getter name of the constraint are not set'))
+
+
+def check_fit(constraints: Sequence[Constraint], kind: str, type_name: str) -> None:
+    """Raises InvalidSchemaError when a constraint makes no sense for values of `kind`."""
+    for constraint in constraints:
+        if kind != ANY and kind not in constraint.valid_kinds:
+            raise exception.InvalidSchemaError(
+                _('%(constraint)s constraint invalid for %(type)s')
+                % {'constraint': type(constraint).__name__, 'type': type_name})
+
+
+def _definition_number(value: Any, what: str) -> None:
+    try:
+        to_number(value)
+    except (TypeError, ValueError):
+        raise exception.InvalidSchemaError(_('%(what)s must be numeric') % {'what': what}) from None

@@ -1,0 +1,257 @@
+"""From a template, an environment and files to the definition of a stack: parameters, resources, outputs.
+
+Everything is lazy: parts are parsed and evaluated when asked for, and raise then. `lint.check` looks at all of it in
+the order clients know.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from heatlite.common import exception, identifier
+from heatlite.common.i18n import _
+from heatlite.language import parameters as parameter_definitions
+from heatlite.language import versions
+from heatlite.language.conditions import Conditions
+from heatlite.language.environment import Environment
+from heatlite.language.expression import PLACEHOLDERS, Call, Misuse, Parser, condition_holds, requirements
+from heatlite.language.limits import Limits
+from heatlite.language.outputs import OutputDefinition
+from heatlite.language.parameters import Parameters
+from heatlite.language.resource_definition import (
+    DELETE,
+    DELETION_POLICIES,
+    RETAIN,
+    SNAPSHOT,
+    Facade,
+    ResourceDefinition,
+    property_error,
+)
+from heatlite.language.template import Template
+
+__all__ = ['DELETE', 'DELETION_POLICIES', 'RETAIN', 'SNAPSHOT', 'Facade', 'ResourceDefinition', 'StackDefinition',
+           'StackIdentity', 'build', 'property_error']
+
+DEFAULT_LIMITS: Final = Limits()
+
+
+@dataclass(frozen=True)
+class StackIdentity:
+    """Which stack this is. `id` is None before the stack exists."""
+
+    name: str
+    id: str | None
+    project_id: str
+    region: str | None = None
+
+    @property
+    def arn(self) -> str:
+        return identifier.HeatIdentifier(self.project_id, self.name, str(self.id)).arn()
+
+
+class StackDefinition:
+    """A stack as the user wants it. Also the home of its calls: what they see besides the scope."""
+
+    def __init__(self, template: Template, environment: Environment, files: Mapping[str, str],
+                 identity: StackIdentity, facade: Facade | None, limits: Limits,
+                 assume_unknown: bool = False) -> None:
+        self.template = template
+        self.environment = environment
+        self._files = files
+        self.identity = identity
+        self.outer = facade
+        self.limits = limits
+        self.assume_unknown = assume_unknown
+        self.left_out: frozenset[str] = frozenset()
+        self.is_complete = False                # the dependencies that types add are in `requires`
+        self.edition = template.edition
+        self.keys = template.edition.keys
+        self.version = template.edition.date
+        self.known_attributes: Callable[[str, str], bool | None] | None = None
+        self._parser = Parser(self.edition.functions, self)
+        self._condition_parser = Parser(self.edition.condition_functions, self, self.edition.outside_conditions)
+
+    # --- what users ask ---------------------------------------------------------------------------------------
+
+    @property
+    def files(self) -> Mapping[str, str]:
+        return self._files
+
+    @property
+    def description(self) -> Any:
+        return self.template.description
+
+    @functools.cached_property
+    def parameters(self) -> Parameters:
+        """Raises InvalidSchemaError for a wrong definition."""
+        return self._parameters(parameter_definitions.schemata(self.template.section('parameters'), self.edition))
+
+    def _parameters(self, schemas: Mapping[str, parameter_definitions.ParameterSchema]) -> Parameters:
+        pseudo = parameter_definitions.pseudo_parameters(
+            self.edition, name=self.identity.name, stack_id=self.identity.id,
+            project_id=self.identity.project_id, arn=self.identity.arn)
+        return Parameters(schemas, pseudo, self.environment.parameters, self.environment.parameter_defaults,
+                          assume_unknown=self.assume_unknown)
+
+    def forget_wrong_parameters(self) -> None:
+        """Takes parameters with a wrong definition as unknown from now on, so that the rest can be checked."""
+        section = self.template.section('parameters')
+        schemas: dict[str, parameter_definitions.ParameterSchema] = {}
+        for name, body in section.items() if isinstance(section, Mapping) else ():
+            try:
+                schemas[name] = parameter_definitions.schema_of(name, body, self.edition)
+            except exception.HeatException:
+                schemas[name] = parameter_definitions.ParameterSchema(name, 'json', 'map')
+        self.assume_unknown = True
+        self.__dict__['parameters'] = self._parameters(schemas)
+
+    def leave_out(self, names: frozenset[str]) -> None:
+        """Takes wrong resources away, so that the rest can be checked. Their names stay known."""
+        self.left_out |= names
+        self.__dict__['snippets'] = {name: snippet for name, snippet in self.snippets.items() if name not in names}
+        for computed in ('resources', 'all_resources', 'resource_names'):
+            self.__dict__.pop(computed, None)
+
+    @functools.cached_property
+    def snippets(self) -> Mapping[str, Any]:
+        """The `resources` section. Raises StackValidationFailed when it is no map."""
+        section = self.template.section('resources')
+        if section is None:
+            return {}
+        if not isinstance(section, Mapping):
+            raise exception.StackValidationFailed(
+                message=_('The %(section)s section must be a map of resources. Found a %(kind)s instead')
+                % {'section': self.keys.resources, 'kind': type(section).__name__})
+        return section
+
+    @functools.cached_property
+    def resources(self) -> dict[str, ResourceDefinition]:
+        """Enabled resources in the order of the template. Raises for a resource that is none, and for its
+        condition."""
+        return {name: resource for name, snippet in self.snippets.items()
+                if self.is_enabled(name, snippet)
+                for resource in [self.all_resources[name]]}
+
+    @functools.cached_property
+    def all_resources(self) -> dict[str, ResourceDefinition]:
+        """Disabled ones too, their shape not checked."""
+        return {name: ResourceDefinition(name, snippet, self) for name, snippet in self.snippets.items()}
+
+    @functools.cached_property
+    def outputs(self) -> dict[str, OutputDefinition]:
+        section = self.template.section('outputs')
+        if section is None:
+            return {}
+        if not isinstance(section, Mapping):
+            raise exception.StackValidationFailed(
+                message=_('The %(section)s section must be a map of outputs. Found a %(kind)s instead')
+                % {'section': self.keys.outputs, 'kind': type(section).__name__})
+        return {key: OutputDefinition(key, snippet, self) for key, snippet in section.items()}
+
+    def referenced_attributes(self, name: str) -> frozenset[tuple[Any, ...]]:
+        """(attribute, *path) of resource `name` that other resources and outputs use; () is "all attributes"."""
+        return self._attributes_used.get(name, frozenset())
+
+    @functools.cached_property
+    def _attributes_used(self) -> dict[str, frozenset[tuple[Any, ...]]]:
+        used: dict[str, set[tuple[Any, ...]]] = {}
+        needs = [need.requirement for resource in self.resources.values() for need in resource.needs]
+        elsewhere = [resource.parsed.update_policy for resource in self.resources.values()]
+        elsewhere += [output.expression for output in self.outputs.values()]
+        needs += [need for expression in elsewhere for _trail, need in requirements(expression, PLACEHOLDERS)]
+        for need in needs:
+            if need.attribute is not None and isinstance(need.resource, str):
+                used.setdefault(need.resource, set()).add(need.attribute)
+        return {name: frozenset(attributes) for name, attributes in used.items()}
+
+    # --- shapes and conditions of resources ------------------------------------------------------------------
+
+    def check_shape(self, name: str, snippet: Any) -> None:
+        """Check 4 for one resource. Raises StackValidationFailed."""
+        keys, is_hot = self.keys, self.edition.is_hot
+        if snippet is not None and not isinstance(snippet, Mapping):
+            raise exception.StackValidationFailed(message=(
+                _('"resources" must contain a map of resource maps. Found a [%s] instead') if is_hot
+                else _('Resources must contain Resource. Found a [%s] instead')) % type(snippet))
+        if snippet is not None and is_hot:
+            for key in snippet:
+                if key not in keys.of_resources:
+                    raise exception.StackValidationFailed(
+                        message=_('"%s" is not a valid keyword inside a resource definition') % key)
+        if snippet is None or keys.type not in snippet:
+            raise exception.StackValidationFailed(
+                message=_('Each resource must contain a type key.') if is_hot
+                else _('Each Resource must contain a Type key.'))
+        if not snippet[keys.type]:
+            raise exception.StackValidationFailed(message=_('Each Resource must contain a Type key.'))
+        if is_hot and not self.edition.has(versions.NEWTON):
+            early = [key for key in snippet if key in ('condition', 'external_id')]
+            if early:
+                raise exception.StackValidationFailed(
+                    message=_('Invalid keyword(s) inside a resource definition: %s') % ', '.join(early))
+
+    def is_enabled(self, name: str, snippet: Any) -> bool:
+        """Whether the resource's condition holds. Raises for its shape and for what is no condition."""
+        key = self.keys.condition
+        if not isinstance(snippet, Mapping) or self.keys.type not in snippet:
+            self.check_shape(name, snippet)
+        if key not in snippet or not self.edition.has_conditions:
+            return True
+        condition = snippet[key]
+        try:
+            parsed = self.parse_condition(condition)
+            if not isinstance(parsed, str | bool | Call):
+                raise exception.StackValidationFailed(
+                    message=_('Resource %(name)s %(key)s type must be %(wanted)s') % {
+                        'name': name, 'key': key,
+                        'wanted': 'string_or_boolean' if self.edition.is_hot else 'string or boolean'})
+            return condition_holds(self, condition)
+        except Misuse as misuse:
+            raise misuse.at(self.keys.resources, name, key) from None
+
+    # --- the home of calls -----------------------------------------------------------------------------------
+
+    @property
+    def parser(self) -> Parser:
+        return self._parser
+
+    @property
+    def mappings(self) -> Any:
+        return self.template.section('mappings') or {}
+
+    @functools.cached_property
+    def resource_names(self) -> frozenset[str]:
+        return frozenset(self.resources) | self.left_out
+
+    @functools.cached_property
+    def conditions(self) -> Conditions:
+        key = self.edition.sections.get('conditions')
+        section = self.template.document.get(key, {}) if key else {}
+        return Conditions(section, self._condition_parser, key or 'conditions')
+
+    def condition(self, name: Any) -> bool:
+        return self.conditions.holds(name)
+
+    def parse_condition(self, value: Any) -> Any:
+        return self._condition_parser.parse(value)
+
+    def facade(self, part: str) -> Any:
+        if self.outer is None:
+            raise ValueError(_('There is no parent resource: this stack is not nested'))
+        return self.outer.part(part)
+
+    def attribute_exists(self, resource_name: str, attribute: str) -> bool | None:
+        return None if self.known_attributes is None else self.known_attributes(resource_name, attribute)
+
+
+def build(template: Template, environment: Environment, files: Mapping[str, str], identity: StackIdentity, *,
+          facade: Facade | None = None, limits: Limits = DEFAULT_LIMITS,
+          assume_unknown: bool = False) -> StackDefinition:
+    """The definition; nothing is checked yet.
+
+    `assume_unknown`: parameters without a value are UNKNOWN instead of missing, conditions on them hold.
+    """
+    return StackDefinition(template, environment, files, identity, facade, limits, assume_unknown)

@@ -1,0 +1,134 @@
+"""The answer of `POST /validate`. Template specification, 14.1."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Container, Iterator, Mapping
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.language import lint
+from heatlite.language import nested as nesting
+from heatlite.language.constraints import AllowedPattern, AllowedValues, CustomConstraint, Length, Modulo, Range
+from heatlite.language.definition import StackDefinition
+from heatlite.language.expression import PLACEHOLDERS
+from heatlite.language.facts import TypeCatalog
+from heatlite.language.nested import MEMBERS
+from heatlite.language.parameters import WIRE_TYPES, Parameters, ParameterSchema
+from heatlite.language.registry import RESOURCES
+from heatlite.language.schema import Reader
+from heatlite.language.template import Template
+
+
+def validation_answer(definition: StackDefinition, types: TypeCatalog, *, show_nested: bool = False,
+                      ignored: Container[str] = ()) -> dict[str, Any]:
+    """The response body. Raises the first complaint; StackValidationFailed as HTTPBadRequest.
+
+    `ignored`: codes of errors that do not count, such as `99001` for a service that is not there.
+    """
+    checker = lint.Checker(definition, types, values=False, look_inside=False)
+    try:
+        lint.raise_first(_counting(checker, ignored))
+    except exception.StackValidationFailed as error:
+        raise exception.HTTPBadRequest(str(error)) from None
+    answer = described(definition)
+    if show_nested:
+        answer.update(_nested(definition, types, checker, ignored))
+    environment = definition.environment.shown()
+    registry = dict(environment['resource_registry'])
+    for found in checker.found.values():
+        if found.is_template and not found.path:
+            registry.setdefault(str(found.target), found.target)
+    answer['Environment'] = {**environment, 'resource_registry': {RESOURCES: registry.pop(RESOURCES, {}), **registry}}
+    return answer
+
+
+def _counting(checker: lint.Checker, ignored: Container[str]) -> Iterator[lint.Complaint]:
+    for complaint in itertools.islice(checker.complaints(), lint.MOST_COMPLAINTS):
+        if complaint.error.error_code is None or complaint.error.error_code not in ignored:
+            yield checker.placed(complaint)
+
+
+def described(definition: StackDefinition) -> dict[str, Any]:
+    """Description, parameters and their groups of one template."""
+    answer: dict[str, Any] = {
+        'Description': definition.description,
+        'Parameters': {name: parameter(definition.parameters, schema)
+                       for name, schema in definition.parameters.declared.items()}}
+    groups = definition.template.section('parameter_groups')
+    if groups is not None:
+        answer['ParameterGroups'] = groups
+    return answer
+
+
+def parameter(parameters: Parameters, schema: ParameterSchema) -> dict[str, Any]:
+    """One parameter as clients see it."""
+    name = schema.name
+    shown: dict[str, Any] = {
+        'Type': WIRE_TYPES[schema.kind],
+        'Description': '' if schema.description is None else schema.description,
+        'NoEcho': 'true' if schema.hidden else 'false',
+        'Label': name if schema.label is None else schema.label}
+    default = parameters.default(name)
+    if default is not None:
+        shown['Default'] = default
+    given = parameters.given.get(name)
+    if given:
+        shown['Value'] = given
+    if schema.tags:
+        shown['Tags'] = schema.tags
+    texts = []
+    for constraint in schema.constraints:
+        shown.update(_constraint(constraint))
+        if constraint.description is not None:
+            texts.append(str(constraint.description))
+    if texts:
+        # CFN repeats one description for every constraint of a parameter.
+        shown['ConstraintDescription'] = ' '.join(dict.fromkeys(texts))
+    return shown
+
+
+def _constraint(constraint: Any) -> Mapping[str, Any]:
+    match constraint:
+        case Range():
+            keys = {'MinValue': constraint.min, 'MaxValue': constraint.max}
+        case Length():
+            keys = {'MinLength': constraint.min, 'MaxLength': constraint.max}
+        case Modulo():
+            keys = {'Step': constraint.step, 'Offset': constraint.offset}
+        case AllowedValues():
+            keys = {'AllowedValues': list(constraint.allowed)}
+        case AllowedPattern():
+            keys = {'AllowedPattern': constraint.pattern}
+        case CustomConstraint():
+            keys = {'CustomConstraint': constraint.constraint_name}
+        case _:
+            keys = {}
+    return {key: value for key, value in keys.items() if value is not None}
+
+
+def _nested(definition: StackDefinition, types: TypeCatalog, checker: lint.Checker,
+            ignored: Container[str]) -> dict[str, Any]:
+    """`NestedParameters` of all nested stacks. Raises what is wrong inside them as StackValidationFailed."""
+    shown: dict[str, Any] = {}
+    for name, resource in definition.resources.items():
+        found, facts = checker.found[name], checker.facts[name]
+        if not found.is_template and facts.nested is None:
+            continue
+        given = resource.properties(PLACEHOLDERS)
+        values = Reader(lambda error: None, constraints=False).read(facts.properties, given, (name,))
+        parameters: Mapping[str, Any] = {}
+        if found.is_template:
+            template = checker.template(found)
+            parameters = nesting.child_parameters(facts.properties, given, values)
+        else:
+            document = facts.nested(resource, values) if facts.nested is not None else None
+            if document is None:
+                continue
+            template = Template(dict(document), source=MEMBERS)
+        child = nesting.child_definition(definition, resource, template, parameters, found.path)
+        inner = lint.Checker(child, types, values=False, look_inside=False, depth=checker.depth + 1,
+                             memory=checker.memory)
+        lint.raise_first(_counting(inner, ignored))
+        shown[name] = {'Type': resource.type, **described(child), **_nested(child, types, inner, ignored)}
+    return {'NestedParameters': shown} if shown else {}

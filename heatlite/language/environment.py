@@ -1,0 +1,138 @@
+"""Environments: what a user gives along with a template. Template specification, section 12."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.language import document as documents
+from heatlite.language import registry as registries
+from heatlite.language.limits import Limits, too_large
+from heatlite.language.registry import Found, Registry
+
+PARAMETERS, DEFAULTS, REGISTRY, ENCRYPTED, SINKS, STRATEGIES = SECTIONS = (
+    'parameters', 'parameter_defaults', 'resource_registry', 'encrypted_param_names', 'event_sinks',
+    'parameter_merge_strategies')
+SINK_TYPES = frozenset({'zaqar-queue'})
+NO_LIMITS = Limits()
+EMPTY_REGISTRY = Registry({})
+
+
+class EnvironmentError_(ValueError):
+    """The environment cannot be read; the text is what stands after `Environment not in valid format: `."""
+
+
+def read(source: str | Mapping[str, Any] | None, limits: Limits = NO_LIMITS) -> dict[str, Any]:
+    """The sections of an environment as given, only checked. Raises ValueError, RequestLimitExceeded."""
+    if source is None or source == '':
+        return {}
+    if isinstance(source, str):
+        if 0 <= limits.max_size < len(source):
+            raise too_large(len(source), limits.max_size)
+        try:
+            document = documents.check_size(documents.read_yaml(source, '', limits), limits)
+        except documents.DocumentError as error:
+            # Clients send JSON: nearly all of it is YAML, but not the escapes of characters like U+1F600.
+            try:
+                document = documents.check_size(json.loads(source), limits)
+            except (ValueError, RecursionError):
+                raise EnvironmentError_(str(error).removeprefix('Error parsing template  ')) from None
+        if document is None:
+            return {}
+    else:
+        document = documents.check_size(source, limits)
+    if not isinstance(document, Mapping):
+        raise EnvironmentError_(_('The environment is not a valid YAML mapping data type.'))
+    for name, content in document.items():
+        if name not in SECTIONS:
+            raise EnvironmentError_(_('environment has wrong section "%s"') % name)
+        if content is None:
+            raise EnvironmentError_(_('environment has empty section "%s"') % name)
+        wanted = list if name in (ENCRYPTED, SINKS) else Mapping
+        if not isinstance(content, wanted):
+            raise EnvironmentError_(_('The environment section "%(name)s" must be a %(kind)s, not %(found)s') % {
+                'name': name, 'kind': 'list' if wanted is list else 'map', 'found': type(content).__name__})
+    return dict(document)
+
+
+def parse(source: str | Mapping[str, Any] | None, parameters: Mapping[str, Any] | None = None,
+          limits: Limits = NO_LIMITS) -> dict[str, Any]:
+    """All sections (12.1), with the request's `parameters` laid over those of the environment.
+
+    Raises HTTPBadRequest with the text clients know.
+    """
+    try:
+        given = read(source, limits)
+    except EnvironmentError_ as error:
+        raise exception.HTTPBadRequest(_('Environment not in valid format: %s') % error) from None
+    return with_parameters(given, parameters)
+
+
+def with_parameters(given: Mapping[str, Any], parameters: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """`given` with its absent sections empty and `parameters` laid over."""
+    sections: dict[str, Any] = {
+        PARAMETERS: {}, DEFAULTS: {}, REGISTRY: {}, ENCRYPTED: [], SINKS: []} | dict(given)
+    if parameters:
+        sections[PARAMETERS] = {**sections[PARAMETERS], **parameters}
+    return sections
+
+
+class Environment:
+    """The environment of one stack, over the operator's registry.
+
+    Raises for wrong hooks, restrictions and registry entries when it is made.
+    """
+
+    def __init__(self, sections: Mapping[str, Any] | None = None, operator: Registry = EMPTY_REGISTRY) -> None:
+        given = sections or {}
+        self.parameters: dict[str, Any] = dict(given.get(PARAMETERS) or {})
+        self.parameter_defaults: dict[str, Any] = dict(given.get(DEFAULTS) or {})
+        self.resource_registry: dict[str, Any] = dict(given.get(REGISTRY) or {})
+        self.encrypted_param_names: list[str] = list(given.get(ENCRYPTED) or [])
+        self.event_sinks: list[Any] = list(given.get(SINKS) or [])
+        registries.check_entries(self.resource_registry)
+        self.operator = operator
+        self.registry = Registry(self.resource_registry, operator)
+
+    def find(self, type_name: str, resource_name: str | None = None) -> Found:
+        """What stands behind a type name. Raises StackValidationFailed."""
+        return self.registry.find(type_name, resource_name)
+
+    def document(self) -> dict[str, Any]:
+        """As stored: everything `Environment` takes."""
+        return {**self.shown(), ENCRYPTED: self.encrypted_param_names}
+
+    def shown(self) -> dict[str, Any]:
+        """The user environment as clients see it; hidden values are not masked here."""
+        return {REGISTRY: {registries.RESOURCES: {}} | {
+                    key: value for key, value in self.resource_registry.items() if value is not None},
+                PARAMETERS: self.parameters, DEFAULTS: self.parameter_defaults, SINKS: self.event_sinks}
+
+    def hooks(self, resource_name: str, hook: str) -> bool:
+        return hook in registries.words_of(self.resource_registry, resource_name, registries.HOOKS)
+
+    def restricted_actions(self, resource_name: str) -> list[str]:
+        """Sorted, of `update` and `replace`."""
+        return registries.words_of(self.resource_registry, resource_name, registries.RESTRICTED)
+
+    def has_hooks(self) -> bool:
+        """Whether any resource may have a hook; lets an engine skip the question."""
+        return bool(self.resource_registry.get(registries.RESOURCES))
+
+    def child(self, parameters: Mapping[str, Any], resource_name: str, used: tuple[str, ...] = ()) -> Environment:
+        """The environment of the nested stack behind a resource (13.3). `used`: `Found.path` of its type."""
+        return Environment({
+            PARAMETERS: parameters, DEFAULTS: self.parameter_defaults,
+            REGISTRY: registries.for_child(self.resource_registry, resource_name, used)}, self.operator)
+
+    def complaints(self, sink_types: frozenset[str] = SINK_TYPES) -> Iterator[exception.HeatException]:
+        """What is wrong with event sinks."""
+        for sink in self.event_sinks:
+            if not isinstance(sink, Mapping) or not isinstance(sink.get('type'), str):
+                yield exception.StackValidationFailed(message=_('An event sink must be a map with a type: %s') % sink)
+            elif sink['type'] not in sink_types:
+                yield exception.StackValidationFailed(
+                    message=_('Unknown event sink type "%s"') % sink['type'])

@@ -1,0 +1,412 @@
+"""Expressions: data with function calls in it, parsed once, evaluated against a scope as often as wanted.
+
+Data without any call stays the data it is; a map or list with a call somewhere inside becomes a `MapNode` or
+`ListNode`, a call an instance of its function's class. Three moments refuse arguments (template specification, 4.2):
+parsing (P) and checking (V) raise `Misuse`, which gathers the path on its way up; evaluation (E) raises what the
+function raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, Protocol
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.language.limits import Limits, exceeded
+from heatlite.language.unknown import UNKNOWN, is_known
+
+
+class Scope(Protocol):
+    """What is known of resources while expressions are evaluated."""
+
+    def reference(self, resource_name: str) -> Any: ...
+
+    def attribute(self, resource_name: str, attribute: str, path: tuple[Any, ...]) -> Any: ...
+
+    def all_attributes(self, resource_name: str) -> Any: ...
+
+
+class PlaceholderScope:
+    """No resource exists yet: a reference is the resource's name, attributes are null (4.3)."""
+
+    def reference(self, resource_name: str) -> Any:
+        return resource_name
+
+    def attribute(self, resource_name: str, attribute: str, path: tuple[Any, ...]) -> Any:
+        return None
+
+    def all_attributes(self, resource_name: str) -> Any:
+        return None
+
+
+class UnknownScope:
+    """No resource exists yet, and nothing is guessed."""
+
+    def reference(self, resource_name: str) -> Any:
+        return UNKNOWN
+
+    def attribute(self, resource_name: str, attribute: str, path: tuple[Any, ...]) -> Any:
+        return UNKNOWN
+
+    def all_attributes(self, resource_name: str) -> Any:
+        return UNKNOWN
+
+
+PLACEHOLDERS = PlaceholderScope()
+UNKNOWNS = UnknownScope()
+
+
+class Absent:
+    """The value of an `if` without its third argument: as if its place were not there."""
+
+    def __repr__(self) -> str:
+        return '<nothing>'
+
+
+ABSENT = Absent()
+
+
+class Misuse(Exception):
+    """A call that cannot be: `text` says why, `path` leads to it from where parsing or checking began."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.path: list[Any] = []
+        self.cause: exception.HeatException | None = None
+        super().__init__(text)
+
+    def at(self, *prefix: Any) -> exception.StackValidationFailed:
+        return exception.StackValidationFailed(path=[*prefix, *self.path], message=self.text)
+
+
+class Home(Protocol):
+    """What calls see of the definition they stand in, besides the scope."""
+
+    version: str
+    limits: Limits
+    assume_unknown: bool
+
+    @property
+    def parameters(self) -> Mapping[str, Any]: ...
+
+    @property
+    def files(self) -> Mapping[str, str]: ...
+
+    @property
+    def mappings(self) -> Any: ...
+
+    @property
+    def resource_names(self) -> frozenset[str]:
+        """Names of enabled resources."""
+
+    def condition(self, name: Any) -> bool:
+        """Whether a condition, by name or boolean, holds. Raises ValueError for what is no condition."""
+
+    def parse_condition(self, value: Any) -> Any:
+        """A condition expression. Raises Misuse."""
+
+    def facade(self, part: str) -> Any:
+        """`metadata`, `deletion_policy`, `update_policy` of the parent's resource that stands for this stack."""
+
+    def attribute_exists(self, resource_name: str, attribute: str) -> bool | None:
+        """None: nobody knows."""
+
+
+class Node:
+    """An expression with at least one call in it. `refers`: a call in it asks for something that may be UNKNOWN."""
+
+    __slots__ = ('refers',)
+    refers: bool
+
+    def value(self, scope: Scope) -> Any:
+        raise NotImplementedError
+
+    def parts(self) -> Iterator[tuple[Any, Any]]:
+        """What it holds, each with its part of the path."""
+        raise NotImplementedError
+
+
+class MapNode(Node):
+    __slots__ = ('entries',)
+
+    def __init__(self, entries: dict[str, Any]) -> None:
+        self.entries = entries
+        self.refers = any(isinstance(item, Node) and item.refers for item in entries.values())
+
+    def __repr__(self) -> str:
+        return repr(self.entries)
+
+    def value(self, scope: Scope) -> dict[str, Any]:
+        result = {}
+        for key, item in self.entries.items():
+            found = evaluate(item, scope)
+            if found is not ABSENT:
+                result[key] = found
+        return result
+
+    def parts(self) -> Iterator[tuple[Any, Any]]:
+        return iter(self.entries.items())
+
+
+class ListNode(Node):
+    __slots__ = ('items',)
+
+    def __init__(self, items: list[Any]) -> None:
+        self.items = items
+        self.refers = any(isinstance(item, Node) and item.refers for item in items)
+
+    def __repr__(self) -> str:
+        return repr(self.items)
+
+    def value(self, scope: Scope) -> list[Any]:
+        return [found for item in self.items if (found := evaluate(item, scope)) is not ABSENT]
+
+    def parts(self) -> Iterator[tuple[Any, Any]]:
+        return enumerate(self.items)
+
+
+class Call(Node):
+    """One function call. Subclasses are the functions: `check` runs while parsing, `result` gives the value.
+
+    `args` are the parsed arguments. `positional`: a list of arguments whose places count, so one that vanishes
+    leaves null behind.
+    """
+
+    __slots__ = ('args', 'home', 'name')
+    asks_resources: ClassVar[bool] = False
+    raw_args: ClassVar[bool] = False            # the arguments are not parsed before the call (only `if`)
+    positional: ClassVar[bool] = True
+
+    def __init__(self, name: str, args: Any, home: Home) -> None:
+        self.name = name
+        self.args = args
+        self.home = home
+        self.refers = self.asks_resources or (isinstance(args, Node) and args.refers)
+        self.check()
+
+    def __repr__(self) -> str:
+        return repr({self.name: self.args})
+
+    def check(self) -> None:
+        """P: raises Misuse."""
+
+    def validate(self) -> None:
+        """V: raises Misuse. The arguments inside have been checked before."""
+
+    def result(self, args: Any, scope: Scope) -> Any:
+        """E: the value for evaluated arguments, all known."""
+        raise NotImplementedError
+
+    def value(self, scope: Scope) -> Any:
+        args = self.evaluated_args(scope)
+        if self.refers and not is_known(args):
+            return UNKNOWN
+        found = self.result(args, scope)
+        size = len(found) if isinstance(found, str | list | dict) else 0
+        if size > self.home.limits.max_result:
+            raise exceeded(_('"%s" gives more') % self.name, self.home.limits.max_result, 'max_function_result')
+        return found
+
+    def evaluated_args(self, scope: Scope) -> Any:
+        args = self.args
+        if not isinstance(args, Node):
+            return args
+        if self.positional and isinstance(args, ListNode):
+            return [None if (found := evaluate(item, scope)) is ABSENT else found for item in args.items]
+        found = args.value(scope)
+        return None if found is ABSENT else found
+
+    def requirements(self, scope: Scope) -> Iterator[Requirement]:
+        """The resources this very call asks for."""
+        return iter(())
+
+    def parts(self) -> Iterator[tuple[Any, Any]]:
+        args = self.args
+        if isinstance(args, MapNode | ListNode):
+            yield from args.parts()
+        elif isinstance(args, Node):
+            yield None, args
+
+    def literal_list(self) -> list[Any] | None:
+        """The items, when the argument was written as a list."""
+        return self.args.items if isinstance(self.args, ListNode) else self.args if type(self.args) is list else None
+
+    def literal_map(self) -> dict[str, Any] | None:
+        return self.args.entries if isinstance(self.args, MapNode) else self.args if type(self.args) is dict else None
+
+
+class Requirement:
+    """One mention of a resource: `attribute` is (name, *path) or None for a plain reference."""
+
+    __slots__ = ('attribute', 'resource')
+
+    def __init__(self, resource: Any, attribute: tuple[Any, ...] | None = None) -> None:
+        self.resource = resource
+        self.attribute = attribute
+
+
+FunctionTable = Mapping[str, Callable[[str, Any, Home], Any]]
+
+
+class Parser:
+    """Parses data with the functions of one version. `allowed`: names outside `functions` that are known but
+    have no business here (conditions)."""
+
+    def __init__(self, functions: FunctionTable, home: Home, elsewhere: frozenset[str] = frozenset()) -> None:
+        self.functions = functions
+        self.home = home
+        self.elsewhere = elsewhere
+        self.calls = 0
+
+    def parse(self, value: Any) -> Any:
+        """`value` itself when it holds no call. Raises Misuse with the path below `value`."""
+        kind = type(value)
+        if kind is dict:
+            if len(value) == 1:
+                for name in value:
+                    if name in self.functions:
+                        return self._call(name, value[name])
+                    if name in self.elsewhere:
+                        misuse = Misuse(_('The function "%s" is invalid in this context') % name)
+                        misuse.path.append(name)
+                        raise misuse
+            return self._entries(value)
+        if kind is list:
+            return self._items(value)
+        return value
+
+    def _entries(self, value: dict[str, Any]) -> Any:
+        parsed: dict[str, Any] | None = None
+        for key, item in value.items():
+            if type(item) is dict or type(item) is list:
+                try:
+                    node = self.parse(item)
+                except Misuse as misuse:
+                    misuse.path.insert(0, key)
+                    raise
+                if node is not item:
+                    if parsed is None:
+                        parsed = dict(value)
+                    parsed[key] = node
+        return value if parsed is None else MapNode(parsed)
+
+    def _items(self, value: list[Any]) -> Any:
+        parsed: list[Any] | None = None
+        for place, item in enumerate(value):
+            if type(item) is dict or type(item) is list:
+                try:
+                    node = self.parse(item)
+                except Misuse as misuse:
+                    misuse.path.insert(0, place)
+                    raise
+                if node is not item:
+                    if parsed is None:
+                        parsed = list(value)
+                    parsed[place] = node
+        return value if parsed is None else ListNode(parsed)
+
+    def _call(self, name: str, args: Any) -> Any:
+        function = self.functions[name]
+        self.calls += 1
+        if self.calls > self.home.limits.max_functions:
+            raise exceeded(_('The template has more function calls'), self.home.limits.max_functions,
+                           'max_template_functions')
+        try:
+            if getattr(function, 'raw_args', False):
+                return function(name, (args, self), self.home)
+            return function(name, self.parse(args), self.home)
+        except Misuse as misuse:
+            misuse.path.insert(0, name)
+            raise
+
+
+def evaluate(expression: Any, scope: Scope) -> Any:
+    """The value of an expression; ABSENT when it is an `if` that vanishes. Data is copied, so nobody shares it."""
+    if isinstance(expression, Node):
+        return expression.value(scope)
+    return copied(expression)
+
+
+def copied(value: Any) -> Any:
+    """A copy of plain data, containers only."""
+    kind = type(value)
+    if kind is dict:
+        return {key: copied(item) if type(item) is dict or type(item) is list else item
+                for key, item in value.items()}
+    if kind is list:
+        return [copied(item) if type(item) is dict or type(item) is list else item for item in value]
+    return value
+
+
+def resolve(expression: Any, scope: Scope) -> Any:
+    """As `evaluate`, null for what vanishes."""
+    found = evaluate(expression, scope)
+    return None if found is ABSENT else found
+
+
+def condition_holds(home: Home, condition: Any) -> bool:
+    """Whether the condition of a resource, an output or an `if` holds: null does.
+
+    Raises Misuse, and as it is what a missing parameter or a circular definition raises.
+    """
+    if condition is None:
+        return True
+    parsed = home.parse_condition(condition)
+    try:
+        value = resolve(parsed, PLACEHOLDERS)
+        return value is None or value is UNKNOWN or home.condition(value)
+    except exception.HeatException:
+        raise
+    except Exception as error:              # functions, yaql above all, may raise anything
+        raise Misuse(str(error)) from None
+
+
+Trail = tuple[Any, Any] | None
+"""Where something stands: (the trail of what it is in, its part there). Spelt out only when somebody is told."""
+
+
+def spelled(trail: Trail) -> tuple[Any, ...]:
+    """The path of a trail."""
+    parts = []
+    while trail is not None:
+        trail, part = trail
+        parts.append(part)
+    return tuple(reversed(parts))
+
+
+def calls(expression: Any) -> list[tuple[Trail, Call]]:
+    """Every call of an expression with its trail (ending in its name), inner ones first."""
+    found: list[tuple[Trail, Call]] = []
+    if isinstance(expression, Node):
+        _collect(expression, None, found)
+    return found
+
+
+def _collect(node: Node, trail: Trail, found: list[tuple[Trail, Call]]) -> None:
+    if isinstance(node, Call):
+        trail = (trail, node.name)
+    for part, item in node.parts():
+        if isinstance(item, Node):
+            _collect(item, trail if part is None else (trail, part), found)
+    if isinstance(node, Call):
+        found.append((trail, node))
+
+
+def check(expression: Any) -> Iterator[Misuse]:
+    """V: what is wrong with the calls of an expression, inner ones first, each with its path."""
+    for trail, call in calls(expression):
+        try:
+            call.validate()
+        except Misuse as misuse:
+            misuse.path = list(spelled(trail))
+            yield misuse
+
+
+def requirements(expression: Any, scope: Scope) -> Iterator[tuple[Trail, Requirement]]:
+    """The resources an expression asks for, each with the trail of the call that asks, without its own name."""
+    if not isinstance(expression, Node) or not expression.refers:
+        return
+    for trail, call in calls(expression):
+        for requirement in call.requirements(scope) if call.refers else ():
+            yield trail[0] if trail is not None else None, requirement

@@ -1,0 +1,71 @@
+"""What the language must know about resource types, handed in by whoever knows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from heatlite.common import exception
+from heatlite.language.constraints import CustomLookup
+from heatlite.language.schema import Schema
+from heatlite.language.translation import TranslationRule
+
+if TYPE_CHECKING:
+    from heatlite.language.definition import ResourceDefinition
+    from heatlite.language.environment import Environment
+
+SNAPSHOTS = frozenset({'Delete', 'Retain', 'Snapshot'})
+NO_SNAPSHOTS = frozenset({'Delete', 'Retain'})
+
+OwnCheck = Callable[['ResourceDefinition', Mapping[str, Any]], Iterable[exception.HeatException]]
+Rules = Callable[['ResourceDefinition', Mapping[str, Any]], Sequence[TranslationRule]]
+Nested = Callable[['ResourceDefinition', Mapping[str, Any]], 'Mapping[str, Any] | None']
+
+
+@dataclass(frozen=True)
+class TypeFacts:
+    """One type, as far as a template can go wrong with it.
+
+    `own_check`: what the type itself refuses, given the definition and its values (None where unknown).
+    `nested`: of a group, the document of its members' template for such values; None when there is none (yet).
+    `needs`: names of resources the type depends on by itself, chosen from all definitions of the stack.
+    `available`: raises ResourceTypeUnavailable when the type's service is not there.
+    """
+
+    name: str
+    properties: Mapping[str, Schema]
+    attributes: Mapping[str, str | None] = field(default_factory=dict)     # name -> type, None: any
+    update_policy: Mapping[str, Schema] = field(default_factory=dict)
+    class_name: str = ''
+    description: str = ''
+    accepts_any_property: bool = False
+    accepts_any_attribute: bool = False
+    deletion_policies: frozenset[str] = NO_SNAPSHOTS
+    hidden: bool = False
+    hidden_attributes: frozenset[str] = frozenset()
+    strict_dependency: bool = True
+    attribute_descriptions: Mapping[str, str] = field(default_factory=dict)
+    rules: Rules | None = None
+    own_check: OwnCheck | None = None
+    nested: Nested | None = None
+    needs: Callable[[ResourceDefinition], Iterable[str]] | None = None
+    available: Callable[[], None] | None = None
+
+    def has_attribute(self, name: str) -> bool:
+        return self.accepts_any_attribute or name in self.attributes
+
+
+class TypeCatalog(Protocol):
+    """Facts of types. Type names are looked up in `environment` (`Environment.find`), whose operator's registry
+    holds the catalog's own objects."""
+
+    @property
+    def lookup(self) -> CustomLookup | None:
+        """Custom constraints; None when none are to be tried."""
+
+    def facts(self, type_name: str, resource_name: str | None, environment: Environment) -> TypeFacts:
+        """Facts of a type that is no template. Raises StackValidationFailed when there is no such type."""
+
+    def fetch(self, template_name: str, is_user: bool) -> str:
+        """The text of a template that is not among the files. Raises StackValidationFailed."""

@@ -1,0 +1,118 @@
+"""`if`, and the functions that conditions are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from heatlite.common.i18n import _
+from heatlite.language.expression import ABSENT, Call, Misuse, Node, Parser, Scope, condition_holds, evaluate
+
+
+class If(Call):
+    """A function to return corresponding value based on condition evaluation."""
+
+    __slots__ = ('chosen', 'place')
+    raw_args: ClassVar[bool] = True
+    lengths: ClassVar[tuple[int, ...]] = (3,)
+
+    def check(self) -> None:
+        raw, parser = self.args
+        if not isinstance(raw, list) or len(raw) not in self.lengths:
+            raise Misuse(_('Arguments to "%s" must be of the form: [condition_name, value_if_true, value_if_false]')
+                         % self.name)
+        self.place = 1 if condition_holds(self.home, raw[0]) else 2
+        self.chosen: Any = ABSENT if self.place >= len(raw) else self._parsed(parser, raw[self.place])
+        self.args = raw
+        self.refers = isinstance(self.chosen, Node) and self.chosen.refers
+
+    def _parsed(self, parser: Parser, value: Any) -> Any:
+        try:
+            return parser.parse(value)
+        except Misuse as misuse:
+            misuse.path.insert(0, self.place)
+            raise
+
+    def value(self, scope: Scope) -> Any:
+        return ABSENT if self.chosen is ABSENT else evaluate(self.chosen, scope)
+
+    def parts(self) -> Iterator[tuple[Any, Any]]:
+        if isinstance(self.chosen, Node):
+            yield self.place, self.chosen
+
+
+class IfOrNothing(If):
+    """A function to return corresponding value based on condition evaluation, or nothing."""
+
+    __slots__ = ()
+    lengths: ClassVar[tuple[int, ...]] = (2, 3)
+
+
+class Equals(Call):
+    """A function for comparing whether two values are equal."""
+
+    __slots__ = ()
+
+    def check(self) -> None:
+        items = self.literal_list()
+        if items is None or len(items) != 2:
+            raise Misuse(_('Arguments to "%s" must be of the form: [value_1, value_2]') % self.name)
+
+    def result(self, args: Any, scope: Scope) -> bool:
+        return bool(args[0] == args[1])
+
+
+class Not(Call):
+    """A function that acts as a NOT operator on a condition."""
+
+    __slots__ = ()
+
+    def check(self) -> None:
+        if self.args is None:
+            raise Misuse(_('Argument to "%s" must be a condition') % self.name)
+
+    def result(self, args: Any, scope: Scope) -> bool:
+        return not self.home.condition(args)
+
+
+class CfnNot(Not):
+    """A function that acts as a NOT operator on a condition."""
+
+    __slots__ = ()
+
+    def check(self) -> None:
+        items = self.literal_list()
+        if items is None or len(items) != 1:
+            raise Misuse(_('Arguments to "%s" must be of the form: [condition]') % self.name)
+
+    def result(self, args: Any, scope: Scope) -> bool:
+        return not self.home.condition(args[0])
+
+
+class _Several(Call):
+    __slots__ = ()
+
+    def check(self) -> None:
+        items = self.literal_list()
+        if items is None:
+            raise Misuse(_('Arguments to "%s" must be a list of conditions') % self.name)
+        if len(items) < 2:
+            raise Misuse(_('The minimum number of condition arguments to "%s" is 2.') % self.name)
+
+
+class And(_Several):
+    """A function that acts as an AND operator on conditions."""
+
+    __slots__ = ()
+
+    def result(self, args: Any, scope: Scope) -> bool:
+        return all(self.home.condition(item) for item in args)
+
+
+class Or(_Several):
+    """A function that acts as an OR operator on conditions."""
+
+    __slots__ = ()
+
+    def result(self, args: Any, scope: Scope) -> bool:
+        return any(self.home.condition(item) for item in args)

@@ -1,0 +1,62 @@
+"""The `yaql` function. The yaql package is loaded only when a template uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.common.i18n import _
+from heatlite.language.expression import Call, Misuse, Scope
+from heatlite.language.functions.texts import syntax
+
+
+class Yaql(Call):
+    """A function for executing a yaql expression."""
+
+    __slots__ = ()
+
+    def check(self) -> None:
+        entries = self.literal_map()
+        if entries is None:
+            raise Misuse(_('Arguments to "%s" must be a map.') % self.name)
+        if 'expression' not in entries or any(key not in ('expression', 'data') for key in entries):
+            example = ('expression: $.data.var1.sum()', 'data:', '  var1: [3, 2, 1]')
+            raise Misuse(repr(syntax(self.name, example)))
+
+    def validate(self) -> None:
+        expression = (self.literal_map() or {}).get('expression')
+        if isinstance(expression, Call):
+            return
+        if not isinstance(expression, str):
+            raise Misuse(_('The "expression" argument to %s must contain a string.') % self.name)
+        try:
+            self._parsed(expression)
+        except ValueError as error:
+            raise Misuse(str(error)) from None
+
+    def _parsed(self, expression: str) -> Any:
+        from yaql.language import exceptions
+
+        from heatlite.language.functions import query_bounds
+        limits = self.home.limits
+        try:
+            return query_bounds.engine(limits.yaql_iterators, limits.yaql_memory)(expression)
+        except exceptions.YaqlException as error:
+            raise ValueError(_('Bad expression %s.') % error) from None
+
+    def result(self, args: Any, scope: Scope) -> Any:
+        expression, data = args['expression'], args.get('data', {})
+        if not isinstance(expression, str):
+            raise TypeError(_('The "expression" argument to %s must contain a string.') % self.name)
+        from heatlite.language.functions import query_bounds
+        parsed = self._parsed(expression)
+        return plain(parsed.evaluate(data={'data': data}, context=query_bounds.context(self.home.limits.yaql_calls)))
+
+
+def plain(value: Any) -> Any:
+    """What a YAQL expression gives, as plain data."""
+    if isinstance(value, Mapping):
+        return {key if isinstance(key, str) else str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(item) for item in value]
+    return value

@@ -1,0 +1,355 @@
+"""Functions that make lists and maps, or take them apart."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from heatlite.common.i18n import _
+from heatlite.language.expression import Call, ListNode, Misuse, Node, Scope
+from heatlite.language.functions.texts import syntax
+from heatlite.language.limits import exceeded
+
+
+class MapMerge(Call):
+    """A function for merging maps."""
+
+    __slots__ = ()
+    positional: ClassVar[bool] = False
+
+    def result(self, args: Any, scope: Scope) -> dict[str, Any]:
+        if not isinstance(args, list | str):
+            raise TypeError(_('Incorrect arguments to "%(fn)s" should be: "%(fn)s" : '
+                              '[ { "key1": "val1" }, { "key2": "val2" } ]') % {'fn': self.name})
+        merged: dict[str, Any] = {}
+        for item in args:
+            if item is None:
+                continue
+            if not isinstance(item, Mapping):
+                raise TypeError(_('Incorrect arguments: Items to merge must be maps. %(item)r is type %(type)s '
+                                  'instead of a dict') % {'item': item, 'type': type(item)})
+            merged.update(item)
+        return merged
+
+
+class MapReplace(Call):
+    """A function for performing substitutions on maps."""
+
+    __slots__ = ()
+    EXAMPLE: ClassVar[str] = ('"%(fn)s" : [ { "key1": "val1" }, {"keys": {"key1": "key2"}, '
+                              '"values": {"val1": "val2"}}]')
+
+    def result(self, args: Any, scope: Scope) -> dict[str, Any]:
+        example = self.EXAMPLE % {'fn': self.name}
+        wrong = ValueError(_('Incorrect arguments to "%(fn)s" should be: %(example)s')
+                           % {'fn': self.name, 'example': example})
+        if isinstance(args, Mapping):
+            raise TypeError(_('%s (a map has 0 list items)') % wrong)
+        if not isinstance(args, list) or len(args) != 2:
+            raise wrong
+        source, tables = ({} if part is None else part for part in args)
+        not_maps = TypeError(_('Incorrect arguments: to "%(fn)s", arguments must be a list of maps. '
+                               'Example:  %(example)s') % {'fn': self.name, 'example': example})
+        if not isinstance(source, Mapping) or not isinstance(tables, Mapping):
+            raise not_maps
+        if any(key not in ('keys', 'values') for key in tables):
+            raise wrong
+        keys, values = ({} if tables.get(name) is None else tables[name] for name in ('keys', 'values'))
+        if not isinstance(keys, Mapping) or not isinstance(values, Mapping):
+            raise not_maps
+        return self._replaced(source, keys, values)
+
+    @staticmethod
+    def _replaced(source: Mapping[str, Any], keys: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for key, value in source.items():
+            new_key = keys.get(key)
+            if new_key is None:
+                new_key = key
+            elif new_key in source and new_key != key:
+                raise ValueError(_('key replacement %s collides with a key in the input map') % new_key)
+            elif new_key in result:
+                raise ValueError(_('key replacement %s collides with a key in the output map') % new_key)
+            if not isinstance(value, list | dict) and value in values and not _is_lookalike(value):
+                value = values[value]
+            result[new_key] = value
+        return result
+
+
+def _is_lookalike(value: Any) -> bool:
+    """Keys of a table are text; a number or boolean never equals one."""
+    return not isinstance(value, str)
+
+
+class ListConcat(Call):
+    """A function for concatenating lists."""
+
+    __slots__ = ()
+    positional: ClassVar[bool] = False
+
+    def result(self, args: Any, scope: Scope) -> list[Any]:
+        if not isinstance(args, list):
+            raise TypeError(_('Incorrect arguments to "%(fn)s" should be: "%(fn)s" : '
+                              '[ [ <value 1>, <value 2> ], [ <value 3>, <value 4> ] ]') % {'fn': self.name})
+        whole: list[Any] = []
+        for item in args:
+            if item is None:
+                continue
+            if not isinstance(item, list):
+                raise TypeError(_('Incorrect arguments: Items to concat must be lists. %(all)s contains an item '
+                                  'that is not a list: %(item)s')
+                                % {'all': json.dumps(args), 'item': json.dumps(item)})
+            whole += item
+        return whole
+
+
+class ListConcatUnique(ListConcat):
+    """A function for concatenating lists, with each value only once."""
+
+    __slots__ = ()
+
+    def result(self, args: Any, scope: Scope) -> list[Any]:
+        seen: set[Any] = set()
+        structures: list[Any] = []
+        unique: list[Any] = []
+        for item in super().result(args, scope):
+            if isinstance(item, list | dict):
+                if item in structures:
+                    continue
+                structures.append(item)
+            elif item in seen:
+                continue
+            else:
+                seen.add(item)
+            unique.append(item)
+        return unique
+
+
+class Filter(Call):
+    """A function for filtering out values from lists."""
+
+    __slots__ = ()
+
+    def check(self) -> None:
+        items = self.literal_list()
+        if items is None:
+            raise Misuse(_('Argument to "%s" must be a list') % self.name)
+        if len(items) != 2:
+            raise Misuse(_('"%(function)s" expected 2 arguments of the form [values, sequence] but got %(count)d '
+                           'arguments instead') % {'function': self.name, 'count': len(items)})
+
+    def result(self, args: Any, scope: Scope) -> Any:
+        values, items = args
+        if not items and isinstance(items, list | str | None):
+            return items
+        if not isinstance(items, list):
+            raise TypeError(_('"%s" only works with lists') % self.name)
+        if not values and isinstance(values, list | str | None):
+            return items
+        if not isinstance(values, list):
+            raise TypeError(_('"%s" filters a list of values') % self.name)
+        return [item for item in items if item not in values]
+
+
+class Contains(Call):
+    """A function for checking whether specific value is in sequence."""
+
+    __slots__ = ()
+
+    def check(self) -> None:
+        items = self.literal_list()
+        if not items:
+            raise Misuse(_('Incorrect arguments to "%(fn)s" should be: "%(fn)s" : '
+                           '[ "value1", [ "value1", "value2"]]') % {'fn': self.name})
+        if len(items) != 2:
+            raise Misuse(_('Arguments to "%s" must be of the form: [value1, [value1, value2]]') % self.name)
+
+    def result(self, args: Any, scope: Scope) -> bool:
+        value, sequence = args
+        if not isinstance(sequence, list | str):
+            raise TypeError(_('Second argument to "%s" should be a sequence.') % self.name)
+        if isinstance(sequence, str) and not isinstance(value, str):
+            raise TypeError(_('"%s" finds only text in a text') % self.name)
+        return value in sequence
+
+
+class Repeat(Call):
+    """A function for iterating over a list of items."""
+
+    __slots__ = ()
+    over_maps: ClassVar[bool] = False
+    permutations: ClassVar[bool] = False
+
+    def check(self) -> None:
+        entries = self.literal_map()
+        if entries is None:
+            raise Misuse(_('Arguments to "%s" must be a map') % self.name)
+        if 'for_each' not in entries or 'template' not in entries:
+            example = ('template: This is %var%', 'for_each:', "  %var%: ['a', 'b', 'c']")
+            raise Misuse(repr(syntax(self.name, example)))
+        if self.permutations and not isinstance(entries.get('permutations', True), bool | Node):
+            raise Misuse(_('"permutations" should be boolean type for %s function.') % self.name)
+
+    def validate(self) -> None:
+        for_each = (self.literal_map() or {}).get('for_each')
+        if not isinstance(for_each, Mapping | Node) or isinstance(for_each, ListNode):
+            raise Misuse(_('The "for_each" argument to "%s" must contain a map') % self.name)
+
+    def result(self, args: Any, scope: Scope) -> list[Any]:
+        for_each, template = args['for_each'], args['template']
+        nested = args.get('permutations', True) if self.permutations else True
+        if not isinstance(nested, bool):
+            raise TypeError(_('"permutations" should be boolean type for %s function.') % self.name)
+        if not isinstance(for_each, Mapping):
+            raise TypeError(_('The "for_each" argument to "%s" must contain a map') % self.name)
+        if not for_each:
+            raise ValueError(_('The "for_each" argument to "%s" must name at least one variable') % self.name)
+        if any(value is None for value in for_each.values()):
+            return []
+        lists = [self._items(value, nested) for value in for_each.values()]
+        return self._copies(template, list(for_each), lists, nested)
+
+    def _items(self, value: Any, nested: bool) -> list[Any]:
+        if isinstance(value, Mapping) and self.over_maps and nested:
+            return list(value)
+        if not isinstance(value, list):
+            kinds = 'lists or maps' if self.over_maps and nested else 'lists'
+            raise TypeError(_('The values of the "for_each" argument to "%(function)s" must be %(kinds)s')
+                            % {'function': self.name, 'kinds': kinds})
+        return value
+
+    def _copies(self, template: Any, names: list[str], lists: list[list[Any]], nested: bool) -> list[Any]:
+        if not nested:
+            if len({len(items) for items in lists}) != 1:
+                raise ValueError(_('For %s, the length of for_each values should be equal if no nested loop.')
+                                 % self.name)
+            combinations: Any = zip(*lists, strict=True)
+            count = len(lists[0])
+        else:
+            combinations = itertools.product(*lists)
+            count = 1
+            for items in lists:
+                count *= len(items)
+        budget = _Budget(self.home.limits.max_result, self.name)
+        budget.spend(count)
+        for items in lists:
+            for item in items if count else ():
+                if not isinstance(item, str):
+                    raise TypeError(_('"%(function)s" replaces text by text; %(item)r is none')
+                                    % {'function': self.name, 'item': item})
+        return [_replaced(template, list(zip(names, items, strict=True)), budget) for items in combinations]
+
+
+class _Budget:
+    """What one call may still produce: texts count their characters, everything else one."""
+
+    def __init__(self, limit: int, function: str) -> None:
+        self.left = self.limit = limit
+        self.function = function
+
+    def spend(self, amount: int) -> None:
+        self.left -= amount
+        if self.left < 0:
+            raise exceeded(_('"%s" gives more') % self.function, self.limit, 'max_function_result')
+
+
+def _replaced(value: Any, pairs: list[tuple[str, str]], budget: _Budget) -> Any:
+    if isinstance(value, str):
+        for name, item in pairs:
+            if name in value:
+                budget.spend(value.count(name) * len(item))
+                value = value.replace(name, item)
+        budget.spend(len(value))
+        return value
+    if isinstance(value, Mapping):
+        budget.spend(len(value))
+        return {_replaced(key, pairs, budget): _replaced(item, pairs, budget) for key, item in value.items()}
+    if isinstance(value, list):
+        budget.spend(len(value))
+        return [_replaced(item, pairs, budget) for item in value]
+    return value
+
+
+class RepeatOverMaps(Repeat):
+    """A function for iterating over a list of items or the keys of a map."""
+
+    __slots__ = ()
+    over_maps: ClassVar[bool] = True
+
+
+class RepeatWithPermutations(RepeatOverMaps):
+    """A function for iterating over lists, in all combinations or position by position."""
+
+    __slots__ = ()
+    permutations: ClassVar[bool] = True
+
+
+class Select(Call):
+    """A function for selecting an item from a list or a map."""
+
+    __slots__ = ()
+
+    def check(self) -> None:
+        items = self.literal_list()
+        if items is None or len(items) != 2:
+            raise Misuse(_('Arguments to "%s" must be of the form [index, collection]') % self.name)
+
+    def result(self, args: Any, scope: Scope) -> Any:
+        index, collection = args
+        if collection is None or collection == '':
+            return ''
+        if isinstance(collection, str):
+            try:
+                collection = json.loads(collection)
+            except ValueError as error:
+                raise ValueError(f'"{self.name}": {error}') from None
+        if isinstance(collection, Mapping):
+            if not isinstance(index, str):
+                raise TypeError(_('Index to "%s" must be a string') % self.name)
+            return collection.get(index, '')
+        try:
+            place = int(index)
+        except (ValueError, TypeError, OverflowError):
+            raise ValueError(_('Index to "%s" must be an integer') % self.name) from None
+        if not isinstance(collection, list):
+            raise TypeError(_('Arguments to %s not fully resolved') % self.name)
+        try:
+            return collection[place]
+        except IndexError:
+            return ''
+
+
+class MemberListToMap(Call):
+    """A function to convert lists with enumerated keys and values to mapping."""
+
+    __slots__ = ()
+
+    def check(self) -> None:
+        items = self.literal_list()
+        if items is None or len(items) != 3:
+            indent = ' ' * 12
+            raise Misuse(_('Wrong Arguments try: "%s"')
+                         % f"\n{indent}{{'{self.name}': ['Name', 'Value',\n{indent}{' ' * 25}"
+                           f"['.member.0.Name=key',\n{indent}{' ' * 26}'.member.0.Value=door']]}}\n{indent}")
+        for position, word in ((0, 'Key'), (1, 'Value')):
+            if not isinstance(items[position], str):
+                raise Misuse(_('%(function)s %(word)s Name must be a string')
+                             % {'function': self.name, 'word': word})
+
+    def result(self, args: Any, scope: Scope) -> dict[str, str]:
+        key_word, value_word, members = args
+        if not isinstance(members, list):
+            raise TypeError(_('Member list must be a list'))
+        found: dict[str, dict[str, str]] = {}
+        for member in members:
+            if not isinstance(member, str):
+                raise TypeError(_('Member list items must be strings'))
+            name, equals, text = member.partition('=')
+            words = name.split('.')
+            if not equals or len(words) < 4:
+                raise ValueError(_('"%s" is not of the form .member.<n>.<word>=<text>') % member)
+            found.setdefault(words[2], {})[words[3]] = text
+        return {entry[key_word]: entry[value_word] for entry in found.values()
+                if key_word in entry and value_word in entry}

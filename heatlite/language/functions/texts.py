@@ -1,0 +1,355 @@
+"""Functions that make text, or take it apart."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+from urllib.parse import quote, urlencode, urlunsplit
+
+from heatlite.common.i18n import _
+from heatlite.language.expression import Call, Misuse, Node, Scope
+from heatlite.language.limits import exceeded
+
+
+def as_sorted_json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+class StrReplace(Call):
+    """A function for performing string substitutions."""
+
+    __slots__ = ()
+    strict: ClassVar[bool] = False
+    needs_values: ClassVar[bool] = False
+    structures: ClassVar[bool] = True           # lists and maps as values become JSON
+
+    def check(self) -> None:
+        entries = self.literal_map()
+        if entries is None:
+            raise Misuse(_('Arguments to "%s" must be a map') % self.name)
+        if 'params' not in entries or 'template' not in entries:
+            example = ('template: This is var1 template var2', 'params:', '  var1: a', '  var2: string')
+            raise Misuse(repr(syntax(self.name, example)))
+        if not isinstance(entries['params'], dict | Node) or type(entries['params']).__name__ == 'ListNode':
+            raise Misuse(_('"%s" parameters must be a mapping') % self.name)
+
+    def result(self, args: Any, scope: Scope) -> Any:
+        return self._replace(args['template'], args['params'])
+
+    def _replace(self, template: Any, params: Any) -> str:
+        if not isinstance(template, str):
+            raise TypeError(_('"%s" template must be a string') % self.name)
+        if not isinstance(params, Mapping):
+            raise TypeError(_('"%s" params must be a map') % self.name)
+        table = {str(key): self._text(str(key), value) for key, value in params.items()}
+        if '' in table:
+            raise ValueError(_('"%s" cannot replace an empty text') % self.name)
+        if not table:
+            return template
+        keys = sorted(table, key=lambda key: (-len(key), key))
+        used: set[str] = set()
+        text = ''.join(self._pieces(template, keys, table, used))
+        if self.strict and len(used) < len(keys):
+            raise ValueError(_('The following params were not found in the template: %s')
+                             % ','.join(key for key in keys if key not in used))
+        return text
+
+    def _pieces(self, template: str, keys: list[str], table: dict[str, str], used: set[str]) -> Iterator[str]:
+        limit = self.home.limits.max_result
+        size = end = 0
+        for found in re.finditer('|'.join(re.escape(key) for key in keys), template):
+            key = found.group()
+            used.add(key)
+            yield template[end:found.start()]
+            yield table[key]
+            end = found.end()
+            size += len(table[key])
+            if size > limit:
+                raise exceeded(_('"%s" gives more') % self.name, limit, 'max_function_result')
+        yield template[end:]
+
+    def _text(self, key: str, value: Any) -> str:
+        if self.needs_values and (value is None or value == '' or (isinstance(value, list | dict) and not value)):
+            raise ValueError(_('%(function)s has an undefined or empty value for param %(key)s, must be a defined '
+                               'non-empty value') % {'function': self.name, 'key': key})
+        match value:
+            case None:
+                return ''
+            case str():
+                return value
+            case int() | float():
+                return str(value)
+            case list() | dict() if self.structures:
+                return as_sorted_json(value)
+        raise TypeError(_('"%(function)s" params must be strings or numbers, param %(key)s is not valid')
+                        % {'function': self.name, 'key': key})
+
+
+class StrReplaceScalars(StrReplace):
+    """A function for performing string substitutions."""
+
+    __slots__ = ()
+    structures: ClassVar[bool] = False
+
+
+class StrReplaceStrict(StrReplace):
+    """A function for performing string substitutions, which fails when a param is not found in the template."""
+
+    __slots__ = ()
+    strict: ClassVar[bool] = True
+
+
+class StrReplaceVeryStrict(StrReplaceStrict):
+    """A function for performing string substitutions, which also fails when a param has no value."""
+
+    __slots__ = ()
+    needs_values: ClassVar[bool] = True
+
+
+class Replace(StrReplaceScalars):
+    """A function for performing string substitutions."""
+
+    __slots__ = ()
+
+    def check(self) -> None:
+        items = self.literal_list()
+        if items is None or len(items) != 2:
+            raise Misuse(_('Incorrect arguments to "%(function)s" should be: {"%(function)s": '
+                           '[ {"$var1": "foo", "%%var2%%": "bar"}, "$var1 is %%var2%%"]}') % {'function': self.name})
+        if not isinstance(items[0], dict | Node) or type(items[0]).__name__ == 'ListNode':
+            raise Misuse(_('"%s" parameters must be a mapping') % self.name)
+
+    def result(self, args: Any, scope: Scope) -> Any:
+        return self._replace(args[1], args[0])
+
+
+def syntax(name: str, example: tuple[str, ...]) -> str:
+    """The text for a missing key: an example, indented as clients know it."""
+    return '\n'.join([f'"{name}" syntax should be {name}:', *(' ' * 14 + line for line in example)])
+
+
+class ListJoin(Call):
+    """A function for joining one or more lists of strings."""
+
+    __slots__ = ()
+    several: ClassVar[bool] = True
+    usage: ClassVar[str] = 'Incorrect arguments to "%(fn)s" should be: "%(fn)s" : [ " ", [ "str1", "str2"] ...]'
+
+    def check(self) -> None:
+        items = self.literal_list()
+        if items is None or len(items) < 2 or (len(items) > 2 and not self.several):
+            raise Misuse(_(self.usage) % {'fn': self.name})
+
+    def result(self, args: Any, scope: Scope) -> str:
+        delimiter, *lists = args
+        joined: list[Any] = []
+        for items in lists:
+            if items is None or (self.several and not isinstance(items, dict | list) and not items):
+                continue
+            if not isinstance(items, list):
+                raise TypeError(_('"%s" must operate on a list') % self.name)
+            joined += items
+        if not isinstance(delimiter, str):
+            raise TypeError(_('"%s" delimiter must be a string') % self.name)
+        if len(delimiter) * len(joined) > self.home.limits.max_result:
+            raise exceeded(_('"%s" gives more') % self.name, self.home.limits.max_result, 'max_function_result')
+        return delimiter.join([self._item(item) for item in joined])
+
+    def _item(self, item: Any) -> str:
+        if item is None:
+            return ''
+        if isinstance(item, str):
+            return item
+        if isinstance(item, dict | list):
+            return as_sorted_json(item)
+        raise TypeError(_('Items to join must be string, map or list not %s') % repr(item)[:200])
+
+
+class Join(ListJoin):
+    """A function for joining strings."""
+
+    __slots__ = ()
+    several: ClassVar[bool] = False
+    usage: ClassVar[str] = 'Incorrect arguments to "%(fn)s" should be: "%(fn)s" : [ " ", [ "str1", "str2"]]'
+
+    def _item(self, item: Any) -> str:
+        if item is None:
+            return ''
+        if isinstance(item, str):
+            return item
+        raise TypeError(_('Items to join must be strings not %s') % repr(item)[:200])
+
+
+class StrSplit(Call):
+    """A function for splitting delimited strings into a list, or for taking one part."""
+
+    __slots__ = ()
+
+    def _wrong(self) -> str:
+        return (_('Incorrect arguments to "%(fn)s" should be: "%(fn)s" : [ ",", "apples,pears", <index>]')
+                % {'fn': self.name})
+
+    def check(self) -> None:
+        if isinstance(self.args, str) or self.literal_map() is not None:
+            raise Misuse(self._wrong())
+
+    def result(self, args: Any, scope: Scope) -> Any:
+        if not isinstance(args, list) or len(args) < 2:
+            raise ValueError(self._wrong())
+        delimiter, text, *rest = args
+        if text is None:
+            return None
+        if not isinstance(text, str):
+            raise TypeError(_('"%s" splits text only') % self.name)
+        if delimiter == '' or not isinstance(delimiter, str | None):
+            raise ValueError(_('"%s" delimiter must be a non-empty string') % self.name)
+        parts = text.split(delimiter)
+        return self._part(parts, rest[0]) if rest else parts
+
+    def _part(self, parts: list[str], index: Any) -> str:
+        try:
+            place = int(index)
+        except (ValueError, TypeError, OverflowError):
+            raise ValueError(_('Incorrect index to "%(fn)s" should be: "%(fn)s" : [ ",", "apples,pears", <index>]')
+                             % {'fn': self.name}) from None
+        try:
+            return parts[place]
+        except IndexError:
+            raise ValueError(_('Incorrect index to "%(function)s" should be between 0 and %(last)d')
+                             % {'function': self.name, 'last': len(parts) - 1}) from None
+
+
+class Split(Call):
+    """A function for splitting strings."""
+
+    __slots__ = ()
+
+    def check(self) -> None:
+        items = self.literal_list()
+        if items is None or len(items) != 2:
+            raise Misuse(_('Incorrect arguments to "%(fn)s" should be: "%(fn)s" : [ ",", "str1,str2"]]')
+                         % {'fn': self.name})
+
+    def result(self, args: Any, scope: Scope) -> list[str]:
+        delimiter, text = args
+        if not isinstance(delimiter, str) or isinstance((self.literal_list() or [None])[0], Node):
+            raise TypeError(_('Delimiter for %s must be string') % self.name)
+        if not isinstance(text, str):
+            raise TypeError(_('String to split must be string; got %s') % type(text))
+        if not delimiter:
+            raise ValueError(_('Delimiter for %s must not be empty') % self.name)
+        return text.split(delimiter)
+
+
+class Base64(Call):
+    """A placeholder function for converting to base64: gives its argument."""
+
+    __slots__ = ()
+
+    def result(self, args: Any, scope: Scope) -> str:
+        if not isinstance(args, str):
+            raise TypeError(_('"%s" argument must be a string') % self.name)
+        return args
+
+
+class Digest(Call):
+    """A function for performing digest operations."""
+
+    __slots__ = ()
+
+    def result(self, args: Any, scope: Scope) -> str:
+        if not isinstance(args, list) or not all(isinstance(item, str) for item in args):
+            raise TypeError(_('Argument to function "%s" must be a list of strings') % self.name)
+        if len(args) != 2:
+            raise ValueError(_('Function "%s" usage: ["<algorithm>", "<value>"]') % self.name)
+        algorithm, text = args[0].lower(), args[1]
+        if algorithm not in hashlib.algorithms_available:
+            raise ValueError(_('Algorithm must be one of %s') % set(hashlib.algorithms_available))
+        if algorithm.startswith('shake'):
+            raise ValueError(_('Algorithm %s gives no digest of a fixed length') % algorithm)
+        made: str = hashlib.new(algorithm, text.encode('latin-1'), usedforsecurity=False).hexdigest()
+        return made
+
+
+class MakeUrl(Call):
+    """A function for performing substitutions on maps... of the parts of a URL."""
+
+    __slots__ = ()
+    TEXTS: ClassVar[tuple[str, ...]] = ('scheme', 'username', 'password', 'host', 'path', 'fragment')
+    KEYS: ClassVar[tuple[str, ...]] = (
+        'scheme', 'username', 'password', 'host', 'port', 'path', 'query', 'fragment')
+
+    def check(self) -> None:
+        if self.literal_map() is None:
+            raise Misuse(_('The arguments to "%s" must be a map') % self.name)
+
+    def validate(self) -> None:
+        try:
+            self._check_parts(self.literal_map() or {})
+        except (ValueError, TypeError) as error:
+            raise Misuse(str(error)) from None
+
+    def _check_parts(self, args: Mapping[str, Any]) -> None:
+        """Values that are calls are left alone."""
+        unknown = [key for key in args if key not in self.KEYS]
+        if unknown:
+            raise ValueError(_('Invalid arguments to "%(function)s": %(keys)s')
+                             % {'function': self.name, 'keys': ', '.join(unknown)})
+        for key in self.KEYS:
+            if key not in args:
+                continue
+            value = args[key]
+            if key in self.TEXTS and not isinstance(value, str) and not _is_call(value):
+                raise TypeError(_('The "%(key)s" argument to "%(function)s" must be a string')
+                                % {'key': key, 'function': self.name})
+            if key == 'port' and not _is_call(value):
+                self._check_port(value, args)
+            if key == 'query':
+                if not isinstance(value, Mapping | Node):
+                    raise TypeError(_('The "query" argument to "%s" must be a map') % self.name)
+                return                  # what comes after a query is looked at when it is used
+
+    def _check_port(self, port: Any, args: Mapping[str, Any]) -> None:
+        try:
+            number = int(port)
+        except (ValueError, TypeError, OverflowError):
+            raise ValueError(_('Invalid URL port "%(port)s" for %(function)s called with %(args)s')
+                             % {'port': port, 'function': self.name, 'args': dict(args)}) from None
+        if not 0 < number <= 65535:
+            raise ValueError(_('Invalid URL port %d, must be in range 1-65535') % number)
+
+    def result(self, args: Any, scope: Scope) -> str:
+        if not isinstance(args, Mapping):
+            raise TypeError(_('The arguments to "%s" must be a map') % self.name)
+        self._check_parts(args)
+        scheme = args.get('scheme') or ''
+        if ':' in scheme:
+            raise ValueError(_('URL "scheme" should not contain \':\''))
+        if not isinstance(args.get('fragment', ''), str):
+            raise TypeError(_('The "fragment" argument to "%s" must be a string') % self.name)
+        query = urlencode(args.get('query') or {}, safe='/')
+        path = quote(args.get('path') or '')
+        url: str = urlunsplit((scheme, self._place(args), path, query, quote(args.get('fragment') or '')))
+        return url
+
+    @staticmethod
+    def _place(args: Mapping[str, Any]) -> str:
+        user, password = args.get('username') or '', args.get('password') or ''
+        text = ''
+        if user or password:
+            text = quote(user, safe='') + (f':{quote(password, safe="")}' if password else '') + '@'
+        host = args.get('host') or ''
+        if ':' in host:
+            bare = host[1:-1] if host.startswith('[') and host.endswith(']') else host
+            text += f'[{quote(bare, safe=":")}]'
+        else:
+            text += quote(host, safe='')
+        port = args.get('port')
+        return text if port is None or port == '' else f'{text}:{port}'
+
+
+def _is_call(value: Any) -> bool:
+    return isinstance(value, Call)

@@ -1,0 +1,463 @@
+"""Everything that is wrong with a definition, in the order clients know (template specification, 2.3).
+
+`check` collects complaints; the first one is what a client sees first, so its error carries the text of the wire.
+The others follow as details, each with its place in the text and a hint where one suggests itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.common.template_format import ROOT
+from heatlite.language import expression as expressions
+from heatlite.language import nested as nesting
+from heatlite.language import template as templates
+from heatlite.language import translation
+from heatlite.language.complaints import MOST_COMPLAINTS, Complaint, did_you_mean, raise_first
+from heatlite.language.constraints import as_json
+from heatlite.language.definition import RETAIN, ResourceDefinition, StackDefinition, property_error
+from heatlite.language.document_checks import CLIENT_ERRORS, DocumentChecks, Memory
+from heatlite.language.expression import ABSENT, PLACEHOLDERS, evaluate
+from heatlite.language.facts import TypeCatalog, TypeFacts
+from heatlite.language.registry import RESOURCES, Found
+from heatlite.language.schema import FAILED, Failed, Reader
+from heatlite.language.template import Template
+from heatlite.language.unknown import UNKNOWN
+
+__all__ = ['MOST_COMPLAINTS', 'Checker', 'Complaint', 'check', 'did_you_mean', 'find_cycle', 'raise_first']
+
+MOST_INSIDE = 20_000                # resources of nested stacks that are looked at
+
+
+def check(definition: StackDefinition, types: TypeCatalog, *, all: bool = True, values: bool = True,
+          look_inside: bool = True, updating: bool = False,
+          known: Mapping[str, Template] | None = None) -> list[Complaint]:
+    """Complaints in order; with `all` False at most one.
+
+    `values` False: as `POST /validate` and as nested stacks are checked, without values of parameters and
+    properties. `look_inside` False leaves nested templates unread. `updating`: an unknown section has another wire name
+    then. `known`: templates of files that have been read.
+    """
+    checker = Checker(definition, types, values=values, look_inside=look_inside, updating=updating,
+                      memory=Memory(dict(known or {})))
+    found: list[Complaint] = []
+    seen: set[str] = set()
+    for complaint in checker.complaints():
+        text = str(complaint.error)
+        if text in seen:
+            continue
+        seen.add(text)
+        found.append(checker.placed(complaint))
+        if not all or len(found) >= MOST_COMPLAINTS:
+            break
+    return found
+
+
+class Checker(DocumentChecks):
+    """One check of one definition."""
+
+    # --- the order of checks ----------------------------------------------------------------------------------
+
+    def complaints(self) -> Iterator[Complaint]:
+        definition = self.definition
+        if self.depth == 0:
+            yield from self._files()
+        if (yield from self._until_error(self._definitions())):
+            definition.forget_wrong_parameters()
+        yield from (Complaint(error) for error in definition.environment.complaints())
+        if (yield from self._section_errors()):
+            return
+        yield from self._expressions()
+        yield from self._parameters()
+        yield from self._groups()
+        yield from self._conditions()
+        yield from self._types()
+        yield from self._duplicates()
+        yield from self._outputs()
+        yield from self._references()
+        if (yield from self._until_error(self._cycles())):
+            return
+        definition.known_attributes = self._attribute_exists
+        for name in self.order:
+            if name not in self.broken and name in self.facts:
+                yield from self._resource(definition.resources[name], self.facts[name])
+        yield from self._output_arguments()
+
+    # --- 9, 10 ------------------------------------------------------------------------------------------------
+
+    def _types(self) -> Iterator[Complaint]:
+        for name, resource in self.definition.resources.items():
+            path = (self.keys.resources, name, self.keys.type)
+            if '/' in name:
+                yield Complaint(exception.StackValidationFailed(message=_('Resource name may not contain "/"')), path)
+            try:
+                self.facts[name] = self._facts_of(resource)
+            except CLIENT_ERRORS as error:
+                self.broken.add(name)
+                yield Complaint(error, path, found=resource.type, hint=did_you_mean(resource.type, self._type_names()))
+
+    def _type_names(self) -> list[str]:
+        return list(self.definition.environment.registry.types())
+
+    def _facts_of(self, resource: ResourceDefinition) -> TypeFacts:
+        environment = self.definition.environment
+        found = environment.find(resource.type, resource.name)
+        self.found[resource.name] = found
+        if not found.is_template:
+            return self.types.facts(resource.type, resource.name, environment)
+        template = self.template(found)
+        key = (str(found.target), resource.type)
+        if key not in self.memory.facts:
+            self.memory.facts[key] = nesting.template_facts(template, resource.type, environment)
+        facts = self.memory.facts[key]
+        if not templates.is_template_name(resource.type):
+            inside = environment.child({}, resource.name, found.path)
+            try:
+                original = inside.find(resource.type, resource.name)
+            except exception.StackValidationFailed:
+                return facts
+            if not original.is_template:
+                nesting.check_against_facade(facts, self.types.facts(resource.type, resource.name, inside))
+        return facts
+
+    def template(self, found: Found) -> Template:
+        name = str(found.target)
+        if name not in self.memory.templates:
+            text = nesting.child_text(found, self.definition.files, self.types)
+            self.memory.templates[name] = nesting.parse_child(text, name, self.definition.limits)
+        return self.memory.templates[name]
+
+    def _duplicates(self) -> Iterator[Complaint]:
+        both = sorted(set(self.definition.parameters.declared) & set(self.definition.resources))
+        if both:
+            yield Complaint(exception.StackValidationFailed(message=_('Duplicate names %s') % set(both)),
+                            (self.keys.resources, both[0]))
+
+    # --- 11, 14 -----------------------------------------------------------------------------------------------
+
+    def _outputs(self) -> Iterator[Complaint]:
+        try:
+            outputs = self.definition.outputs
+        except CLIENT_ERRORS as error:
+            yield Complaint(error, (self.keys.outputs,))
+            return
+        for output in outputs.values():
+            try:
+                output.expression                                           # noqa: B018
+            except CLIENT_ERRORS as error:
+                yield Complaint(error, self._path_of(error, output.path))
+
+    def _output_arguments(self) -> Iterator[Complaint]:
+        for output in self.definition.outputs.values():
+            try:
+                expression = output.expression
+            except CLIENT_ERRORS:
+                continue                                                    # said in 11
+            prefix = (*output.path, self.keys.output_value)
+            for misuse in expressions.check(expression):
+                yield self._misuse(misuse, prefix)
+
+    def _misuse(self, misuse: expressions.Misuse, prefix: tuple[Any, ...]) -> Complaint:
+        error = misuse.at(*prefix)
+        hint = None
+        if misuse.cause is not None:
+            found = str(misuse.cause.kwargs.get('key', ''))
+            if isinstance(misuse.cause, exception.InvalidTemplateReference):
+                hint = did_you_mean(str(misuse.cause.kwargs.get('resource')), self.definition.resources)
+            else:
+                facts = self.facts.get(str(misuse.cause.kwargs.get('resource')))
+                hint = did_you_mean(found, facts.attributes) if facts else None
+        return Complaint(error, (*prefix, *misuse.path), hint=hint)
+
+    # --- 12 ---------------------------------------------------------------------------------------------------
+
+    def _references(self) -> Iterator[Complaint]:
+        resources, known = self.definition.resources, self.definition.resource_names
+        for name, resource in resources.items():
+            if resource.is_external:
+                if resource.depends_on:
+                    yield Complaint(exception.InvalidExternalResourceDependency(
+                        resource_type=resource.type, external_id=self._external_id(resource)), resource.path)
+                continue
+            for needed in resource.depends_on:
+                if needed not in self.definition.all_resources and needed not in self.definition.left_out:
+                    yield self._bad_reference(resource, needed, name, (self.keys.depends_on,))
+            for need in resource.needs:
+                if not isinstance(need.resource, str) or need.resource not in known:
+                    word, key = (('Metadata', self.keys.metadata) if need.property_name is None
+                                 else ('Properties', self.keys.properties))
+                    where = exception.path_text([name, word, *need.path()])
+                    yield self._bad_reference(resource, need.resource, where, (key, *need.path()))
+
+    @staticmethod
+    def _external_id(resource: ResourceDefinition) -> Any:
+        try:
+            return resource.external_id()
+        except Exception:           # the id is only for the text; its own error is told elsewhere
+            return resource.parsed.external_id
+
+    def _bad_reference(self, resource: ResourceDefinition, found: Any, where: str, path: tuple[Any, ...]) -> Complaint:
+        self.bad_references.add(resource.name)
+        return Complaint(exception.InvalidTemplateReference(resource=found, key=where), (*resource.path, *path),
+                         found=found, hint=did_you_mean(str(found), self.definition.resources))
+
+    def _cycles(self) -> Iterator[Complaint]:
+        """Sorts resources so that needed ones come first; a cycle is told as the resources in it."""
+        resources = self.definition.resources
+        requires = {name: self._requires(resource) for name, resource in resources.items()}
+        waiting = {name: len(needed) for name, needed in requires.items()}
+        needed_by: dict[str, list[str]] = {name: [] for name in resources}
+        for name, needed in requires.items():
+            for other in needed:
+                needed_by[other].append(name)
+        ready = [name for name, count in waiting.items() if not count]
+        position = 0
+        while position < len(ready):
+            for name in needed_by[ready[position]]:
+                waiting[name] -= 1
+                if not waiting[name]:
+                    ready.append(name)
+            position += 1
+        self.order = ready
+        if len(ready) < len(resources):
+            left = {name: [other for other in requires[name] if waiting[other]]
+                    for name in resources if waiting[name]}
+            cycle = find_cycle(left)
+            yield Complaint(exception.CircularDependencyException(cycle=self._cycle_text(cycle)),
+                            (self.keys.resources, cycle[0]), found=' -> '.join([*cycle, cycle[0]]))
+
+    def _requires(self, resource: ResourceDefinition) -> frozenset[str]:
+        facts = self.facts.get(resource.name)
+        if facts is None or facts.needs is None:
+            return resource.requires
+        return resource.requires | {name for name in facts.needs(resource) if name in self.definition.resources}
+
+    def _cycle_text(self, cycle: list[str]) -> str:
+        def named(name: str) -> str:
+            facts = self.facts.get(name)
+            return f'{facts.class_name if facts else "Resource"} "{name}"'
+        members = [f'{named(name)}: {{{named(needed)}}}'
+                   for name, needed in zip(cycle, [*cycle[1:], cycle[0]], strict=True)]
+        return f'{{{", ".join(members)}}}'
+
+    # --- 13 ---------------------------------------------------------------------------------------------------
+
+    def _attribute_exists(self, resource_name: str, attribute: str) -> bool | None:
+        facts = self.facts.get(resource_name)
+        if facts is None:
+            return None
+        found = self.found.get(resource_name)
+        if found is not None and found.is_template:
+            return None                         # outputs of a nested stack are found out when they are read
+        return facts.has_attribute(attribute)
+
+    def _resource(self, resource: ResourceDefinition, facts: TypeFacts) -> Iterator[Complaint]:
+        if facts.available is not None:
+            try:
+                facts.available()
+            except CLIENT_ERRORS as error:
+                yield Complaint(error, (*resource.path, self.keys.type))
+                return
+        wrong: set[Any] = set()
+        for key, part in ((self.keys.properties, resource.parsed.properties),
+                          (self.keys.metadata, resource.parsed.metadata)):
+            for misuse in expressions.check(part):
+                wrong.add(misuse.path[0] if key == self.keys.properties else key)
+                if not self._was_said(resource, misuse.cause):
+                    yield self._misuse(misuse, (*resource.path, key))
+        policy_path = (*resource.path, self.keys.update_policy)
+        for misuse in (*expressions.check(resource.parsed.update_policy), *_policy_attributes(resource)):
+            yield self._misuse(misuse, policy_path)
+        policy = resource.deletion_policy
+        if policy not in facts.deletion_policies and policy != RETAIN:
+            yield Complaint(exception.StackValidationFailed(
+                path=[*resource.path, self.keys.deletion_policy],
+                message=_('"%s" deletion policy not supported') % policy))
+        yield from self._update_policy(resource, facts)
+        yield from self._properties(resource, facts, wrong)
+
+    def _update_policy(self, resource: ResourceDefinition, facts: TypeFacts) -> Iterator[Complaint]:
+        path = (*resource.path, self.keys.update_policy)
+        try:
+            given = resource.update_policy(PLACEHOLDERS)
+        except Exception as error:          # functions, yaql above all, may raise anything
+            yield Complaint(property_error(path, error), path)
+            return
+        errors: list[exception.StackValidationFailed] = []
+        Reader(errors.append, lookup=self.types.lookup).read(facts.update_policy, given, path)
+        yield from (self._property_complaint(error, facts.update_policy) for error in errors)
+
+    def _properties(self, resource: ResourceDefinition, facts: TypeFacts, wrong: set[Any]) -> Iterator[Complaint]:
+        if facts.accepts_any_property:
+            return
+        path = resource.property_path()
+        given: dict[str, Any] = {}
+        expressions_of = resource.property_expressions
+        for name in expressions_of:
+            if name not in facts.properties:
+                error = exception.StackValidationFailed(
+                    error='Property error', path=path, message=_('Unknown Property %s') % name)
+                yield self._property_complaint(error, facts.properties)
+        if resource.is_external:
+            return
+        for name, expression in expressions_of.items():
+            if name in facts.properties:
+                given[name] = UNKNOWN if name in wrong else self._evaluated(resource, name, expression)
+        errors: list[exception.StackValidationFailed] = []
+        rules = facts.rules(resource, given) if facts.rules is not None else ()
+        if rules:
+            try:
+                given = translation.apply(rules, given, path)
+            except exception.StackValidationFailed as error:
+                if self.values:
+                    yield self._property_complaint(error, facts.properties)
+                return
+        lookup = self.types.lookup if self.values else None
+        values = Reader(errors.append, lookup=lookup, constraints=self.values).read(
+            facts.properties, given, path, frozenset(resource.referring))
+        if self.values:
+            yield from (self._property_complaint(error, facts.properties) for error in errors)
+            if errors:
+                return
+        if self.values or self.depth:
+            yield from self._own_check(resource, facts, values)
+        if self.look_inside:
+            yield from self._inside(resource, facts, given, values)
+
+    def _own_check(self, resource: ResourceDefinition, facts: TypeFacts,
+                   values: Mapping[str, Any]) -> Iterator[Complaint]:
+        if facts.own_check is None:
+            return
+        found: list[exception.HeatException] = []
+        try:
+            found.extend(facts.own_check(resource, values))
+        except CLIENT_ERRORS as error:
+            found.append(error)
+        except Exception as error:          # a plug-in's mistake is the plug-in's, and told as such
+            found.append(exception.StackValidationFailed(
+                error=type(error).__name__, path=resource.path, message=str(error)))
+        for own in found:
+            # Inside nested stacks values are guesses until the stack is made; what comes of them says nothing.
+            is_of_values = isinstance(own, exception.StackValidationFailed) and bool(own.error)
+            if self.values or not is_of_values:
+                yield Complaint(own, self._path_of(own, resource.path))
+
+    def _evaluated(self, resource: ResourceDefinition, name: str, expression: Any) -> Any:
+        try:
+            return evaluate(expression, PLACEHOLDERS)
+        except Exception as error:          # functions, yaql above all, may raise anything
+            if self._was_said(resource, error):
+                return UNKNOWN
+            return Failed(property_error(resource.property_path(name), error))
+
+    def _was_said(self, resource: ResourceDefinition, error: Exception | None) -> bool:
+        return resource.name in self.bad_references and isinstance(error, exception.InvalidTemplateReference)
+
+    def _property_complaint(self, error: exception.StackValidationFailed, schemas: Mapping[str, Any]) -> Complaint:
+        start, _space, name = error.error_message.rpartition(' ')
+        if start == _('Unknown Property'):
+            known = _schemas_at(schemas, error.path[3:])
+            return Complaint(error, (*error.path, name), found=name, expected=tuple(sorted(known)),
+                             hint=did_you_mean(name, known))
+        return Complaint(error, tuple(error.path))
+
+    # --- nested stacks ----------------------------------------------------------------------------------------
+
+    def _inside(self, resource: ResourceDefinition, facts: TypeFacts, given: Mapping[str, Any],
+                values: Mapping[str, Any]) -> Iterator[Complaint]:
+        found = self.found[resource.name]
+        parameters: Mapping[str, Any] = {}
+        try:
+            if found.is_template:
+                template = self.template(found)
+                known = {name: value for name, value in given.items()
+                         if value is not ABSENT and not isinstance(value, FAILED)}
+                parameters = nesting.child_parameters(facts.properties, known, values)
+            elif facts.nested is not None:
+                document = facts.nested(resource, values)
+                if document is None:
+                    return
+                template = Template(dict(document), source=nesting.MEMBERS)
+            else:
+                return
+            limit = self.definition.limits.max_nested_depth
+            if self.depth >= limit:
+                raise exception.RequestLimitExceeded(_('Recursion depth exceeds %d.') % limit)
+        except (*CLIENT_ERRORS, TypeError, ValueError) as error:
+            yield Complaint(self._from_inside(resource, error), resource.path)
+            return
+        if not self._is_worth_it(resource, template, parameters, found):
+            return
+        child = nesting.child_definition(self.definition, resource, template, parameters, found.path)
+        checker = Checker(child, self.types, values=False, depth=self.depth + 1, memory=self.memory)
+        for complaint in checker.complaints():
+            placed = checker.placed(complaint)
+            seen = self._from_inside(resource, placed.error)
+            if template.text is None:               # made by the group: what can be pointed at is the group
+                yield replace(complaint, error=seen, path=resource.path, file=ROOT, line=None, column=None)
+            else:
+                yield replace(placed, error=seen)
+
+    def _is_worth_it(self, resource: ResourceDefinition, template: Template, parameters: Mapping[str, Any],
+                     found: Found) -> bool:
+        """Whether a nested stack is still to be looked into. The same one twice says nothing new, and a tree of very
+        many is looked at when it is created."""
+        own_entries = bool(self.definition.environment.resource_registry.get(RESOURCES))
+        key = (self.depth, id(template) if found.is_template else as_json(template.document), found.path,
+               resource.name if own_entries else '', as_json(parameters))
+        if key in self.memory.seen or self.memory.inside > MOST_INSIDE:
+            return False
+        self.memory.seen.add(key)
+        self.memory.inside += 1 + len(template.section('resources') or ())
+        return True
+
+    def _from_inside(self, resource: ResourceDefinition, error: Exception) -> exception.StackValidationFailed:
+        """An error of a nested stack, as seen from here (13.3)."""
+        found = self.found[resource.name]
+        name = str(found.target) if found.is_template else nesting.MEMBERS
+        path = [self.keys.resources, f'{resource.name}<{name}>']
+        if isinstance(error, exception.StackValidationFailed):
+            inner = list(error.path)
+            if name == nesting.MEMBERS and inner[:1] == ['outputs'] and inner[2:3] == ['value']:
+                inner[2] = 'Value'              # clients know the outputs of members under this key
+            return exception.StackValidationFailed(
+                error=error.error, path=[*path, *inner], message=error.error_message)
+        return exception.StackValidationFailed(error=type(error).__name__, path=path, message=str(error))
+
+
+def _policy_attributes(resource: ResourceDefinition) -> Iterator[expressions.Misuse]:
+    """An update policy makes no dependency, so attributes in it are those of resources needed anyway."""
+    for trail, call in expressions.calls(resource.parsed.update_policy):
+        for need in call.requirements(PLACEHOLDERS):
+            if need.attribute is not None and need.resource not in resource.requires:
+                cause = exception.InvalidTemplateAttribute(
+                    resource=need.resource, key=need.attribute[0] if need.attribute else None)
+                misuse = expressions.Misuse(str(cause))
+                misuse.path, misuse.cause = list(expressions.spelled(trail)), cause
+                yield misuse
+
+
+def find_cycle(requires: Mapping[str, Iterable[str]]) -> list[str]:
+    """Names of one cycle, each needing the next. `requires` holds only names that need another one of it."""
+    place: dict[str, int] = {}
+    walk: list[str] = []
+    name = next(iter(requires))
+    while name not in place:
+        place[name] = len(walk)
+        walk.append(name)
+        name = next(iter(requires[name]))
+    return walk[place[name]:]
+
+
+def _schemas_at(schemas: Any, path: Iterable[Any]) -> Mapping[str, Any]:
+    """The schemas of the map at `path` below a resource's properties."""
+    for part in path:
+        schema = schemas if isinstance(part, int) else schemas.get(part) if isinstance(schemas, Mapping) else None
+        if schema is None:
+            return {}
+        schemas = getattr(schema, 'schema', schema) or {}
+    return schemas if isinstance(schemas, Mapping) else {}

@@ -1,0 +1,130 @@
+"""Template resources: a template as a resource type, and the stack inside. Template specification, section 13."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.language import parameters as parameter_definitions
+from heatlite.language import template as templates
+from heatlite.language.definition import Facade, ResourceDefinition, StackDefinition, StackIdentity, build
+from heatlite.language.document import DocumentError
+from heatlite.language.environment import Environment
+from heatlite.language.expression import PLACEHOLDERS, Scope
+from heatlite.language.facts import TypeCatalog, TypeFacts
+from heatlite.language.limits import Limits
+from heatlite.language.parameters import ParameterSchema
+from heatlite.language.registry import Found
+from heatlite.language.schema import Schema
+from heatlite.language.template import Template
+from heatlite.language.unknown import UNKNOWN, is_known
+
+MEMBERS = 'nested_stack'                # the name of a group's template in error paths
+PROPERTY_TYPES = {'string': Schema.STRING, 'number': Schema.NUMBER, 'list': Schema.LIST, 'map': Schema.MAP,
+                  'boolean': Schema.BOOLEAN}
+FACADE_PAIRS = {Schema.INTEGER: Schema.NUMBER}
+
+
+def parse_child(text: str, name: str, limits: Limits) -> Template:
+    """The template in a file. Raises StackValidationFailed, InvalidTemplateVersion, RequestLimitExceeded."""
+    try:
+        document = templates.parse(text, name, limits)
+    except DocumentError as error:
+        raise exception.StackValidationFailed(message=str(error)) from None
+    return Template(document, source=name, text=text)
+
+
+def child_text(found: Found, files: Mapping[str, str], types: TypeCatalog) -> str:
+    """The text of a template resource. Raises StackValidationFailed."""
+    name = str(found.target)
+    text = files.get(name)
+    return text if isinstance(text, str) else types.fetch(name, found.is_user or not found.path)
+
+
+def schema_from_parameter(parameter: ParameterSchema, defaults: Mapping[str, Any]) -> Schema:
+    """The property a parameter becomes (13.2)."""
+    schema = Schema(PROPERTY_TYPES[parameter.kind], description=parameter.description,
+                    required=parameter.default is None and defaults.get(parameter.name) is None,
+                    update_allowed=True, allow_conversion=parameter.kind in ('list', 'map'))
+    schema.constraints = parameter.constraints
+    return schema
+
+
+def template_schemas(template: Template, defaults: Mapping[str, Any]) -> dict[str, Schema]:
+    """Properties of a template resource. Raises InvalidSchemaError."""
+    section = parameter_definitions.schemata(template.section('parameters'), template.edition)
+    return {name: schema_from_parameter(parameter, defaults) for name, parameter in section.items()}
+
+
+def template_facts(template: Template, name: str, environment: Environment) -> TypeFacts:
+    """What a template is as a type."""
+    outputs = template.section('outputs')
+    attributes = {str(key): None for key in outputs} if isinstance(outputs, Mapping) else {}
+    return TypeFacts(
+        name=name, properties=template_schemas(template, environment.parameter_defaults), attributes=attributes,
+        class_name='TemplateResource', accepts_any_attribute=True)
+
+
+def check_against_facade(facts: TypeFacts, original: TypeFacts) -> None:
+    """A template that stands for an existing type must fit it (13.5). Raises StackValidationFailed."""
+    def wrong(text: str, **names: Any) -> exception.StackValidationFailed:
+        return exception.StackValidationFailed(message=text % {'type': original.name, **names})
+
+    for name, schema in original.properties.items():
+        mine = facts.properties.get(name)
+        if mine is None:
+            if schema.required:
+                raise wrong(_('Required property %(name)s for facade %(type)s missing in provider'), name=name)
+            continue
+        if schema.type not in (mine.type, Schema.ANY) and FACADE_PAIRS.get(schema.type) != mine.type:
+            raise wrong(_('Property %(name)s type mismatch between facade %(type)s (%(theirs)s) and provider '
+                          '(%(mine)s)'), name=name, theirs=schema.type, mine=mine.type)
+    for name, mine in facts.properties.items():
+        if mine.required and name not in original.properties:
+            raise wrong(_('Provider requires property %(name)s unknown in facade %(type)s'), name=name)
+    for name in original.attributes:
+        if name != 'show' and name not in facts.attributes:
+            raise wrong(_('Attribute %(name)s for facade %(type)s missing in provider'), name=name)
+
+
+def child_parameters(schemas: Mapping[str, Schema], given: Mapping[str, Any],
+                     values: Mapping[str, Any]) -> dict[str, Any]:
+    """What the child's parameters receive of the given properties. Raises TypeError as `list_text`."""
+    received = {}
+    for name in given:
+        if name not in schemas:
+            continue
+        value = values.get(name)
+        if value is None:               # of a resource that does not exist yet: as null always is
+            value = schemas[name].empty()
+        received[name] = list_text(value) if schemas[name].type == Schema.LIST else value
+    return received
+
+
+def list_text(items: Any) -> Any:
+    """A list as the one text a child's parameter takes; maps are flattened into `.member.` texts."""
+    if isinstance(items, str) or not is_known(items):
+        return items if isinstance(items, str) else UNKNOWN
+    if items and isinstance(items[0], Mapping):
+        return ','.join(f'.member.{place}.{key}={value}' for place, item in enumerate(items)
+                        for key, value in (item.items() if isinstance(item, Mapping) else ()))
+    return ','.join(['' if item is None else item for item in items])
+
+
+def child_definition(parent: StackDefinition, resource: ResourceDefinition | None, template: Template,
+                     parameters: Mapping[str, Any], used: tuple[str, ...] = (), *,
+                     identity: StackIdentity | None = None, scope: Scope = PLACEHOLDERS,
+                     facade: Facade | None = None, name: str = '') -> StackDefinition:
+    """The definition of the stack inside a resource. `used`: `Found.path` of its type; `identity`: of the child,
+    which before it exists is named after its parent. `facade` and `name` stand in for a resource that the parent's
+    definition no longer has."""
+    name = resource.name if resource is not None else name
+    if facade is None and resource is not None:
+        facade = Facade(resource, scope)
+    return build(
+        template, parent.environment.child(parameters, name, used), parent.files,
+        identity or StackIdentity(f'{parent.identity.name}-{name}', None, parent.identity.project_id,
+                                  parent.identity.region),
+        facade=facade, limits=parent.limits, assume_unknown=parent.assume_unknown)

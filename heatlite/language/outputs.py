@@ -1,0 +1,95 @@
+"""Outputs: what a stack tells about itself. Template specification, section 9."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.language import versions
+from heatlite.language.expression import Home, Misuse, Parser, Scope, condition_holds, resolve
+from heatlite.language.versions import Keys
+
+HEADING = 'Output validation error'
+NO_DESCRIPTION = 'No description given'
+
+
+class Owner(Home, Protocol):
+    """The definition an output belongs to."""
+
+    @property
+    def keys(self) -> Keys: ...
+
+    @property
+    def edition(self) -> versions.Edition: ...
+
+    @property
+    def parser(self) -> Parser: ...
+
+
+class OutputDefinition:
+    """One output, parsed when it is first asked for."""
+
+    def __init__(self, key: str, snippet: Any, owner: Owner) -> None:
+        self.key = key
+        self.snippet = snippet
+        self.owner = owner
+        self._parsed: tuple[Any] | None = None
+        self._enabled: bool | None = None
+
+    @property
+    def path(self) -> tuple[str, str]:
+        return self.owner.keys.outputs, self.key
+
+    @property
+    def description(self) -> str:
+        found = self.snippet.get(self.owner.keys.description) if isinstance(self.snippet, Mapping) else None
+        return NO_DESCRIPTION if found is None else str(found)
+
+    def check_shape(self) -> None:
+        """Raises StackValidationFailed when this is no output (1.6)."""
+        keys = self.owner.keys
+        if not isinstance(self.snippet, Mapping):
+            raise exception.StackValidationFailed(
+                error=HEADING, path=self.path,
+                message=_('Output definitions must be a map. Found a %s instead') % type(self.snippet).__name__)
+        if keys.output_value not in self.snippet:
+            raise exception.StackValidationFailed(
+                error=HEADING, path=self.path,
+                message=_('Each output definition must contain a %s key.') % keys.output_value)
+
+    @property
+    def enabled(self) -> bool:
+        """Whether its condition holds. Raises StackValidationFailed for what is no condition."""
+        if self._enabled is None:
+            keys = self.owner.keys
+            condition = self.snippet.get(keys.condition) if self.owner.edition.has_conditions else None
+            try:
+                self._enabled = condition_holds(self.owner, condition)
+            except Misuse as misuse:
+                raise misuse.at(*self.path, keys.condition) from None
+        return self._enabled
+
+    @property
+    def expression(self) -> Any:
+        """The parsed value, None when disabled. Raises StackValidationFailed (check 11)."""
+        if self._parsed is None:
+            self.check_shape()
+            value_key = self.owner.keys.output_value
+            try:
+                self._parsed = (self.owner.parser.parse(self.snippet[value_key]) if self.enabled else None,)
+            except Misuse as misuse:
+                raise misuse.at(*self.path, value_key) from None
+        return self._parsed[0]
+
+    def resolve(self, scope: Scope) -> Any:
+        """The value; None when disabled. Raises whatever a function raises: its text is the output's error."""
+        return resolve(self.expression, scope)
+
+    def evaluated(self, scope: Scope) -> tuple[Any, str | None]:
+        """The value and the text of the error, one of them None."""
+        try:
+            return self.resolve(scope), None
+        except Exception as error:          # functions, yaql above all, may raise anything
+            return None, str(error)

@@ -1,0 +1,207 @@
+"""The parameters of a stack: where values come from, what they become, how users see them.
+
+Template specification, section 3. Everything is lazy: a value is converted when it is asked for, `complaints` checks
+all of them in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.language import versions
+from heatlite.language.constraints import CustomLookup
+from heatlite.language.parameter_schema import (
+    CFN_DEFINITION,
+    CFN_KINDS,
+    CONVERT,
+    HOT_DEFINITION,
+    HOT_KINDS,
+    WIRE_TYPES,
+    ParameterSchema,
+    as_text,
+    schema_of,
+    schemata,
+)
+from heatlite.language.unknown import UNKNOWN
+
+__all__ = ['CFN_DEFINITION', 'CFN_KINDS', 'HOT_DEFINITION', 'HOT_KINDS', 'WIRE_TYPES', 'ParameterSchema', 'Parameters',
+           'as_text', 'group_complaints', 'pseudo_parameters', 'schema_of', 'schemata']
+
+HIDDEN_TEXT = '******'
+REGION = 'ap-southeast-1'
+
+
+class Parameters(Mapping[str, Any]):
+    """Values by name, converted; pseudo parameters first, then the order of declaration.
+
+    A name with neither value nor default is not in the mapping's `get`; `assume_unknown`: its value is UNKNOWN, for
+    looking at a template without knowing how it will be used.
+    """
+
+    def __init__(self, schemas: Mapping[str, ParameterSchema], pseudo: Mapping[str, str],
+                 given: Mapping[str, Any], defaults: Mapping[str, Any], *, assume_unknown: bool = False) -> None:
+        self.schemas: dict[str, ParameterSchema] = {
+            name: ParameterSchema(name, 'string', 'string', default=value, description=_PSEUDO_TEXT.get(name))
+            for name, value in pseudo.items()}
+        self.declared = dict(schemas)
+        self.schemas.update(schemas)
+        self.pseudo = frozenset(pseudo) - frozenset(schemas)
+        self.given = given
+        self.defaults = defaults
+        self.assume_unknown = assume_unknown
+        self._values: dict[str, Any] = {}
+
+    def raw(self, name: str) -> Any:
+        """The value as given, wherever it comes from; None when there is none."""
+        if name not in self.pseudo and self.given.get(name) is not None:
+            return self.given[name]
+        return self.default(name)
+
+    def default(self, name: str) -> Any:
+        """The effective default: `parameter_defaults` first."""
+        if self.defaults.get(name) is not None:
+            return self.defaults[name]
+        return self.schemas[name].default
+
+    def has_value(self, name: str) -> bool:
+        return name in self.schemas and self.raw(name) is not None
+
+    def __getitem__(self, name: str) -> Any:
+        """Raises KeyError for a name nobody defined or without a value, StackValidationFailed for a wrong one."""
+        if name in self._values:
+            return self._values[name]
+        schema = self.schemas[name]
+        value = self.raw(name)
+        if value is UNKNOWN or (value is None and self.assume_unknown):
+            return UNKNOWN
+        if value is None:
+            raise KeyError(name)
+        try:
+            converted = CONVERT[schema.kind](value)
+        except (ValueError, TypeError) as error:
+            raise _wrong_value(name, error) from None
+        self._values[name] = converted
+        return converted
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self.schemas if self.raw(name) is not None)
+
+    def __len__(self) -> int:
+        return sum(1 for _name in self)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.schemas
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        return frozenset(name for name, schema in self.schemas.items() if schema.hidden)
+
+    def shown(self) -> dict[str, str]:
+        """REST specification 4.4: every value as text, hidden ones masked."""
+        return {name: HIDDEN_TEXT if self.schemas[name].hidden else as_text(self.schemas[name].kind, self[name])
+                for name in self}
+
+    def unknown(self) -> Iterator[exception.UnknownUserParameter]:
+        for name in self.given:
+            if name not in self.schemas or name in self.pseudo:
+                yield exception.UnknownUserParameter(key=name)
+
+    def complaints(self, lookup: CustomLookup | None = None, *, values: bool = True) -> Iterator[
+            tuple[str | None, exception.HeatException]]:
+        """Check 6: unknown names, then each parameter: its definition against its constraints, then its value.
+
+        `values` False leaves out the values, as validation without them does. Gives (name, error).
+        """
+        for unknown in self.unknown():
+            yield unknown.kwargs['key'], unknown
+        for name, schema in self.schemas.items():
+            try:
+                schema.check_default()
+                if values:
+                    self._check_value(name, schema, lookup)
+            except exception.HeatException as error:
+                yield name, error
+
+    def check(self, lookup: CustomLookup | None = None) -> None:
+        """Raises the first complaint."""
+        for _name, error in self.complaints(lookup):
+            raise error
+
+    def _check_value(self, name: str, schema: ParameterSchema, lookup: CustomLookup | None) -> None:
+        value = self.raw(name)
+        if value is UNKNOWN or (value is None and self.assume_unknown):
+            return
+        if value is None:
+            raise exception.UserParameterMissing(key=name)
+        try:
+            schema.check_value(value, lookup)
+        except (ValueError, TypeError) as error:
+            raise _wrong_value(name, error) from None
+
+    def changed_immutables(self, before: Parameters) -> list[str]:
+        """Names that an update may not change but does (3.8)."""
+        changed = []
+        for name, schema in self.declared.items():
+            if schema.immutable and name in before.declared and before.has_value(name):
+                new = self.given[name] if self.given.get(name) is not None else self.get(name)
+                if new != before[name]:
+                    changed.append(name)
+        return changed
+
+
+def _wrong_value(name: str, error: Exception) -> exception.StackValidationFailed:
+    return exception.StackValidationFailed(message=_("Parameter '%(name)s' is invalid: %(reason)s")
+                                           % {'name': name, 'reason': error})
+
+
+_PSEUDO_TEXT = {'OS::stack_id': 'Stack ID', 'OS::stack_name': 'Stack Name', 'OS::project_id': 'Project ID',
+                'AWS::StackId': 'Stack ID', 'AWS::StackName': 'Stack Name', 'AWS::Region': 'Region'}
+
+
+def pseudo_parameters(edition: versions.Edition, *, name: str, stack_id: str | None, project_id: str,
+                      arn: str) -> dict[str, str]:
+    """3.5. `stack_id` is None until the stack exists."""
+    if edition.is_hot:
+        return {'OS::stack_id': str(stack_id), 'OS::stack_name': name, 'OS::project_id': project_id}
+    return {'AWS::StackId': arn, 'AWS::StackName': name, 'AWS::Region': REGION}
+
+
+def group_complaints(groups: Any, known: frozenset[str]) -> Iterator[exception.StackValidationFailed]:
+    """3.9: what is wrong with `parameter_groups`. `known`: names of parameters."""
+    allowed = known | {'OS::stack_id', 'OS::project_id'}
+    if groups is None:
+        return
+    if not isinstance(groups, list):
+        yield _group_error(None, _('The parameter_groups should be a list.'))
+        return
+    seen: set[Any] = set()
+    for group in groups:
+        if not isinstance(group, Mapping):
+            yield _group_error(None, _('A parameter group must be a map. Found a %s instead') % type(group).__name__)
+            continue
+        label, names = group.get('label', ''), group.get('parameters')
+        if names is None:
+            yield _group_error(label, _('The parameters must be provided for each parameter group.'))
+            continue
+        if not isinstance(names, list):
+            yield _group_error(label, _('The parameters of parameter group should be a list.'))
+            continue
+        for name in names:
+            if not isinstance(name, str) or name not in allowed:
+                yield _group_error(label, _('The grouped parameter %s does not reference a valid parameter.') % name)
+            elif name in seen:
+                yield _group_error(
+                    label, _('The %s parameter must be assigned to one parameter group only.') % name)
+            else:
+                seen.add(name)
+
+
+def _group_error(label: Any, text: str) -> exception.StackValidationFailed:
+    path = ['parameter_groups'] if label is None else ['parameter_groups', label]
+    if label == '':
+        return exception.StackValidationFailed(error='Parameter Groups error', path=['parameter_groups.'],
+                                               message=text)
+    return exception.StackValidationFailed(error='Parameter Groups error', path=path, message=text)

@@ -1,0 +1,221 @@
+"""The resource registry: which implementation stands behind a type name. Template specification, 12.4 and 12.5."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.language.template import is_template_name
+
+RESOURCES, HOOKS, RESTRICTED, BASE_URL = 'resources', 'hooks', 'restricted_actions', 'base_url'
+HOOK_TYPES = ('pre-create', 'pre-update', 'pre-delete', 'post-create', 'post-update', 'post-delete')
+RESTRICTED_ACTIONS = ('update', 'replace')
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a type name leads to. `target`: an object of the operator's registry, or the name of a template.
+
+    `path`: keys of the registry entry used first, () when none was; `is_user`: that entry is a user's.
+    `type_name`: the last name in the chain (of the object, or the one mapped to the template).
+    """
+
+    target: Any
+    path: tuple[str, ...] = ()
+    is_user: bool = False
+    type_name: str = ''
+
+    @property
+    def is_template(self) -> bool:
+        return isinstance(self.target, str)
+
+
+class Registry:
+    """One level of entries, with the operator's level behind it.
+
+    `entries` may hold any object as the target of a type; null entries remove what stands before them.
+    """
+
+    def __init__(self, entries: Mapping[str, Any], behind: Registry | None = None) -> None:
+        self.entries = _without_removed(entries)
+        self.behind = behind
+        # Answers by type name, while no entry is for single resources.
+        self._found: dict[str, Found] = {}
+        self._by_resource: bool = bool(entries.get(RESOURCES)) or (behind is not None and behind._by_resource)
+        self._wildcards = sorted(
+            key for key, value in self.entries.items()
+            if key.endswith('*') and isinstance(value, str) and not is_template_name(value))
+
+    def resolve(self, type_name: str, resource_name: str | None = None) -> Any:
+        """The target itself. Raises as `find`."""
+        return self.find(type_name, resource_name).target
+
+    def find(self, type_name: str, resource_name: str | None = None) -> Found:
+        """Raises StackValidationFailed when nothing stands behind the name."""
+        if type_name in self._found:
+            return self._found[type_name]
+        loop: list[str] = []
+        found = self._find(type_name, resource_name, frozenset(), loop)
+        if found is not None:
+            if not self._by_resource:
+                self._found[type_name] = found
+            return found
+        if loop:
+            raise exception.StackValidationFailed(
+                message=_('The resource registry maps %s in a circle') % ' -> '.join(loop))
+        raise exception.StackValidationFailed(
+            message=_('The Resource Type (%s) could not be found.') % type_name)
+
+    def _find(self, name: str, resource_name: str | None, seen: frozenset[str], loop: list[str]) -> Found | None:
+        if is_template_name(name):
+            return Found(name, type_name=name)
+        level: Registry | None = self
+        while level is not None:
+            if name not in seen:
+                found = level._find_here(name, resource_name, seen | {name}, loop)
+                if found is not None:
+                    return found
+            elif level is self:
+                loop[:] = loop or [*sorted(seen), name]
+                # A circle among wildcards still leads to the built-in type of the name.
+                target = self.builtin(name)
+                return None if target is None else Found(target, type_name=name)
+            level = level.behind
+        return None
+
+    def builtin(self, name: str) -> Any:
+        level: Registry | None = self
+        while level is not None:
+            target = level.entries.get(name)
+            if target is not None and not isinstance(target, str | Mapping):
+                return target
+            level = level.behind
+        return None
+
+    def _find_here(self, name: str, resource_name: str | None, seen: frozenset[str],
+                   loop: list[str]) -> Found | None:
+        for path, target in self._candidates(name, resource_name):
+            is_user = self.behind is not None
+            if not isinstance(target, str):
+                return Found(target, path, is_user, name)
+            if is_template_name(target):
+                return Found(target, path, is_user, name)
+            found = self._find(target, resource_name, seen, loop)
+            if found is not None:
+                return Found(found.target, path, is_user, found.type_name)
+        return None
+
+    def _candidates(self, name: str, resource_name: str | None) -> Iterator[tuple[tuple[str, ...], Any]]:
+        if resource_name is not None:
+            own = self.entries.get(RESOURCES)
+            own = own.get(resource_name) if isinstance(own, Mapping) else None
+            if isinstance(own, Mapping) and own.get(name) is not None:
+                yield (RESOURCES, resource_name, name), own[name]
+        if not self._wildcards:
+            if name in self.entries:
+                yield (name,), self.entries[name]
+            return
+        keys = [key for key in self._wildcards if name.startswith(key[:-1])]
+        if name in self.entries and name not in keys:
+            keys = sorted([*keys, name])
+        for key in keys:
+            target = self.entries[key]
+            if key == name or not key.endswith('*'):
+                yield (key,), target
+                continue
+            mapped = target[:-1] + name[len(key) - 1:] if target.endswith('*') else target
+            if mapped != name:
+                yield (key,), mapped
+
+    def types(self) -> Iterator[str]:
+        """Names of all entries that lead somewhere, this level's first."""
+        seen = set()
+        level: Registry | None = self
+        while level is not None:
+            for name in level.entries:
+                if name not in seen and name not in (RESOURCES, HOOKS, RESTRICTED, BASE_URL):
+                    seen.add(name)
+                    yield name
+            level = level.behind
+
+
+def _without_removed(entries: Mapping[str, Any]) -> dict[str, Any]:
+    kept: dict[str, Any] = {}
+    for key, value in entries.items():
+        if value is not None:
+            kept[key] = value
+        elif key.endswith('*'):
+            for name in [name for name in kept if name.startswith(key[:-1])]:
+                del kept[name]
+        else:
+            kept.pop(key, None)
+    return kept
+
+
+def check_entries(entries: Any, *, top: bool = True) -> None:
+    """Raises for words that are no hooks or restrictions, and for values that are neither text nor map."""
+    if not isinstance(entries, Mapping):
+        raise exception.StackValidationFailed(
+            message=_('The resource registry must be a map. Found a %s instead') % type(entries).__name__)
+    for key, value in entries.items():
+        if key == HOOKS:
+            _check_words(value, HOOK_TYPES, exception.InvalidBreakPointHook(
+                _('Invalid hook type "%(value)s" for resource breakpoint, acceptable hook types are: %(known)s')
+                % {'value': value, 'known': HOOK_TYPES}))
+        elif key == RESTRICTED:
+            _check_words(value, RESTRICTED_ACTIONS, exception.InvalidRestrictedAction(message=(
+                _('Invalid restricted_action type "%(value)s" for resource, acceptable restricted_action types '
+                  'are: %(known)s') % {'value': value, 'known': RESTRICTED_ACTIONS})))
+        elif isinstance(value, Mapping):
+            check_entries(value, top=False)
+        elif value is not None and not isinstance(value, str):
+            raise exception.StackValidationFailed(
+                message=_('The resource registry entry "%(key)s" must be text or a map, not %(value)s')
+                % {'key': key, 'value': value})
+        elif key == RESOURCES and top and value is not None:
+            raise exception.StackValidationFailed(
+                message=_('The entry "resources" of the resource registry must be a map, not %s') % value)
+
+
+def _check_words(value: Any, known: tuple[str, ...], error: exception.HeatException) -> None:
+    words = value if isinstance(value, list) else [value]
+    if not all(isinstance(word, str) and word in known for word in words):
+        raise error
+
+
+def entries_of(entries: Mapping[str, Any], resource_name: str) -> Iterator[Mapping[str, Any]]:
+    """Entries of the `resources` section whose name or pattern matches, in order."""
+    own = entries.get(RESOURCES)
+    if not isinstance(own, Mapping):
+        return
+    for pattern, entry in own.items():
+        if isinstance(entry, Mapping) and fnmatch.fnmatchcase(resource_name, pattern):
+            yield entry
+
+
+def words_of(entries: Mapping[str, Any], resource_name: str, key: str) -> list[str]:
+    """The `hooks` or `restricted_actions` that apply to a resource."""
+    found: set[str] = set()
+    for entry in entries_of(entries, resource_name):
+        value = entry.get(key)
+        if value is not None:
+            found.update(value if isinstance(value, list) else [value])
+    return sorted(found)
+
+
+def for_child(entries: Mapping[str, Any], resource_name: str, used: tuple[str, ...]) -> dict[str, Any]:
+    """The registry a nested stack sees (13.3): without the entry that led to it, `resources` narrowed to its own."""
+    child = {key: value for key, value in entries.items() if key != RESOURCES and (key,) != used}
+    own: dict[str, Any] = {}
+    for entry in entries_of(entries, resource_name):
+        for key, value in entry.items():
+            if used[:1] == (RESOURCES,) and used[1:] == (resource_name, key):
+                continue
+            if key not in (HOOKS, RESTRICTED):
+                own[key] = value
+    child[RESOURCES] = own
+    return child

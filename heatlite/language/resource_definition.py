@@ -1,0 +1,305 @@
+"""One resource as a template says it. Template specification, section 7.
+
+Parts are parsed when they are first asked for and evaluated against a scope as often as wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.language import versions
+from heatlite.language.document import check_size
+from heatlite.language.expression import (
+    ABSENT,
+    PLACEHOLDERS,
+    Call,
+    MapNode,
+    Misuse,
+    Node,
+    Requirement,
+    Scope,
+    Trail,
+    evaluate,
+    requirements,
+    resolve,
+    spelled,
+)
+from heatlite.language.unknown import UNKNOWN
+
+if TYPE_CHECKING:
+    from heatlite.language.definition import StackDefinition
+
+DELETE, RETAIN, SNAPSHOT = DELETION_POLICIES = ('Delete', 'Retain', 'Snapshot')
+
+
+@dataclass(slots=True)
+class Need:
+    """One mention of a resource: in a property, or in the metadata (`property_name` None), and where there."""
+
+    property_name: str | None
+    trail: Trail
+    requirement: Requirement
+
+    @property
+    def resource(self) -> Any:
+        return self.requirement.resource
+
+    def path(self) -> tuple[Any, ...]:
+        """In properties or metadata."""
+        inner = spelled(self.trail)
+        return inner if self.property_name is None else (self.property_name, *inner)
+
+
+class Facade:
+    """The resource of the parent stack that stands for a nested one, seen from inside."""
+
+    def __init__(self, resource: ResourceDefinition, scope: Scope) -> None:
+        self.resource = resource
+        self.scope = scope
+
+    def part(self, name: str) -> Any:
+        match name:
+            case 'metadata':
+                return self.resource.metadata(self.scope)
+            case 'deletion_policy':
+                return self.resource.deletion_policy
+        return self.resource.update_policy(self.scope)
+
+
+class ResourceDefinition:
+    """One resource as the template says it. Its parts are parsed when they are first asked for (check 5)."""
+
+    __slots__ = ('_needs', '_parsed', '_referring', '_requires', 'name', 'owner', 'snippet')
+
+    def __init__(self, name: str, snippet: Any, owner: StackDefinition) -> None:
+        self.name = name
+        self.snippet: Mapping[str, Any] = snippet
+        self.owner = owner
+        self._parsed: _Parsed | None = None
+        self._needs: tuple[Need, ...] | None = None
+        self._requires: frozenset[str] | None = None
+        self._referring: dict[str, frozenset[str]] | None = None
+
+    def __repr__(self) -> str:
+        return f'<ResourceDefinition {self.name}>'
+
+    @property
+    def path(self) -> tuple[str, str]:
+        return self.owner.keys.resources, self.name
+
+    @property
+    def parsed(self) -> _Parsed:
+        """Raises StackValidationFailed for a part of the wrong kind or a call that cannot be."""
+        if self._parsed is None:
+            self._parsed = _parse_resource(self)
+        return self._parsed
+
+    @property
+    def type(self) -> str:
+        found = self.snippet.get(self.owner.keys.type)
+        return found if isinstance(found, str) else self.parsed.type
+
+    @property
+    def description(self) -> str:
+        found = self.snippet.get(self.owner.keys.resource_description)
+        return found if isinstance(found, str) else ''
+
+    @property
+    def depends_on(self) -> tuple[str, ...]:
+        """As written; names of disabled resources too."""
+        return self.parsed.depends_on
+
+    @property
+    def deletion_policy(self) -> str:
+        return self.parsed.deletion_policy
+
+    @property
+    def has_deletion_policy(self) -> bool:
+        return self.owner.keys.deletion_policy in self.snippet
+
+    @property
+    def property_expressions(self) -> Mapping[str, Any]:
+        found = self.parsed.properties
+        return found.entries if isinstance(found, MapNode) else found
+
+    def properties(self, scope: Scope) -> dict[str, Any]:
+        """Given properties, evaluated, without those that vanish. Raises StackValidationFailed with the path."""
+        values = {}
+        for name, expression in self.property_expressions.items():
+            try:
+                value = evaluate(expression, scope)
+            except Exception as error:          # functions, yaql above all, may raise anything
+                raise property_error(self.property_path(name), error) from error
+            if value is not ABSENT:
+                values[name] = value
+        check_size(values, self.owner.limits)
+        return values
+
+    def property_path(self, *names: Any) -> tuple[Any, ...]:
+        return (*self.path, self.owner.keys.properties, *names)
+
+    def metadata(self, scope: Scope) -> Any:
+        found = resolve(self.parsed.metadata, scope)
+        return {} if found is None else check_size(found, self.owner.limits)
+
+    def update_policy(self, scope: Scope) -> dict[str, Any]:
+        found = resolve(self.parsed.update_policy, scope)
+        return {} if found is None else found
+
+    def external_id(self, scope: Scope = PLACEHOLDERS) -> Any:
+        return resolve(self.parsed.external_id, scope)
+
+    @property
+    def is_external(self) -> bool:
+        return self.parsed.external_id is not None
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """Every mention of a resource in properties and metadata."""
+        if self._needs is None:
+            found = [Need(name, trail, need) for name, expression in self.property_expressions.items()
+                     if isinstance(expression, Node) for trail, need in requirements(expression, PLACEHOLDERS)]
+            found += [Need(None, trail, need) for trail, need in requirements(self.parsed.metadata, PLACEHOLDERS)]
+            self._needs = tuple(found)
+        return self._needs
+
+    @property
+    def requires(self) -> frozenset[str]:
+        """Enabled resources this one needs directly: named in depends_on, or asked for in properties, metadata."""
+        if self._requires is None:
+            known = self.owner.resources
+            names = {name for name in self.depends_on if name in known}
+            if not self.is_external:
+                names.update(need.resource for need in self.needs
+                             if isinstance(need.resource, str) and need.resource in known)
+            self._requires = frozenset(names)
+        return self._requires
+
+    def require(self, names: Iterable[str]) -> None:
+        """Adds resources that its type needs although no template says so."""
+        self._requires = self.requires | {name for name in names if name in self.owner.resources and name != self.name}
+
+    @property
+    def referring(self) -> Mapping[str, frozenset[str]]:
+        """Property name -> the resources its value asks for, only where there are any."""
+        if self._referring is None:
+            found: dict[str, set[str]] = {}
+            for need in self.needs:
+                if need.property_name is not None and isinstance(need.resource, str):
+                    found.setdefault(need.property_name, set()).add(need.resource)
+            self._referring = {name: frozenset(names) for name, names in found.items()}
+        return self._referring
+
+    def resolved(self, scope: Scope) -> dict[str, Any]:
+        """Everything that makes this definition what it is, as JSON-able data: equal data, equal definitions."""
+        parsed = self.parsed
+        return {'type': parsed.type, 'properties': self.properties(scope), 'metadata': self.metadata(scope),
+                'update_policy': self.update_policy(scope), 'deletion_policy': parsed.deletion_policy,
+                'depends_on': sorted(parsed.depends_on), 'description': self.description,
+                'external_id': self.external_id(scope)}
+
+
+def property_error(path: tuple[Any, ...], error: Exception) -> exception.StackValidationFailed:
+    return exception.StackValidationFailed(error='Property error', path=path, message=str(error))
+
+
+@dataclass(slots=True)
+class _Parsed:
+    """The parsed parts of a resource."""
+
+    type: str
+    properties: Any
+    metadata: Any
+    depends_on: tuple[str, ...]
+    update_policy: Any
+    deletion_policy: str
+    external_id: Any
+
+
+def _parse_resource(resource: ResourceDefinition) -> _Parsed:
+    keys, snippet, owner = resource.owner.keys, resource.snippet, resource.owner
+    parse = owner.parser.parse
+
+    def part(key: str | None) -> Any:
+        if key is None or key not in snippet:
+            return None
+        try:
+            return parse(snippet[key])
+        except Misuse as misuse:
+            raise misuse.at(*resource.path, key) from None
+
+    def wrong(key: str, wanted: str) -> exception.StackValidationFailed:
+        return exception.StackValidationFailed(
+            message=_('Resource %(name)s %(key)s type must be %(wanted)s')
+            % {'name': resource.name, 'key': key, 'wanted': wanted})
+
+    def container(key: str, *, call: bool) -> Any:
+        found = part(key)
+        if key not in snippet:
+            return {} if key == keys.properties else None
+        if isinstance(found, Call) and not call:
+            raise exception.StackValidationFailed(
+                error='TypeError', path=resource.path,
+                message=_('%(key)s must be written as a map; a function may give single values of it, not all')
+                % {'key': key})
+        if not isinstance(found, dict | MapNode | Call):
+            raise wrong(key, 'object')
+        return found
+
+    def text(key: str | None, *, call: bool) -> Any:
+        found = part(key) if call or key == keys.type else snippet.get(key) if key else None
+        if key and key in snippet and not isinstance(found, str) and not (call and isinstance(found, Call)):
+            raise wrong(key, 'string')
+        return found
+
+    type_name = text(keys.type, call=False)
+    properties = container(keys.properties, call=False)
+    metadata = container(keys.metadata, call=True)
+    depends_on = _depends_on(resource, wrong)
+    update_policy = container(keys.update_policy, call=False)
+    policy = _deletion_policy(resource, text(keys.deletion_policy, call=True))
+    text(keys.resource_description, call=False)
+    external_id = text(keys.external_id, call=True) if owner.edition.has(versions.NEWTON) else None
+    if external_id is not None:
+        policy = RETAIN
+    return _Parsed(type_name, properties, metadata, depends_on, update_policy, policy, external_id)
+
+
+def _depends_on(resource: ResourceDefinition,
+                wrong: Callable[[str, str], exception.StackValidationFailed]) -> tuple[str, ...]:
+    key = resource.owner.keys.depends_on
+    if key not in resource.snippet:
+        return ()
+    found = resource.snippet[key]
+    if isinstance(found, str):
+        return (found,)
+    if not isinstance(found, list):
+        raise wrong(key, 'list or string')
+    if not all(isinstance(name, str) for name in found):
+        raise exception.StackValidationFailed(message=_('Resource %(name)s %(key)s must be a list of strings')
+                                              % {'name': resource.name, 'key': key})
+    return tuple(found)
+
+
+def _deletion_policy(resource: ResourceDefinition, parsed: Any) -> str:
+    if parsed is None:
+        return DELETE
+    edition = resource.owner.edition
+    if isinstance(parsed, Node):
+        if any(True for _need in requirements(parsed, PLACEHOLDERS)):
+            raise exception.StackValidationFailed(
+                path=[*resource.path, resource.owner.keys.deletion_policy],
+                message=_('A deletion policy may not depend on resources'))
+        parsed = resolve(parsed, PLACEHOLDERS)
+        if parsed is UNKNOWN:
+            return DELETE
+    known = {policy: policy for policy in DELETION_POLICIES}
+    if edition.has(versions.NEWTON):
+        known |= {policy.lower(): policy for policy in DELETION_POLICIES}
+    if not isinstance(parsed, str) or parsed not in known:
+        raise exception.StackValidationFailed(message=_('Invalid deletion policy "%s"') % (parsed,))
+    return known[parsed]

@@ -1,0 +1,345 @@
+"""The schema of one property, and what a value becomes under it.
+
+`Schema` is part of the plug-in contract (its section 5.1). Coercion and the order of checks follow section 10 of the
+template specification.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.language import constraints as constraint_kinds
+from heatlite.language import support
+from heatlite.language.constraints import Constraint, CustomConstraint, CustomLookup, shown
+from heatlite.language.expression import ABSENT
+from heatlite.language.unknown import UNKNOWN, is_known
+
+KINDS = {'String': 'string', 'Integer': 'integer', 'Number': 'number', 'Boolean': 'boolean', 'List': 'list',
+         'Map': 'map', 'Any': 'any'}
+EMPTY: dict[str, Callable[[], Any]] = {
+    'String': str, 'Integer': int, 'Number': int, 'Boolean': bool, 'List': list, 'Map': dict, 'Any': lambda: None}
+LEGACY = ('Type', 'Required', 'Implemented', 'Default', 'Schema', 'AllowedPattern', 'MinValue', 'MaxValue',
+          'AllowedValues', 'MinLength', 'MaxLength', 'Description', 'UpdateAllowed', 'Immutable')
+
+
+class Schema(Mapping[str, Any]):
+    """What a property may be. Refuses contradictions when it is made: InvalidSchemaError.
+
+    `schema`: for a Map the schemas of its children by name, for a List the one schema of its items.
+    As a mapping it has the keys of `KEYS` that say something.
+    """
+
+    KEYS = (TYPE, DESCRIPTION, DEFAULT, SCHEMA, REQUIRED, CONSTRAINTS, UPDATE_ALLOWED, IMMUTABLE) = (
+        'type', 'description', 'default', 'schema', 'required', 'constraints', 'update_allowed', 'immutable')
+    TYPES: ClassVar[tuple[str, ...]] = (
+        'Integer', 'String', 'Number', 'Boolean', 'Map', 'List', 'Any')
+    INTEGER, STRING, NUMBER, BOOLEAN, MAP, LIST, ANY = TYPES
+
+    def __init__(self, data_type: str, description: str | None = None, default: Any = None, schema: Any = None,
+                 required: bool = False, constraints: Sequence[Constraint] | None = None, implemented: bool = True,
+                 update_allowed: bool = False, immutable: bool = False,
+                 support_status: support.SupportStatus | None = None, allow_conversion: bool = False) -> None:
+        if data_type not in KINDS:
+            raise exception.InvalidSchemaError(_('Invalid type (%s)') % data_type)
+        self.type = data_type
+        self.kind = KINDS[data_type]
+        self.description = description
+        self.default = default
+        self.schema = schema
+        self.required = bool(required)
+        self.constraints: tuple[Constraint, ...] = tuple(constraints or ())
+        self.implemented = implemented
+        self.update_allowed = bool(update_allowed)
+        self.immutable = bool(immutable)
+        self.support_status = support_status or support.SupportStatus()
+        self.allow_conversion = allow_conversion
+        self.absent: tuple[Any] | None = None       # what the default becomes, once known to be right
+        self._check()
+
+    def _check(self) -> None:
+        if self.update_allowed and self.immutable:
+            raise exception.InvalidSchemaError(_('Options UpdateAllowed and Immutable cannot both be True'))
+        if self.schema is not None:
+            if self.type not in (self.LIST, self.MAP):
+                raise exception.InvalidSchemaError(_('Schema valid only for List or Map, not %s') % self.type)
+            if (self.type == self.LIST) != isinstance(self.schema, Schema):
+                raise exception.InvalidSchemaError(_('A List takes one schema, a Map one for each name'))
+        constraint_kinds.check_fit(self.constraints, self.kind, self.type)
+        if self.default is not None and self.constraints:
+            try:
+                self.validate_constraints(self.coerce(self.default))
+            except (ValueError, TypeError) as error:
+                raise exception.InvalidSchemaError(
+                    _('Invalid default %(default)s (%(error)s)') % {'default': self.default, 'error': error}) from None
+
+    # --- values -------------------------------------------------------------------------------------------
+
+    def coerce(self, value: Any) -> Any:
+        """`value` as this type, at its own level only. Raises ValueError or TypeError with the reason."""
+        return COERCE[self.type](self, value)
+
+    def to_schema_type(self, value: Any) -> Any:
+        return self.coerce(value)
+
+    def validate_constraints(self, value: Any, context: Any = None, skipped: Sequence[type[Constraint]] = (),
+                             lookup: CustomLookup | None = None) -> None:
+        """Raises ValueError with the reason of the first constraint that `value` (coerced) breaks."""
+        for constraint in self.constraints:
+            if type(constraint) in skipped:
+                continue
+            if isinstance(constraint, CustomConstraint):
+                constraint.validate(value, self, context, lookup)
+            else:
+                constraint.validate(value, self, context)
+
+    def empty(self) -> Any:
+        """What null means: the default, else the type's own nothing (Any keeps null)."""
+        return copy.deepcopy(self.default) if self.default is not None else EMPTY[self.type]()
+
+    @staticmethod
+    def str_to_num(value: Any) -> Any:
+        return constraint_kinds.to_number(value)
+
+    @property
+    def needs_service(self) -> bool:
+        return any(isinstance(constraint, CustomConstraint) for constraint in self.constraints)
+
+    # --- the plug-in contract -----------------------------------------------------------------------------
+
+    @classmethod
+    def from_legacy(cls, schema_dict: Any) -> Schema:
+        """A Schema from the dictionaries of old plug-ins; a Schema passes through."""
+        if isinstance(schema_dict, Schema):
+            return schema_dict
+        unknown = sorted(set(schema_dict) - set(LEGACY))
+        if unknown:
+            raise exception.InvalidSchemaError(_('Unknown key(s) %s') % unknown)
+        get = schema_dict.get
+        children = get('Schema')
+        if children is not None:
+            children = (cls.from_legacy(children) if get('Type') == cls.LIST
+                        else {name: cls.from_legacy(child) for name, child in children.items()})
+        found: list[Constraint] = []
+        if get('MinValue') is not None or get('MaxValue') is not None:
+            found.append(constraint_kinds.Range(get('MinValue'), get('MaxValue')))
+        if get('MinLength') is not None or get('MaxLength') is not None:
+            shortest, longest = get('MinLength'), get('MaxLength')
+            found.append(constraint_kinds.Length(shortest if shortest is None else int(shortest),
+                                                 longest if longest is None else int(longest)))
+        if 'AllowedValues' in schema_dict:
+            found.append(constraint_kinds.AllowedValues(schema_dict['AllowedValues']))
+        if 'AllowedPattern' in schema_dict:
+            found.append(constraint_kinds.AllowedPattern(schema_dict['AllowedPattern']))
+        return cls(schema_dict['Type'], description=get('Description'), default=get('Default'), schema=children,
+                   required=get('Required', False), constraints=found, implemented=get('Implemented', True),
+                   update_allowed=get('UpdateAllowed', False), immutable=get('Immutable', False))
+
+    def __getitem__(self, key: str) -> Any:
+        match key:
+            case 'constraints' if self.constraints:
+                return [dict(constraint) for constraint in self.constraints]
+            case 'schema' if isinstance(self.schema, Schema):
+                return {'*': dict(self.schema)}
+            case 'schema' if self.schema is not None:
+                return {name: dict(child) for name, child in self.schema.items()}
+            case 'type' | 'required' | 'update_allowed' | 'immutable':
+                return getattr(self, key).lower() if key == 'type' else getattr(self, key)
+            case 'description' | 'default' if getattr(self, key) is not None:
+                return getattr(self, key)
+        raise KeyError(key)
+
+    def __iter__(self) -> Iterator[str]:
+        for key in self.KEYS:
+            try:
+                self[key]
+            except KeyError:
+                continue
+            yield key
+
+    def __len__(self) -> int:
+        return sum(1 for _key in self)
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Mapping) and dict(self) == dict(other))
+
+
+def _string(schema: Schema, value: Any) -> Any:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int):
+        return str(value)
+    raise ValueError(_('Value must be a string; got %s') % shown(repr(value)))
+
+
+def _integer(schema: Schema, value: Any) -> int:
+    try:
+        return int(value)
+    except (ValueError, OverflowError):
+        raise ValueError(_("Value '%s' is not an integer") % shown(value)) from None
+
+
+def _number(schema: Schema, value: Any) -> Any:
+    return constraint_kinds.to_number(value)
+
+
+def _boolean(schema: Schema, value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    word = str(value).lower()
+    if isinstance(value, str) and word in ('true', 'false'):
+        return word == 'true'
+    raise ValueError(_('"%s" is not a valid boolean') % shown(word))
+
+
+def _map(schema: Schema, value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return value
+    if schema.allow_conversion:
+        if isinstance(value, str):
+            return value
+        if isinstance(value, list | tuple):
+            return json.dumps(value, default=str) if is_known(value) else UNKNOWN
+    raise TypeError(_('"%s" is not a map') % shown(value))
+
+
+def _list(schema: Schema, value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return value
+    if schema.allow_conversion and isinstance(value, str):
+        return value.split(',') if value else []
+    raise TypeError(_('"%s" is not a list') % shown(repr(value)))
+
+
+def _any(schema: Schema, value: Any) -> Any:
+    return value
+
+
+COERCE: dict[str, Callable[[Schema, Any], Any]] = {
+    'String': _string, 'Integer': _integer, 'Number': _number, 'Boolean': _boolean, 'Map': _map, 'List': _list,
+    'Any': _any}
+
+
+class Erased:
+    """The value of a property that a translation rule has taken away: reads as null, is not checked."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Erased:
+        return self
+
+
+ERASED = Erased()
+
+class Failed:
+    """The value of a property whose evaluation failed; read, it is reported."""
+
+    def __init__(self, error: exception.StackValidationFailed) -> None:
+        self.error = error
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Failed:
+        return self
+
+
+FAILED = Failed
+
+Path = tuple[Any, ...]
+Report = Callable[[exception.StackValidationFailed], None]
+
+
+def _raise(error: exception.StackValidationFailed) -> None:
+    raise error
+
+
+class Reader:
+    """Coerces and checks given values against schemas; one complaint after the other goes to `report`.
+
+    `report` raises by default, so the first error ends it. `deferred(name)` tells whether a value depends on
+    resources that do not exist: it is coerced at its own level and not looked into (10.4). `lookup` finds custom
+    constraints; without it they are not tried.
+    """
+
+    def __init__(self, report: Report = _raise, *, lookup: CustomLookup | None = None, context: Any = None,
+                 constraints: bool = True) -> None:
+        self.report = report
+        self.lookup = lookup
+        self.context = context
+        self.constraints = constraints
+
+    def read(self, schemas: Mapping[str, Schema], given: Mapping[str, Any], path: Path,
+             deferred: frozenset[str] = frozenset()) -> dict[str, Any]:
+        """Every name of `schemas` with its value. `path` leads to the map that holds the values."""
+        for name in given:
+            if name not in schemas:
+                self._wrong(path, _('Unknown Property %s') % name)
+        values: dict[str, Any] = {}
+        for name, schema in schemas.items():
+            if name in given:
+                value = given[name]
+                if value is ERASED:
+                    values[name] = None
+                    continue
+                if isinstance(value, Failed):
+                    self.report(value.error)
+                    values[name] = None
+                    continue
+                if value is ABSENT and schema.default is None:
+                    values[name] = None
+                    if schema.required:
+                        self._wrong((*path, name), _('Property %s not assigned') % name)
+                    continue
+                if value is ABSENT:
+                    value = schema.empty()
+                if not schema.implemented:
+                    self._wrong(path, _('Property %s not implemented yet') % name)
+                    continue
+                values[name] = self.value(schema, value, (*path, name), whole=name not in deferred)
+            elif schema.default is not None:
+                values[name] = self._default(schema, (*path, name)) if schema.absent is None else schema.absent[0]
+            else:
+                if schema.required:
+                    self._wrong(path, _('Property %s not assigned') % name)
+                values[name] = None
+        return values
+
+    def _default(self, schema: Schema, path: Path) -> Any:
+        """What the default becomes; remembered when it is plain and nobody need be asked about it."""
+        value = self.value(schema, schema.empty(), path)
+        if isinstance(value, str | int | float) and not schema.needs_service:
+            schema.absent = (value,)
+        return value
+
+    def value(self, schema: Schema, value: Any, path: Path, *, whole: bool = True) -> Any:
+        """One value; `whole` False stops at its own level."""
+        if value is UNKNOWN:
+            return UNKNOWN
+        if value is None:
+            if not whole:
+                return None             # a placeholder fits every type
+            value = schema.empty()
+        try:
+            coerced = schema.coerce(value)
+        except (ValueError, TypeError) as error:
+            self._wrong(path, str(error))
+            return None
+        if not whole:
+            return coerced
+        if schema.schema is not None:
+            if schema.type == Schema.MAP and isinstance(coerced, Mapping):
+                coerced = self.read(schema.schema, coerced, path)
+            elif schema.type == Schema.LIST:
+                coerced = [None if item is ERASED else self.value(schema.schema, item, (*path, place))
+                           for place, item in enumerate(coerced)]
+        if schema.constraints and self.constraints and is_known(coerced):
+            try:
+                schema.validate_constraints(coerced, self.context, lookup=self.lookup)
+            except (ValueError, TypeError) as error:
+                self._wrong(path, str(error))
+        return coerced
+
+    def _wrong(self, path: Path, text: str) -> None:
+        self.report(exception.StackValidationFailed(error='Property error', path=path, message=text))

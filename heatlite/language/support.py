@@ -1,0 +1,39 @@
+"""Since when, and until when, something is supported: the status of types, properties and attributes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+STATUSES = (UNKNOWN, SUPPORTED, DEPRECATED, UNSUPPORTED, HIDDEN) = (
+    'UNKNOWN', 'SUPPORTED', 'DEPRECATED', 'UNSUPPORTED', 'HIDDEN')
+
+
+class SupportStatus:
+    """A status with its message, the release it began with, and the status before it.
+
+    An unknown status word becomes UNKNOWN with a message, so that a plug-in's typing error does not stop its loading.
+    `substitute_class`: the class that takes over existing resources of a replaced one.
+    """
+
+    def __init__(self, status: str = SUPPORTED, message: str | None = None, version: str | None = None,
+                 previous_status: SupportStatus | None = None, substitute_class: Any = None) -> None:
+        if status not in STATUSES:
+            status, version, previous_status = UNKNOWN, None, None
+            message = 'Specified status is invalid, defaulting to UNKNOWN'
+        self.status = status
+        self.message = message
+        self.version = version
+        self.previous_status = previous_status
+        self.substitute_class = substitute_class
+
+    def to_dict(self) -> dict[str, Any]:
+        previous = self.previous_status
+        return {'status': self.status, 'message': self.message, 'version': self.version,
+                'previous_status': previous.to_dict() if previous is not None else None}
+
+    def is_substituted(self, substitute_class: Any) -> bool:
+        return self.substitute_class is not None and substitute_class is self.substitute_class
+
+
+def is_valid_status(status: Any) -> bool:
+    return status in STATUSES

@@ -1,0 +1,113 @@
+"""A template: a document with a version, and sections under names that depend on its format.
+
+`parse` is what the API does with a template's text, `load` and `from_mapping` give a `Template` to work with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.common import exception, template_format
+from heatlite.common.i18n import _
+from heatlite.common.template_format import ROOT
+from heatlite.language import document as documents
+from heatlite.language import versions
+from heatlite.language.document import DocumentError
+from heatlite.language.limits import Limits
+from heatlite.language.positions import Positions
+
+NO_LIMITS = Limits()
+
+
+def parse(text: str, source: str = ROOT, limits: Limits = NO_LIMITS) -> dict[str, Any]:
+    """The document in `text`. Raises ValueError (DocumentError) with the text clients know, RequestLimitExceeded.
+
+    The document has a version key, with whatever value.
+    """
+    return template_format.parse(text, source, limits)
+
+
+def load(text: str, source: str = ROOT, limits: Limits = NO_LIMITS) -> Template:
+    """The template in `text`. Raises HTTPBadRequest, InvalidTemplateVersion, RequestLimitExceeded."""
+    try:
+        document = parse(text, source, limits)
+    except DocumentError as error:
+        raise not_in_valid_format(error) from None
+    return Template(document, source=source, text=text)
+
+
+def not_in_valid_format(error: Exception) -> exception.HTTPBadRequest:
+    return exception.HTTPBadRequest(_('Template not in valid format: %s') % error)
+
+
+def from_mapping(document: Mapping[str, Any], limits: Limits = NO_LIMITS, source: str = ROOT,
+                 text: str | None = None) -> Template:
+    """A template that came as data; `text`, if there is one, is where positions are looked up."""
+    documents.check_size(document, limits)
+    return Template(dict(document), source=source, text=text)
+
+
+class Template:
+    """One template. `document` is not to be changed."""
+
+    def __init__(self, document: dict[str, Any], source: str = ROOT, text: str | None = None) -> None:
+        self.document = document
+        self.source = source
+        self.text = text
+        self.edition = versions.of(document)
+        self._positions: Positions | None = None
+
+    @property
+    def version(self) -> str:
+        """Such as `heat_template_version.2018-08-31`; aliases are spelt out."""
+        return self.edition.name
+
+    @property
+    def family(self) -> str:
+        return self.edition.family
+
+    @property
+    def keys(self) -> versions.Keys:
+        """How this format spells sections and keys."""
+        return self.edition.keys
+
+    @property
+    def description(self) -> Any:
+        found = self.document.get(self.keys.description)
+        return _('No description') if found is None else found
+
+    def section(self, name: str) -> Any:
+        """The content of a section by its HOT name; None when absent, null, or unknown to the format."""
+        key = self.edition.sections.get(name)
+        return None if key is None else self.document.get(key)
+
+    def get_section_name(self, name: str) -> str:
+        """How this format spells a section that is given by its HOT name."""
+        return self.edition.sections.get(name, name)
+
+    def unknown_section(self) -> str | None:
+        """The first top-level key that this format does not have."""
+        known = self.edition.section_keys
+        return next((key for key in self.document if key not in known), None)
+
+    def position(self, path: tuple[Any, ...]) -> tuple[int, int] | None:
+        """Line and column (from 1) of the value at `path`, or of the nearest one above it. None without text."""
+        if self.text is None:
+            return None
+        if self._positions is None:
+            self._positions = Positions(self.text)
+        return self._positions.find(path)
+
+    def child(self, document: dict[str, Any], source: str, text: str | None = None) -> Template:
+        return Template(document, source=source, text=text)
+
+
+def is_template_name(name: Any) -> bool:
+    """Whether a resource type is the name of a template file."""
+    return isinstance(name, str) and name.endswith(('.yaml', '.template'))
+
+
+def missing_template(name: str, reason: str) -> exception.StackValidationFailed:
+    return exception.StackValidationFailed(
+        message=_('Could not fetch remote template "%(name)s": %(reason)s') % {'name': name, 'reason': reason})

@@ -1,0 +1,56 @@
+"""The value nobody knows before a resource exists.
+
+`get_attr` of a resource that is still to be created has no value yet. A preview works with `UNKNOWN` in its place:
+a function whose arguments contain it gives it back, containers keep it as a leaf. It never reaches a row or a client.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+
+class Unknown:
+    """The type of `UNKNOWN`; there is one instance, compare with `is`."""
+
+    __slots__ = ()
+    _only: Unknown | None = None
+
+    def __new__(cls) -> Unknown:
+        if cls._only is None:
+            cls._only = super().__new__(cls)
+        return cls._only
+
+    def __repr__(self) -> str:
+        return '<not known yet>'
+
+    def __copy__(self) -> Unknown:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Unknown:
+        return self
+
+    def __reduce__(self) -> tuple[type[Unknown], tuple[()]]:
+        return Unknown, ()
+
+
+UNKNOWN: Final = Unknown()
+
+
+def is_known(value: Any) -> bool:
+    """Whether `value` holds no `UNKNOWN` at any depth, in values or keys."""
+    if value is UNKNOWN:
+        return False
+    kind = type(value)
+    if kind is dict:
+        if UNKNOWN in value:
+            return False
+        value = value.values()
+    elif kind is not list and kind is not tuple:
+        return True
+    for item in value:          # no generator: a deep value would cost a C frame for each level
+        if item is UNKNOWN:
+            return False
+        kind = type(item)
+        if (kind is dict or kind is list or kind is tuple) and not is_known(item):
+            return False
+    return True

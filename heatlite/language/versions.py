@@ -1,0 +1,288 @@
+"""What each version of the language has: versions, their sections and keys, and the table of functions."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.common.template_format import VERSION_KEYS
+from heatlite.language import expression
+from heatlite.language.expression import Call
+from heatlite.language.functions import choices, query, references, structures, texts
+
+HOT_KEY, AWS_KEY, CFN_KEY = VERSION_KEYS
+
+HOT_DATES = ('2013-05-23', '2014-10-16', '2015-04-30', '2015-10-15', '2016-04-08', '2016-10-14', '2017-02-24',
+             '2017-09-01', '2018-03-02', '2018-08-31', '2021-04-16')
+ALIASES = {'newton': '2016-10-14', 'ocata': '2017-02-24', 'pike': '2017-09-01', 'queens': '2018-03-02',
+           'rocky': '2018-08-31', 'wallaby': '2021-04-16'}
+AWS_DATE, CFN_DATE = '2010-09-09', '2012-12-12'
+
+NEWTON, OCATA, QUEENS = '2016-10-14', '2017-02-24', '2018-03-02'
+BOTH_CFN = (AWS_DATE, CFN_DATE)
+
+
+@dataclass(frozen=True)
+class Function:
+    """One row: a name, its class, and where it is known. `since`..`until` (exclusive) are HOT dates, None: never.
+
+    `refused_since`: from this HOT date the name is known only to be refused. `cfn`: dates of CFN versions.
+    """
+
+    name: str
+    implementation: type[Call]
+    since: str | None = '2013-05-23'
+    until: str | None = None
+    refused_since: str | None = None
+    cfn: tuple[str, ...] = ()
+
+
+class NotSupported(Call):
+    """Stands for a function the version knows only to refuse."""
+
+    __slots__ = ()
+
+    def validate(self) -> None:
+        self._refuse(expression.Misuse)
+
+    def result(self, args: Any, scope: expression.Scope) -> Any:
+        return self._refuse(ValueError)
+
+    def _refuse(self, kind: type[Exception]) -> None:
+        raise kind(str(exception.InvalidTemplateVersion(
+            explanation=_('The function %s is not supported in this version of HOT.') % self.name)))
+
+
+FUNCTIONS: tuple[Function, ...] = (
+    # HOT, in the order in which versions from 2014-10-16 list them
+    Function('get_attr', references.GetAttrThenPath, '2013-05-23', '2014-10-16'),
+    Function('get_attr', references.GetAttrWithPath, '2014-10-16', '2015-10-15'),
+    Function('get_attr', references.GetAttr, '2015-10-15'),
+    Function('get_file', references.GetFile),
+    Function('get_param', references.GetParam),
+    Function('get_resource', references.GetResource),
+    Function('list_join', texts.Join, '2013-05-23', '2015-10-15'),
+    Function('list_join', texts.ListJoin, '2015-10-15'),
+    Function('resource_facade', references.ResourceFacade),
+    Function('str_replace', texts.StrReplaceScalars, '2013-05-23', '2015-10-15'),
+    Function('str_replace', texts.StrReplace, '2015-10-15'),
+    Function('Fn::Select', structures.Select, '2013-05-23', '2015-10-15', '2015-10-15', BOTH_CFN),
+    Function('repeat', structures.Repeat, '2015-04-30', NEWTON),
+    Function('repeat', structures.RepeatOverMaps, NEWTON, '2017-09-01'),
+    Function('repeat', structures.RepeatWithPermutations, '2017-09-01'),
+    Function('digest', texts.Digest, '2015-04-30'),
+    Function('str_split', texts.StrSplit, '2015-10-15'),
+    Function('map_merge', structures.MapMerge, '2016-04-08'),
+    Function('yaql', query.Yaql, NEWTON),
+    Function('map_replace', structures.MapReplace, NEWTON),
+    Function('if', choices.If, NEWTON, '2021-04-16'),
+    Function('if', choices.IfOrNothing, '2021-04-16'),
+    Function('filter', structures.Filter, OCATA),
+    Function('str_replace_strict', texts.StrReplaceStrict, OCATA),
+    Function('make_url', texts.MakeUrl, '2017-09-01'),
+    Function('list_concat', structures.ListConcat, '2017-09-01'),
+    Function('str_replace_vstrict', texts.StrReplaceVeryStrict, '2017-09-01'),
+    Function('list_concat_unique', structures.ListConcatUnique, '2017-09-01'),
+    Function('contains', structures.Contains, '2017-09-01'),
+    # CFN, in the order in which its versions list them (Fn::Select has its place by CFN_ORDER)
+    Function('Fn::FindInMap', references.FindInMap, None, cfn=BOTH_CFN),
+    Function('Fn::GetAZs', references.GetAZs, '2013-05-23', '2014-10-16', '2014-10-16', BOTH_CFN),
+    Function('Ref', references.Ref, '2013-05-23', '2014-10-16', '2014-10-16', BOTH_CFN),
+    Function('Fn::GetAtt', references.GetAtt, None, cfn=BOTH_CFN),
+    Function('Fn::Join', texts.Join, '2013-05-23', '2014-10-16', '2014-10-16', BOTH_CFN),
+    Function('Fn::Split', texts.Split, '2013-05-23', '2014-10-16', '2014-10-16', BOTH_CFN),
+    Function('Fn::Replace', texts.Replace, '2013-05-23', '2014-10-16', '2014-10-16', BOTH_CFN),
+    Function('Fn::Base64', texts.Base64, '2013-05-23', '2014-10-16', '2014-10-16', BOTH_CFN),
+    Function('Fn::MemberListToMap', structures.MemberListToMap, '2013-05-23', '2014-10-16', '2014-10-16', BOTH_CFN),
+    Function('Fn::ResourceFacade', references.CfnResourceFacade, '2013-05-23', '2014-10-16', '2014-10-16', BOTH_CFN),
+    Function('Fn::If', choices.If, None, cfn=(AWS_DATE,)),
+)
+
+CONDITION_FUNCTIONS: tuple[Function, ...] = (
+    Function('equals', choices.Equals, NEWTON),
+    Function('not', choices.Not, NEWTON),
+    Function('and', choices.And, NEWTON),
+    Function('or', choices.Or, NEWTON),
+    Function('get_param', references.GetParam, NEWTON),
+    Function('yaql', query.Yaql, '2017-09-01'),
+    Function('contains', structures.Contains, '2017-09-01'),
+    Function('Fn::Equals', choices.Equals, None, cfn=(AWS_DATE,)),
+    Function('Fn::Not', choices.CfnNot, None, cfn=(AWS_DATE,)),
+    Function('Fn::And', choices.And, None, cfn=(AWS_DATE,)),
+    Function('Fn::Or', choices.Or, None, cfn=(AWS_DATE,)),
+    Function('Ref', references.ParamRef, None, cfn=(AWS_DATE,)),
+    Function('Fn::FindInMap', references.FindInMap, None, cfn=(AWS_DATE,)),
+)
+
+# The lists of the first HOT version and of CFN have an order of their own.
+FIRST_ORDER = ('Fn::GetAZs', 'get_param', 'get_resource', 'Ref', 'get_attr', 'Fn::Select', 'Fn::Join', 'list_join',
+               'Fn::Split', 'str_replace', 'Fn::Replace', 'Fn::Base64', 'Fn::MemberListToMap', 'resource_facade',
+               'Fn::ResourceFacade', 'get_file')
+CFN_ORDER = ('Fn::FindInMap', 'Fn::GetAZs', 'Ref', 'Fn::GetAtt', 'Fn::Select', 'Fn::Join', 'Fn::Split',
+             'Fn::Replace', 'Fn::Base64', 'Fn::MemberListToMap', 'Fn::ResourceFacade', 'Fn::If')
+
+
+@dataclass(frozen=True)
+class Keys:
+    """How a format spells what can stand inside resources, outputs and parameters."""
+
+    description: str
+    resources: str
+    outputs: str
+    type: str
+    properties: str
+    metadata: str
+    depends_on: str
+    deletion_policy: str
+    update_policy: str
+    resource_description: str
+    condition: str
+    external_id: str | None
+    output_value: str
+
+    @functools.cached_property
+    def of_resources(self) -> frozenset[str]:
+        return frozenset(key for key in (
+            self.type, self.properties, self.metadata, self.depends_on, self.deletion_policy, self.update_policy,
+            self.resource_description, self.condition, self.external_id) if key)
+
+
+HOT_KEYS = Keys('description', 'resources', 'outputs', 'type', 'properties', 'metadata', 'depends_on',
+                'deletion_policy', 'update_policy', 'description', 'condition', 'external_id', 'value')
+CFN_KEYS = Keys('Description', 'Resources', 'Outputs', 'Type', 'Properties', 'Metadata', 'DependsOn',
+                'DeletionPolicy', 'UpdatePolicy', 'Description', 'Condition', None, 'Value')
+
+HOT_SECTIONS = {'description': 'description', 'parameter_groups': 'parameter_groups', 'parameters': 'parameters',
+                'resources': 'resources', 'outputs': 'outputs', 'conditions': 'conditions'}
+CFN_SECTIONS = {'description': 'Description', 'parameters': 'Parameters', 'resources': 'Resources',
+                'outputs': 'Outputs', 'conditions': 'Conditions', 'mappings': 'Mappings'}
+IGNORED_SECTION = '__undefined__'
+
+
+@dataclass(frozen=True)
+class Edition:
+    """One version of the language."""
+
+    key: str
+    date: str
+
+    @property
+    def name(self) -> str:
+        return f'{self.key}.{self.date}'
+
+    @property
+    def family(self) -> str:
+        return 'hot' if self.key == HOT_KEY else 'cfn'
+
+    @property
+    def is_hot(self) -> bool:
+        return self.key == HOT_KEY
+
+    def has(self, since: str) -> bool:
+        """Whether this is a HOT version not older than `since`."""
+        return self.key == HOT_KEY and self.date >= since
+
+    @property
+    def has_conditions(self) -> bool:
+        return self.has(NEWTON) or self.key == AWS_KEY
+
+    @property
+    def keys(self) -> Keys:
+        return HOT_KEYS if self.key == HOT_KEY else CFN_KEYS
+
+    @functools.cached_property
+    def sections(self) -> Mapping[str, str]:
+        """HOT name of a section -> its key here."""
+        every = HOT_SECTIONS if self.key == HOT_KEY else CFN_SECTIONS
+        return {name: key for name, key in every.items() if name != 'conditions' or self.has_conditions}
+
+    @functools.cached_property
+    def section_keys(self) -> frozenset[str]:
+        return frozenset([*self.sections.values(), self.key, IGNORED_SECTION])
+
+    @functools.cached_property
+    def functions(self) -> Mapping[str, type[Call]]:
+        return {**self._known(FUNCTIONS), **dict.fromkeys(self._refused(), NotSupported)}
+
+    @functools.cached_property
+    def condition_functions(self) -> Mapping[str, type[Call]]:
+        return self._known(CONDITION_FUNCTIONS)
+
+    @functools.cached_property
+    def outside_conditions(self) -> frozenset[str]:
+        """Functions that have no business in conditions."""
+        return frozenset(self.functions) - frozenset(self.condition_functions)
+
+    def _known(self, rows: Iterable[Function]) -> dict[str, type[Call]]:
+        return {row.name: row.implementation for row in rows if self._is_known(row)}
+
+    def _is_known(self, row: Function) -> bool:
+        if self.key != HOT_KEY:
+            return self.date in row.cfn
+        return row.since is not None and row.since <= self.date and (row.until is None or self.date < row.until)
+
+    def _refused(self) -> list[str]:
+        if self.key != HOT_KEY:
+            return []
+        return [row.name for row in FUNCTIONS if row.refused_since is not None and row.refused_since <= self.date]
+
+
+EDITIONS = (Edition(AWS_KEY, AWS_DATE), Edition(CFN_KEY, CFN_DATE), *(Edition(HOT_KEY, date) for date in HOT_DATES))
+_BY_VALUE = {(edition.key, edition.date): edition for edition in EDITIONS} | {
+    (HOT_KEY, alias): edition for alias, date in ALIASES.items() for edition in EDITIONS if edition.date == date}
+
+
+def of(document: Mapping[str, Any]) -> Edition:
+    """The version of a document. Raises InvalidTemplateVersion."""
+    given = [key for key in VERSION_KEYS if isinstance(document.get(key), str)]
+    if not given:
+        raise exception.InvalidTemplateVersion(explanation=_('Template version was not provided'))
+    if len(given) > 1:
+        raise exception.InvalidTemplateVersion(
+            explanation=_('Ambiguous versions (%s)') % ', '.join(sorted(given)))
+    key, value = given[0], document[given[0]]
+    edition = _BY_VALUE.get((key, value))
+    if edition is None:
+        known = sorted(version for known_key, version in _BY_VALUE if known_key == key)
+        choice = f'one of: {", ".join(known)}' if len(known) > 1 else f': {known[0]}'
+        raise exception.InvalidTemplateVersion(explanation=(
+            _('"%(key)s: %(value)s". "%(key)s" should be %(choice)s')
+            % {'key': key, 'value': value, 'choice': choice}).replace('be : ', 'be: '))
+    return edition
+
+
+def named(name: str) -> Edition:
+    """The version called `<key>.<date or alias>`. Raises NotFound."""
+    key, _dot, value = name.partition('.')
+    edition = _BY_VALUE.get((key, value))
+    if edition is None:
+        raise exception.NotFound(_('Template with version %(version)s not found'), version=name)
+    return edition
+
+
+def listed() -> list[dict[str, Any]]:
+    """REST specification 6.3, template_versions: `version`, `type`, `aliases`, sorted by version."""
+    return [{'version': edition.name, 'type': edition.family,
+             'aliases': [f'{HOT_KEY}.{alias}' for alias, date in ALIASES.items()
+                         if edition.key == HOT_KEY and date == edition.date]}
+            for edition in sorted(EDITIONS, key=lambda edition: edition.name)]
+
+
+def listed_functions(name: str, with_conditions: bool = False) -> list[dict[str, str]]:
+    """REST specification 6.3, functions of a version: `functions` (the name), `description`. Raises NotFound."""
+    edition = named(name)
+    known = edition._known(FUNCTIONS)
+    order: Iterable[str] = known
+    if not edition.is_hot:
+        order = CFN_ORDER
+    elif edition.date == HOT_DATES[0]:
+        order = FIRST_ORDER
+    rows = [(function, known[function]) for function in order if function in known]
+    if with_conditions:
+        rows += [row for row in edition.condition_functions.items() if row[0] not in known]
+    return [{'functions': function, 'description': (implementation.__doc__ or '').split('\n')[0]}
+            for function, implementation in rows]

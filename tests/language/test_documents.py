@@ -1,0 +1,176 @@
+"""Text to data: what YAML and JSON mean here, and how far a document may go."""
+
+import json
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heatlite.common import exception, template_format
+from heatlite.common.template_format import DocumentError
+from heatlite.language import document, template
+from heatlite.language.limits import Limits
+from heatlite.language.positions import Positions
+
+HEAD = 'heat_template_version: 2018-08-31\n'
+LIMITS = Limits()
+
+
+def read(text):
+    return document.read(text, 'root stack', LIMITS)
+
+
+@pytest.mark.parametrize('text, value', [
+    ('yes', True), ('Off', False), ('y', 'y'), ('~', None), ('', None), ('010', 8), ('0x1F', 31), ('0b11', 3),
+    ('1_000', 1000), ('12:30', 750), ('12:34:56', 45296), ('0o17', '0o17'), ('1e3', '1e3'), ('1.5e+3', 1500.0),
+    ('1.10', 1.1), ('2013-05-23', '2013-05-23'), ('2001-12-14 21:59:43', '2001-12-14 21:59:43'),
+    ('!!str 5', '5'), ('!!int "5"', 5), ('!!set {b, a}', ['b', 'a']), ('!!binary aGk=', 'hi'), ('"5"', '5'),
+    ('=', '='), ('"<<"', '<<'), ('[<<]', ['<<'])])
+def test_plain_scalars(text, value):
+    found = document.read_yaml(f'x: {text}\n', 'root stack', LIMITS)['x']
+    assert found == value
+    assert type(found) is type(value)
+
+
+@pytest.mark.parametrize('text, value', [
+    ('{1: a, true: b, 1.5: c, ~: d}', {'1': 'b', '1.5': 'c', 'null': 'd'}),
+    ('{a: 1, a: 2}', {'a': 2}),
+    ('{x: &a {k: 1, l: 2}, y: {<<: *a, l: 3}}', {'x': {'k': 1, 'l': 2}, 'y': {'k': 1, 'l': 3}}),
+    ('{a: &a {k: 1}, b: &b {k: 2, m: 3}, c: {<<: [*a, *b]}}',
+     {'a': {'k': 1}, 'b': {'k': 2, 'm': 3}, 'c': {'k': 1, 'm': 3}}),
+    ('\ufeffa: 1\r\nb: 2\r\n', {'a': 1, 'b': 2}),
+    ('# nothing\n', None)])
+def test_documents(text, value):
+    assert read(text) == value
+
+
+@pytest.mark.parametrize('text, said', [
+    ('a: [', "expected the node content, but found '<stream end>'"),
+    ('a: 1\n---\nb: 2\n', 'expected a single document in the stream'),
+    ('a: !Ref b\n', "could not determine a constructor for the tag '!Ref'"),
+    ('a: !!python/name:os.system x\n', 'could not determine a constructor'),
+    ('? [a]\n: b\n', 'found unhashable key'), ('a: *nope\n', "found undefined alias 'nope'"),
+    ('a:\n\t- b\n', "found character '\\t' that cannot start any token"), ('a: \x01\n', 'special characters are not'),
+    ('{a: {<<: 5}}', 'expected a mapping or list of mappings for merging')])
+def test_unreadable_texts_are_explained_as_clients_know(text, said):
+    with pytest.raises(DocumentError, match=r'^Error parsing template \[root stack\] ') as caught:
+        read(text)
+    assert said in str(caught.value)
+
+
+def test_errors_know_their_place():
+    with pytest.raises(DocumentError) as caught:
+        read('a: 1\nb: [c\n')
+    assert (caught.value.line, caught.value.column) == (3, 1)
+
+
+@pytest.mark.parametrize('text', [
+    'x: ' + '[' * 100_000, 'x: ' + '[' * 50_000 + ']' * 50_000, 'x:\n' + '- ' * 50_000 + 'a',
+    '{"x": ' + '[' * 50_000 + ']' * 50_000 + '}', 'x: ' + '{a: ' * 50_000 + '1' + '}' * 50_000])
+def test_deep_documents_are_refused(text):
+    with pytest.raises(exception.RequestLimitExceeded, match='option max_template_depth'):
+        read(text)
+
+
+def test_depth_within_the_limit_is_fine():
+    found = document.read('[' * 100 + ']' * 100, 'root stack', Limits(max_depth=100))
+    assert json.dumps(found) == '[' * 100 + ']' * 100
+
+
+def bomb(levels):
+    lines = ['a0: &a0 [x, x, x, x, x, x, x, x, x, x]']
+    lines += [f'a{n}: &a{n} [{", ".join([f"*a{n - 1}"] * 10)}]' for n in range(1, levels)]
+    return '\n'.join(lines)
+
+
+def test_aliases_may_expand_only_so_far():
+    assert read(bomb(3))['a2'][9][9] == ['x'] * 10
+    with pytest.raises(exception.RequestLimitExceeded, match='option max_template_expansion'):
+        read(bomb(12))
+
+
+def test_an_alias_inside_its_own_anchor_is_refused():
+    with pytest.raises(DocumentError, match='inside its own anchor'):
+        read('x: &a [*a]')
+
+
+def test_long_integers_are_an_error_of_the_template():
+    with pytest.raises(exception.HTTPBadRequest, match='Template not in valid format'):
+        template.load(HEAD + 'x: ' + '9' * 10_000)
+
+
+def test_size_is_counted_in_characters():
+    limits = Limits(max_size=len(HEAD))
+    assert template.load(HEAD, limits=limits).version == 'heat_template_version.2018-08-31'
+    with pytest.raises(exception.RequestLimitExceeded, match=r'Template size \(35 bytes\) exceeds maximum'):
+        template.load(HEAD + '#', limits=limits)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-10**20, 10**20) | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4), max_leaves=20)
+
+
+@given(JSON)
+def test_json_texts_mean_what_json_says(value):
+    assert read(json.dumps(value)) == value
+
+
+@given(JSON)
+def test_dumped_yaml_is_read_back(value):
+    assert document.read_yaml(yaml.safe_dump(value), 'x', LIMITS) == value
+
+
+PIECES = st.sampled_from([
+    'a', 'b: ', '- ', '\n', '  ', '[', ']', '{', '}', ', ', ': ', '"', "'", '&x ', '*x', '!!str ', '!x ', '# c', '|\n ',
+    '? ', '<<: ', '1', '2001-01-01', '~', '---\n', '%', '\t', 'é', '1:30', 'on'])
+
+
+class Oracle(yaml.CSafeLoader):
+    """The library's own composer and constructor, with dates as text."""
+
+    yaml_implicit_resolvers = template_format.yaml_loader.yaml_implicit_resolvers
+
+
+Oracle.add_constructor('tag:yaml.org,2002:timestamp', yaml.CSafeLoader.construct_yaml_str)
+
+
+@given(st.lists(PIECES, max_size=25).map(''.join))
+def test_the_builder_agrees_with_the_library(text):
+    try:
+        expected = yaml.load(text, Loader=Oracle)
+        json.dumps(document.clean(expected))
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError, KeyError, IndexError):
+        with pytest.raises(DocumentError):
+            document.read_yaml(text, 'x', LIMITS)
+        return
+    assert document.read_yaml(text, 'x', LIMITS) == document.clean(expected)
+
+
+@given(JSON)
+def test_clean_is_stable(value):
+    assert document.clean(document.clean(value)) == document.clean(value) == value
+
+
+def test_positions():
+    found = Positions('a:\n  b: [x, {c: 1}]\n  g: [{h: 1, i: 2}]\n  g: [{h: 1, h: 2}]\nd: &e {f: 1, 2: 3}\n')
+    assert found.find(('a', 'b', 1, 'c')) == (2, 11)
+    assert found.find(('a', 'nope')) == (1, 1)
+    assert found.find(('a', 'g')) == (4, 3)
+    assert found.find(('d', '2')) == (5, 14)
+    assert found.duplicates == [(('a', 'g'), (4, 3))]
+    assert Positions('a: [').find(('a',)) == (1, 1)
+    assert Positions('').find(('a',)) is None
+
+
+def test_what_plug_ins_import():
+    assert template_format.parse(HEAD)['heat_template_version'] == '2018-08-31'
+    assert template_format.simple_parse('') == {}
+    with pytest.raises(ValueError, match='Template format version not found.'):
+        template_format.parse('a: b')
+    with pytest.raises(ValueError, match='not a JSON object or YAML mapping'):
+        template_format.simple_parse('[a]')
+    written = template_format.convert_json_to_yaml('{"b": "x\\ny", "a": [1]}')
+    assert yaml.safe_load(written) == {'b': 'x\ny', 'a': [1]}
+    assert written.startswith('b: |')

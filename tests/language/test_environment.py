@@ -1,0 +1,164 @@
+"""Environments, the registry and the merging of files, beyond the case file."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heatlite.common import exception
+from heatlite.language import environment as environments
+from heatlite.language import merging
+from heatlite.language.environment import Environment
+from heatlite.language.registry import Registry
+
+
+class Server:
+    """Stands for a class of the operator's registry."""
+
+
+class Other:
+    """Another one."""
+
+
+OPERATOR = Registry({'OS::Server': Server, 'OS::Other': Other, 'Old::Server': 'OS::Server', 'Op::T': 'op.yaml'})
+
+
+def registry(**entries):
+    return Environment({'resource_registry': entries}, OPERATOR).registry
+
+
+def test_targets_may_be_any_object():
+    assert registry().resolve('OS::Server') is Server
+    assert registry().resolve('Old::Server') is Server
+    assert registry().resolve('Op::T') == 'op.yaml'
+
+
+def test_what_was_found_and_how():
+    found = registry(**{'My::*': 'OS::*'}).find('My::Server', 'r')
+    assert (found.target, found.path, found.is_user, found.type_name) == (Server, ('My::*',), True, 'OS::Server')
+    found = registry().find('OS::Server')
+    assert (found.path, found.is_user, found.is_template) == (('OS::Server',), False, False)
+    found = registry(resources={'r': {'OS::Server': 'mine.yaml'}}).find('OS::Server', 'r')
+    assert (found.target, found.path, found.is_template) == ('mine.yaml', ('resources', 'r', 'OS::Server'), True)
+
+
+def test_per_resource_entries_do_not_leak():
+    found = registry(resources={'r': {'OS::Server': 'OS::Other'}})
+    assert found.resolve('OS::Server', 'r') is Other
+    assert found.resolve('OS::Server', 's') is Server
+
+
+def test_an_operators_entry_never_leads_to_a_users():
+    assert registry(**{'OS::Server': 'OS::Other'}).resolve('Old::Server') is Server
+
+
+def test_circles_are_told_but_do_not_hide_the_built_in_type():
+    with pytest.raises(exception.StackValidationFailed, match='in a circle'):
+        registry(A='B', B='A').resolve('A')
+    with pytest.raises(exception.StackValidationFailed, match='in a circle'):
+        registry(A='A').resolve('A')
+    assert registry(**{'OS::*': 'My::*', 'My::*': 'OS::*'}).resolve('OS::Server') is Server
+
+
+def test_unknown_types_are_named_as_written():
+    with pytest.raises(exception.StackValidationFailed, match=r'The Resource Type \(My::X\) could not be found.'):
+        registry(**{'My::*': 'No::*'}).resolve('My::X')
+
+
+@pytest.mark.parametrize('entries', [
+    {'A': 5}, {'A': ['b']}, {'resources': ['a']}, {'resources': 'a'}, {'resources': {'r': {'A': 5}}}])
+def test_entries_of_the_wrong_kind_are_the_users_fault(entries):
+    with pytest.raises(exception.StackValidationFailed):
+        Environment({'resource_registry': entries})
+
+
+def test_hooks_match_by_pattern_and_add_up():
+    made = Environment({'resource_registry': {'resources': {
+        'web*': {'hooks': 'pre-create'}, 'web1': {'hooks': ['pre-create', 'post-update'],
+                                                  'restricted_actions': 'replace'},
+        '*': {'restricted_actions': ['update']}}}})
+    assert made.hooks('web2', 'pre-create')
+    assert not made.hooks('web2', 'post-update')
+    assert made.hooks('web1', 'post-update')
+    assert made.restricted_actions('web1') == ['replace', 'update']
+    assert made.restricted_actions('db') == ['update']
+
+
+def test_the_environment_of_a_nested_stack():
+    parent = Environment({
+        'parameters': {'p': 1}, 'parameter_defaults': {'d': 2}, 'event_sinks': [{'type': 'zaqar-queue'}],
+        'resource_registry': {'T': 'child.yaml', 'U': 'OS::Other', 'resources': {
+            'c': {'inner': {'hooks': 'pre-create'}, 'hooks': 'pre-delete', 'U': 'OS::Server'},
+                'd': {'x': {}}}}}, OPERATOR)
+    used = parent.find('T', 'c').path
+    child = parent.child({'q': 3}, 'c', used)
+    assert child.parameters == {'q': 3}
+    assert child.parameter_defaults == {'d': 2}
+    assert child.event_sinks == []
+    assert child.hooks('inner', 'pre-create')
+    assert child.resource_registry['resources'] == {'inner': {'hooks': 'pre-create'}, 'U': 'OS::Server'}
+    assert child.registry.resolve('U') is Other
+    with pytest.raises(exception.StackValidationFailed):
+        child.find('T', 'anything')
+
+
+def test_documents_round_trip():
+    sections = environments.parse('parameters: {a: 2020-01-01}\nencrypted_param_names: [a]\n', {'b': 1})
+    assert Environment(Environment(sections).document()).document() == Environment(sections).document()
+    assert sections['parameters'] == {'a': '2020-01-01', 'b': 1}
+
+
+@pytest.mark.parametrize('text, said', [
+    ('parameters: [a]', 'must be a map'), ('event_sinks: {}', 'must be a list'), ('nope: {}', 'wrong section "nope"'),
+    ('parameters:', 'empty section'), ('[', 'while parsing a flow node'), ('5', 'not a valid YAML mapping')])
+def test_unreadable_environments(text, said):
+    with pytest.raises(exception.HTTPBadRequest, match='^Environment not in valid format: ') as caught:
+        environments.parse(text)
+    assert said in str(caught.value)
+
+
+KINDS = {'s': 'string', 'l': 'list', 'j': 'map', 'n': 'number'}
+
+
+def merged(*texts, parameters=None):
+    files = {f'{place}.yaml': text for place, text in enumerate(texts)}
+    return merging.merge_files(list(files), files, parameters or {}, KINDS)['parameters']
+
+
+def test_mixed_forms_of_lists_merge():
+    assert merged('parameter_merge_strategies: {default: merge}\nparameters: {l: [a]}',
+                  'parameter_merge_strategies: {default: merge}\nparameters: {l: "b,c"}') == {'l': ['a', 'b', 'c']}
+
+
+def test_merging_does_not_share_values():
+    deep = 'parameter_merge_strategies: {j: deep_merge}\nparameters: {j: {a: {b: [1]}}}'
+    assert merged(deep, deep, deep) == {'j': {'a': {'b': [1, 1, 1]}}}
+
+
+@pytest.mark.parametrize('texts, error', [
+    (['parameter_merge_strategies: {n: merge}\nparameters: {n: 1}'] * 2, exception.InvalidMergeStrategyForParam),
+    (['parameter_merge_strategies: {j: merge}\nparameters: {j: "["}'] * 2, exception.HTTPBadRequest),
+    (['parameters: {s: a}\nparameter_merge_strategies: {s: merge}',
+      'parameters: {s: a}\nparameter_merge_strategies: {s: deep_merge}'], exception.ConflictingMergeStrategyForParam)])
+def test_merge_errors_are_the_users(texts, error):
+    with pytest.raises(error) as caught:
+        merged(*texts)
+    assert caught.value.http_code == 400
+
+
+def test_a_missing_file_is_named():
+    with pytest.raises(exception.HTTPBadRequest, match='"nope.yaml" is not among the files'):
+        merging.merge_files(['nope.yaml'], {}, {}, KINDS)
+
+
+VALUES = st.fixed_dictionaries({}, optional={
+    's': st.text(max_size=3), 'l': st.lists(st.text(max_size=2), max_size=2), 'n': st.integers(),
+    'j': st.dictionaries(st.sampled_from('ab'), st.integers() | st.none(), max_size=2)})
+
+
+@given(st.lists(VALUES, max_size=4))
+def test_without_strategies_the_last_value_wins(files):
+    import json
+    expected = {}
+    for values in files:
+        expected.update(values)
+    assert merged(*(json.dumps({'parameters': values}) for values in files)) == expected

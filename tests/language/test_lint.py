@@ -1,0 +1,237 @@
+"""Complaints: all of them, in order, with places and hints; and the command that shows them."""
+
+import json
+
+import pytest
+
+from heatlite.cmd import lint as command
+from heatlite.common import exception
+from heatlite.engine.resources import packed_types
+from heatlite.language import advice, describe, lint, template
+from heatlite.language import definition as definitions
+from heatlite.language.definition import StackIdentity
+from heatlite.language.environment import Environment
+from heatlite.language.limits import Limits
+
+TYPES = packed_types.PackedTypes()
+OPERATOR = packed_types.operator_registry()
+
+WRONG = '''heat_template_version: 2018-08-31
+parameters:
+  size: {type: nummer}
+  kind: {typ: string}
+resources:
+  one:
+    type: OS::Heat::RandomStrings
+  two:
+    type: OS::Heat::RandomString
+    properties:
+      lenght: 5
+      salt: {get_resource: thre}
+  three: {type: OS::Heat::TestResource, property: {}}
+  four:
+    type: OS::Heat::TestResource
+    properties: {value: {get_attr: [two, valeu]}}
+outputs:
+  out: {value: {get_attr: [fourr, x]}}
+  bad: {valeu: 1}
+'''
+
+
+def build(text, environment=None, files=None, **options):
+    return definitions.build(template.load(text), Environment(environment, OPERATOR), files or {},
+                             StackIdentity('s', None, 'p'), **options)
+
+
+def complaints(text, **options):
+    return lint.check(build(text, **options), TYPES)
+
+
+def test_everything_wrong_is_told_with_place_and_hint():
+    found = [(complaint.line, str(complaint.error).split('\n')[0], complaint.hint) for complaint in complaints(WRONG)]
+    assert found == [
+        (3, 'Invalid type (nummer)', 'did you mean "number"?'),
+        (4, "Invalid key 'typ' for parameter (kind)", 'did you mean "type"?'),
+        (13, '"property" is not a valid keyword inside a resource definition', 'did you mean "properties"?'),
+        (7, 'The Resource Type (OS::Heat::RandomStrings) could not be found.',
+            'did you mean "OS::Heat::RandomString"?'),
+        (19, 'Output validation error: outputs.bad: Each output definition must contain a value key.', None),
+        (12, 'The specified reference "thre" (in two.Properties.salt) is incorrect.', None),
+        (11, 'Property error: resources.two.properties: Unknown Property lenght', 'did you mean "length"?'),
+        (16, 'resources.four.properties.value.get_attr: The Referenced Attribute (two valeu) is incorrect.',
+         'did you mean "value"?'),
+        (18, 'outputs.out.value.get_attr: The specified reference "fourr" (in unknown) is incorrect.',
+            'did you mean "four"?')]
+
+
+def test_the_first_line_is_the_one_clients_know():
+    with pytest.raises(exception.InvalidSchemaError) as caught:
+        lint.raise_first(complaints(WRONG))
+    first, place, *rest = str(caught.value).split('\n')
+    assert first == 'Invalid type (nummer)'
+    assert place == 'root stack, line 3, column 3: did you mean "number"?'
+    assert len(rest) == 8
+    mended = WRONG.replace('nummer', 'number, default: 1').replace('typ: string', 'type: string, default: a')
+    mended = mended.replace('property:', 'properties:')
+    with pytest.raises(exception.StackValidationFailed) as caught:
+        lint.raise_first(complaints(mended))
+    assert caught.value.first_line == 'The Resource Type (OS::Heat::RandomStrings) could not be found.'
+
+
+def test_one_is_enough_when_asked_so():
+    assert len(lint.check(build(WRONG), TYPES, all=False)) == 1
+
+
+def test_nothing_wrong():
+    assert complaints('heat_template_version: rocky\nresources: {r: {type: OS::Heat::RandomString}}') == []
+
+
+def test_a_cycle_is_told_as_the_cycle():
+    text = ('heat_template_version: rocky\nresources:\n' + ''.join(
+        f'  r{n}: {{type: OS::Heat::TestResource, depends_on: r{(n + 1) % 3}}}\n' for n in range(3))
+        + '  waits: {type: OS::Heat::TestResource, depends_on: r0}\n')
+    found, = complaints(text)
+    assert isinstance(found.error, exception.CircularDependencyException)
+    assert found.found == 'r0 -> r1 -> r2 -> r0'
+    assert 'waits' not in str(found.error)
+
+
+NESTED = 'heat_template_version: rocky\nresources:\n  c: {type: child.yaml, properties: {p: 1}}\n'
+CHILD = ('heat_template_version: rocky\nparameters: {p: {type: number}}\nresources:\n'
+         '  inner: {type: OS::Heat::Value, properties: {valu: {get_param: p}}}\n')
+
+
+def test_places_inside_nested_templates():
+    found, = lint.check(build(NESTED, files={'child.yaml': CHILD}), TYPES)
+    assert (found.file, found.line, found.hint) == ('child.yaml', 4, 'did you mean "value"?')
+    assert str(found.error) == ('Property error: resources.c<child.yaml>.resources.inner.properties: '
+                                'Unknown Property valu')
+
+
+def test_a_tree_of_templates_is_looked_into_once():
+    files = {f'{level}.yaml': 'heat_template_version: rocky\nresources:\n' + ''.join(
+        f'  r{n}: {{type: {level + 1}.yaml}}\n' for n in range(50)) for level in range(4)}
+    files['4.yaml'] = CHILD.replace('valu:', 'value:').replace('{type: number}', '{type: number, default: 1}')
+    root = 'heat_template_version: rocky\nresources:\n' + ''.join(f'  r{n}: {{type: 0.yaml}}\n' for n in range(50))
+    assert lint.check(build(root, files=files, limits=Limits(max_nested_depth=6)), TYPES) == []
+    found = lint.check(build(root, files=files, limits=Limits(max_nested_depth=3)), TYPES)
+    assert 'Recursion depth exceeds 3.' in str(found[0].error)
+
+
+def test_complaints_have_an_end():
+    text = 'heat_template_version: rocky\nresources:\n' + ''.join(f'  r{n}: {{type: No::T}}\n' for n in range(300))
+    assert len(complaints(text)) <= lint.MOST_COMPLAINTS
+
+
+def test_what_a_types_own_check_raises_is_a_complaint():
+    class Broken(packed_types.PackedTypes):
+        def facts(self, *args):
+            import dataclasses
+            return dataclasses.replace(super().facts(*args), own_check=lambda resource, values: 1 / 0)
+
+    found, = lint.check(build('heat_template_version: rocky\nresources: {r: {type: OS::Heat::Value, '
+                              'properties: {value: 1}}}'), Broken())
+    assert str(found.error) == 'ZeroDivisionError: resources.r: division by zero'
+
+
+def test_sections_in_an_update_have_another_name():
+    text = 'heat_template_version: rocky\nresource: {}\n'
+    assert isinstance(complaints(text)[0].error, exception.StackValidationFailed)
+    assert isinstance(lint.check(build(text), TYPES, updating=True)[0].error, exception.InvalidTemplateSection)
+
+
+def test_the_answer_of_validate_raises_as_a_bad_request():
+    with pytest.raises(exception.HTTPBadRequest, match='could not be found'):
+        describe.validation_answer(build('heat_template_version: rocky\nresources: {r: {type: Nope}}'), TYPES)
+
+
+def test_advice():
+    text = '''heat_template_version: 2016-10-14
+resources:
+  r: {type: OS::Heat::Value, properties: {value: {filter: [[a], [b]]}}, metadata: {a: {get_param: nope}}}
+outputs:
+  a: {value: {lst_join: [1]}}
+  a: {value: {lst_join: [2]}}
+  b: {value: {get_resource: q}, descripton: x}
+'''
+    made = build(text, {'resource_registry': {'A::*': 'OS::Heat::None', 'A::B': 'OS::Heat::Value'}})
+    assert lint.check(made, TYPES) == []
+    told = [(item.line, item.text) for item in advice.advise(made)]
+    assert told == [
+        (1, 'The registry entry "A::*" is tried before "A::B"'),
+        (3, '"filter" is no function of heat_template_version.2016-10-14: it is taken as data'),
+        (3, 'The metadata cannot be evaluated: The Parameter (nope) was not provided.'),
+        (6, 'The key "a" stands here twice; the last one counts'),
+        (6, '"lst_join" is no function: it is taken as data'),
+        (7, 'There is no resource "q": this output will only show an error'),
+        (7, 'The key "descripton" of an output means nothing')]
+
+
+# --- the command ----------------------------------------------------------------------------------------------
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / 'nested').mkdir()
+    (tmp_path / 'root.yaml').write_text(
+        'heat_template_version: rocky\nparameters: {p: {type: number}}\nresources:\n'
+        '  c: {type: nested/child.yaml, properties: {p: {get_param: p}}}\n  m: {type: My::T}\n'
+        'outputs: {o: {value: {get_file: script.sh}}}\n')
+    (tmp_path / 'nested' / 'child.yaml').write_text(CHILD.replace('valu:', 'value:') + (
+        '  f: {type: OS::Heat::Value, properties: {value: {get_file: ../script.sh}}}\n'))
+    (tmp_path / 'script.sh').write_text('echo\n')
+    (tmp_path / 'env.yaml').write_text('resource_registry: {"My::T": nested/mine.yaml}\nparameters: {p: 5}\n')
+    (tmp_path / 'nested' / 'mine.yaml').write_text('heat_template_version: rocky\n')
+    return tmp_path
+
+
+def test_a_sound_template_with_all_it_uses(folder, capsys):
+    assert command.main(['root.yaml', '-e', 'env.yaml']) == 0
+    assert capsys.readouterr().out == ''
+
+
+def test_problems_in_any_file_are_shown_where_they_are(folder, capsys):
+    child = folder / 'nested' / 'child.yaml'
+    child.write_text(child.read_text().replace('value: {get_param', 'valu: {get_param'))
+    assert command.main(['root.yaml']) == 1
+    told = capsys.readouterr().out.splitlines()
+    assert told[0] == 'root.yaml:5:7: error: The Resource Type (My::T) could not be found.'
+    assert told[1].startswith('nested/child.yaml:4:')
+    assert told[1].endswith('(did you mean "value"?)')
+
+
+def test_machines_read_it_too(folder, capsys):
+    (folder / 'root.yaml').write_text('heat_template_version: rocky\nresources: {r: {type: OS::Heat::Valu}}\n')
+    assert command.main(['root.yaml', '--format', 'json']) == 1
+    finding, = json.loads(capsys.readouterr().out)
+    assert (finding['line'], finding['type'], finding['found']) == (2, 'StackValidationFailed', 'OS::Heat::Valu')
+    assert command.main(['root.yaml', '--format', 'sarif']) == 1
+    run, = json.loads(capsys.readouterr().out)['runs']
+    assert run['results'][0]['locations'][0]['physicalLocation']['region'] == {'startLine': 2, 'startColumn': 17}
+
+
+@pytest.mark.parametrize('text, line', [('a: [', 1), ('heat_template_version: nope\n', None), ('x: y\n', None)])
+def test_what_is_no_template_is_a_problem(folder, capsys, text, line):
+    (folder / 'root.yaml').write_text(text)
+    assert command.main(['root.yaml', '--format', 'json']) == 1
+    finding, = json.loads(capsys.readouterr().out)
+    assert (finding['file'], finding['line']) == ('root.yaml', line)
+
+
+def test_missing_files_are_problems_a_missing_template_is_wrong_usage(folder, capsys):
+    (folder / 'script.sh').unlink()
+    assert command.main(['root.yaml', '-e', 'env.yaml']) == 1
+    assert 'script.sh' in capsys.readouterr().out
+    assert command.main(['nope.yaml']) == 2
+    assert command.main([]) == 2
+    assert command.main(['root.yaml', '--format', 'xml']) == 2
+
+
+def test_values_inside_nested_stacks_are_guesses():
+    child = ('heat_template_version: rocky\n'
+             'parameters: {p: {type: string}}\nconditions: {c: {equals: [{get_param: p}, x]}}\nresources:\n'
+             '  v: {type: OS::Heat::Value, properties: {type: number, value: {get_param: p}}}\n'
+             '  w: {type: OS::Heat::Value, condition: c, properties: {value: {digest: [md5, {get_attr: [v, x]}]}}}\n')
+    parent = ('heat_template_version: rocky\nresources:\n  a: {type: OS::Heat::Value, properties: {value: 1}}\n'
+              '  c: {type: child.yaml, properties: {p: {get_attr: [a, value]}}}\n')
+    assert lint.check(build(parent, files={'child.yaml': child}), TYPES) == []
