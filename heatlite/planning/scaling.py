@@ -1,0 +1,95 @@
+"""How many: batches of a rolling update, and what an adjustment makes of a size (engine specification 7.4, 7.5)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+CHANGE, EXACT, PERCENT = ADJUSTMENTS = ('change_in_capacity', 'exact_capacity', 'percent_change_in_capacity')
+CFN_NAMES = {'ChangeInCapacity': CHANGE, 'ExactCapacity': EXACT, 'PercentChangeInCapacity': PERCENT}
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One nested update of a rolling update."""
+
+    size: int                           # members after it
+    count: int                          # of these, how many get the new definition in it
+
+
+def next_batch(target: int, current: int, updated: int, largest: int, in_service: int) -> Batch | None:
+    """The next step from `current` members to `target`; None when all is as wanted.
+
+    `updated`: members with the new definition that will stay; `largest`: at most so many are touched at once, from 1;
+    `in_service`: so many are left alone meanwhile, as far as there are that many, if need be with spare members.
+    """
+    if updated >= target and current == target:
+        return None
+    count = min(largest, max(target - updated, 0))
+    size = count + max(min(current, target - count), min(in_service, target, current))
+    return Batch(size, count)
+
+
+def chosen(names: Sequence[str], existing: Collection[str], stale: Sequence[str], batch: Batch) -> list[str]:
+    """Which of the members `names` get the new definition now: new ones first, then the first of `stale`.
+
+    `stale`: those that have an old definition and stay to the end, the one to begin with first.
+    """
+    new = [name for name in names if name not in existing]
+    here = set(names)
+    return new + [name for name in stale if name in here][:max(batch.count - len(new), 0)]
+
+
+def sizes(target: int, current: int, largest: int, in_service: int) -> Iterator[int]:
+    """The sizes a whole rolling update of a group with `current` members goes through."""
+    members = dict.fromkeys(range(current), False)          # number -> has the new definition
+    while True:
+        updated = sum(new for number, new in members.items() if number < target)
+        batch = next_batch(target, len(members), updated, largest, in_service)
+        if batch is None:
+            return
+        names = [str(number) for number in range(batch.size)]
+        stale = [str(number) for number in sorted(members, reverse=True) if number < target and not members[number]]
+        taken = {int(name) for name in chosen(names, {str(number) for number in members}, stale, batch)}
+        members = {number: members.get(number, False) or number in taken for number in range(batch.size)}
+        yield batch.size
+
+
+def growing(target: int, largest: int) -> Iterator[int]:
+    """The sizes of a creation in batches."""
+    size = 0
+    while size < target:
+        size = min(size + largest, target)
+        yield size
+
+
+def adjusted(current: int, adjustment: float, kind: str, least_step: int | None, lower: int,
+             upper: int | None) -> int:
+    """The new size of a group of `current` members. `kind`: of ADJUSTMENTS, or as CloudFormation spells them.
+
+    `least_step`: a change by percentage is at least so large. `upper` None: no limit. Raises ValueError.
+    """
+    match CFN_NAMES.get(kind, kind):
+        case 'change_in_capacity':
+            wanted = current + int(adjustment)
+        case 'exact_capacity':
+            wanted = int(adjustment)
+        case 'percent_change_in_capacity':
+            wanted = current + _by_percent(current * adjustment / 100, adjustment, least_step)
+        case _:
+            raise ValueError(f'Unknown adjustment type {kind}')
+    if upper is not None:
+        wanted = min(wanted, upper)
+    return max(wanted, lower)
+
+
+def _by_percent(difference: float, adjustment: float, least_step: int | None) -> int:
+    """Less than one member counts as one, more is cut down."""
+    if abs(difference) < 1:
+        step = math.ceil(difference) if difference > 0 else math.floor(difference)
+    else:
+        step = math.trunc(difference)
+    if least_step and abs(step) < least_step:
+        step = least_step if adjustment > 0 else -least_step
+    return step

@@ -1,0 +1,156 @@
+"""Actions, statuses, and the values that say how far a resource is. The one table of allowed transitions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+
+class Action(StrEnum):
+    INIT = 'INIT'                       # resources only: the row exists, nothing was done yet
+    CREATE = 'CREATE'
+    DELETE = 'DELETE'
+    UPDATE = 'UPDATE'
+    ROLLBACK = 'ROLLBACK'
+    SUSPEND = 'SUSPEND'
+    RESUME = 'RESUME'
+    ADOPT = 'ADOPT'
+    SNAPSHOT = 'SNAPSHOT'
+    CHECK = 'CHECK'
+    RESTORE = 'RESTORE'                 # stacks only
+
+
+class Status(StrEnum):
+    IN_PROGRESS = 'IN_PROGRESS'
+    COMPLETE = 'COMPLETE'
+    FAILED = 'FAILED'
+
+
+# What a resource may do next, from the last action it took. A DELETE_COMPLETE row is gone for good.
+ALLOWED: Mapping[Action, frozenset[Action]] = {
+    Action.INIT: frozenset({Action.CREATE, Action.ADOPT, Action.DELETE, Action.CHECK, Action.SNAPSHOT}),
+    **{done: frozenset({Action.CREATE, Action.UPDATE, Action.DELETE, Action.SUSPEND, Action.RESUME,
+                        Action.SNAPSHOT, Action.CHECK, Action.ROLLBACK})
+       for done in (Action.CREATE, Action.UPDATE, Action.ROLLBACK, Action.SUSPEND, Action.RESUME,
+                    Action.ADOPT, Action.SNAPSHOT, Action.CHECK)},
+    Action.DELETE: frozenset({Action.DELETE}),
+}
+
+NO_HANDLE = object()                    # "handle_<action> has not returned yet", which None is not
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceState:
+    """What planning knows of one resource row. Light: properties, metadata and attributes stay with the row.
+
+    A name may have several rows while a replacement is under way.
+    """
+
+    id: int                             # number within its stack, from 1, never used twice
+    name: str
+    uuid: str                           # random; feeds the physical name
+    type: str
+    action: Action = Action.INIT
+    status: Status = Status.COMPLETE
+    reason: str = ''
+    physical_id: str | None = None
+    requires: Mapping[str, int] = field(default_factory=dict)   # name -> row it was last applied against
+    replaces: int | None = None         # row this one took over from
+    replaced_by: int | None = None      # row that took over from this one
+    template_id: str | None = None      # template under which it was last applied
+    fingerprint: str = ''               # of the definition last applied, functions resolved
+    handle: Any = NO_HANDLE             # what handle_<action> returned, when it is plain JSON
+    created_at: datetime | None = None
+    updated_at: datetime | None = None  # None until the first action after CREATE
+
+    @property
+    def exists(self) -> bool:
+        """Something may be behind the row in the cloud."""
+        return self.action not in (Action.INIT, Action.DELETE) or (
+            self.action is Action.DELETE and self.status is not Status.COMPLETE)
+
+    @property
+    def state(self) -> tuple[str, str]:
+        return self.action, self.status
+
+    @property
+    def is_deleted(self) -> bool:
+        return self.action is Action.DELETE and self.status is Status.COMPLETE
+
+    @property
+    def in_progress(self) -> bool:
+        return self.status is Status.IN_PROGRESS
+
+    @property
+    def failed(self) -> bool:
+        return self.status is Status.FAILED
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One line of a stack's history. `action` is 'SIGNAL' for signals. Times are UTC."""
+
+    uuid: str
+    created_at: datetime
+    resource_name: str
+    resource_type: str
+    physical_id: str | None
+    action: str
+    status: str
+    reason: str
+    resource_id: int | None = None                  # row number; None for events of the stack itself
+    properties: Mapping[str, Any] | None = None     # given only when they changed since the last event
+
+
+@dataclass(frozen=True, slots=True)
+class Datum:
+    """One entry of a resource's data; `value` None removes it. `redact`: keep it encrypted."""
+
+    key: str
+    value: str | None
+    redact: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StackChange:
+    """New values for a stack's own row; only the fields that are not None are written.
+
+    `generation` is the request the writer works for: when the row has moved on, nothing of this is written
+    (and the writer learns it, because `changes.write` reports the stack as superseded).
+    """
+
+    generation: int
+    action: Action | None = None
+    status: Status | None = None
+    reason: str | None = None
+    template_id: str | None = None
+    previous_template_id: str | None = None
+    outputs: str | None = None                      # JSON list of {output_key, description, output_value...}
+    parameters: str | None = None                   # JSON, as users see them; changes with the template
+    description: str | None = None
+    next_generation: int | None = None              # the writer itself starts another request (rollback)
+    updated_at: datetime | None = None
+    deleted_at: datetime | None = None              # the name is free and the row no longer live
+    release: bool = False                           # give the lease back, no work is left
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One transition to be made durable, with everything that must become visible at the same moment.
+
+    `row`: the row as it shall be (inserted or overwritten); `columns`: its heavy columns that change now,
+    any of `properties`, `metadata`, `attributes`, `definition` (JSON values); `remove`: the row number goes away.
+    """
+
+    stack_id: str
+    epoch: int                                      # of the lease; an old one is refused by the database
+    row: ResourceState | None = None
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    data: tuple[Datum, ...] = ()                    # for `row`
+    remove: int | None = None
+    events: tuple[Event, ...] = ()
+    stack: StackChange | None = None
+    signals: tuple[int, ...] = ()                   # numbers of signals that are handled with this

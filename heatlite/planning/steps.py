@@ -1,0 +1,163 @@
+"""Which steps a traversal has, and what each waits for (engine specification 4.2).
+
+APPLY(name): bring the resource of that name to the wanted definition. CLEAN(row): take the row away unless it
+is what its name stands for now. VERB(row): suspend, resume, check, snapshot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from heatlite.planning import graph, text
+from heatlite.planning.states import NO_HANDLE, Action, ResourceState, Status
+
+VERBS = frozenset({Action.CHECK, Action.SUSPEND, Action.RESUME, Action.SNAPSHOT})
+BACKWARDS = frozenset({Action.SUSPEND})             # dependents first
+
+
+class Kind(Enum):
+    APPLY = 'apply'
+    CLEAN = 'clean'
+    VERB = 'verb'
+
+
+class Step:
+    """One resource in one traversal, and how far it is. Compared by identity."""
+
+    __slots__ = ('as_stored', 'attempt', 'cleared', 'context', 'error', 'fingerprint', 'handle', 'hook', 'kind', 'name',
+                 'row_id', 'undo', 'unsupported', 'verb')
+
+    def __init__(self, kind: Kind, name: str, row_id: int = 0, verb: Action = Action.INIT) -> None:
+        self.kind = kind
+        self.name = name
+        self.row_id = row_id                        # 0: none yet
+        self.verb = verb
+        self.as_stored = False                      # it ends what another process began, as that one meant it
+        self.hook = ''                              # where it is held up
+        self.cleared: frozenset[str] = frozenset()  # hooks it has passed
+        self.attempt = 0                            # how often it was tried again
+        self.undo = False                           # the delete under way makes room for another try
+        self.error = ''                             # the first failure
+        self.handle: Any = NO_HANDLE
+        self.unsupported = False
+        self.fingerprint = ''                       # of the definition being applied, once it is resolved
+        self.context: Any = None                    # belongs to the runner
+
+    def __repr__(self) -> str:
+        return f'{self.kind.value}({self.name}#{self.row_id or "new"})'
+
+
+@dataclass(frozen=True, slots=True)
+class Desired:
+    """What the target says of one name, as far as planning must know."""
+
+    type: str
+    requires: frozenset[str] = frozenset()
+    external: bool = False                          # exists already, under an id the template gives
+
+
+def current_rows(rows: Iterable[ResourceState], template_id: str, avoid_template_id: str | None) -> dict[str, int]:
+    """For each name the row that is the resource now (engine specification 4.4).
+
+    A row being deleted never is. `avoid_template_id`: what a rollback leaves, so that it finds the old one.
+    """
+    best: dict[str, tuple[int, int]] = {}
+    for row in rows:
+        if row.action is Action.DELETE:
+            continue
+        score = (-30 if row.status is Status.FAILED else 0) - (row.replaced_by is not None)
+        if row.template_id == template_id:
+            score += 10
+        elif row.template_id == avoid_template_id and avoid_template_id is not None:
+            score -= 10
+        best[row.name] = max(best.get(row.name, (-1000, 0)), (score, row.id))
+    return {name: number for name, (_, number) in best.items()}
+
+
+def refuses(row: ResourceState, verb: Action) -> str | None:
+    """Why `verb` cannot be done to a row in its state, or None (engine specification 3.9)."""
+    if verb is Action.SUSPEND:
+        fits = row.action is not Action.DELETE and (
+            row.status is Status.COMPLETE or row.action is Action.SUSPEND)
+    elif verb is Action.RESUME:
+        fits = row.state in ((Action.SUSPEND, Status.COMPLETE), (Action.RESUME, Status.COMPLETE),
+                             (Action.RESUME, Status.FAILED), (Action.RESUME, Status.IN_PROGRESS))
+    else:
+        fits = True
+    return None if fits else text.invalid_state(row.state, verb)
+
+
+def build(action: Action, wanted: Mapping[str, Desired], rows: Mapping[int, ResourceState],
+          current: Mapping[str, int]) -> dict[Step, list[Step]]:
+    """All steps of one traversal with what each waits for. Never has a cycle if `wanted` has none."""
+    if action in VERBS:
+        return _verb_steps(action, rows, current)
+    apply = {name: Step(Kind.APPLY, name) for name in wanted}
+    requires: dict[Step, list[Step]] = {
+        step: [apply[other] for other in wanted[name].requires if other in apply] for name, step in apply.items()}
+    clean = {number: Step(Kind.CLEAN, row.name, number) for number, row in rows.items()
+             if row.action is not Action.INIT or row.name not in wanted}
+    if not clean:
+        return requires
+    exact, followed = _edges_between(rows, clean)
+    _order_cleaning(requires, apply, clean, rows, exact, followed)
+    return requires
+
+
+def _verb_steps(verb: Action, rows: Mapping[int, ResourceState], current: Mapping[str, int]) -> dict[Step, list[Step]]:
+    acted = {name: Step(Kind.VERB, name, number, verb) for name, number in current.items()}
+    needs = {name: [other for other in rows[number].requires if other in acted] for name, number in current.items()}
+    if verb in BACKWARDS:
+        needs = {name: list(behind) for name, behind in graph.dependents(needs).items()}
+    return {step: [acted[other] for other in needs[name]] for name, step in acted.items()}
+
+
+Edge = tuple[int, int]                              # (row that stands on, row stood on)
+
+
+def _edges_between(rows: Mapping[int, ResourceState], clean: Mapping[int, Step]) -> tuple[list[Edge], list[Edge]]:
+    """Which row stands on which: as stored, and as it follows when what was stood on has been replaced since.
+
+    A row that was kept while what it needs was replaced still names the old one; it stands on the new one too.
+    """
+    newest: dict[str, int] = {}
+    for number, row in rows.items():
+        newest[row.name] = max(newest.get(row.name, 0), number)
+    exact: list[Edge] = []
+    followed: list[Edge] = []
+    for number, row in rows.items():
+        if number not in clean:
+            continue
+        for name, needed in row.requires.items():
+            known = rows.get(needed)
+            if known is None or known.name != name:
+                if name in newest and newest[name] != number:
+                    followed.append((number, newest[name]))
+                continue
+            exact.append((number, needed))
+            successor = known.replaced_by if row.replaced_by is None else None
+            while successor is not None and successor in rows and successor != needed:
+                followed.append((number, successor))
+                successor = rows[successor].replaced_by
+        if row.replaces is not None and row.replaces in rows and row.replaces in clean:
+            exact.append((row.replaces, number))    # the older of the two goes first
+    return exact, followed
+
+
+def _order_cleaning(requires: dict[Step, list[Step]], apply: Mapping[str, Step], clean: Mapping[int, Step],
+                    rows: Mapping[int, ResourceState], exact: list[Edge], followed: list[Edge]) -> None:
+    for edges in (exact + followed, exact, []):
+        cleaning: dict[Step, list[Step]] = {
+            step: [apply[rows[number].name]] if rows[number].name in apply else [] for number, step in clean.items()}
+        for standing, stood_on in edges:
+            if stood_on in clean and standing in clean and standing != stood_on:
+                cleaning[clean[stood_on]].append(clean[standing])
+        # Rows left by several interrupted updates may seem to need each other in a circle. A stack can always
+        # be deleted, so then the guessed edges go, and if need be all of them.
+        if not graph.cycle({step: [other for other in needed if other in cleaning]
+                            for step, needed in cleaning.items()}):
+            break
+    requires.update(cleaning)

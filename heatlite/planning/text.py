@@ -1,0 +1,66 @@
+"""The sentences clients compare: reasons of stacks and resources (engine specification 1.3, 3.4, 3.9)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+CHANGED = 'state changed'
+HEALED = 'Update status to COMPLETE for FAILED resource neither update nor replace.'
+TIMED_OUT = 'Timed out'
+CHECK_INCOMPLETE = ". 'CHECK' not fully supported (see resources)"
+NO_ADOPT_ID = 'Resource ID was not provided.'
+INTERRUPTED = 'Engine went down during resource %s'
+USER_CANCEL = 'user triggered cancel'
+
+
+def started(action: str) -> str:
+    return f'Stack {action} started'
+
+
+def completed(action: str, unsupported: bool = False) -> str:
+    return f'Stack {action} completed successfully{CHECK_INCOMPLETE if unsupported else ""}'
+
+
+def cancelled(action: str) -> str:
+    return f'Stack {action} cancelled'
+
+
+def failed(action: str, failure: str) -> str:
+    return f'Resource {action} failed: {failure}'
+
+
+def check_failed(failures: Sequence[tuple[str, str]], unsupported: bool = False) -> str:
+    """`failures`: (resource name, failure) in the order they happened."""
+    told = '; '.join(f'{name}: Resource CHECK failed: {failure}' for name, failure in failures)
+    return f'Resource CHECK failed: {told}{CHECK_INCOMPLETE if unsupported else ""}'
+
+
+def requires_replacement(what: str) -> str:
+    return f'The Resource {what} requires replacement.'
+
+
+def check_unsupported(resource_type: str) -> str:
+    return f'CHECK not supported for {resource_type}'
+
+
+def aborted(action: str, why: str) -> str:
+    return f'{action} aborted ({why})'
+
+
+def invalid_state(state: tuple[str, str], verb: str) -> str:
+    return f"State ('{state[0]}', '{state[1]}') invalid for {verb.lower()}"
+
+
+def uncheckable(name: str) -> str:
+    return f'Can not check {name}, resource not created yet.'
+
+
+def paused(action: str, hook: str) -> str:
+    return f'{action} paused until Hook {hook} is cleared'
+
+
+def cleared(hook: str) -> str:
+    return f'Hook {hook} is cleared'
+
+
+WAITING_FAILED = 'Failure occurred while waiting.'

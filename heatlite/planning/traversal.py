@@ -1,0 +1,597 @@
+"""One drive of a stack from its stored states to a definition. Events in, commands out.
+
+Knows no clock, thread, row or cloud: times come with the events, numbers and ids are handed in. That is what
+lets a test print it, replay it from a seed and kill it at every point. What the commands and events are is in
+`planning.commands`; which steps there are and what they wait for is in `planning.steps`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from heatlite.planning import decide, steps, text
+from heatlite.planning.commands import (
+    Abort,
+    Call,
+    Called,
+    Cleared,
+    Command,
+    Due,
+    Durable,
+    Event,
+    Failed,
+    Finish,
+    Inspect,
+    Inspected,
+    Later,
+    Outcome,
+    Pause,
+    Persist,
+    Poll,
+    Polled,
+    Recover,
+    Recovered,
+    Remove,
+    TimedOut,
+    Unpause,
+    Unwind,
+)
+from heatlite.planning.states import NO_HANDLE, Action, ResourceState, Status
+from heatlite.planning.steps import Desired, Kind, Step
+from heatlite.planning.walk import Walk
+
+Hooks = Callable[[str], Collection[str]]
+
+
+def no_hooks(name: str) -> Collection[str]:
+    return ()
+
+
+ROLLED_BACK = frozenset({Action.CREATE, Action.UPDATE, Action.RESTORE, Action.ADOPT})
+APPLYING = frozenset({Action.CREATE, Action.UPDATE, Action.ADOPT})       # these leave a new definition behind
+
+
+class Traversal:
+    """Events in, commands out. Holds a Walk; knows no clock, thread, row or cloud."""
+
+    def __init__(self, action: Action, wanted: Mapping[str, Desired], rows: Iterable[ResourceState],
+                 template_id: str, *, next_row: int, uuid: Callable[[], str], chance: Callable[[], float],
+                 rollback: bool = False, avoid_template_id: str | None = None, retry_limit: int = 5,
+                 hooks: Hooks = no_hooks) -> None:
+        """`rollback`: what to do after a failure; `avoid_template_id`: the template being rolled back from.
+
+        `hooks(name)`: the breakpoints a user has set for a resource, such as `pre-create`.
+        """
+        self.rows = {row.id: row for row in rows}
+        self.retry_limit = retry_limit
+        self._uuid = uuid
+        self._chance = chance
+        self._next_row = max([next_row, *(number + 1 for number in self.rows)])
+        self._busy: dict[int, Step] = {}            # row -> the step that works on it
+        self._parked: dict[int, list[Step]] = {}    # row -> steps that wait for that work to end
+        self._inspecting: set[Step] = set()
+        self._ready: deque[Step] = deque()
+        self._pausing: dict[Step, ResourceState] = {}
+        self._target(action, wanted, template_id, rollback, avoid_template_id, hooks)
+
+    # --- what may be asked ------------------------------------------------------------------------------
+
+    @property
+    def over(self) -> bool:
+        return self._finished
+
+    def current(self, name: str) -> ResourceState | None:
+        """The row that is the resource of that name now."""
+        number = self._current.get(name)
+        return self.rows.get(number) if number is not None else None
+
+    def requirements(self, name: str) -> dict[str, int]:
+        """What a row of that name stands on when it is applied now: {name: row}."""
+        found = {}
+        for other in self.wanted[name].requires:
+            number = self._current.get(other)
+            if number is not None:
+                found[other] = number
+        return found
+
+    def busy_rows(self) -> list[ResourceState]:
+        """Those that something is being done to."""
+        return [self.rows[number] for number in self._busy]
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._busy.keys() | {step.row_id for step in self._pausing}) + len(self._inspecting)
+
+    @property
+    def unfinished(self) -> int:
+        return self._walk.unfinished
+
+    def record(self, row: ResourceState) -> None:
+        """A row was changed outside a step: a physical id arrived, a signal was handled."""
+        self.rows[row.id] = row
+
+    # --- targets ----------------------------------------------------------------------------------------
+
+    def _target(self, action: Action, wanted: Mapping[str, Desired], template_id: str, rollback: bool,
+                avoid_template_id: str | None, hooks: Hooks) -> None:
+        self._hooks = hooks
+        self.action = action
+        self.wanted = wanted
+        self.template_id = template_id
+        self._rollback = rollback and action in ROLLED_BACK
+        self._stopped = False                       # nothing new starts
+        self._announced = False                     # the stack's failure has been told
+        self._unwinding = False                     # a rollback was asked for and has not begun
+        self._finished = False
+        self._failures: list[tuple[str, str, str]] = []         # name, action, failure
+        self._unsupported = False
+        self._current = steps.current_rows(self.rows.values(), template_id, avoid_template_id)
+        requires = steps.build(action, wanted, self.rows, self._current)
+        self._steps = set(requires)
+        self._walk: Walk[Step] = Walk(requires)
+        self._inspecting.clear()
+        self._parked.clear()
+        self._ready.clear()
+
+    def start(self, now: datetime) -> list[Command]:
+        self._ready.extend(self._walk.ready())
+        return self._advance(now)
+
+    def retarget(self, action: Action, wanted: Mapping[str, Desired], template_id: str, now: datetime, *,
+                 rollback: bool = False, avoid_template_id: str | None = None, hooks: Hooks = no_hooks,
+                 abort: str | None = None) -> list[Command]:
+        """A newer request takes over. Work in flight goes on and is decided again when it ends.
+
+        `abort`: end it at its next turn instead, with this reason (what a delete asks for).
+        """
+        commands = self._let_go()
+        self._target(action, wanted, template_id, rollback, avoid_template_id, hooks)
+        if abort is not None:
+            commands += [Abort(step, self.rows[number], abort) for number, step in self._busy.items()
+                         if step.verb is not Action.DELETE]
+        return commands + self.start(now)
+
+    def stop(self) -> list[Command]:
+        """Nothing new starts; what runs ends by itself. The stack's state was told by whoever stopped it."""
+        self._stopped = self._announced = True
+        return self._let_go() + self._end()
+
+    # --- events -----------------------------------------------------------------------------------------
+
+    def handle(self, event: Event, now: datetime) -> list[Command]:
+        if not self._is_awaited(event):
+            return self._advance(now)
+        match event:
+            case Durable(step):                     # IN_PROGRESS is on disk: now we may touch the cloud
+                commands: list[Command] = [Call(step, self.rows[step.row_id], step.verb)]
+            case Called(step, handle, done, unsupported):
+                step.handle = handle
+                step.unsupported = unsupported
+                commands = self._complete(step, now) if done else self._remember(step)
+            case Polled(step, True):
+                commands = self._complete(step, now)
+            case Polled(step, False, turns):
+                commands = [Poll(step, self.rows[step.row_id], step.verb, step.handle, turns)]
+            case Inspected(step, verdict):
+                commands = self._decided(step, verdict, now)
+            case Recovered(step, outcome, physical_id):
+                commands = self._recovered(step, outcome, physical_id, now)
+            case Failed():
+                commands = self._failed(event, now)
+            case Due(step):
+                commands = self._again(step, now)
+            case Cleared(step):
+                commands = self._passed(step, now)
+            case TimedOut(why):
+                commands = self._timed_out(why)
+        return commands + self._advance(now)
+
+    def _is_awaited(self, event: Event) -> bool:
+        """Whether its step is still at work: it may have been asked for an older target, or have ended otherwise."""
+        match event:
+            case Inspected() | Cleared() | TimedOut():
+                return True                         # they see for themselves
+            case Failed(step) if step in self._inspecting:
+                return True
+        return self._busy.get(event.step.row_id) is event.step
+
+    # --- starting a step --------------------------------------------------------------------------------
+
+    def _start(self, step: Step, now: datetime) -> list[Command]:
+        if self._stopped:
+            return []
+        match step.kind:
+            case Kind.APPLY:
+                return self._start_apply(step, now)
+            case Kind.CLEAN:
+                return self._start_clean(step, now)
+            case Kind.VERB:
+                return self._start_verb(step, now)
+
+    def _start_apply(self, step: Step, now: datetime) -> list[Command]:
+        row = self.current(step.name)
+        if row is None:
+            return self._create_new(step, None, now)
+        step.row_id = row.id
+        if row.id in self._busy:
+            return self._park(step, row.id)
+        if self._is_held(step, row):
+            return self._hold(step, row)
+        if row.action is Action.INIT:
+            return self._begin(step, row, self._first_action(step), now)
+        if row.in_progress and row.action in (Action.CREATE, Action.ADOPT):
+            # Interrupted, perhaps on its way to another definition: it is ended as it was begun, then decided upon.
+            self._park(step, row.id)
+            ending = Step(Kind.APPLY, step.name, row.id, row.action)
+            ending.as_stored = True
+            return self._resume(ending, row)
+        if row.in_progress and row.action is Action.UPDATE:
+            if row.template_id == self.template_id and row.handle is not NO_HANDLE:
+                return self._resume(step, row)
+            if row.template_id != self.template_id:
+                # Interrupted on its way to another definition: nobody knows how far it came, so it has failed.
+                row = self._set(replace(row, status=Status.FAILED, reason=text.INTERRUPTED % row.action))
+                return [Persist(step, row), *self._inspect(step, row)]
+        return self._inspect(step, row)
+
+    def _start_clean(self, step: Step, now: datetime) -> list[Command]:
+        row = self.rows.get(step.row_id)
+        if row is None:
+            return self._finish(step)
+        if row.id in self._busy:
+            return self._park(step, row.id)
+        if row.name in self.wanted and self._current.get(row.name) == row.id:
+            return self._finish(step)          # it stays
+        if row.action is Action.INIT:
+            return [self._remove(step, row, event=False), *self._finish(step)]
+        if self._is_held(step, row):
+            return self._hold(step, row)
+        if row.action is Action.DELETE and row.in_progress and row.handle is not NO_HANDLE:
+            return self._resume(step, row)
+        if row.action is Action.CREATE and row.in_progress and row.physical_id is None:
+            self._busy[row.id] = step               # there may be something behind it that we know no id of
+            return [Recover(step, row)]
+        return self._begin(step, row, Action.DELETE, now)
+
+    def _start_verb(self, step: Step, now: datetime) -> list[Command]:
+        row = self.rows[step.row_id]
+        if row.id in self._busy:
+            return self._park(step, row.id)
+        verb = step.verb
+        if row.action is Action.INIT and verb in (Action.CHECK, Action.SUSPEND, Action.RESUME):
+            return self._finish(step)          # was never made; there is nothing to act on
+        invalid = steps.refuses(row, verb)
+        if invalid is not None:
+            self._busy[row.id] = step
+            return self._failed(Failed(step, f'Error: resources.{row.name}: {invalid}'), now)
+        if row.action is verb and row.in_progress and row.handle is not NO_HANDLE:
+            return self._resume(step, row)
+        return self._begin(step, row, verb, now)
+
+    def _first_action(self, step: Step) -> Action:
+        adopted = self.action is Action.ADOPT or self.wanted[step.name].external
+        return Action.ADOPT if adopted else Action.CREATE
+
+    def _inspect(self, step: Step, row: ResourceState) -> list[Command]:
+        self._inspecting.add(step)
+        return [Inspect(step, row)]
+
+    def _park(self, step: Step, number: int) -> list[Command]:
+        self._parked.setdefault(number, []).append(step)
+        return []
+
+    def _set(self, row: ResourceState) -> ResourceState:
+        self.rows[row.id] = row
+        return row
+
+    # --- one action on one row --------------------------------------------------------------------------
+
+    def _begin(self, step: Step, row: ResourceState, verb: Action, now: datetime) -> list[Command]:
+        requires: Mapping[str, int] = row.requires
+        if step.kind is Kind.APPLY and verb in APPLYING:
+            requires = {**row.requires, **self.requirements(step.name)}     # both, until it is applied
+        row = self._set(replace(
+            row, action=verb, status=Status.IN_PROGRESS, reason=text.CHANGED, handle=NO_HANDLE, requires=requires,
+            template_id=self.template_id if verb in APPLYING else row.template_id,
+            updated_at=row.updated_at if verb is Action.CREATE else now))
+        step.row_id, step.verb = row.id, verb
+        self._busy[row.id] = step
+        return [Persist(step, row, wait=True)]
+
+    def _create_new(self, step: Step, old: ResourceState | None, now: datetime) -> list[Command]:
+        row = ResourceState(
+            id=self._next_row, name=step.name, uuid=self._uuid(), type=self.wanted[step.name].type,
+            replaces=old.id if old else None, template_id=self.template_id, created_at=now)
+        self._next_row += 1
+        self._set(row)
+        commands: list[Command] = []
+        if old is not None:
+            commands.append(Persist(step, self._set(replace(old, replaced_by=row.id)), event=False))
+        self._current[step.name] = row.id
+        return commands + self._begin(step, row, self._first_action(step), now)
+
+    def _remember(self, step: Step) -> list[Command]:
+        """What handle_* returned is stored before the first wait, so that polling can go on after a crash."""
+        row = self._set(replace(self.rows[step.row_id], handle=step.handle))
+        return [Persist(step, row, event=False), Poll(step, row, step.verb, step.handle, 1)]
+
+    def _complete(self, step: Step, now: datetime) -> list[Command]:
+        row = self.rows[step.row_id]
+        self._unsupported = self._unsupported or step.unsupported
+        if step.verb is Action.DELETE:
+            if step.undo:
+                return self._undone(step, row, now)
+            if self._wants(step, Action.DELETE, 'post-delete'):
+                return self._hold_after(step, row, 'post-delete')
+            return [self._remove(step, row), *self._finish(step)]
+        reason = text.check_unsupported(row.type) if step.unsupported else text.CHANGED
+        row = replace(row, status=Status.COMPLETE, reason=reason, handle=NO_HANDLE)
+        applied = step.verb in APPLYING and step in self._steps
+        if applied and step.kind is Kind.APPLY:
+            row = replace(row, requires=self.requirements(step.name))
+        if step.verb in APPLYING and step.fingerprint:
+            row = replace(row, fingerprint=step.fingerprint)
+        commands: list[Command] = [Persist(step, self._set(row), applied=step.verb in APPLYING)]
+        if step.verb is Action.ADOPT and step.name in self.wanted and self.wanted[step.name].external:
+            return commands + self._begin(step, row, Action.CHECK, now)
+        hook = f'post-{step.verb.lower()}'
+        if step in self._steps and self._wants(step, step.verb, hook):
+            return commands + self._hold_after(step, row, hook)
+        return commands + self._finish(step)
+
+    # --- breakpoints of the user -----------------------------------------------------------------------
+
+    def _wants(self, step: Step, action: Action, hook: str) -> bool:
+        return (self.action is action and hook in self._hooks(step.name) and hook not in step.cleared
+                and not self._stopped)
+
+    def _is_held(self, step: Step, row: ResourceState) -> bool:
+        if step.kind is Kind.CLEAN:
+            step.hook = 'pre-delete'
+            return self._wants(step, Action.DELETE, step.hook)
+        if row.action is Action.INIT:
+            step.hook = 'pre-create'
+            return self._wants(step, Action.CREATE, step.hook)
+        step.hook = 'pre-update'
+        return self._wants(step, Action.UPDATE, step.hook)
+
+    def _hold(self, step: Step, row: ResourceState) -> list[Command]:
+        step.row_id = row.id
+        self._pausing[step] = row
+        return [Pause(step, row, step.hook)]
+
+    def _hold_after(self, step: Step, row: ResourceState, hook: str) -> list[Command]:
+        """The work is done, the row stays busy: nothing that waits for it may go on."""
+        step.hook = hook
+        return self._hold(step, row)
+
+    def _passed(self, step: Step, now: datetime) -> list[Command]:
+        row = self._pausing.pop(step, None)
+        if row is None:
+            return []                               # it was let go otherwise
+        step.cleared |= {step.hook}
+        if step.hook == 'post-delete':
+            return [self._remove(step, self.rows[step.row_id]), *self._finish(step)]
+        if step.hook.startswith('post-'):
+            return self._finish(step)
+        return self._start(step, now)
+
+    def _let_go(self) -> list[Command]:
+        """Nobody will clear these any more: the request they belong to is over."""
+        held, self._pausing = self._pausing, {}
+        commands: list[Command] = []
+        for step, row in held.items():
+            commands.append(Unpause(step, row, step.hook, text.WAITING_FAILED))
+            if step.hook == 'post-delete':
+                commands.append(self._remove(step, self.rows[step.row_id]))
+            self._free(step)
+        return commands
+
+    def _remove(self, step: Step, row: ResourceState, event: bool = True) -> Remove:
+        del self.rows[row.id]
+        if self._current.get(row.name) == row.id:
+            del self._current[row.name]
+        return Remove(step, replace(row, action=Action.DELETE, status=Status.COMPLETE, reason=text.CHANGED),
+                      event=event)
+
+    def _finish(self, step: Step) -> list[Command]:
+        """The step is done: whoever waited for it, or for its row, may go on."""
+        self._free(step)
+        if step in self._steps:
+            self._ready.extend(self._walk.finish(step))
+        return []
+
+    def _free(self, step: Step) -> list[Command]:
+        if self._busy.get(step.row_id) is step:
+            del self._busy[step.row_id]
+            self._ready.extend(self._parked.pop(step.row_id, ()))
+        return []
+
+    def _advance(self, now: datetime) -> list[Command]:
+        """Starts what has become ready, in a loop: a chain may be longer than the stack of calls."""
+        commands: list[Command] = []
+        while self._ready:
+            commands += self._start(self._ready.popleft(), now)
+        return commands + self._end()
+
+    # --- decisions --------------------------------------------------------------------------------------
+
+    def _decided(self, step: Step, verdict: decide.Verdict, now: datetime) -> list[Command]:
+        if step not in self._inspecting:
+            return []                               # asked for an older target
+        self._inspecting.remove(step)
+        if self._stopped:
+            return []
+        row = self.rows[step.row_id]
+        match decide.decide(row, verdict):
+            case decide.Create():
+                return self._create_new(step, row, now)
+            case decide.Keep(heal):
+                return self._keep(step, row, heal, now)
+            case decide.Update():
+                return self._begin(step, row, Action.UPDATE, now)
+            case decide.Replace(because, announced):
+                return self._replace(step, row, because, announced, now)
+            case decide.Refuse(reason):
+                self._busy[row.id] = step
+                step.verb = Action.UPDATE
+                return self._failed(Failed(step, reason), now)
+
+    def _keep(self, step: Step, row: ResourceState, heal: bool, now: datetime) -> list[Command]:
+        commands: list[Command] = []
+        requires = self.requirements(step.name)
+        kept = row if row.requires.keys() == requires.keys() else replace(row, requires=requires)
+        if kept.replaced_by is not None:            # a rollback came back to it
+            kept = replace(kept, replaced_by=None)
+        if heal:
+            kept = replace(kept, status=Status.COMPLETE, reason=text.HEALED, handle=NO_HANDLE)
+        if kept is not row:                         # else keeping costs no write at all
+            commands.append(Persist(step, self._set(kept), event=heal))
+        return commands + self._finish(step)
+
+    def _replace(self, step: Step, row: ResourceState, because: str, announced: bool,
+                 now: datetime) -> list[Command]:
+        commands: list[Command] = []
+        if announced:
+            begun = replace(row, action=Action.UPDATE, status=Status.IN_PROGRESS, reason=text.CHANGED, updated_at=now)
+            row = self._set(replace(begun, status=Status.COMPLETE, reason=because))
+            commands += [Persist(step, begun), Persist(step, row)]
+        return commands + self._create_new(step, row, now)
+
+    # --- after a crash ----------------------------------------------------------------------------------
+
+    def _resume(self, step: Step, row: ResourceState) -> list[Command]:
+        """A row found in progress that nobody works on: go on polling, or ask what became of the call."""
+        step.row_id, step.verb, step.handle = row.id, row.action, row.handle
+        self._busy[row.id] = step
+        if row.handle is not NO_HANDLE:
+            return [Poll(step, row, row.action, row.handle, 0)]
+        return [Recover(step, row)]
+
+    def _recovered(self, step: Step, outcome: Outcome, physical_id: str | None, now: datetime) -> list[Command]:
+        row = self.rows[step.row_id]
+        if step.kind is Kind.CLEAN:
+            row = self._set(replace(row, physical_id=physical_id or row.physical_id))
+            return self._begin(step, row, Action.DELETE, now)
+        match outcome:
+            case Outcome.AGAIN:                     # it never happened, or happening twice harms nobody
+                return [Call(step, row, step.verb)]
+            case Outcome.FOUND:
+                row = self._set(replace(row, physical_id=physical_id))
+                return [Persist(step, row, event=False), Poll(step, row, step.verb, None, 0)]
+            case Outcome.UNDO:                      # known but unfinished: take it away, then make it anew
+                step.undo = True
+                return self._undo(step, row, now)
+            case Outcome.LOST:
+                return self._failed(Failed(step, text.INTERRUPTED % row.action), now)
+
+    def _undo(self, step: Step, row: ResourceState, now: datetime) -> list[Command]:
+        row = self._set(replace(row, action=Action.DELETE, status=Status.IN_PROGRESS, reason=text.CHANGED,
+                                handle=NO_HANDLE, updated_at=now))
+        step.verb = Action.DELETE
+        return [Persist(step, row, wait=True)]
+
+    def _undone(self, step: Step, row: ResourceState, now: datetime) -> list[Command]:
+        row = self._set(replace(row, status=Status.COMPLETE, physical_id=None, handle=NO_HANDLE))
+        step.undo = False
+        commands: list[Command] = [Persist(step, row)]
+        if step.attempt and not self._stopped:
+            return [*commands, Later(step, 2 ** step.attempt + 2 * self._chance())]
+        return commands + self._again(step, now)
+
+    def _again(self, step: Step, now: datetime) -> list[Command]:
+        row = self.rows[step.row_id]
+        if self._stopped or step not in self._steps:
+            return self._finish_undone(step, row)
+        return self._begin(step, row, Action.CREATE, now)
+
+    def _finish_undone(self, step: Step, row: ResourceState) -> list[Command]:
+        """The attempt is gone and nobody wants another: back to the failure that started it."""
+        row = self._set(replace(row, action=Action.CREATE, status=Status.FAILED, reason=step.error))
+        return [Persist(step, row, event=False), *self._free(step)]
+
+    # --- failures ---------------------------------------------------------------------------------------
+
+    def _failed(self, event: Failed, now: datetime) -> list[Command]:
+        step = event.step
+        if step in self._inspecting:                # the type could not even be asked
+            self._inspecting.remove(step)
+            if self._stopped:
+                return []
+            self._busy[step.row_id] = step
+            step.verb = Action.UPDATE
+        row = self.rows[step.row_id]
+        step.error = step.error or event.reason
+        if event.replace and step.verb is Action.UPDATE and step in self._steps and not self._stopped:
+            row = self._set(replace(row, status=Status.COMPLETE, handle=NO_HANDLE,
+                                    reason=text.requires_replacement(row.name)))
+            del self._busy[row.id]
+            return [Persist(step, row), *self._create_new(step, row, now)]
+        if self._may_retry(event, step):
+            step.attempt += 1
+            step.undo = True
+            failed = self._set(replace(row, status=Status.FAILED, reason=event.reason, handle=NO_HANDLE))
+            return [Persist(step, failed), *self._undo(step, failed, now)]
+        row = self._set(replace(row, action=step.verb, status=Status.FAILED, reason=step.error, handle=NO_HANDLE))
+        commands: list[Command] = [Persist(step, row)]
+        if step in self._steps:
+            self._failures.append((row.name, step.verb, step.error))
+            if self.action is not Action.CHECK and self.action is not Action.DELETE:
+                self._stopped = True
+            commands += self._tell()
+        return commands + self._free(step)
+
+    def _may_retry(self, event: Failed, step: Step) -> bool:
+        return (event.retry and step.verb is Action.CREATE and step in self._steps and not self._stopped
+                and step.attempt < self.retry_limit)
+
+    def _tell(self) -> list[Command]:
+        """The stack's failure is told at once, and once. After it a rollback may take over."""
+        if self._announced or self.action in (Action.CHECK, Action.DELETE):
+            return []
+        self._announced = True
+        self._unwinding = self._rollback
+        _, verb, failure = self._failures[0]
+        return [Unwind(text.failed(verb, failure), rollback=self._rollback)]
+
+    def _timed_out(self, why: Mapping[int, str]) -> list[Command]:
+        self._stopped = True
+        commands = self._let_go()
+        commands += [
+            Abort(step, self.rows[number], why.get(number, text.TIMED_OUT)) for number, step in self._busy.items()]
+        if not self._announced:
+            self._announced = True
+            self._unwinding = self._rollback
+            commands.append(Unwind(text.TIMED_OUT, rollback=self._rollback))
+        return commands
+
+    # --- the end ----------------------------------------------------------------------------------------
+
+    def _end(self) -> list[Command]:
+        if self._finished or self._unwinding or self._busy or self._inspecting or self._pausing:
+            return []
+        if self._announced:
+            self._finished = True
+            return [Finish(None, '')]               # its state has been told
+        if self._failures:
+            self._finished = True
+            return [Finish(Status.FAILED, self._failure_reason())]
+        if self._stopped or self._walk.is_finished:
+            self._finished = True
+            return [Finish(Status.COMPLETE, text.completed(self.action, self._unsupported))]
+        return []
+
+    def _failure_reason(self) -> str:
+        if self.action is Action.CHECK:
+            return text.check_failed([(name, why) for name, _, why in self._failures], self._unsupported)
+        _, verb, failure = self._failures[0]
+        return text.failed(verb, failure)
+
+    def progress(self) -> Mapping[str, Any]:
+        """For people: how far it is."""
+        return {'action': self.action, 'steps': len(self._steps), 'unfinished': self.unfinished,
+                'in_flight': self.in_flight, 'failures': len(self._failures)}

@@ -1,0 +1,111 @@
+"""Drives a traversal without an engine: answers each command as a cloud in a given mood would."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from heatlite.planning import commands as c
+from heatlite.planning.decide import Verdict
+from heatlite.planning.states import Action, Status
+from heatlite.planning.steps import Desired
+from heatlite.planning.traversal import Traversal
+
+START = datetime(2026, 1, 1)
+
+
+class Driver:
+    """`fails(name, verb)`: the call fails; `verdicts`: name -> Verdict for rows that exist already."""
+
+    def __init__(self, seed=0, fails=lambda name, verb: False, verdicts=None, slow=()):
+        self.random = random.Random(seed)
+        self.fails, self.verdicts, self.slow = fails, verdicts or {}, set(slow)
+        self.numbers = itertools.count()
+        self.log = []                   # (name, verb, status) of every event of a resource
+        self.calls = []                 # (verb, name, row)
+        self.stored = {}                # rows on disk
+        self.physical = {}              # row -> physical id that exists
+        self.finish = None
+        self.unwound = []
+        self.inbox = []
+        self.now = START
+
+    def traversal(self, action, wanted, rows=(), template='t1', **options):
+        self.stored.update({row.id: row for row in rows})
+        desired = {name: Desired('T', frozenset(needs)) for name, needs in wanted.items()}
+        options.setdefault('next_row', 1)
+        self.traverse = Traversal(action, desired, rows, template,
+                                  uuid=lambda: f'uuid-{next(self.numbers)}', chance=self.random.random, **options)
+        self.perform(self.traverse.start(self.now))
+        return self
+
+    def retarget(self, action, wanted, template, **options):
+        desired = {name: Desired('T', frozenset(needs)) for name, needs in wanted.items()}
+        self.perform(self.traverse.retarget(action, desired, template, self.now, **options))
+
+    def run(self, steps=100_000):
+        while self.inbox and steps:
+            steps -= 1
+            event = self.inbox.pop(self.random.randrange(len(self.inbox)))
+            if isinstance(event, c.Called) and event.step.verb is Action.DELETE:
+                self.physical.pop(event.step.row_id, None)
+            self.now += timedelta(seconds=1)
+            self.perform(self.traverse.handle(event, self.now))
+        return self
+
+    def perform(self, commands):
+        for command in commands:
+            match command:
+                case c.Persist(step, row, event, wait):
+                    self.stored[row.id] = row
+                    if event:
+                        self.log.append((row.name, str(row.action), str(row.status)))
+                    if wait:
+                        self.inbox.append(c.Durable(step))
+                case c.Remove(step, row, event):
+                    del self.stored[row.id]
+                    if event:
+                        self.log.append((row.name, str(row.action), str(row.status)))
+                case c.Inspect(step, row):
+                    verdict = self.verdicts.get(row.name, Verdict(changed=False))
+                    if row.failed:      # what a type says by default of a row that failed
+                        verdict = Verdict(changed=True, replace='it failed')
+                    self.inbox.append(c.Inspected(step, verdict))
+                case c.Call(step, row, verb):
+                    self.calls.append((str(verb), row.name, row.id))
+                    if self.fails(row.name, verb):
+                        self.inbox.append(c.Failed(step, f'Boom: resources.{row.name}: no'))
+                    else:
+                        if verb in (Action.CREATE, Action.ADOPT):
+                            self.physical[row.id] = f'p{row.id}'
+                            current = replace(self.traverse.rows[row.id], physical_id=f'p{row.id}')
+                            self.traverse.record(current)
+                        self.inbox.append(c.Called(step, {'n': 1}, done=row.name not in self.slow))
+                case c.Poll(step, row, verb, _handle, turns):
+                    self.inbox.append(c.Polled(step, turns > 1, turns + 1))
+                case c.Abort(step, row, why):
+                    self.inbox = [e for e in self.inbox if getattr(e, 'step', None) is not step]
+                    self.inbox.append(c.Failed(step, f'{step.verb} aborted ({why})'))
+                case c.Recover(step, row):
+                    self.inbox.append(c.Recovered(step, c.Outcome.AGAIN))
+                case c.Later(step, _seconds):
+                    self.inbox.append(c.Due(step))
+                case c.Unwind(reason, rollback):
+                    self.unwound.append((reason, rollback))
+                case c.Finish(status, reason):
+                    self.finish = (status, reason)
+
+    @property
+    def rows(self):
+        return list(self.traverse.rows.values())
+
+    def state(self):
+        return {row.name: row.state for row in self.rows}
+
+    def verbs(self, verb):
+        return [name for called, name, _ in self.calls if called == verb]
+
+
+__all__ = ['START', 'Action', 'Desired', 'Driver', 'Status', 'Verdict']

@@ -1,0 +1,172 @@
+"""The transcripts of the engine specification, section 17, at the level of planning; and what always holds."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heatlite.planning.commands import TimedOut
+from heatlite.planning.states import Action, Status
+from tests.planning.drive import Driver, Verdict
+
+CHAIN = {'a': [], 'b': ['a']}
+
+
+def created(wanted, **options):
+    return Driver(**options).traversal(Action.CREATE, wanted).run()
+
+
+def test_create_goes_in_order_and_ends():
+    done = created(CHAIN)
+    assert done.log == [('a', 'CREATE', 'IN_PROGRESS'), ('a', 'CREATE', 'COMPLETE'),
+                        ('b', 'CREATE', 'IN_PROGRESS'), ('b', 'CREATE', 'COMPLETE')]
+    assert done.finish == (Status.COMPLETE, 'Stack CREATE completed successfully')
+    a, b = done.rows
+    assert b.requires == {'a': a.id}
+
+
+def test_an_update_without_change_writes_nothing():
+    first = created(CHAIN)
+    again = Driver().traversal(Action.UPDATE, CHAIN, first.rows, 't2').run()
+    assert again.log == [] and again.calls == []
+    assert again.finish == (Status.COMPLETE, 'Stack UPDATE completed successfully')
+
+
+def test_in_place_replaced_and_dependents_in_the_order_of_transcript_3():
+    first = created({'a': [], 'b': [], 'v': ['b']})
+    changed = Driver(verdicts={
+        'a': Verdict(changed=True),
+        'b': Verdict(changed=True, replace='The Resource b requires replacement.', announced=True),
+        'v': Verdict(changed=True)})
+    changed.traversal(Action.UPDATE, {'a': [], 'b': [], 'v': ['b']}, first.rows, 't2').run()
+    of_b = [entry[1:] for entry in changed.log if entry[0] == 'b']
+    assert of_b == [('UPDATE', 'IN_PROGRESS'), ('UPDATE', 'COMPLETE'), ('CREATE', 'IN_PROGRESS'),
+                    ('CREATE', 'COMPLETE'), ('DELETE', 'IN_PROGRESS'), ('DELETE', 'COMPLETE')]
+    assert changed.log.index(('v', 'UPDATE', 'COMPLETE')) < changed.log.index(('b', 'DELETE', 'IN_PROGRESS'))
+    assert sorted(row.name for row in changed.rows) == ['a', 'b', 'v']
+
+
+def test_a_removed_resource_goes_after_what_stood_on_it():
+    first = created(CHAIN)
+    gone = Driver().traversal(Action.UPDATE, {}, first.rows, 't2').run()
+    assert gone.verbs('DELETE') == ['b', 'a'] and gone.rows == []
+
+
+def test_a_failure_stops_what_is_behind_it_and_lets_siblings_finish():
+    failed = created({'x': [], 'y': [], 'z': ['x']}, fails=lambda name, verb: name == 'x')
+    assert failed.state() == {'x': ('CREATE', 'FAILED'), 'y': ('CREATE', 'COMPLETE')}
+    assert failed.unwound == [('Resource CREATE failed: Boom: resources.x: no', False)]
+    assert failed.finish == (None, '')
+
+
+def test_a_rollback_deletes_what_a_failed_create_left():
+    failed = Driver(fails=lambda name, verb: name == 'x' and verb is Action.CREATE)
+    failed.traversal(Action.CREATE, {'x': [], 'y': []}, rollback=True).run()
+    assert failed.unwound[0][1] is True and failed.finish is None
+    failed.retarget(Action.ROLLBACK, {}, 't0')
+    failed.run()
+    assert failed.rows == [] and failed.finish == (Status.COMPLETE, 'Stack ROLLBACK completed successfully')
+
+
+def test_rollback_of_an_update_takes_the_replaced_row_back():
+    first = created(CHAIN)
+    old = {row.name: row.id for row in first.rows}['a']
+    update = Driver(verdicts={'a': Verdict(changed=True, replace='new'), 'b': Verdict(changed=True)},
+                    fails=lambda name, verb: name == 'b' and verb is Action.UPDATE)
+    update.traversal(Action.UPDATE, CHAIN, first.rows, 't2', rollback=True).run()
+    assert update.unwound and len(update.rows) == 3
+    update.verdicts = {'b': Verdict(changed=True)}
+    update.fails = lambda name, verb: False
+    update.retarget(Action.ROLLBACK, CHAIN, 't1', avoid_template_id='t2')
+    update.run()
+    a, b = sorted(update.rows, key=lambda row: row.name)
+    assert (a.id, a.replaced_by, a.status) == (old, None, 'COMPLETE')
+    assert (b.id, b.status) == (4, 'COMPLETE'), 'what failed in its update is replaced'
+
+
+def test_a_second_update_waits_for_work_in_flight_and_decides_again():
+    first = created({'a': []})
+    update = Driver(verdicts={'a': Verdict(changed=True)}, slow=['a'])
+    update.traversal(Action.UPDATE, {'a': []}, first.rows, 't2').run(steps=3)
+    update.retarget(Action.UPDATE, {'a': []}, 't3')
+    update.run()
+    assert update.log == [('a', 'UPDATE', 'IN_PROGRESS'), ('a', 'UPDATE', 'COMPLETE')] * 2
+    assert update.finish == (Status.COMPLETE, 'Stack UPDATE completed successfully')
+
+
+def test_a_delete_aborts_what_is_in_flight():
+    busy = Driver(slow=['a']).traversal(Action.CREATE, CHAIN).run(steps=2)
+    busy.retarget(Action.DELETE, {}, 't1', abort='user triggered cancel')
+    busy.run()
+    assert busy.log == [('a', 'CREATE', 'IN_PROGRESS'), ('a', 'CREATE', 'FAILED'),
+                        ('a', 'DELETE', 'IN_PROGRESS'), ('a', 'DELETE', 'COMPLETE')]
+    assert busy.rows == [] and busy.physical == {}
+
+
+def test_a_timeout_ends_what_runs():
+    busy = Driver(slow=['a']).traversal(Action.CREATE, CHAIN).run(steps=2)
+    busy.perform(busy.traverse.handle(TimedOut({1: 'too long'}), busy.now))
+    busy.run()
+    assert busy.unwound == [('Timed out', False)] and busy.finish == (None, '')
+    assert busy.state()['a'] == ('CREATE', 'FAILED')
+
+
+def test_suspend_goes_backwards_and_resume_forwards():
+    rows = created(CHAIN).rows
+    suspended = Driver().traversal(Action.SUSPEND, {}, rows).run()
+    assert suspended.verbs('SUSPEND') == ['b', 'a']
+    resumed = Driver().traversal(Action.RESUME, {}, suspended.rows).run()
+    assert resumed.verbs('RESUME') == ['a', 'b']
+    refused = Driver().traversal(Action.RESUME, {}, rows).run()
+    assert refused.unwound[0][0] == (
+        "Resource RESUME failed: Error: resources.a: State ('CREATE', 'COMPLETE') invalid for resume")
+
+
+def test_check_collects_all_failures_and_skips_what_stands_on_them():
+    rows = created({'a': [], 'b': ['a'], 'c': []}).rows
+    checked = Driver(fails=lambda name, verb: name == 'a').traversal(Action.CHECK, {}, rows).run()
+    assert sorted(checked.verbs('CHECK')) == ['a', 'c']
+    assert checked.finish == (Status.FAILED,
+                              'Resource CHECK failed: a: Resource CHECK failed: Boom: resources.a: no')
+
+
+def test_a_chain_of_kept_resources_needs_no_deep_call_stack():
+    wanted = {f'r{n}': [f'r{n - 1}'] if n else [] for n in range(3000)}
+    rows = created(wanted).rows
+    assert Driver().traversal(Action.UPDATE, wanted, rows, 't2').run().finish[0] is Status.COMPLETE
+
+
+@st.composite
+def definitions(draw):
+    names = [chr(ord('a') + n) for n in range(draw(st.integers(0, 6)))]
+    shuffled = draw(st.permutations(names))
+    return {name: draw(st.lists(st.sampled_from(shuffled[:place]), max_size=2)) if place else []
+            for place, name in enumerate(shuffled)}
+
+
+VERDICTS = [Verdict(changed=False), Verdict(changed=True), Verdict(changed=True, replace='new'),
+            Verdict(changed=True, replace='new', announced=True)]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(definitions(), st.integers(0, 40), st.integers(0, 5)), min_size=1, max_size=5),
+       st.integers(0, 2**32), st.data())
+def test_whatever_is_asked_in_between_the_last_target_is_reached_and_everything_can_be_deleted(history, seed, data):
+    wanted, steps, failing = history[0]
+    driver = Driver(seed, fails=lambda name, verb: driver.random.randrange(10) < failing)
+    driver.traversal(Action.CREATE, wanted, next_row=1)
+    for number, (wanted, steps, failing) in enumerate(history):     # noqa: B007 - `fails` reads it
+        if number:
+            driver.verdicts = {name: data.draw(st.sampled_from(VERDICTS)) for name in wanted}
+            driver.retarget(Action.UPDATE, wanted, f't{number + 1}')
+        driver.run(steps)
+    driver.fails = lambda name, verb: False
+    driver.retarget(Action.UPDATE, wanted, 'last')
+    driver.run()
+    driver.verdicts = {}
+    rows = {row.name: row for row in driver.rows}
+    assert len(rows) == len(driver.rows), 'one row per name is left'
+    assert rows.keys() == wanted.keys()
+    assert set(driver.physical) == {row.id for row in driver.rows}, 'nothing orphaned, nothing missing'
+    driver.retarget(Action.DELETE, {}, 'last', abort='user triggered cancel')
+    driver.run()
+    assert driver.rows == [] and driver.physical == {} and driver.stored == {}
+    assert driver.finish == (Status.COMPLETE, 'Stack DELETE completed successfully')
