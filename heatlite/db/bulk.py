@@ -1,0 +1,119 @@
+"""Many rows in few round trips: prepared texts in each database's tongue.
+
+For the statements that run for every resource; compiling an expression would cost more than running it. MySQL and
+PostgreSQL spell parameters %s, SQLite ?; each has its own upsert.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+import sqlalchemy as sa
+
+AT_ONCE = 500                               # values in an IN list, rows in a statement
+
+
+class Times:
+    """Times as all databases read them. SQLite compares them as texts, so they have always the same length."""
+
+    __slots__ = ('_known',)
+
+    def __init__(self) -> None:
+        self._known: dict[datetime, str] = {}       # rows written together share most of their times
+
+    def __call__(self, at: datetime | None) -> str | None:
+        if at is None:
+            return None
+        text = self._known.get(at)
+        if text is None:
+            text = self._known[at] = at.isoformat(' ', 'microseconds')
+        return text
+
+
+class Texts:
+    """The statements for one dialect."""
+
+    def __init__(self, dialect: str) -> None:
+        self.dialect = 'mysql' if dialect == 'mariadb' else dialect
+        self.mark = '?' if dialect == 'sqlite' else '%s'
+        self._made: dict[tuple[Any, ...], tuple[str, str]] = {}
+
+    def quoted(self, name: str) -> str:
+        """Needed for names that are words of SQL somewhere."""
+        return f'`{name}`' if self.dialect == 'mysql' else f'"{name}"'
+
+    def marks(self, count: int) -> str:
+        return ', '.join([self.mark] * count)
+
+    def run(self, tx: sa.Connection, text: str, values: tuple[Any, ...]) -> Any:
+        return tx.exec_driver_sql(text, values)
+
+    def select(self, tx: sa.Connection, columns: str, table: str, key: str, values: Sequence[Any],
+               lock: bool = False) -> Iterable[Any]:
+        """In the order of `key`, so that all who lock several rows lock them in the same order."""
+        locking = ' FOR UPDATE' if lock and self.dialect != 'sqlite' else ''
+        return tx.exec_driver_sql(f'SELECT {columns} FROM {table} WHERE {key} IN ({self.marks(len(values))}) '
+                                  f'ORDER BY {key}{locking}', tuple(values))
+
+    def insert(self, tx: sa.Connection, table: str, columns: Sequence[str], rows: list[tuple[Any, ...]]) -> None:
+        if rows:
+            key = (table, columns)
+            text = self._made.get(key)
+            if text is None:
+                text = self._made[key] = self._head(table, columns), ''
+            self._many(tx, text, rows)
+
+    def upsert(self, tx: sa.Connection, table: str, columns: tuple[str, ...], primary_key: Sequence[str],
+               rows: list[tuple[Any, ...]], kept: Collection[str] = (), counted: str = '') -> None:
+        """Inserts, or overwrites all columns but the key and `kept`; then the column `counted` grows by one.
+
+        No two rows may have the same key.
+        """
+        if not rows:
+            return
+        key = (table, columns, counted)
+        text = self._made.get(key)
+        if text is None:
+            text = self._made[key] = self._upsert(table, columns, primary_key, kept, counted)
+        self._many(tx, text, rows)
+
+    def _head(self, table: str, columns: Sequence[str]) -> str:
+        return f'INSERT INTO {table} ({", ".join(map(self.quoted, columns))}) VALUES '
+
+    def _upsert(self, table: str, columns: Sequence[str], primary_key: Sequence[str], kept: Collection[str],
+                counted: str) -> tuple[str, str]:
+        """What comes before and after the values."""
+        changed = [self.quoted(name) for name in columns if name not in kept and name not in primary_key]
+        if self.dialect == 'mysql':
+            sets = [f'{name} = VALUES({name})' for name in changed]
+            conflict = ' ON DUPLICATE KEY UPDATE '
+        else:
+            sets = [f'{name} = excluded.{name}' for name in changed]
+            conflict = f' ON CONFLICT ({", ".join(map(self.quoted, primary_key))}) DO UPDATE SET '
+        if counted:
+            sets.append(f'{counted} = {table}.{counted} + 1')
+        return self._head(table, columns), conflict + ', '.join(sets)
+
+    def _many(self, tx: sa.Connection, text: tuple[str, str], rows: list[tuple[Any, ...]]) -> None:
+        """As few round trips as the driver can: PyMySQL and sqlite3 see to it themselves, psycopg2 does not."""
+        one = f'({self.marks(len(rows[0]))})'
+        if self.dialect != 'postgresql':
+            tx.exec_driver_sql(f'{text[0]}{one}{text[1]}', rows)
+            return
+        for chunk in chunks(rows):
+            tx.exec_driver_sql(f'{text[0]}{", ".join([one] * len(chunk))}{text[1]}',
+                               tuple([value for row in chunk for value in row]))
+
+
+@cache
+def texts(dialect: str) -> Texts:
+    return Texts(dialect)
+
+
+def chunks(values: Iterable[Any]) -> list[list[Any]]:
+    """Lists of at most AT_ONCE."""
+    found = list(values)
+    return [found[begin:begin + AT_ONCE] for begin in range(0, len(found), AT_ONCE)]

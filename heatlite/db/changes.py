@@ -1,0 +1,253 @@
+"""The hot path: a batch of changes of many stacks in few statements, under the fence of their leases.
+
+Each row is written once, as the last change of the batch leaves it; events are all kept, in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from heatlite.common import crypt
+from heatlite.db.bulk import Texts, Times, chunks, texts
+from heatlite.db.codec import clean, encode_or_null
+from heatlite.db.events import EVENT, event_values
+from heatlite.db.resources import ROW, WORDS, row_values
+from heatlite.planning.states import Change, Datum, ResourceState, StackChange
+
+KEPT = ('name', 'uuid', 'created_at')       # never changed once the row is there
+DATUM = ('stack_id', 'resource_id', 'key', 'value', 'method')
+
+
+@dataclass(frozen=True)
+class Written:
+    """What of a batch was not written. `lost`: stacks with changes under an epoch that is not current.
+
+    `superseded`: stacks whose own row has moved on to another request: their StackChange, and the events of the
+    stack itself that came with it, were dropped; everything else of them was written.
+    """
+
+    lost: frozenset[str] = frozenset()
+    superseded: frozenset[str] = frozenset()
+    refused: frozenset[tuple[str, int]] = frozenset()       # (stack id, epoch): what `lost` means to the letter
+
+    def is_refused(self, change: Change) -> bool:
+        return (change.stack_id, change.epoch) in self.refused
+
+
+def write(tx: sa.Connection, batch: Sequence[Change], again: bool = False) -> Written:
+    """Writes all changes whose epoch is current. `again`: an earlier try may have been committed unknown to us.
+
+    The leases stay locked until the end of `tx`, so no other engine can take a stack over meanwhile.
+    """
+    statements = texts(tx.dialect.name)
+    refused = _refused(tx, batch, statements, again)
+    accepted = [change for change in batch if (change.stack_id, change.epoch) not in refused] if refused else batch
+    gathered = _Gathered()
+    for change in accepted:
+        gathered.add(change)
+    superseded: set[str] = set()
+    if gathered.stacks:
+        superseded = _write_stacks(tx, gathered, statements, again)
+    _write_rows(tx, gathered, statements)
+    _write_data(tx, gathered, statements)
+    _remove(tx, gathered, statements)
+    _write_events(tx, gathered, statements, again)
+    _remove_signals(tx, gathered, statements)
+    return Written(frozenset(stack_id for stack_id, _ in refused), frozenset(superseded), frozenset(refused))
+
+
+# --- gathering: one entry for each row ---------------------------------------------------------------------
+
+class _Gathered:
+    """What the changes of a batch come to."""
+
+    def __init__(self) -> None:
+        self.rows: dict[tuple[str, int], ResourceState] = {}
+        self.columns: dict[tuple[str, int], dict[str, Any]] = {}
+        self.created: dict[tuple[str, int], datetime | None] = {}   # where the row itself does not say
+        self.data: dict[tuple[str, int, str], Datum] = {}
+        self.removed: dict[str, list[int]] = {}
+        self.stacks: list[tuple[str, StackChange, list[int]]] = []  # with the places of its own events
+        self.events: list[tuple[Any, ...] | None] = []
+        self.signals: list[int] = []
+        self.time = Times()
+
+    def add(self, change: Change) -> None:
+        stack_id = change.stack_id
+        row = change.row
+        if row is not None:
+            key = (stack_id, row.id)
+            self.rows[key] = row
+            if change.columns:
+                self.columns.setdefault(key, {}).update(change.columns)
+            if row.created_at is None and key not in self.created:
+                self.created[key] = change.events[0].created_at if change.events else row.updated_at
+            for datum in change.data:
+                self.data[stack_id, row.id, datum.key] = datum
+        if change.remove is not None:
+            self.rows.pop((stack_id, change.remove), None)
+            self.columns.pop((stack_id, change.remove), None)
+            for gone in [each for each in self.data if each[:2] == (stack_id, change.remove)]:
+                del self.data[gone]
+            self.removed.setdefault(stack_id, []).append(change.remove)
+        own = []
+        for each in change.events:
+            if each.resource_id is None:
+                own.append(len(self.events))
+            self.events.append(event_values(stack_id, each, self.time))
+        if change.stack is not None:
+            self.stacks.append((stack_id, change.stack, own))
+        self.signals += change.signals
+
+
+# --- the fence ---------------------------------------------------------------------------------------------
+
+def _refused(tx: sa.Connection, batch: Sequence[Change], statements: Texts,
+             again: bool) -> set[tuple[str, int]]:
+    """The (stack, epoch) of the batch that may not write. Locks the leases, always in the same order."""
+    wanted = {(change.stack_id, change.epoch) for change in batch}
+    current: dict[str, int] = {}
+    for chunk in chunks(sorted({stack_id for stack_id, _ in wanted})):
+        for stack_id, epoch, engine_id in statements.select(tx, 'stack_id, epoch, engine_id', 'lease', 'stack_id',
+                                                            chunk, lock=True):
+            # Nobody holds it: not even we, unless it was our own try that gave it back.
+            if engine_id is not None or again:
+                current[stack_id] = epoch
+    return {pair for pair in wanted if current.get(pair[0]) != pair[1]}
+
+
+# --- writing -----------------------------------------------------------------------------------------------
+
+def _write_stacks(tx: sa.Connection, gathered: _Gathered, statements: Texts, again: bool) -> set[str]:
+    """Returns the superseded ones, whose own events it takes out of `gathered`."""
+    ids = sorted({stack_id for stack_id, _, _ in gathered.stacks})
+    stored = {row[0]: row[1:] for chunk in chunks(ids) for row in statements.select(
+        tx, 'id, generation, action, template_id', 'stack', 'id', chunk, lock=True)}
+    generations = {stack_id: row[0] for stack_id, row in stored.items()}
+    values: dict[str, dict[str, Any]] = {}
+    released: set[str] = set()
+    superseded: set[str] = set()
+    for stack_id, change, own_events in gathered.stacks:
+        if again and _is_done(change, stored.get(stack_id)):
+            generations[stack_id] = change.next_generation
+            continue
+        if generations.get(stack_id) != change.generation:
+            superseded.add(stack_id)
+            for place in own_events:
+                gathered.events[place] = None
+            continue
+        values.setdefault(stack_id, {}).update(_stack_values(change, gathered))
+        if change.next_generation is not None:
+            generations[stack_id] = change.next_generation
+        if change.release:
+            released.add(stack_id)
+        else:
+            released.discard(stack_id)
+    alike: dict[tuple[tuple[str, Any], ...], list[str]] = {}    # many stacks end with the same words
+    for stack_id in sorted(values):
+        if values[stack_id]:
+            alike.setdefault(tuple(values[stack_id].items()), []).append(stack_id)
+    for changed, stack_ids in alike.items():
+        sets = ', '.join([f'{name} = {statements.mark}' for name, _ in changed])
+        for chunk in chunks(stack_ids):
+            statements.run(tx, f'UPDATE stack SET {sets} WHERE id IN ({statements.marks(len(chunk))})',
+                           (*(value for _, value in changed), *chunk))
+    for chunk in chunks(sorted(released)):
+        # A signal that came while the stack was being finished still wants somebody.
+        statements.run(tx, f'UPDATE lease SET engine_id = NULL, wanted = EXISTS (SELECT 1 FROM '
+                           f'{statements.quoted("signal")} waiting WHERE waiting.stack_id = lease.stack_id) '
+                           f'WHERE stack_id IN ({statements.marks(len(chunk))})', tuple(chunk))
+    return superseded
+
+
+def _is_done(change: StackChange, stored: Sequence[Any] | None) -> bool:
+    """An earlier try has started the writer's next request; the same number may also be another's request."""
+    return (stored is not None and change.next_generation is not None
+            and (stored[0], stored[1], stored[2]) == (change.next_generation, change.action, change.template_id))
+
+
+def _stack_values(change: StackChange, gathered: _Gathered) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    if change.action is not None:
+        values['action'] = WORDS[change.action]
+    if change.status is not None:
+        values['status'] = WORDS[change.status]
+    if change.reason is not None:
+        values['reason'] = clean(change.reason)
+    for name in ('template_id', 'previous_template_id', 'outputs', 'parameters', 'description'):
+        if getattr(change, name) is not None:
+            values[name] = getattr(change, name)
+    if change.updated_at is not None:
+        values['updated_at'] = gathered.time(change.updated_at)
+    if change.next_generation is not None:
+        values['generation'] = change.next_generation
+        values['started_at'] = gathered.time(change.updated_at) or values.get('started_at')
+    if change.deleted_at is not None:
+        values['deleted_at'] = gathered.time(change.deleted_at)
+        values['live'] = None
+    return values
+
+
+def _write_rows(tx: sa.Connection, gathered: _Gathered, statements: Texts) -> None:
+    """One upsert for each set of heavy columns that change together; rows in the order of their keys."""
+    groups: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
+    time, columns = gathered.time, gathered.columns
+    for key in sorted(gathered.rows):
+        row = gathered.rows[key]
+        heavy = columns.get(key)
+        names = tuple(sorted(heavy)) if heavy else ()
+        values = row_values(key[0], row, time, row.created_at or gathered.created.get(key))
+        if heavy:
+            values += tuple([encode_or_null(heavy[name]) for name in names])
+        groups.setdefault(names, []).append(values)
+    for names, rows in groups.items():
+        statements.upsert(tx, 'resource', (*ROW, *names), ('stack_id', 'id'), rows, KEPT,
+                          'metadata_version' if 'metadata' in names else '')
+
+
+def _write_data(tx: sa.Connection, gathered: _Gathered, statements: Texts) -> None:
+    kept, gone = [], []
+    for (stack_id, number, key), datum in sorted(gathered.data.items()):
+        if datum.value is None:
+            gone.append((stack_id, number, key))
+        else:
+            method, value = crypt.encrypt(datum.value) if datum.redact else (None, clean(datum.value))
+            kept.append((stack_id, number, key, value, method))
+    statements.upsert(tx, 'resource_data', DATUM, ('stack_id', 'resource_id', 'key'), kept)
+    for each in gone:
+        statements.run(tx, f'DELETE FROM resource_data WHERE stack_id = {statements.mark} AND '
+                           f'resource_id = {statements.mark} AND {statements.quoted("key")} = {statements.mark}', each)
+
+
+def _remove(tx: sa.Connection, gathered: _Gathered, statements: Texts) -> None:
+    for stack_id, numbers in sorted(gathered.removed.items()):
+        for chunk in chunks(sorted(set(numbers))):
+            marks = statements.marks(len(chunk))
+            for table, column in (('resource', 'id'), ('resource_data', 'resource_id')):
+                statements.run(tx, f'DELETE FROM {table} WHERE stack_id = {statements.mark} AND {column} IN ({marks})',
+                               (stack_id, *chunk))
+
+
+def _remove_signals(tx: sa.Connection, gathered: _Gathered, statements: Texts) -> None:
+    for chunk in chunks(sorted(set(gathered.signals))):
+        statements.run(tx, f'DELETE FROM {statements.quoted("signal")} WHERE id IN ({statements.marks(len(chunk))})',
+                       tuple(chunk))
+
+
+def _write_events(tx: sa.Connection, gathered: _Gathered, statements: Texts, again: bool) -> None:
+    new = [each for each in gathered.events if each is not None]
+    if again and new:
+        known: set[str] = set()
+        for chunk in chunks([each[0] for each in new]):
+            stacks = sorted({each[1] for each in new})
+            for some in chunks(stacks):
+                known.update(row[0] for row in statements.run(
+                    tx, f'SELECT uuid FROM event WHERE stack_id IN ({statements.marks(len(some))}) AND '
+                        f'uuid IN ({statements.marks(len(chunk))})', (*some, *chunk)))
+        new = [each for each in new if each[0] not in known]
+    statements.insert(tx, 'event', EVENT, new)

@@ -1,0 +1,67 @@
+"""JSON columns: values to text and back, and rows to dataclasses."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterable, Mapping, Set
+from datetime import date, datetime
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+
+T = TypeVar('T')
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has no word for, as templates and plug-ins leave it behind."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Set):
+        return sorted(value, key=str)
+    if isinstance(value, (datetime, date)):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return value.decode('utf-8', 'replace')
+    if isinstance(value, Iterable):
+        return list(value)
+    return str(value)
+
+
+# ASCII only: no database refuses it, whatever lone surrogates or NULs a value brings along.
+encode: Callable[[Any], str] = json.JSONEncoder(separators=(',', ':'), default=_plain).encode
+
+
+def decode(text: str | None) -> Any:
+    return None if text is None else json.loads(text)
+
+
+def encode_or_null(value: Any) -> str | None:
+    return None if value is None else encode(value)
+
+
+def columns(table: sa.Table, cls: type) -> list[sa.Column[Any]]:
+    """The columns that the fields of `cls` are named after, in their order."""
+    return [table.c[field.name] for field in dataclasses.fields(cls)]
+
+
+def reader(cls: type[T], *json_columns: str) -> Callable[[Any], T]:
+    """A function from a row (columns in the order of the fields) to `cls`, with these columns decoded."""
+    places = [number for number, field in enumerate(dataclasses.fields(cls))    # type: ignore[arg-type]
+              if field.name in json_columns]
+
+    def read(row: Any) -> T:
+        values = list(row)
+        for place in places:
+            if values[place] is not None:
+                values[place] = json.loads(values[place])
+        return cls(*values)
+
+    return read
+
+
+def clean(text: str) -> str:
+    """Free text as every database takes it: PostgreSQL refuses NUL, all refuse lone surrogates."""
+    if text.isascii():
+        return text.replace('\0', '\ufffd') if '\0' in text else text
+    return text.encode('utf-8', 'replace').decode().replace('\0', '\ufffd')

@@ -1,0 +1,315 @@
+"""Connections and transactions. Statements are in the files of their nouns and take the `tx` made here.
+
+A reader is in autocommit: each SELECT sees what is committed, and costs one round trip. A writer is one
+transaction at READ COMMITTED: it commits at the end of its block and is rolled back by any error. SQLite takes
+its write lock at the beginning, so a writer never fails half-way for a lock.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import select
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from oslo_db import exception as db_exception
+from oslo_db.sqlalchemy import engines as oslo_engines
+from oslo_db.sqlalchemy import exc_filters
+from sqlalchemy import exc, pool
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+
+LOG = logging.getLogger(__name__)
+
+T = TypeVar('T')
+
+# Options of [database] that describe connections. `max_retries` and its kin are not among them: we connect at
+# first use and whoever needs the database waits for it in a way of his own, so no start fails for its absence.
+OPTIONS = ('mysql_sql_mode', 'mysql_wsrep_sync_wait', 'connection_recycle_time', 'connection_debug', 'max_pool_size',
+           'max_overflow', 'pool_timeout', 'connection_trace', 'connection_parameters')
+DRIVERS = {'mysql': 'mysql+pymysql', 'mariadb': 'mysql+pymysql', 'mariadb+pymysql': 'mysql+pymysql',
+           'postgresql': 'postgresql+psycopg2', 'postgres': 'postgresql+psycopg2'}
+OVERFLOW = 50                               # connections beyond the pool's five; green threads hold one briefly
+LOCK_PATIENCE = 30                          # seconds a writer waits for others on SQLite
+RETRIES = 10                                # of a transaction that met a deadlock
+PATIENCE = 0.5                              # seconds between tries of work that can only wait for the database
+LOCK_WAIT = 10                              # seconds for a lock another transaction holds, on a server
+# Seconds between two statements of a transaction, on a server that can tell. A machine that stands still must not
+# keep the locks it happens to hold: others take its stacks over meanwhile.
+IDLE = 5
+
+# Seconds since 1970 by the database's clock. From UTC: a local time is ambiguous for an hour each autumn.
+CLOCKS = {
+    'sqlite': "((julianday('now') - 2440587.5) * 86400.0)",
+    'mysql': "(timestampdiff(microsecond, '1970-01-01', utc_timestamp(6)) / 1e6)",
+    'postgresql': 'cast(extract(epoch from clock_timestamp()) as double precision)',
+}
+
+
+class Contention(exception.DatabaseUnavailable):
+    """A deadlock or a lock held too long: nothing was written, the same transaction may well succeed now."""
+
+    msg_fmt = _('Too many writers at once: %(reason)s')
+
+
+class Database:
+    """A database and its connections, made at first use.
+
+    `now`: seconds since 1970, for tests that bring their own clock; the database's otherwise.
+    `options`: any of OPTIONS.
+    """
+
+    def __init__(self, url: str, now: Callable[[], float] | None = None,
+                 sleep: Callable[[float], None] = time.sleep, **options: Any) -> None:
+        self.url = _normal(url)
+        self.dialect = self.url.get_backend_name()
+        self._sleep = sleep
+        self._given = now, options
+        self._one_writer: Any = threading.Lock() if self.dialect == 'sqlite' else None
+        make = {'sqlite': _sqlite, 'mysql': _mysql, 'postgresql': _postgresql}[self.dialect]
+        options = {'max_overflow': OVERFLOW, **options, 'max_retries': 0}
+        with _translated():
+            self._writing = make(self.url, False, options).execution_options(clock=now)
+            self._reading = make(self.url, True, options).execution_options(clock=now)
+
+    @classmethod
+    def from_options(cls, conf: Any, now: Callable[[], float] | None = None) -> Database:
+        """As the [database] group says."""
+        from oslo_db import options as oslo_options
+        conf.register_opts(oslo_options.database_opts, group='database')
+        if not conf.database.connection:
+            raise exception.Error(_('The option [database] connection is not set.'))
+        given = {name: conf.database[name] for name in OPTIONS}
+        return cls(conf.database.connection, now, **given)
+
+    @contextmanager
+    def reader(self) -> Iterator[sa.Connection]:
+        """A connection to read from. Raises DatabaseUnavailable."""
+        with _translated(), _connected(self._reading) as tx:
+            yield tx
+
+    @contextmanager
+    def writer(self) -> Iterator[sa.Connection]:
+        """A transaction. Raises Contention, or DatabaseUnavailable - at its end, nobody knows whether it was done."""
+        with _translated(), self._turn(), _connected(self._writing) as tx, tx.begin():
+            yield tx
+
+    def retry(self, function: Callable[[sa.Connection], T]) -> T:
+        """`function(tx)` in a transaction, again after a deadlock: it must bear being called more than once."""
+        for attempt in range(RETRIES):
+            try:
+                with self.writer() as tx:
+                    return function(tx)
+            except Contention:
+                self._sleep(0.01 * attempt)
+        with self.writer() as tx:
+            return function(tx)
+
+    def apart(self) -> Database:
+        """The same place through connections of its own, for a thread apart (World.spawn_apart)."""
+        now, options = self._given
+        return Database(self.url.render_as_string(hide_password=False), now, self._sleep, **options)
+
+    def insist(self, function: Callable[[sa.Connection], T], reading: bool = False) -> T:
+        """As `retry`, and again for as long as the database is away: for work that was begun and shall end."""
+        while True:
+            try:
+                if not reading:
+                    return self.retry(function)
+                with self.reader() as tx:
+                    return function(tx)
+            except exception.DatabaseUnavailable as error:
+                LOG.warning('Work waits for the database: %s', error)
+                self._sleep(PATIENCE)
+
+    def clock(self) -> sa.ColumnElement[float]:
+        """Seconds since 1970, by the clock all engines share."""
+        return _clock(self.dialect, self._writing.get_execution_options().get('clock'))
+
+    def close(self) -> None:
+        """Closes what lies idle in the pools. The database may be used again."""
+        self._writing.dispose()
+        self._reading.dispose()
+
+    @property
+    def engine(self) -> sa.Engine:
+        """For migrations and tests."""
+        return self._writing
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """SQLite only: writers of this process queue here, where green threads can wait, not in the library."""
+        if self._one_writer is None:
+            yield
+            return
+        if not self._one_writer.acquire(timeout=LOCK_PATIENCE):
+            raise Contention(reason=_('another transaction of this process does not end'))
+        try:
+            yield
+        finally:
+            self._one_writer.release()
+
+
+def clock(tx: sa.Connection) -> sa.ColumnElement[float]:
+    """Seconds since 1970, by the clock of the database `tx` belongs to."""
+    return _clock(tx.dialect.name, tx.get_execution_options().get('clock'))
+
+
+def clock_text(tx: sa.Connection) -> tuple[str, tuple[float, ...]]:
+    """The same for statements that are texts: SQL, and its parameters."""
+    now = tx.get_execution_options().get('clock')
+    if now is not None:
+        return '?' if tx.dialect.name == 'sqlite' else '%s', (now(),)
+    return CLOCKS['mysql' if tx.dialect.name == 'mariadb' else tx.dialect.name], ()
+
+
+def _clock(dialect: str, now: Callable[[], float] | None) -> sa.ColumnElement[float]:
+    if now is not None:
+        return sa.literal(now(), sa.Double())
+    return sa.literal_column(CLOCKS['mysql' if dialect == 'mariadb' else dialect], sa.Double())
+
+
+# --- how each kind is reached ------------------------------------------------------------------------------
+
+def _normal(url: str) -> sa.URL:
+    """With our drivers, and with the whole of Unicode on MySQL. Raises Error."""
+    try:
+        made = sa.make_url(url)
+    except (exc.ArgumentError, ValueError):
+        raise exception.Error(_('This is not the URL of a database; one looks like '
+                                'mysql+pymysql://USER:PASSWORD@HOST/NAME.')) from None
+    made = made.set(drivername=DRIVERS.get(made.drivername, made.drivername))
+    if made.get_backend_name() not in CLOCKS:
+        raise exception.Error(_('Databases of the kind "%s" are not supported.') % made.get_backend_name())
+    if made.get_backend_name() == 'mysql' and 'charset' not in made.query:
+        made = made.update_query_dict({'charset': 'utf8mb4'})
+    return made
+
+
+def _sqlite(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.Engine:
+    """Not through oslo.db, which opens the file anew for each transaction; its names for errors are kept."""
+    if not url.database or url.database == ':memory:':
+        raise exception.Error(_('SQLite needs a file: readers and writers have a connection each.'))
+    engine = sa.create_engine(url, poolclass=pool.QueuePool, pool_size=5, max_overflow=OVERFLOW,
+                              connect_args={'check_same_thread': False, 'timeout': LOCK_PATIENCE})
+    exc_filters.register_engine(engine)
+
+    @sa.event.listens_for(engine, 'connect')
+    def _prepare(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None           # we say BEGIN ourselves
+        connection.execute('PRAGMA journal_mode=WAL')
+        connection.execute('PRAGMA synchronous=FULL')
+        connection.execute('PRAGMA temp_store=MEMORY')
+
+    if not reading:
+        @sa.event.listens_for(engine, 'begin')
+        def _begin(connection: sa.Connection) -> None:
+            connection.exec_driver_sql('BEGIN IMMEDIATE')
+    return engine
+
+
+def _mysql(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.Engine:
+    engine: sa.Engine = oslo_engines.create_engine(
+        url, thread_checkin=False, **{'mysql_sql_mode': 'TRADITIONAL', **options})
+
+    @sa.event.listens_for(engine, 'connect')
+    def _prepare(connection: Any, _record: Any) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')
+            if not reading:
+                cursor.execute(f'SET SESSION innodb_lock_wait_timeout = {LOCK_WAIT}')
+                if 'MariaDB' in connection.get_server_info():
+                    cursor.execute(f'SET SESSION idle_transaction_timeout = {IDLE}')
+        if reading:
+            connection.autocommit(True)
+
+    if reading:
+        engine.dialect.skip_autocommit_rollback = True      # a round trip for each read otherwise
+    return engine
+
+
+def _postgresql(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.Engine:
+    options = {name: value for name, value in options.items() if not name.startswith('mysql_')}
+    engine: sa.Engine = oslo_engines.create_engine(url, thread_checkin=False, **options)
+    _let_others_run()
+
+    @sa.event.listens_for(engine, 'connect')
+    def _prepare(connection: Any, _record: Any) -> None:
+        if reading:
+            connection.autocommit = True
+            return
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET lock_timeout = '{LOCK_WAIT}s'; SET idle_in_transaction_session_timeout = '{IDLE}s'")
+        connection.commit()
+    return engine
+
+
+def _let_others_run() -> None:
+    """Where select() has been made cooperative, the PostgreSQL library, written in C, waits by it too."""
+    if inspect.isbuiltin(select.select):
+        return
+    from psycopg2 import extensions, extras
+    extensions.set_wait_callback(extras.wait_select)
+
+
+# --- errors ------------------------------------------------------------------------------------------------
+
+@contextmanager
+def _connected(engine: sa.Engine) -> Iterator[sa.Connection]:
+    try:
+        connection = engine.connect()
+    except exc.TimeoutError as error:
+        raise exception.DatabaseUnavailable(reason=_('all connections are busy')) from error
+    except (exc.DBAPIError, db_exception.DBError) as error:
+        raise exception.DatabaseUnavailable(reason=_reason(error)) from error
+    with connection:
+        yield connection
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except db_exception.DBDeadlock as error:
+        raise Contention(reason=_reason(error)) from error
+    except db_exception.DBConnectionError as error:
+        raise exception.DatabaseUnavailable(reason=_reason(error)) from error
+    except (exc.DBAPIError, db_exception.DBError) as error:
+        original = _original(error)
+        if _is_contention(original):
+            raise Contention(reason=_reason(error)) from error
+        if _lacks_a_table(original):
+            raise exception.DatabaseUnavailable(
+                reason=_('its tables are not there yet, heatlite-manage db_sync makes them')) from error
+        raise
+
+
+def _original(error: BaseException) -> BaseException:
+    """The driver's own error."""
+    inner = getattr(error, 'inner_exception', None) or error
+    return getattr(inner, 'orig', None) or inner
+
+
+def _is_contention(original: BaseException) -> bool:
+    """PostgreSQL: lock_not_available, serialization_failure. SQLite: somebody else's process is writing."""
+    return (getattr(original, 'pgcode', None) in ('55P03', '40001')
+            or getattr(original, 'sqlite_errorname', '').startswith(('SQLITE_BUSY', 'SQLITE_LOCKED')))
+
+
+def _lacks_a_table(original: BaseException) -> bool:
+    """A service that was started before the schema was made waits for it, as for a database that is down."""
+    return (getattr(original, 'pgcode', None) == '42P01' or original.args[:1] == (1146,)
+            or str(original).startswith('no such table'))
+
+
+def _reason(error: BaseException) -> str:
+    """The database's own words in one line, without the statement: it may hold secrets."""
+    original = _original(error)
+    lines = str(original.args[-1] if original.args else original).strip().splitlines()
+    return lines[0] if lines else type(original).__name__

@@ -1,0 +1,86 @@
+"""The `engine` table: one row per engine process. Its deadline is the deadline of all its leases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import sqlalchemy as sa
+
+from heatlite.db import bulk, leases
+from heatlite.db.connection import clock, clock_text
+from heatlite.db.tables import engine, lease
+
+
+@dataclass(frozen=True)
+class Engine:
+    id: str
+    host: str
+    hostname: str
+    binary: str
+    topic: str
+    report_interval: int                # seconds
+    created_at: datetime
+    updated_at: datetime | None
+    deleted_at: datetime | None
+    is_up: bool                         # not stopped, and its deadline has not passed
+
+
+def register(tx: sa.Connection, *, engine_id: str, host: str, hostname: str, binary: str, topic: str,
+             report_interval: int, ttl: float, now: datetime) -> None:
+    """A new row, or the old one again. `ttl`: seconds without a renewal until others may take the engine's stacks.
+
+    Clears away earlier processes of this place that fell silent, and frees leases of engines that have no row.
+    """
+    former = tx.execute(sa.select(engine.c.id).where(
+        engine.c.host == host, engine.c.hostname == hostname, engine.c.binary == binary, engine.c.id != engine_id,
+        engine.c.deleted_at.is_(None), engine.c.expires_at < clock(tx) - 3 * report_interval)).scalars()
+    for each in list(former):
+        remove(tx, each, now)
+    holders = tx.execute(sa.select(lease.c.engine_id).where(
+        lease.c.engine_id.is_not(None), lease.c.engine_id.not_in(sa.select(engine.c.id))).distinct()).scalars()
+    for each in list(holders):
+        leases.hand_over(tx, each)
+    values = {'host': host, 'hostname': hostname, 'binary': binary, 'topic': topic,
+              'report_interval': report_interval, 'expires_at': clock(tx) + ttl, 'deleted_at': None}
+    known = tx.execute(engine.update().where(engine.c.id == engine_id).values(**values, updated_at=now))
+    if not known.rowcount:
+        tx.execute(engine.insert().values(id=engine_id, created_at=now, **values))
+
+
+def renew(tx: sa.Connection, engine_id: str, ttl: float, now: datetime) -> bool:
+    """Moves the deadline of all leases of the engine, in one statement. False: the engine must register again."""
+    statements, (time, moment) = bulk.texts(tx.dialect.name), clock_text(tx)
+    mark = statements.mark
+    done = statements.run(tx, f'UPDATE engine SET expires_at = {time} + {mark}, updated_at = {mark} '
+                              f'WHERE id = {mark} AND deleted_at IS NULL',
+                          (*moment, ttl, bulk.Times()(now), engine_id))
+    return bool(done.rowcount)
+
+
+def page(tx: sa.Connection) -> list[Engine]:
+    """All that were not stopped, in the order they were started."""
+    query = sa.select(*(engine.c[name] for name in Engine.__dataclass_fields__ if name != 'is_up'),
+                      engine.c.expires_at >= clock(tx)).where(engine.c.deleted_at.is_(None))
+    return [Engine(*(*values, bool(is_up)))
+            for *values, is_up in tx.execute(query.order_by(engine.c.created_at, engine.c.id))]
+
+
+def remove(tx: sa.Connection, engine_id: str, now: datetime) -> bool:
+    """Marks an engine as stopped and frees what it still holds."""
+    leases.hand_over(tx, engine_id)
+    done = tx.execute(engine.update().where(engine.c.id == engine_id, engine.c.deleted_at.is_(None))
+                      .values(deleted_at=now, expires_at=0.0))
+    return bool(done.rowcount)
+
+
+def clean(tx: sa.Connection, now: datetime, keep: Iterable[str] = ()) -> list[str]:
+    """Marks engines that expired without a word as stopped; their ids. Rows of those stopped a day ago go."""
+    silent = list(tx.execute(sa.select(engine.c.id).where(
+        engine.c.deleted_at.is_(None), engine.c.expires_at < clock(tx), engine.c.id.not_in(list(keep)))).scalars())
+    # Not at once: one that wakes up late may take a lease before it learns that it must register again.
+    tx.execute(engine.delete().where(engine.c.deleted_at < now - timedelta(days=1)))
+    for engine_id in silent:
+        remove(tx, engine_id, now)
+    return silent

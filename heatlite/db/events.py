@@ -1,0 +1,142 @@
+"""The `event` table: a stack's history, appended to by its owner, cut off at its old end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Protocol
+
+import sqlalchemy as sa
+
+from heatlite.db import bulk, codec
+from heatlite.db.resources import WORDS
+from heatlite.db.stacks import after
+from heatlite.db.tables import event
+from heatlite.planning.states import Event
+
+
+@dataclass(frozen=True)
+class Shown:
+    """`properties`: those in force when it happened; None in lists."""
+
+    id: int
+    uuid: str
+    stack_id: str
+    resource_id: int | None
+    resource_name: str
+    resource_type: str
+    physical_id: str | None
+    action: str
+    status: str
+    reason: str
+    created_at: datetime
+    properties: Mapping[str, Any] | None = None
+
+
+class Wanted(Protocol):
+    """What a list is asked for; names of columns. `marker`: uuid of an event."""
+
+    limit: int | None
+    marker: str | None
+    sort_keys: Sequence[str]
+    sort_dir: str | None
+    filters: Mapping[str, Sequence[Any]]
+
+
+LISTED = tuple(event.c[name] for name in Shown.__dataclass_fields__ if name != 'properties')
+EVENT = ('uuid', 'stack_id', 'resource_id', 'resource_name', 'resource_type', 'physical_id', 'action', 'status',
+         'reason', 'properties', 'created_at')
+
+
+def insert_many(tx: sa.Connection, stack_id: str, new: Iterable[Event]) -> None:
+    """In their order."""
+    time = bulk.Times()
+    bulk.texts(tx.dialect.name).insert(tx, 'event', EVENT, [event_values(stack_id, each, time) for each in new])
+
+
+def event_values(stack_id: str, new: Event, time: bulk.Times) -> tuple[Any, ...]:
+    """The columns EVENT of a row."""
+    action, status = new.action, new.status
+    return (new.uuid, stack_id, new.resource_id, new.resource_name, new.resource_type, new.physical_id,
+            WORDS.get(action, action), WORDS.get(status, status), codec.clean(new.reason),   # type: ignore[call-overload]
+            None if new.properties is None else codec.encode(new.properties), time(new.created_at))
+
+
+def page(tx: sa.Connection, stack_ids: Sequence[str], wanted: Wanted) -> list[Shown]:
+    """Events of these stacks, newest first unless sorted, at most `limit`, after `marker`; an unknown one is ignored.
+
+    One statement, two with a marker. Index: (stack_id, id).
+    """
+    if wanted.limit == 0 or not stack_ids:
+        return []
+    within = event.c.stack_id.in_(list(stack_ids)) if len(stack_ids) > 1 else event.c.stack_id == stack_ids[0]
+    query = sa.select(*LISTED).where(within, *(
+        event.c[column].in_(list(values)) for column, values in wanted.filters.items()))
+    # Within a stack numbers grow with time; only between stacks, or when sorted, the time itself must decide.
+    keys = [event.c[name] for name in dict.fromkeys(wanted.sort_keys)]
+    if not keys and len(stack_ids) > 1:
+        keys = [event.c.created_at]
+    keys.append(event.c.id)
+    ascending = wanted.sort_dir == 'asc' or (bool(wanted.sort_keys) and wanted.sort_dir != 'desc')
+    if wanted.marker:
+        position = tx.execute(sa.select(*keys).where(within, event.c.uuid == wanted.marker)).first()
+        if position is not None:
+            query = query.where(after(keys, position, ascending))
+    query = query.order_by(*(key.asc() if ascending else key.desc() for key in keys))
+    if wanted.limit is not None:
+        query = query.limit(wanted.limit)
+    return [Shown(*row) for row in tx.execute(query)]
+
+
+def show(tx: sa.Connection, stack_id: str, uuid: str) -> Shown | None:
+    """One event. Properties are stored only where they changed: the last ones at or before it count.
+
+    Two statements at most. Index: (stack_id, id).
+    """
+    row = tx.execute(sa.select(*LISTED, event.c.properties).where(
+        event.c.stack_id == stack_id, event.c.uuid == uuid)).first()
+    if row is None:
+        return None
+    properties = row.properties
+    if properties is None and row.resource_id is not None:
+        properties = tx.execute(sa.select(event.c.properties).where(
+            event.c.stack_id == stack_id, event.c.id < row.id, event.c.resource_id == row.resource_id,
+            event.c.properties.is_not(None)).order_by(event.c.id.desc()).limit(1)).scalar()
+    return replace(Shown(*row[:-1]), properties=codec.decode(properties))
+
+
+def count(tx: sa.Connection, stack_id: str) -> int:
+    return int(tx.execute(sa.select(sa.func.count()).select_from(event)
+                          .where(event.c.stack_id == stack_id)).scalar_one())
+
+
+def purge_over(tx: sa.Connection, stack_id: str, keep: int) -> int:
+    """Removes the oldest events beyond `keep`; how many. Properties still in force move to a later event first.
+
+    Index: (stack_id, id).
+    """
+    edge = tx.execute(sa.select(event.c.id).where(event.c.stack_id == stack_id)
+                      .order_by(event.c.id.desc()).offset(keep).limit(1)).scalar()
+    if edge is None:
+        return 0
+    going = sa.and_(event.c.stack_id == stack_id, event.c.id <= edge)
+    _carry_properties(tx, stack_id, edge, going)
+    return int(tx.execute(event.delete().where(going)).rowcount)
+
+
+def _carry_properties(tx: sa.Connection, stack_id: str, edge: int, going: sa.ColumnElement[bool]) -> None:
+    """To the first event that stays of each resource, unless that one has its own."""
+    first = sa.select(sa.func.min(event.c.id)).where(
+        event.c.stack_id == stack_id, event.c.id > edge, event.c.resource_id.is_not(None)).group_by(
+        event.c.resource_id)
+    bare = dict(tx.execute(sa.select(event.c.resource_id, event.c.id).where(
+        event.c.id.in_(first), event.c.properties.is_(None))).tuples().all())
+    if not bare:
+        return
+    latest = sa.select(sa.func.max(event.c.id)).where(
+        going, event.c.properties.is_not(None)).group_by(event.c.resource_id)
+    for resource_id, properties in tx.execute(sa.select(event.c.resource_id, event.c.properties).where(
+            event.c.id.in_(latest))).all():
+        if resource_id in bare:
+            tx.execute(event.update().where(event.c.id == bare[resource_id]).values(properties=properties))

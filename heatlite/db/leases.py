@@ -1,0 +1,116 @@
+"""The `lease` table: who may write. A lease is good while its engine's own row has not expired.
+
+Whenever a lease changes hands its epoch grows, and `changes.write` refuses what was made under an older one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from heatlite.db import bulk
+from heatlite.db.connection import clock, clock_text
+from heatlite.db.tables import engine, lease, signal
+
+COLUMNS = ('stack_id', 'engine_id', 'epoch', 'wanted')
+# Built once: putting a statement together costs more than running it.
+_HELD = sa.select(lease.c.stack_id, lease.c.epoch).where(
+    lease.c.wanted == sa.true(), lease.c.engine_id == sa.bindparam('holder'))
+_HOLDER = sa.select(lease.c.engine_id, lease.c.epoch).where(
+    lease.c.stack_id == sa.bindparam('wanted_stack')).with_for_update()
+_WANT = lease.update().where(lease.c.stack_id == sa.bindparam('wanted_stack')).values(wanted=True)
+
+
+@dataclass(frozen=True)
+class Lease:
+    """The right to drive one stack. Every write carries `epoch`; the database refuses an old one."""
+
+    stack_id: str
+    engine_id: str
+    epoch: int                          # grows by one at each change of owner
+
+
+def insert(tx: sa.Connection, stack_id: str, engine_id: str | None, wanted: bool = True) -> Lease | None:
+    """With the stack. None when `engine_id` is: the stack waits for whoever sweeps first."""
+    bulk.texts(tx.dialect.name).insert(tx, 'lease', COLUMNS, [(stack_id, engine_id, 1, wanted)])
+    return None if engine_id is None else Lease(stack_id, engine_id, 1)
+
+
+def claim(tx: sa.Connection, stack_id: str, engine_id: str) -> Lease | None:
+    """The stack's lease, if it is free, our own already, or its engine has expired; work is wanted from now on."""
+    row = tx.execute(_HOLDER, {'wanted_stack': stack_id}).first()
+    if row is None:
+        return None
+    if row.engine_id == engine_id:
+        tx.execute(_WANT, {'wanted_stack': stack_id})
+        return Lease(stack_id, engine_id, row.epoch)
+    if row.engine_id is not None and tx.execute(
+            sa.select(engine.c.id).where(engine.c.id == row.engine_id, engine.c.expires_at >= clock(tx))).first():
+        return None
+    tx.execute(lease.update().where(lease.c.stack_id == stack_id)
+               .values(engine_id=engine_id, epoch=row.epoch + 1, wanted=True))
+    return Lease(stack_id, engine_id, row.epoch + 1)
+
+
+def claim_expired(tx: sa.Connection, engine_id: str, limit: int, *, of_silent: bool = True) -> list[Lease]:
+    """At most `limit` stacks on which work is left and nobody does it.
+
+    `of_silent`: also those that belong to engines which have expired, not only those that nobody has.
+    Several engines may sweep at once: each skips the rows another one is taking, so none is given twice.
+    Two statements when there is nothing to do. Index: (wanted, engine_id).
+    """
+    statements, (time, moment) = bulk.texts(tx.dialect.name), clock_text(tx)
+    mark = statements.mark
+    dead = [row[0] for row in statements.run(
+        tx, f'SELECT id FROM engine WHERE expires_at < {time} AND id <> {mark}',
+        (*moment, engine_id))] if of_silent else []
+    found = _take(tx, 'engine_id IS NULL', (), limit)
+    if dead and len(found) < limit:
+        found += _take(tx, f'engine_id IN ({statements.marks(len(dead))})', tuple(dead), limit - len(found))
+    for chunk in bulk.chunks(found):
+        statements.run(tx, f'UPDATE lease SET engine_id = {mark}, epoch = epoch + 1 '
+                           f'WHERE stack_id IN ({statements.marks(len(chunk))})',
+                       (engine_id, *(stack_id for stack_id, _ in chunk)))
+    return [Lease(stack_id, engine_id, epoch + 1) for stack_id, epoch in found]
+
+
+def _take(tx: sa.Connection, held: str, holders: tuple[str, ...], limit: int) -> list[tuple[str, int]]:
+    statements = bulk.texts(tx.dialect.name)
+    locking = '' if statements.dialect == 'sqlite' else ' FOR UPDATE SKIP LOCKED'
+    wanted = 'wanted' if statements.dialect == 'postgresql' else 'wanted = 1'
+    return [(row[0], row[1]) for row in statements.run(
+        tx, f'SELECT stack_id, epoch FROM lease WHERE {wanted} AND {held} LIMIT {int(limit)}{locking}', holders)]
+
+
+def release(tx: sa.Connection, stack_id: str, engine_id: str, epoch: int, *, wanted: bool = False) -> bool:
+    """Gives the lease back; `wanted`: with work left for others, as always while signals wait.
+
+    False when it was no longer ours.
+    """
+    work = sa.true() if wanted else sa.exists().where(signal.c.stack_id == lease.c.stack_id)
+    done = tx.execute(lease.update().where(
+        lease.c.stack_id == stack_id, lease.c.engine_id == engine_id, lease.c.epoch == epoch)
+        .values(engine_id=None, wanted=work))
+    return bool(done.rowcount)
+
+
+def hand_over(tx: sa.Connection, engine_id: str) -> int:
+    """Frees all leases of an engine at once, for the others to take; how many. Index: (engine_id)."""
+    return int(tx.execute(lease.update().where(lease.c.engine_id == engine_id).values(engine_id=None)).rowcount)
+
+
+def held(tx: sa.Connection, engine_id: str) -> list[Lease]:
+    """Those of an engine on which work is left. Index: (wanted, engine_id)."""
+    return [Lease(row.stack_id, engine_id, row.epoch) for row in tx.execute(_HELD, {'holder': engine_id})]
+
+
+def is_busy(tx: sa.Connection, stack_id: str) -> bool:
+    """Work is left on the stack. Locks the lease until the end of `tx`, so that nobody begins any."""
+    return bool(tx.execute(sa.select(lease.c.wanted).where(lease.c.stack_id == stack_id).with_for_update()).scalar())
+
+
+def owner(tx: sa.Connection, stack_id: str) -> str | None:
+    """The engine that holds the lease and has not expired."""
+    return tx.execute(sa.select(lease.c.engine_id).join(engine, engine.c.id == lease.c.engine_id).where(
+        lease.c.stack_id == stack_id, engine.c.expires_at >= clock(tx))).scalar()

@@ -1,0 +1,1 @@
+"""One file for each revision, named NUMBER_WHAT.py."""

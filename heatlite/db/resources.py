@@ -1,0 +1,305 @@
+"""The `resource` and `resource_data` tables. Rows of one stack lie together; only its owner writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from heatlite.common import crypt, exception
+from heatlite.common.i18n import _
+from heatlite.db import bulk, codec
+from heatlite.db.bulk import chunks
+from heatlite.db.stacks import IDENTITY, Identity
+from heatlite.db.tables import resource, resource_data, stack
+from heatlite.planning.states import NO_HANDLE, Action, ResourceState, Status
+
+HEAVY = ('properties', 'definition', 'metadata', 'attributes')
+LIGHT = tuple(resource.c[name] for name in ResourceState.__dataclass_fields__)
+ROW = ('stack_id', 'id', 'name', 'uuid', 'type', 'action', 'status', 'reason', 'physical_id', 'requires', 'replaces',
+       'replaced_by', 'template_id', 'fingerprint', 'handle', 'created_at', 'updated_at')
+UNKNOWN_TIME = datetime(1970, 1, 1)                 # of creation, where nobody told it
+
+WORDS = {member: member.value for kind in (Action, Status) for member in kind}
+_ACTIONS = {action.value: action for action in Action}
+_STATUSES = {status.value: status for status in Status}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A resource as the API shows it. `definition`, `attributes`, `metadata`: None where not asked for, or empty."""
+
+    stack_id: str
+    id: int
+    name: str
+    uuid: str
+    type: str
+    action: str
+    status: str
+    reason: str
+    physical_id: str | None
+    requires: Mapping[str, int]
+    replaces: int | None
+    replaced_by: int | None
+    template_id: str | None
+    created_at: datetime
+    updated_at: datetime | None
+    definition: Mapping[str, Any] | None = None
+    attributes: Mapping[str, Any] | None = None
+    metadata: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class StoredDatum:
+    """`value` is encrypted when there is a `method`."""
+
+    key: str
+    value: str | None
+    method: str | None
+
+    @property
+    def redact(self) -> bool:
+        return self.method is not None
+
+    def clear(self) -> str | None:
+        return crypt.decrypt(self.method, self.value) if self.method else self.value
+
+
+ROWS_IN_ONE_BREATH = 500
+_DETAILS = ('definition', 'attributes', 'metadata')
+_BRIEF = tuple(resource.c[name] for name in Shown.__dataclass_fields__ if name not in _DETAILS)
+_DETAILED = tuple(resource.c[name] for name in Shown.__dataclass_fields__)
+_NUMBER = list(Shown.__dataclass_fields__).index('id')
+_shown = codec.reader(Shown, 'requires', *_DETAILS)
+# Built once: putting a statement together costs more than running it.
+_OF_STACK = resource.c.stack_id == sa.bindparam('stack_id')
+_LIGHT = sa.select(*LIGHT).where(_OF_STACK).order_by(resource.c.id)
+_NAME = sa.bindparam('name', type_=resource.c.name.type)
+_BY_NAME = sa.select(*_DETAILED).where(_OF_STACK, resource.c.name == _NAME).order_by(resource.c.id)
+_BELOW = stack.alias()
+_IN_PLACE = sa.select(*IDENTITY, *(_BELOW.c[column.name] for column in IDENTITY), *_DETAILED).select_from(
+    stack.outerjoin(resource, sa.and_(resource.c.stack_id == stack.c.id, resource.c.name == _NAME))
+    .outerjoin(_BELOW, sa.and_(_BELOW.c.owner_id == stack.c.id, _BELOW.c.parent_resource == _NAME,
+                               _BELOW.c.live == 1))).where(
+    stack.c.id == sa.bindparam('stack_id')).order_by(resource.c.id, _BELOW.c.created_at)
+
+
+# --- for those who drive a stack ---------------------------------------------------------------------------
+
+def light(tx: sa.Connection, stack_id: str) -> list[ResourceState]:
+    """All rows of a stack without their heavy columns, by number. One range of the primary key."""
+    return [_state(row) for row in tx.execute(_LIGHT, {'stack_id': stack_id})]
+
+
+def _state(row: Any) -> ResourceState:
+    (number, name, uuid, kind, action, status, reason, physical_id, requires, replaces, replaced_by, template_id,
+     fingerprint, handle, created_at, updated_at) = row
+    return ResourceState(
+        number, name, uuid, kind, _ACTIONS[action], _STATUSES[status], reason, physical_id,
+        {} if requires == '{}' else codec.decode(requires), replaces, replaced_by, template_id, fingerprint,
+        NO_HANDLE if handle is None else codec.decode(handle), created_at, updated_at)
+
+
+def named(tx: sa.Connection, stack_id: str, name: str) -> list[ResourceState]:
+    """The rows of one name without their heavy columns, by number. Index: (stack_id, name, id)."""
+    query = sa.select(*LIGHT).where(resource.c.stack_id == stack_id, resource.c.name == name).order_by(resource.c.id)
+    return [_state(row) for row in tx.execute(query)]
+
+
+def columns(tx: sa.Connection, stack_id: str, numbers: Iterable[int] | None,
+            names: Sequence[str]) -> dict[int, dict[str, Any]]:
+    """Heavy columns, decoded: {row number: {name: value}}. `numbers` None: of all rows of the stack."""
+    selected = sa.select(resource.c.id, *(resource.c[name] for name in names)).where(resource.c.stack_id == stack_id)
+    queries = [selected] if numbers is None else [
+        selected.where(resource.c.id.in_(chunk)) for chunk in chunks(list(numbers))]
+    return {number: dict(zip(names, map(codec.decode, values), strict=True))
+            for query in queries for number, *values in tx.execute(query)}
+
+
+def stored(tx: sa.Connection, stack_id: str, first: int,
+           end: int) -> dict[int, tuple[dict[str, Any], list[StoredDatum]]]:
+    """(properties, definition and metadata, data) of the rows from `first` up to, not including, `end`.
+
+    Two SELECTs, each one range of a primary key.
+    """
+    names = ('properties', 'definition', 'metadata')
+    found: dict[int, tuple[dict[str, Any], list[StoredDatum]]] = {
+        number: (dict(zip(names, map(codec.decode, values), strict=True)), [])
+        for number, *values in tx.execute(sa.select(resource.c.id, *(resource.c[name] for name in names)).where(
+            resource.c.stack_id == stack_id, resource.c.id >= first, resource.c.id < end))}
+    for number, *datum in tx.execute(sa.select(
+            resource_data.c.resource_id, resource_data.c.key, resource_data.c.value, resource_data.c.method).where(
+            resource_data.c.stack_id == stack_id, resource_data.c.resource_id >= first,
+            resource_data.c.resource_id < end)):
+        if number in found:
+            found[number][1].append(StoredDatum(*datum))
+    return found
+
+
+def insert_many(tx: sa.Connection, stack_id: str, rows: Iterable[ResourceState],
+                columns: Mapping[int, Mapping[str, Any]] | None = None) -> None:
+    """New rows; `columns`: heavy ones by row number. Few statements, however many rows."""
+    heavy, time = columns or {}, bulk.Times()
+    names = tuple(sorted({name for each in heavy.values() for name in each}))
+    bulk.texts(tx.dialect.name).insert(tx, 'resource', (*ROW, *names), [
+        row_values(stack_id, row, time, row.created_at)
+        + tuple([codec.encode_or_null(heavy.get(row.id, {}).get(name)) for name in names]) for row in rows])
+
+
+def row_values(stack_id: str, row: ResourceState, time: bulk.Times, created_at: datetime | None) -> tuple[Any, ...]:
+    """The columns ROW of a row."""
+    handle = row.handle
+    return (stack_id, row.id, row.name, row.uuid, row.type, WORDS[row.action], WORDS[row.status],
+            codec.clean(row.reason), row.physical_id, codec.encode(row.requires) if row.requires else '{}',
+            row.replaces, row.replaced_by, row.template_id, row.fingerprint,
+            None if handle is NO_HANDLE else codec.encode(handle), time(created_at or UNKNOWN_TIME),
+            time(row.updated_at))
+
+
+def count(tx: sa.Connection, stack_ids: Iterable[str]) -> int:
+    """Rows of all these stacks together."""
+    return sum(int(tx.execute(sa.select(sa.func.count()).select_from(resource)
+                              .where(resource.c.stack_id.in_(chunk))).scalar_one())
+               for chunk in chunks(list(stack_ids)))
+
+
+def count_in_tree(tx: sa.Connection, root_id: str) -> int:
+    """Rows of a root stack and of all live stacks below it. Indexes: stack (root_id, depth), primary key."""
+    return int(tx.execute(sa.select(sa.func.count()).select_from(resource.join(
+        stack, stack.c.id == resource.c.stack_id)).where(stack.c.root_id == root_id, stack.c.live == 1)).scalar_one())
+
+
+# --- for those who look ------------------------------------------------------------------------------------
+
+def page(tx: sa.Connection, stack_ids: Sequence[str], with_detail: bool = False,
+         breathe: Callable[[], None] = lambda: None) -> list[Shown]:
+    """Rows of these stacks, each stack's by number; `with_detail`: with definition, attributes and metadata.
+
+    One SELECT for each 500 stacks; ranges of the primary key. `breathe` is called now and then while rows are read:
+    ten thousand of them take longer than others should wait.
+    """
+    selected = sa.select(*(_DETAILED if with_detail else _BRIEF))
+    found = []
+    for chunk in chunks(list(stack_ids)):
+        query = selected.where(resource.c.stack_id.in_(chunk)).order_by(resource.c.stack_id, resource.c.id)
+        for block in tx.execute(query).partitions(ROWS_IN_ONE_BREATH):
+            found += [_shown(row) if with_detail else _shown((*row, None, None, None)) for row in block]
+            breathe()
+    return found
+
+
+def by_name(tx: sa.Connection, stack_id: str, name: str) -> list[Shown]:
+    """All rows of a name, by number: several while a replacement is under way. Index: (stack_id, name, id)."""
+    return [_shown(row) for row in tx.execute(_BY_NAME, {'stack_id': stack_id, 'name': name})]
+
+
+def in_place(tx: sa.Connection, stack_id: str, name: str) -> tuple[Identity, list[Shown], Identity | None] | None:
+    """The stack (deleted or not), its rows of a name by number, the live stack that belongs to them.
+
+    None when there is no such stack. One SELECT: primary key of the stack, (stack_id, name, id), (owner_id).
+    """
+    rows = tx.execute(_IN_PLACE, {'stack_id': stack_id, 'name': name}).all()
+    if not rows:
+        return None
+    width = len(IDENTITY)
+    found = {row[2 * width + _NUMBER]: _shown(row[2 * width:]) for row in rows if row[2 * width] is not None}
+    newest = rows[-1][width:2 * width]
+    return Identity(*rows[0][:width]), list(found.values()), None if newest[0] is None else Identity(*newest)
+
+
+def by_physical_id(tx: sa.Connection, physical_id: str, project_id: str | None) -> list[Shown]:
+    """Rows of live stacks of the project (None: of all) behind which this object stands. Index: (physical_id)."""
+    query = sa.select(*_DETAILED).join(stack, stack.c.id == resource.c.stack_id).where(
+        resource.c.physical_id == physical_id, stack.c.live == 1)
+    if project_id is not None:
+        query = query.where(sa.or_(stack.c.project_id == project_id, stack.c.user_project_id == project_id))
+    return [_shown(row) for row in tx.execute(query.order_by(resource.c.stack_id, resource.c.id))]
+
+
+def required_by(tx: sa.Connection, stack_id: str, name: str) -> list[str]:
+    """Names of the resources of the stack that need `name`, in the order of creation."""
+    # The key as JSON has it, to leave out most rows; `requires` is small, the decoding decides.
+    pattern = '%' + _escaped(codec.encode(name)) + '%'
+    query = sa.select(resource.c.name, resource.c.requires).where(
+        resource.c.stack_id == stack_id, resource.c.requires.like(pattern, escape='!')).order_by(resource.c.id)
+    return list(dict.fromkeys(row.name for row in tx.execute(query) if name in codec.decode(row.requires)))
+
+
+def _escaped(text: str) -> str:
+    return text.replace('!', '!!').replace('%', '!%').replace('_', '!_')
+
+
+# --- metadata ----------------------------------------------------------------------------------------------
+
+def metadata(tx: sa.Connection, stack_id: str, number: int) -> tuple[Any, int]:
+    """(metadata, its version), for `set_metadata`. Raises LookupError when the row is gone."""
+    row = tx.execute(sa.select(resource.c.metadata, resource.c.metadata_version).where(
+        resource.c.stack_id == stack_id, resource.c.id == number)).first()
+    if row is None:
+        raise LookupError(f'Stack {stack_id} has no resource row {number}')
+    return codec.decode(row[0]), row[1]
+
+
+def set_metadata(tx: sa.Connection, stack_id: str, number: int, value: Mapping[str, Any], version: int) -> bool:
+    """Compare and swap: False when somebody else has written since `version` was read."""
+    done = tx.execute(resource.update().where(
+        resource.c.stack_id == stack_id, resource.c.id == number, resource.c.metadata_version == version)
+        .values(metadata=codec.encode(value), metadata_version=version + 1))
+    return bool(done.rowcount)
+
+
+# --- data --------------------------------------------------------------------------------------------------
+
+def data(tx: sa.Connection, stack_id: str, number: int) -> list[StoredDatum]:
+    """As stored, by key. Primary key."""
+    query = sa.select(resource_data.c.key, resource_data.c.value, resource_data.c.method).where(
+        resource_data.c.stack_id == stack_id, resource_data.c.resource_id == number)
+    return [StoredDatum(*row) for row in tx.execute(query.order_by(resource_data.c.key))]
+
+
+def all_data(tx: sa.Connection, stack_id: str) -> dict[int, list[StoredDatum]]:
+    """Of all resources of a stack, by row number."""
+    query = sa.select(resource_data.c.resource_id, resource_data.c.key, resource_data.c.value,
+                      resource_data.c.method).where(resource_data.c.stack_id == stack_id)
+    found: dict[int, list[StoredDatum]] = {}
+    for number, *datum in tx.execute(query.order_by(resource_data.c.resource_id, resource_data.c.key)):
+        found.setdefault(number, []).append(StoredDatum(*datum))
+    return found
+
+
+def names_with_datum(tx: sa.Connection, stack_id: str, key: str, value: str | None) -> set[str]:
+    """Names of the resources of a stack that keep `value` under `key`."""
+    query = sa.select(resource.c.name, resource_data.c.key, resource_data.c.value, resource_data.c.method).join(
+        resource, sa.and_(resource.c.stack_id == resource_data.c.stack_id,
+                          resource.c.id == resource_data.c.resource_id)).where(
+        resource_data.c.stack_id == stack_id, resource_data.c.key == key)
+    return {name for name, *datum in tx.execute(query) if StoredDatum(*datum).clear() == value}
+
+
+# --- by the operator ---------------------------------------------------------------------------------------
+
+def set_state(tx: sa.Connection, stack_id: str, row: ResourceState) -> None:
+    """Action, status, reason and time of one row, outside a traversal: the caller holds the lease's lock."""
+    tx.execute(resource.update().where(resource.c.stack_id == stack_id, resource.c.id == row.id).values(
+        action=str(row.action), status=str(row.status), reason=codec.clean(row.reason), updated_at=row.updated_at))
+
+
+def fail_in_progress(tx: sa.Connection, stack_id: str, reason: str, now: datetime) -> int:
+    """IN_PROGRESS rows become FAILED; how many."""
+    return int(tx.execute(resource.update().where(
+        resource.c.stack_id == stack_id, resource.c.status == Status.IN_PROGRESS.value)
+        .values(status=Status.FAILED.value, reason=reason, updated_at=now)).rowcount)
+
+
+def find(tx: sa.Connection, text: str) -> Shown:
+    """A row by physical id or uuid, in any project. Raises NotFound, or PhysicalResourceIDAmbiguity."""
+    rows = tx.execute(sa.select(*_DETAILED).where(
+        sa.or_(resource.c.physical_id == text, resource.c.uuid == text)).limit(2)).all()
+    if not rows:
+        raise exception.NotFound(_('No resource has the physical id or uuid %(id)s.'), id=text)
+    if len(rows) > 1:
+        raise exception.PhysicalResourceIDAmbiguity(phys_id=text)
+    return _shown(rows[0])

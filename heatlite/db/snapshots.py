@@ -1,0 +1,73 @@
+"""The `snapshot` table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from heatlite.db import codec
+from heatlite.db.tables import snapshot
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    id: str
+    stack_id: str
+    project_id: str
+    name: str | None
+    action: str                         # CREATE or DELETE
+    status: str
+    reason: str | None
+    data: Mapping[str, Any] | None      # an export of the stack, as it was
+    created_at: datetime
+
+
+COLUMNS = codec.columns(snapshot, Snapshot)
+_snapshot = codec.reader(Snapshot, 'data')
+
+
+def insert(tx: sa.Connection, new: Snapshot) -> None:
+    values = {field.name: getattr(new, field.name) for field in fields(Snapshot)}
+    tx.execute(snapshot.insert().values(**values | {'data': codec.encode_or_null(new.data)}))
+
+
+def show(tx: sa.Connection, snapshot_id: str) -> Snapshot | None:
+    """By primary key. The caller checks stack and project."""
+    row = tx.execute(sa.select(*COLUMNS).where(snapshot.c.id == snapshot_id)).first()
+    return None if row is None else _snapshot(row)
+
+
+def page(tx: sa.Connection, stack_id: str, project_id: str | None = None) -> list[Snapshot]:
+    """All of a stack, oldest first; only the project's. Index: (stack_id)."""
+    query = sa.select(*COLUMNS).where(snapshot.c.stack_id == stack_id)
+    if project_id is not None:
+        query = query.where(snapshot.c.project_id == project_id)
+    return [_snapshot(row) for row in tx.execute(query.order_by(snapshot.c.created_at, snapshot.c.id))]
+
+
+def count(tx: sa.Connection, stack_id: str) -> int:
+    return int(tx.execute(sa.select(sa.func.count()).select_from(snapshot)
+                          .where(snapshot.c.stack_id == stack_id)).scalar_one())
+
+
+def set_state(tx: sa.Connection, snapshot_id: str, *, action: str | None = None, status: str, reason: str | None,
+              data: Mapping[str, Any] | None = None) -> bool:
+    """`action`, `data` None: as they are. False when the snapshot is gone."""
+    values: dict[str, Any] = {'status': str(status), 'reason': None if reason is None else codec.clean(reason)}
+    if action is not None:
+        values['action'] = str(action)
+    if data is not None:
+        values['data'] = codec.encode(data)
+    return bool(tx.execute(snapshot.update().where(snapshot.c.id == snapshot_id).values(**values)).rowcount)
+
+
+def delete(tx: sa.Connection, snapshot_id: str) -> bool:
+    return bool(tx.execute(snapshot.delete().where(snapshot.c.id == snapshot_id)).rowcount)
+
+
+def delete_all(tx: sa.Connection, stack_id: str) -> int:
+    return int(tx.execute(snapshot.delete().where(snapshot.c.stack_id == stack_id)).rowcount)

@@ -1,0 +1,101 @@
+"""The `software_deployment` table: which config runs on which server, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from heatlite.db import codec, software_configs
+from heatlite.db.software_configs import Config
+from heatlite.db.tables import software_config, software_deployment
+
+
+@dataclass(frozen=True)
+class Deployment:
+    id: str
+    project_id: str
+    stack_user_project_id: str | None
+    server_id: str
+    config_id: str
+    action: str | None
+    status: str | None
+    status_reason: str | None
+    input_values: Mapping[str, Any] | None
+    output_values: Mapping[str, Any] | None
+    created_at: datetime
+    updated_at: datetime | None
+
+
+JSON = ('input_values', 'output_values')
+COLUMNS = codec.columns(software_deployment, Deployment)
+_deployment = codec.reader(Deployment, *JSON)
+CHANGEABLE = frozenset({'config_id', 'action', 'status', 'status_reason', *JSON})
+
+
+def insert(tx: sa.Connection, new: Deployment) -> None:
+    tx.execute(software_deployment.insert().values(
+        **_encoded({field.name: getattr(new, field.name) for field in fields(Deployment)})))
+
+
+def show(tx: sa.Connection, deployment_id: str) -> Deployment | None:
+    """By primary key. The caller checks the project."""
+    row = tx.execute(sa.select(*COLUMNS).where(software_deployment.c.id == deployment_id)).first()
+    return None if row is None else _deployment(row)
+
+
+def page(tx: sa.Connection, project_id: str | None, server_id: str | None = None) -> list[Deployment]:
+    """Of a project or of the users in it (None: of all), on a server (None: on any), oldest first.
+
+    Indexes: (server_id), else (project_id, created_at, id).
+    """
+    query = sa.select(*COLUMNS).where(*_within(project_id))
+    if server_id is not None:
+        query = query.where(software_deployment.c.server_id == server_id)
+    return [_deployment(row) for row in tx.execute(
+        query.order_by(software_deployment.c.created_at, software_deployment.c.id))]
+
+
+def configs_of_server(tx: sa.Connection, project_id: str | None, server_id: str) -> list[Config]:
+    """The configs deployed on a server, by name: what its agent polls for. One statement. Index: (server_id)."""
+    query = sa.select(*software_configs.COLUMNS).join(
+        software_deployment, software_deployment.c.config_id == software_config.c.id).where(
+        software_deployment.c.server_id == server_id, *_within(project_id))
+    return [software_configs.read(row) for row in tx.execute(query.order_by(
+        software_config.c.name, software_deployment.c.created_at, software_deployment.c.id))]
+
+
+def count(tx: sa.Connection, project_id: str) -> int:
+    return int(tx.execute(sa.select(sa.func.count()).select_from(software_deployment)
+                          .where(software_deployment.c.project_id == project_id)).scalar_one())
+
+
+def update(tx: sa.Connection, deployment_id: str, now: datetime, **changed: Any) -> bool:
+    """`changed`: any of CHANGEABLE. False when it is gone."""
+    unknown = set(changed) - CHANGEABLE
+    if unknown:
+        raise TypeError(f'A deployment cannot change {", ".join(sorted(unknown))}')
+    return bool(tx.execute(software_deployment.update().where(software_deployment.c.id == deployment_id)
+                           .values(**_encoded(changed), updated_at=now)).rowcount)
+
+
+def delete(tx: sa.Connection, deployment_id: str) -> bool:
+    return bool(tx.execute(software_deployment.delete().where(software_deployment.c.id == deployment_id)).rowcount)
+
+
+def _within(project_id: str | None) -> list[sa.ColumnElement[bool]]:
+    return [] if project_id is None else [sa.or_(software_deployment.c.project_id == project_id,
+                                                 software_deployment.c.stack_user_project_id == project_id)]
+
+
+def _encoded(values: Mapping[str, Any]) -> dict[str, Any]:
+    found = dict(values)
+    for name in JSON:
+        if name in found:
+            found[name] = codec.encode_or_null(found[name])
+    if found.get('status_reason') is not None:
+        found['status_reason'] = codec.clean(found['status_reason'])
+    return found

@@ -1,0 +1,419 @@
+"""The `stack` table: every statement about stacks is here. Never opens, commits or retries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+from typing import Any, Protocol
+
+import sqlalchemy as sa
+from oslo_db import exception as db_exception
+
+from heatlite.common import exception
+from heatlite.db import bulk, codec
+from heatlite.db.tables import lease, stack, stack_tag
+from heatlite.planning.states import Status
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A whole row, JSON decoded."""
+
+    id: str
+    name: str
+    project_id: str
+    username: str | None
+    owner_id: str | None
+    root_id: str
+    parent_resource: str | None
+    depth: int
+    action: str
+    status: str
+    reason: str
+    description: str
+    template_id: str
+    previous_template_id: str | None
+    generation: int
+    next_resource: int
+    timeout_mins: int | None
+    disable_rollback: bool
+    converge: bool
+    credentials_id: str | None
+    user_project_id: str | None
+    tags: Sequence[str] | None
+    parameters: Mapping[str, Any] | None
+    outputs: Sequence[Mapping[str, Any]] | None
+    request: Mapping[str, Any] | None
+    created_at: datetime
+    updated_at: datetime | None
+    started_at: datetime | None
+    deleted_at: datetime | None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What lists show."""
+
+    id: str
+    name: str
+    project_id: str
+    username: str | None
+    owner_id: str | None
+    user_project_id: str | None
+    action: str
+    status: str
+    reason: str
+    description: str
+    tags: Sequence[str] | None
+    created_at: datetime
+    updated_at: datetime | None
+    deleted_at: datetime | None
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who a stack is, whose, where in its tree, and how it does: enough for links, access and waiting."""
+
+    id: str
+    name: str
+    project_id: str
+    user_project_id: str | None
+    root_id: str
+    owner_id: str | None
+    parent_resource: str | None
+    depth: int
+    template_id: str
+    generation: int
+    action: str
+    status: str
+    reason: str
+    deleted_at: datetime | None
+
+
+class Wanted(Protocol):
+    """What a list is asked for; names of columns. `tags`: has all, `tags_any`: has one, `not_`: the opposite."""
+
+    limit: int | None
+    marker: str | None
+    sort_keys: Sequence[str]
+    sort_dir: str | None
+    show_deleted: bool
+    show_nested: bool
+    tags: Sequence[str]
+    tags_any: Sequence[str]
+    not_tags: Sequence[str]
+    not_tags_any: Sequence[str]
+    filters: Mapping[str, Sequence[Any]]
+
+
+NAMES = tuple(field.name for field in fields(Stack))
+TIMES = ('created_at', 'updated_at', 'started_at', 'deleted_at')
+JSON = ('tags', 'parameters', 'outputs', 'request')
+WHOLE = codec.columns(stack, Stack)
+SUMMARY = codec.columns(stack, Summary)
+IDENTITY = codec.columns(stack, Identity)
+# Built once: putting a statement together costs more than running it.
+_ANY = sa.select(*WHOLE).where(stack.c.id == sa.bindparam('stack_id'))
+_LIVE = _ANY.where(stack.c.live == 1)
+_BY_ID = {(True, False): _ANY, (True, True): _ANY.with_for_update(),        # (deleted, for_update)
+          (False, False): _LIVE, (False, True): _LIVE.with_for_update()}
+_IDENTITY_BY_ID = sa.select(*IDENTITY).where(stack.c.id == sa.bindparam('stack_id'))
+_PROJECTS = sa.or_(stack.c.project_id == sa.bindparam('project'), stack.c.user_project_id == sa.bindparam('project'))
+_IDENTITY_WITHIN = _IDENTITY_BY_ID.where(_PROJECTS)
+_IDENTITY_BY_NAME = sa.select(*IDENTITY).where(
+    stack.c.name == sa.bindparam('stack_name'), stack.c.live == 1, _PROJECTS).order_by(
+    stack.c.created_at, stack.c.id).limit(1)
+_LIVE_ROOTS = sa.select(sa.func.count()).select_from(stack).where(
+    stack.c.project_id == sa.bindparam('project'), stack.c.live == 1, stack.c.owner_id.is_(None))
+_stack = codec.reader(Stack, *JSON)
+_summary = codec.reader(Summary, 'tags')
+
+# What a request may change of its stack besides its state.
+REQUESTED = frozenset({'template_id', 'previous_template_id', 'request', 'timeout_mins', 'disable_rollback', 'converge',
+                       'tags', 'parameters', 'outputs', 'description', 'credentials_id', 'user_project_id', 'username'})
+SELECTED_AT_ONCE = 500                              # values in one IN list
+NEVER = datetime(1970, 1, 1)                        # stands for null where rows are sorted by `updated_at`
+
+
+# --- one stack ---------------------------------------------------------------------------------------------
+
+def insert(tx: sa.Connection, new: Stack) -> None:
+    """Raises StackExists when a live stack of the project has this name. Insert its lease with it."""
+    time = bulk.Times()
+    values = {name: getattr(new, name) for name in NAMES}
+    for name in JSON:
+        values[name] = codec.encode_or_null(values[name])
+    for name in TIMES:
+        values[name] = time(values[name])
+    values['reason'], values['description'] = codec.clean(new.reason), codec.clean(new.description)
+    row = (*values.values(), None if new.deleted_at else 1)
+    try:
+        bulk.texts(tx.dialect.name).insert(tx, 'stack', (*NAMES, 'live'), [row])
+    except db_exception.DBDuplicateEntry:
+        raise exception.StackExists(stack_name=new.name) from None
+    _set_tags(tx, new.id, new.tags)
+
+
+def get(tx: sa.Connection, stack_id: str, project_id: str | None = None, deleted: bool = False,
+        for_update: bool = False) -> Stack | None:
+    """By primary key; None also when it belongs to another project. `deleted`: deleted ones too."""
+    query = _BY_ID[deleted, for_update]
+    if project_id is not None:
+        query = query.where(*_within(project_id))
+    row = tx.execute(query, {'stack_id': stack_id}).first()
+    return None if row is None else _stack(row)
+
+
+def show(tx: sa.Connection, stack_id: str) -> Stack | None:
+    """By primary key, deleted ones included. The caller checks who may see it."""
+    return get(tx, stack_id, deleted=True)
+
+
+def identity(tx: sa.Connection, stack_id: str) -> Identity | None:
+    """By primary key, deleted ones included. The caller checks who may see it."""
+    row = tx.execute(_IDENTITY_BY_ID, {'stack_id': stack_id}).first()
+    return None if row is None else Identity(*row)
+
+
+def by_name(tx: sa.Connection, project_id: str | None, name: str) -> Identity | None:
+    """The oldest live stack of this name that is the project's, or whose users live in the project.
+
+    A caller without a project (None) finds nothing. Indexes: (project_id, name, live) and (user_project_id).
+    """
+    if project_id is None:
+        return None
+    row = tx.execute(_IDENTITY_BY_NAME, {'stack_name': name, 'project': project_id}).first()
+    return None if row is None else Identity(*row)
+
+
+def by_id_or_name(tx: sa.Connection, project_id: str | None, text: str) -> Identity | None:
+    """By id, deleted ones included; else by name among the live ones. Only within the project; None finds nothing."""
+    if project_id is None:
+        return None
+    row = tx.execute(_IDENTITY_WITHIN, {'stack_id': text, 'project': project_id}).first()
+    return by_name(tx, project_id, text) if row is None else Identity(*row)
+
+
+def _within(project_id: str | None) -> list[sa.ColumnElement[bool]]:
+    return [] if project_id is None else [
+        sa.or_(stack.c.project_id == project_id, stack.c.user_project_id == project_id)]
+
+
+# --- lists -------------------------------------------------------------------------------------------------
+
+def page(tx: sa.Connection, project_id: str | None, wanted: Wanted, hidden_tags: Sequence[str] = ()) -> list[Summary]:
+    """Stacks of a project (None: of all), newest first unless sorted, at most `limit`, after `marker`.
+
+    An unknown marker is ignored. One statement, two with a marker. Index of the usual list, roots that live:
+    (project_id, live, owner_id, created_at, id); of the others (project_id, created_at, id).
+    """
+    if wanted.limit == 0:
+        return []
+    query = sa.select(*SUMMARY).where(*_matching(project_id, wanted, hidden_tags))
+    keys, ascending = _order(wanted)
+    if wanted.marker:
+        at = tx.execute(sa.select(*keys).where(stack.c.id == wanted.marker,
+                                               *([] if project_id is None else [stack.c.project_id == project_id])))
+        position = at.first()
+        if position is not None:
+            query = query.where(after(keys, position, ascending))
+    query = query.order_by(*(key.asc() if ascending else key.desc() for key in keys))
+    if wanted.limit is not None:
+        query = query.limit(wanted.limit)
+    return [_summary(row) for row in tx.execute(query)]
+
+
+def count(tx: sa.Connection, project_id: str | None, wanted: Wanted, hidden_tags: Sequence[str] = ()) -> int:
+    """How many stacks there are for `page`, without its limit and marker."""
+    return int(tx.execute(sa.select(sa.func.count()).select_from(stack)
+                          .where(*_matching(project_id, wanted, hidden_tags))).scalar_one())
+
+
+def count_live_roots(tx: sa.Connection, project_id: str) -> int:
+    """Index: (project_id, live, owner_id, ...)."""
+    return int(tx.execute(_LIVE_ROOTS, {'project': project_id}).scalar_one())
+
+
+def _matching(project_id: str | None, wanted: Wanted, hidden_tags: Sequence[str]) -> list[sa.ColumnElement[bool]]:
+    found: list[sa.ColumnElement[bool]] = []
+    if project_id is not None:
+        found.append(stack.c.project_id == project_id)
+    if not wanted.show_deleted:
+        found.append(stack.c.live == 1)
+    if not wanted.show_nested:
+        # Of all projects: a column without an index leaves the planner the order that is wanted.
+        found.append(stack.c.depth == 0 if project_id is None else stack.c.owner_id.is_(None))
+    if hidden_tags:
+        found.append(~_has_any(hidden_tags))
+    found += [stack.c[column].in_(list(values)) for column, values in wanted.filters.items()]
+    found += [_has_any([tag]) for tag in dict.fromkeys(wanted.tags)]
+    if wanted.tags_any:
+        found.append(_has_any(wanted.tags_any))
+    if wanted.not_tags:
+        found.append(~sa.and_(*(_has_any([tag]) for tag in dict.fromkeys(wanted.not_tags))))
+    if wanted.not_tags_any:
+        found.append(~_has_any(wanted.not_tags_any))
+    return found
+
+
+def _has_any(tags: Iterable[str]) -> sa.ColumnElement[bool]:
+    return sa.exists().where(stack_tag.c.stack_id == stack.c.id, stack_tag.c.tag.in_(list(tags)))
+
+
+def _order(wanted: Wanted) -> tuple[list[sa.ColumnElement[Any]], bool]:
+    """(what to sort by, ascending?). Ties are broken by the id, in the same direction."""
+    if not wanted.sort_keys:
+        return [stack.c.created_at, stack.c.id], wanted.sort_dir == 'asc'
+    keys: list[sa.ColumnElement[Any]] = [
+        sa.func.coalesce(stack.c.updated_at, sa.literal(NEVER, stack.c.updated_at.type)).label('updated')
+        if name == 'updated_at' else stack.c[name] for name in dict.fromkeys(wanted.sort_keys)]
+    return [*(key.element if isinstance(key, sa.Label) else key for key in keys), stack.c.id], wanted.sort_dir != 'desc'
+
+
+def after(keys: Sequence[sa.ColumnElement[Any]], position: Sequence[Any], ascending: bool) -> sa.ColumnElement[bool]:
+    """Rows behind `position` in the order of `keys`.
+
+    Spelled out: (a, b) < (x, y) is no index range to MySQL, and `a <= x and (a < x or b < y)` is.
+    """
+    def beyond(key: sa.ColumnElement[Any], value: Any) -> sa.ColumnElement[bool]:
+        found: sa.ColumnElement[bool] = key > value if ascending else key < value
+        return found
+
+    last = len(keys) - 1
+    found = beyond(keys[last], position[last])
+    for number in range(last - 1, -1, -1):
+        key, value = keys[number], position[number]
+        reached = key >= value if ascending else key <= value
+        found = sa.and_(reached, sa.or_(beyond(key, value), found))
+    return found
+
+
+# --- trees -------------------------------------------------------------------------------------------------
+
+def tree(tx: sa.Connection, root_id: str, deleted: bool = False) -> list[Identity]:
+    """A root and all stacks below it, outer ones first. Index: (root_id, depth)."""
+    query = sa.select(*IDENTITY).where(stack.c.root_id == root_id)
+    if not deleted:
+        query = query.where(stack.c.live == 1)
+    return [Identity(*row) for row in tx.execute(query.order_by(stack.c.depth, stack.c.created_at, stack.c.id))]
+
+
+def descendants(tx: sa.Connection, root_id: str, stack_id: str, depth: int) -> list[Identity]:
+    """Live stacks at most `depth` levels below one, outer ones first, without itself. Index: (root_id, depth)."""
+    if depth < 1:
+        return []
+    query = sa.select(*IDENTITY).where(stack.c.root_id == root_id, stack.c.live == 1)
+    if stack_id == root_id:
+        query = query.where(stack.c.depth.between(1, depth))
+    levels = {stack_id: 0}
+    found = []
+    for row in tx.execute(query.order_by(stack.c.depth, stack.c.created_at, stack.c.id)):
+        below = Identity(*row)
+        level = levels.get(below.owner_id or '')
+        if level is not None and level < depth:
+            levels[below.id] = level + 1
+            found.append(below)
+    return found
+
+
+def child(tx: sa.Connection, stack_id: str, resource_name: str) -> Identity | None:
+    """The live stack that belongs to a resource. Index: (owner_id)."""
+    row = tx.execute(sa.select(*IDENTITY).where(
+        stack.c.owner_id == stack_id, stack.c.parent_resource == resource_name, stack.c.live == 1)
+        .order_by(stack.c.created_at.desc(), stack.c.id.desc()).limit(1)).first()
+    return None if row is None else Identity(*row)
+
+
+def children(tx: sa.Connection, stack_ids: Iterable[str]) -> dict[str, Identity]:
+    """These stacks, deleted ones included, by id: what parents ask for who wait for stacks driven elsewhere.
+
+    One SELECT for each 500, by primary key.
+    """
+    wanted = list(stack_ids)
+    found: dict[str, Identity] = {}
+    for begin in range(0, len(wanted), SELECTED_AT_ONCE):
+        query = sa.select(*IDENTITY).where(stack.c.id.in_(wanted[begin:begin + SELECTED_AT_ONCE]))
+        found.update((row.id, Identity(*row)) for row in tx.execute(query))
+    return found
+
+
+# --- changes -----------------------------------------------------------------------------------------------
+
+def accept(tx: sa.Connection, stack_id: str, *, action: str, reason: str, now: datetime,
+           status: str = Status.IN_PROGRESS, **requested: Any) -> Stack:
+    """Stores a new request: the next generation, in progress from `now`, and wanted by whoever sweeps.
+
+    `requested`: what the request changes, any of REQUESTED; the rest stays. The row is locked until the end of
+    `tx`. Raises StackNotFound for a stack that is gone. Four statements by primary key, more with tags.
+    """
+    unknown = set(requested) - REQUESTED
+    if unknown:
+        raise TypeError(f'A request cannot change {", ".join(sorted(unknown))}')
+    # Lease before stack, as in every transaction that locks both.
+    tx.execute(lease.update().where(lease.c.stack_id == stack_id).values(wanted=True))
+    before = get(tx, stack_id, for_update=True)
+    if before is None:
+        raise exception.StackNotFound(stack_name=stack_id)
+    accepted = replace(before, action=str(action), status=str(status), reason=codec.clean(reason), updated_at=now,
+                       started_at=now, generation=before.generation + 1, **requested)
+    values = {name: getattr(accepted, name)
+              for name in ('action', 'status', 'reason', 'updated_at', 'started_at', 'generation', *requested)}
+    for name in JSON:
+        if name in values:
+            values[name] = codec.encode_or_null(values[name])
+    tx.execute(stack.update().where(stack.c.id == stack_id).values(**values))
+    if 'tags' in requested and requested['tags'] != before.tags:
+        tx.execute(stack_tag.delete().where(stack_tag.c.stack_id == stack_id))
+        _set_tags(tx, stack_id, accepted.tags)
+    return accepted
+
+
+def set_outputs(tx: sa.Connection, stack_id: str, outputs: Sequence[Mapping[str, Any]] | None) -> None:
+    tx.execute(stack.update().where(stack.c.id == stack_id).values(outputs=codec.encode_or_null(outputs)))
+
+
+def set_parameters(tx: sa.Connection, stack_id: str, parameters: Mapping[str, Any] | None) -> None:
+    tx.execute(stack.update().where(stack.c.id == stack_id).values(parameters=codec.encode_or_null(parameters)))
+
+
+def set_user_project(tx: sa.Connection, stack_id: str, project_id: str | None) -> None:
+    """The project in the identity service in which the stack's own users live."""
+    tx.execute(stack.update().where(stack.c.id == stack_id).values(user_project_id=project_id))
+
+
+def set_user_project_of_tree(tx: sa.Connection, root_id: str, project_id: str | None) -> None:
+    """The same for a root and all stacks below it. Index: (root_id, depth)."""
+    tx.execute(stack.update().where(stack.c.root_id == root_id).values(user_project_id=project_id))
+
+
+def set_credentials(tx: sa.Connection, stack_id: str, credentials_id: str | None) -> None:
+    tx.execute(stack.update().where(stack.c.id == stack_id).values(credentials_id=credentials_id))
+
+
+def take_resource_numbers(tx: sa.Connection, stack_id: str, wanted: int) -> range:
+    """Numbers for `wanted` new resources, never given out before. Raises StackNotFound."""
+    taken = tx.execute(stack.update().where(stack.c.id == stack_id)
+                       .values(next_resource=stack.c.next_resource + wanted))
+    if not taken.rowcount:
+        raise exception.StackNotFound(stack_name=stack_id)
+    end = tx.execute(sa.select(stack.c.next_resource).where(stack.c.id == stack_id)).scalar_one()
+    return range(end - wanted, end)
+
+
+def set_next_resource(tx: sa.Connection, stack_id: str, number: int) -> None:
+    """Never goes back."""
+    tx.execute(stack.update().where(stack.c.id == stack_id, stack.c.next_resource < number)
+               .values(next_resource=number))
+
+
+def delete_soft(tx: sa.Connection, stack_id: str, now: datetime) -> bool:
+    """Frees the name; the row stays until it is purged. False when it was deleted before."""
+    done = tx.execute(stack.update().where(stack.c.id == stack_id, stack.c.live == 1)
+                      .values(live=None, deleted_at=now))
+    return bool(done.rowcount)
+
+
+def _set_tags(tx: sa.Connection, stack_id: str, tags: Sequence[str] | None) -> None:
+    if tags:
+        tx.execute(stack_tag.insert(), [{'stack_id': stack_id, 'tag': tag} for tag in dict.fromkeys(tags)])

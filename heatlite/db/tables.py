@@ -1,0 +1,236 @@
+"""The tables and the index each query uses. Columns only; statements are in the file of their noun.
+
+`Json` columns hold JSON text. Times are UTC with microseconds. Rows of one stack lie together: their keys
+begin with the stack's id, and numbers within it are given out by its one owner.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import mysql
+
+metadata = sa.MetaData(naming_convention={
+    'ix': 'ix_%(table_name)s_%(column_0_N_name)s', 'uq': 'uq_%(table_name)s_%(column_0_N_name)s'})
+
+Id = sa.String(36)
+Name = sa.String(255)
+Word = sa.String(32)
+Text = sa.Text().with_variant(mysql.LONGTEXT(), 'mysql', 'mariadb')
+Json = Text                                         # encoded and decoded by the statements, never by the ORM
+Time = sa.DateTime().with_variant(mysql.DATETIME(fsp=6), 'mysql', 'mariadb')
+BigId = sa.BigInteger().with_variant(sa.Integer(), 'sqlite')
+
+
+def _table(name: str, *parts: sa.schema.SchemaItem) -> sa.Table:
+    # Names compare byte by byte on every database: MySQL's own collation would take 'Web' and 'web' for one.
+    return sa.Table(name, metadata, *parts, mysql_engine='InnoDB', mysql_charset='utf8mb4',
+                    mysql_collate='utf8mb4_bin')
+
+
+# A document, its environment and the files it came with; written once, never changed.
+template = _table(
+    'template',
+    sa.Column('id', Id, primary_key=True),
+    sa.Column('document', Json, nullable=False),    # JSON object as the user gave it
+    sa.Column('environment', Json, nullable=False),
+    sa.Column('files_id', Id, nullable=True),
+    sa.Column('stack_id', Id, nullable=True),       # whose it is, so that old ones can be cleared away
+    sa.Column('created_at', Time, nullable=False),
+    sa.Index('ix_template_stack_id', 'stack_id'),
+    sa.Index('ix_template_files_id', 'files_id'))
+
+files = _table(
+    'files',
+    sa.Column('id', Id, primary_key=True),
+    sa.Column('content', Json, nullable=False))     # {name: text}
+
+stack = _table(
+    'stack',
+    sa.Column('id', Id, primary_key=True),
+    sa.Column('name', Name, nullable=False),
+    sa.Column('project_id', sa.String(64), nullable=False),
+    sa.Column('username', sa.String(255), nullable=True),           # stack_owner on the wire
+    sa.Column('owner_id', Id, nullable=True),                       # parent stack
+    sa.Column('root_id', Id, nullable=False),                       # own id for a root
+    sa.Column('parent_resource', Name, nullable=True),              # name of the resource in the parent
+    sa.Column('depth', sa.SmallInteger, nullable=False, default=0),
+    sa.Column('action', Word, nullable=False),
+    sa.Column('status', Word, nullable=False),
+    sa.Column('reason', Text, nullable=False),
+    sa.Column('description', Text, nullable=False),                 # the template's
+    sa.Column('template_id', Id, nullable=False),
+    sa.Column('previous_template_id', Id, nullable=True),           # the last good one: target of a rollback
+    sa.Column('generation', sa.Integer, nullable=False, default=1), # grows with each accepted request
+    sa.Column('next_resource', sa.Integer, nullable=False, default=1),
+    sa.Column('timeout_mins', sa.Integer, nullable=True),
+    sa.Column('disable_rollback', sa.Boolean, nullable=False),
+    sa.Column('converge', sa.Boolean, nullable=False, default=False),
+    sa.Column('credentials_id', Id, nullable=True),
+    sa.Column('user_project_id', sa.String(64), nullable=True),     # stack_user_project_id on the wire
+    sa.Column('tags', Json, nullable=True),                         # list, in the order given; null: none
+    sa.Column('parameters', Json, nullable=True),                   # as shown: texts, hidden ones masked
+    sa.Column('outputs', Json, nullable=True),                      # list, as shown
+    sa.Column('request', Json, nullable=True),                      # what the last request asked beyond the template
+    sa.Column('live', sa.SmallInteger, nullable=True),              # 1, or null once deleted: frees the name
+    sa.Column('created_at', Time, nullable=False),
+    sa.Column('updated_at', Time, nullable=True),
+    sa.Column('started_at', Time, nullable=True),                   # of the running action: timeouts count from it
+    sa.Column('deleted_at', Time, nullable=True),
+    sa.UniqueConstraint('project_id', 'name', 'live', name='uq_stack_project_id_name_live'),
+    sa.Index('ix_stack_project_id_created_at_id', 'project_id', 'created_at', 'id'),
+    sa.Index('ix_stack_created_at_id', 'created_at', 'id'),                     # of all projects, for admins
+    sa.Index('ix_stack_roots', 'project_id', 'live', 'owner_id', 'created_at', 'id'),
+    sa.Index('ix_stack_user_project_id', 'user_project_id'),
+    sa.Index('ix_stack_owner_id', 'owner_id'),
+    sa.Index('ix_stack_root_id_depth', 'root_id', 'depth'),
+    sa.Index('ix_stack_deleted_at', 'deleted_at'))
+
+stack_tag = _table(
+    'stack_tag',
+    sa.Column('stack_id', Id, primary_key=True),
+    sa.Column('tag', sa.String(80), primary_key=True),
+    sa.Index('ix_stack_tag_tag', 'tag'))
+
+# Who may write. `engine_id` null with `wanted`: work is left and nobody does it.
+lease = _table(
+    'lease',
+    sa.Column('stack_id', Id, primary_key=True),
+    sa.Column('engine_id', Id, nullable=True),
+    sa.Column('epoch', sa.Integer, nullable=False),
+    sa.Column('wanted', sa.Boolean, nullable=False),
+    sa.Index('ix_lease_wanted_engine_id', 'wanted', 'engine_id'),
+    sa.Index('ix_lease_engine_id', 'engine_id'))
+
+# One row per engine worker process; its `expires_at` is the deadline of all its leases at once.
+engine = _table(
+    'engine',
+    sa.Column('id', Id, primary_key=True),
+    sa.Column('host', Name, nullable=False),
+    sa.Column('hostname', Name, nullable=False),
+    sa.Column('binary', Name, nullable=False),
+    sa.Column('topic', Name, nullable=False),
+    sa.Column('report_interval', sa.Integer, nullable=False),       # seconds
+    sa.Column('expires_at', sa.Double, nullable=False),             # seconds since 1970 by the database's clock
+    sa.Column('created_at', Time, nullable=False),
+    sa.Column('updated_at', Time, nullable=True),
+    sa.Column('deleted_at', Time, nullable=True),
+    sa.Index('ix_engine_expires_at', 'expires_at'))
+
+resource = _table(
+    'resource',
+    sa.Column('stack_id', Id, primary_key=True),
+    sa.Column('id', sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column('name', Name, nullable=False),
+    sa.Column('uuid', Id, nullable=False),
+    sa.Column('type', Name, nullable=False),
+    sa.Column('action', Word, nullable=False),
+    sa.Column('status', Word, nullable=False),
+    sa.Column('reason', Text, nullable=False),
+    sa.Column('physical_id', Name, nullable=True),
+    sa.Column('requires', Json, nullable=False),                    # {name: row number}
+    sa.Column('replaces', sa.Integer, nullable=True),
+    sa.Column('replaced_by', sa.Integer, nullable=True),
+    sa.Column('template_id', Id, nullable=True),
+    sa.Column('fingerprint', sa.String(64), nullable=False),
+    sa.Column('handle', Json, nullable=True),                       # JSON text; null: not returned yet
+    sa.Column('created_at', Time, nullable=False),
+    sa.Column('updated_at', Time, nullable=True),
+    sa.Column('properties', Json, nullable=True),                   # last applied, functions resolved
+    sa.Column('definition', Json, nullable=True),                   # rest of what was applied: metadata, policies...
+    sa.Column('metadata', Json, nullable=True),
+    sa.Column('metadata_version', sa.Integer, nullable=False, server_default='0'),
+    sa.Column('attributes', Json, nullable=True),                   # cached values
+    sa.Index('ix_resource_stack_id_name_id', 'stack_id', 'name', 'id'),     # without `id` SQLite prefers the key
+    sa.Index('ix_resource_physical_id', 'physical_id'))
+
+resource_data = _table(
+    'resource_data',
+    sa.Column('stack_id', Id, primary_key=True),
+    sa.Column('resource_id', sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column('key', Name, primary_key=True),
+    sa.Column('value', Text, nullable=True),
+    sa.Column('method', sa.String(64), nullable=True))              # how it is encrypted; null: plain
+
+event = _table(
+    'event',
+    sa.Column('id', BigId, primary_key=True, autoincrement=True),
+    sa.Column('uuid', Id, nullable=False),
+    sa.Column('stack_id', Id, nullable=False),
+    sa.Column('resource_id', sa.Integer, nullable=True),
+    sa.Column('resource_name', Name, nullable=False),
+    sa.Column('resource_type', Name, nullable=False),
+    sa.Column('physical_id', Name, nullable=True),
+    sa.Column('action', Word, nullable=False),
+    sa.Column('status', Word, nullable=False),
+    sa.Column('reason', Text, nullable=False),
+    sa.Column('properties', Json, nullable=True),                   # only where they changed
+    sa.Column('created_at', Time, nullable=False),
+    sa.Index('ix_event_stack_id_id', 'stack_id', 'id'))
+
+# A signal waits here until the owner of its stack has handled it.
+signal = _table(
+    'signal',
+    sa.Column('id', BigId, primary_key=True, autoincrement=True),
+    sa.Column('stack_id', Id, nullable=False),
+    sa.Column('resource_name', Name, nullable=False),
+    sa.Column('details', Json, nullable=True),
+    sa.Column('created_at', Time, nullable=False),
+    sa.Index('ix_signal_stack_id_id', 'stack_id', 'id'))
+
+snapshot = _table(
+    'snapshot',
+    sa.Column('id', Id, primary_key=True),
+    sa.Column('stack_id', Id, nullable=False),
+    sa.Column('project_id', sa.String(64), nullable=False),
+    sa.Column('name', Name, nullable=True),
+    sa.Column('action', Word, nullable=False),
+    sa.Column('status', Word, nullable=False),
+    sa.Column('reason', Text, nullable=True),
+    sa.Column('data', Json, nullable=True),
+    sa.Column('created_at', Time, nullable=False),
+    sa.Index('ix_snapshot_stack_id', 'stack_id'))
+
+software_config = _table(
+    'software_config',
+    sa.Column('id', Id, primary_key=True),
+    sa.Column('project_id', sa.String(64), nullable=False),
+    sa.Column('name', Name, nullable=True),
+    sa.Column('group', Name, nullable=True),
+    sa.Column('config', Json, nullable=False),                      # {config, inputs, outputs, options}
+    sa.Column('created_at', Time, nullable=False),
+    sa.Index('ix_software_config_project_id_created_at_id', 'project_id', 'created_at', 'id'))
+
+software_deployment = _table(
+    'software_deployment',
+    sa.Column('id', Id, primary_key=True),
+    sa.Column('project_id', sa.String(64), nullable=False),
+    sa.Column('stack_user_project_id', sa.String(64), nullable=True),
+    sa.Column('server_id', Id, nullable=False),
+    sa.Column('config_id', Id, nullable=False),
+    sa.Column('action', Word, nullable=True),
+    sa.Column('status', Word, nullable=True),
+    sa.Column('status_reason', Text, nullable=True),
+    sa.Column('input_values', Json, nullable=True),
+    sa.Column('output_values', Json, nullable=True),
+    sa.Column('created_at', Time, nullable=False),
+    sa.Column('updated_at', Time, nullable=True),
+    sa.Index('ix_software_deployment_server_id', 'server_id'),
+    sa.Index('ix_software_deployment_config_id', 'config_id'),
+    sa.Index('ix_software_deployment_project_id_created_at_id', 'project_id', 'created_at', 'id'))
+
+# Whose authority a stack acts under after the request has ended. Secrets are encrypted.
+credentials = _table(
+    'credentials',
+    sa.Column('id', Id, primary_key=True),
+    sa.Column('project_id', sa.String(64), nullable=True),
+    sa.Column('project_name', Name, nullable=True),
+    sa.Column('user_id', sa.String(64), nullable=True),
+    sa.Column('username', Name, nullable=True),
+    sa.Column('auth_url', sa.Text, nullable=True),
+    sa.Column('region_name', Name, nullable=True),
+    sa.Column('trust_id', Text, nullable=True),
+    sa.Column('trustor_user_id', sa.String(64), nullable=True),
+    sa.Column('password', Text, nullable=True),
+    sa.Column('token', Text, nullable=True),                        # of the request, while its action runs
+    sa.Column('method', sa.String(64), nullable=True),
+    sa.Column('created_at', Time, nullable=False))

@@ -1,0 +1,85 @@
+"""What operators do to stacks across all tables: purge the deleted, free the stuck."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.db import resources, stacks, templates
+from heatlite.db.tables import (
+    credentials,
+    event,
+    lease,
+    resource,
+    resource_data,
+    signal,
+    snapshot,
+    stack,
+    stack_tag,
+    template,
+)
+from heatlite.planning.states import Status
+
+RESET = _('Stack status manually reset')
+OF_A_STACK = (resource_data, resource, event, signal, snapshot, lease, stack_tag)   # tables with a `stack_id`
+
+
+def purge(tx: sa.Connection, older_than: datetime, project_id: str | None = None, batch: int = 20) -> int:
+    """Removes at most `batch` stacks deleted before `older_than`, with all their rows; how many.
+
+    Call it, each time in a new transaction, until it returns 0. Index: (deleted_at).
+    """
+    query = sa.select(stack.c.id, stack.c.template_id, stack.c.previous_template_id, stack.c.credentials_id).where(
+        stack.c.deleted_at < older_than)
+    if project_id is not None:
+        query = query.where(stack.c.project_id == project_id)
+    found = tx.execute(query.order_by(stack.c.deleted_at, stack.c.id).limit(batch)).all()
+    if not found:
+        return 0
+    ids = [row.id for row in found]
+    used = {each for row in found for each in (row.template_id, row.previous_template_id) if each}
+    used.update(tx.execute(sa.select(template.c.id).where(template.c.stack_id.in_(ids))).scalars())
+    for table in OF_A_STACK:
+        tx.execute(table.delete().where(table.c.stack_id.in_(ids)))
+    tx.execute(stack.delete().where(stack.c.id.in_(ids)))
+    templates.remove(tx, _unused(tx, used))
+    _remove_credentials(tx, [row.credentials_id for row in found if row.credentials_id])
+    return len(ids)
+
+
+def _unused(tx: sa.Connection, template_ids: set[str]) -> list[str]:
+    """Without those that a stack which stays shares."""
+    wanted = list(template_ids)
+    still = set(tx.execute(sa.select(stack.c.template_id).where(stack.c.template_id.in_(wanted))).scalars())
+    return [each for each in wanted if each not in still]
+
+
+def _remove_credentials(tx: sa.Connection, ids: Sequence[str]) -> None:
+    if ids:
+        still = set(tx.execute(sa.select(stack.c.credentials_id).where(stack.c.credentials_id.in_(ids))).scalars())
+        tx.execute(credentials.delete().where(credentials.c.id.in_([each for each in ids if each not in still])))
+
+
+def reset(tx: sa.Connection, stack_id: str, now: datetime) -> list[str]:
+    """What is IN_PROGRESS becomes FAILED, in a stack and in all below it; ids of the stacks that were.
+
+    Whoever drives one of them is fenced off. Raises StackNotFound.
+    """
+    top = stacks.identity(tx, stack_id)
+    if top is None or top.deleted_at is not None:
+        raise exception.StackNotFound(stack_name=stack_id)
+    below = stacks.descendants(tx, top.root_id, top.id, depth=10 ** 6)
+    changed = []
+    for each in [top, *below]:
+        tx.execute(lease.update().where(lease.c.stack_id == each.id)
+                   .values(engine_id=None, wanted=False, epoch=lease.c.epoch + 1))
+        resources.fail_in_progress(tx, each.id, RESET, now)
+        done = tx.execute(stack.update().where(stack.c.id == each.id, stack.c.status == Status.IN_PROGRESS.value)
+                          .values(status=Status.FAILED.value, reason=RESET, generation=stack.c.generation + 1))
+        if done.rowcount:
+            changed.append(each.id)
+    return changed

@@ -1,0 +1,89 @@
+"""Rows to test with: whole values with little to say."""
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from heatlite.db import engines, leases, stacks
+from heatlite.planning.states import Action, Change, Event, ResourceState, StackChange, Status
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, 678901)
+
+
+class Clock:
+    """Seconds since 1970, moved by hand."""
+
+    START = 1_700_000_000.0
+
+    def __init__(self):
+        self.seconds = self.START
+
+    def __call__(self):
+        return self.seconds
+
+
+def later(seconds: float) -> datetime:
+    return NOW + timedelta(seconds=seconds)
+
+
+def stack(stack_id='s1', name=None, **changed) -> stacks.Stack:
+    row = stacks.Stack(
+        id=stack_id, name=name or f'name-{stack_id}', project_id='p1', username='ann', owner_id=None, root_id=stack_id,
+        parent_resource=None, depth=0, action='CREATE', status='IN_PROGRESS', reason='Stack CREATE started',
+        description='', template_id=f't-{stack_id}', previous_template_id=None, generation=1, next_resource=1,
+        timeout_mins=None, disable_rollback=True, converge=False, credentials_id=None, user_project_id=None,
+        tags=None, parameters=None, outputs=None, request=None, created_at=NOW, updated_at=None, started_at=NOW,
+        deleted_at=None)
+    return replace(row, **changed)
+
+
+def nested(stack_id, parent, resource, **changed) -> stacks.Stack:
+    return stack(stack_id, owner_id=parent.id, root_id=parent.root_id, depth=parent.depth + 1,
+                 parent_resource=resource, **changed)
+
+
+def state(number=1, name=None, **changed) -> ResourceState:
+    return replace(ResourceState(number, name or f'r{number}', f'uuid-{number}', 'OS::Heat::None', created_at=NOW),
+                   **changed)
+
+
+def event(uuid, number=1, at=NOW, **changed) -> Event:
+    name = 'stack' if number is None else f'r{number}'
+    return replace(Event(uuid, at, name, 'OS::Heat::None', None, Action.CREATE, Status.IN_PROGRESS, 'state changed',
+                         number), **changed)
+
+
+def change(stack_id='s1', epoch=1, **parts) -> Change:
+    return Change(stack_id, epoch, **parts)
+
+
+def finished(generation=1, status=Status.COMPLETE, **parts) -> StackChange:
+    return StackChange(generation, status=status, reason='done', **parts)
+
+
+def engine(tx, engine_id='e1', ttl=5.0, **changed) -> str:
+    engines.register(tx, **{'engine_id': engine_id, 'host': 'h1', 'hostname': 'h1.example', 'binary': 'heatlite-engine',
+                            'topic': 'engine', 'report_interval': 2, 'ttl': ttl, 'now': NOW, **changed})
+    return engine_id
+
+
+def owned(tx, *rows: stacks.Stack, by='e1') -> None:
+    """Stacks and their leases, epoch 1."""
+    for row in rows:
+        stacks.insert(tx, row)
+        leases.insert(tx, row.id, by)
+
+
+@dataclass
+class Wanted:
+    limit: int | None = None
+    marker: str | None = None
+    sort_keys: tuple[str, ...] = ()
+    sort_dir: str | None = None
+    show_deleted: bool = False
+    show_nested: bool = False
+    tags: tuple[str, ...] = ()
+    tags_any: tuple[str, ...] = ()
+    not_tags: tuple[str, ...] = ()
+    not_tags_any: tuple[str, ...] = ()
+    filters: dict[str, tuple[Any, ...]] = field(default_factory=dict)

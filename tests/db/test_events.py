@@ -1,0 +1,97 @@
+import pytest
+
+from heatlite.db import events
+from tests.db.rows import Wanted, event, later
+
+
+def uuids(found):
+    return [each.uuid for each in found]
+
+
+@pytest.fixture
+def told(db):
+    """Of a: v0 to v5, of two resources; of b: w0 to w2, in between."""
+    with db.writer() as tx:
+        events.insert_many(tx, 'a', [event(
+            f'v{number}', number % 2, later(number), status='COMPLETE' if number > 3 else 'IN_PROGRESS',
+            resource_type=f'T{number % 3}', properties={'n': number} if number in (1, 3) else None)
+            for number in range(6)])
+        events.insert_many(tx, 'b', [event(f'w{number}', 7, later(number + 0.5), action='SIGNAL')
+                                     for number in range(3)])
+        events.insert_many(tx, 'b', [])
+    return db
+
+
+NEWEST_FIRST = ['v5', 'v4', 'v3', 'v2', 'v1', 'v0']
+
+
+@pytest.mark.parametrize('stack_ids, wanted, expected', [
+    (['a'], {}, NEWEST_FIRST),
+    (['a'], {'sort_dir': 'asc'}, NEWEST_FIRST[::-1]),
+    (['a'], {'limit': 2}, ['v5', 'v4']),
+    (['a'], {'limit': 0}, []),
+    (['a'], {'limit': 2, 'marker': 'v4'}, ['v3', 'v2']),
+    (['a'], {'marker': 'v4', 'sort_dir': 'asc'}, ['v5']),
+    (['a'], {'marker': 'w1'}, NEWEST_FIRST),
+    (['a'], {'sort_keys': ('created_at',)}, NEWEST_FIRST[::-1]),
+    (['a'], {'sort_keys': ('resource_type',)}, ['v0', 'v3', 'v1', 'v4', 'v2', 'v5']),
+    (['a'], {'sort_keys': ('resource_type',), 'marker': 'v3', 'limit': 2}, ['v1', 'v4']),
+    (['a'], {'sort_keys': ('resource_type',), 'sort_dir': 'desc'}, ['v5', 'v2', 'v4', 'v1', 'v3', 'v0']),
+    (['a'], {'filters': {'resource_name': ('r1',), 'status': ('IN_PROGRESS',)}}, ['v3', 'v1']),
+    (['a'], {'filters': {'resource_type': ('T0', 'T1'), 'action': ('CREATE',)}}, ['v4', 'v3', 'v1', 'v0']),
+    (['a', 'b'], {}, ['v5', 'v4', 'v3', 'w2', 'v2', 'w1', 'v1', 'w0', 'v0']),
+    (['a', 'b'], {'marker': 'w1', 'limit': 2}, ['v1', 'w0']),
+    (['b'], {'filters': {'action': ('SIGNAL',)}}, ['w2', 'w1', 'w0']),
+    ([], {}, []),
+])
+def test_lists(told, stack_ids, wanted, expected):
+    with told.reader() as tx:
+        assert uuids(events.page(tx, stack_ids, Wanted(**wanted))) == expected
+
+
+def test_one_statement_a_list_two_with_a_marker(told, counted):
+    with told.reader() as tx, counted(tx) as statements:
+        assert events.page(tx, ['a'], Wanted())[0].properties is None
+        assert len(statements) == 1
+        assert 'properties' not in statements[0]
+        events.page(tx, ['a', 'b'], Wanted(marker='v1'))
+        assert len(statements) == 3
+
+
+def test_one_event_shows_the_properties_of_its_time(told, counted):
+    with told.reader() as tx, counted(tx) as statements:
+        assert events.show(tx, 'a', 'v1').properties == {'n': 1}
+        assert len(statements) == 1
+        assert events.show(tx, 'a', 'v3').properties == events.show(tx, 'a', 'v5').properties == {'n': 3}
+        assert events.show(tx, 'a', 'v4').properties is None            # of another resource
+        assert len(statements) == 6
+        assert events.show(tx, 'b', 'v1') is None
+        assert events.show(tx, 'a', 'nothing') is None
+
+
+def test_old_ones_go_and_their_properties_stay(told):
+    with told.writer() as tx:
+        assert events.purge_over(tx, 'a', 6) == 0
+        assert events.purge_over(tx, 'a', 2) == 4
+        assert events.count(tx, 'a') == 2
+        assert events.count(tx, 'b') == 3
+        assert uuids(events.page(tx, ['a'], Wanted())) == ['v5', 'v4']
+        assert events.show(tx, 'a', 'v5').properties == {'n': 3}
+        assert events.show(tx, 'a', 'v4').properties is None
+        assert events.purge_over(tx, 'a', 0) == 2
+
+
+def test_properties_of_a_later_event_are_not_overwritten_by_a_purge(db):
+    with db.writer() as tx:
+        events.insert_many(tx, 'a', [event('v0', properties={'n': 0}), event('v1', properties={'n': 1}), event('v2'),
+                                     event('v3', 2)])
+        events.purge_over(tx, 'a', 3)
+        assert [events.show(tx, 'a', uuid).properties for uuid in ('v1', 'v2', 'v3')] == [{'n': 1}, {'n': 1}, None]
+
+
+def test_texts_come_back_as_they_were(db):
+    new = event('v0', reason='ünï\0🎈', physical_id='x', properties={'a': '\0\ud800', 'b': [1, None]})
+    with db.writer() as tx:
+        events.insert_many(tx, 'a', [new])
+        found = events.show(tx, 'a', 'v0')
+    assert (found.reason, found.properties, found.created_at) == ('ünï\ufffd🎈', new.properties, new.created_at)

@@ -1,0 +1,201 @@
+import threading
+
+import pytest
+
+from heatlite.db import engines, leases, stacks
+from heatlite.db.leases import Lease
+from tests.db.rows import NOW, engine, later, owned, stack
+
+
+@pytest.fixture
+def two(db):
+    """Two engines alive for five seconds, and four stacks: a, b are e1's, c waits for anybody, d is done with."""
+    with db.writer() as tx:
+        engine(tx, 'e1')
+        engine(tx, 'e2', host='h2')
+        owned(tx, stack('a'), stack('b'))
+        owned(tx, stack('c'), by=None)
+        owned(tx, stack('d'))
+        leases.release(tx, 'd', 'e1', 1)
+    return db
+
+
+def test_the_maker_of_a_stack_owns_it(two):
+    with two.writer() as tx:
+        assert leases.insert(tx, 'x', 'e1') == Lease('x', 'e1', 1)
+        assert leases.insert(tx, 'y', None) is None
+        assert leases.owner(tx, 'a') == 'e1'
+        assert leases.owner(tx, 'c') is leases.owner(tx, 'd') is leases.owner(tx, 'nobody') is None
+
+
+def test_claim(two, clock):
+    with two.writer() as tx:
+        assert leases.claim(tx, 'a', 'e2') is None                      # held
+        assert leases.claim(tx, 'a', 'e1') == Lease('a', 'e1', 1)       # own
+        assert leases.claim(tx, 'c', 'e2') == Lease('c', 'e2', 2)       # free
+        assert leases.claim(tx, 'd', 'e1') == Lease('d', 'e1', 2)       # free again: what was under way then is void
+        assert leases.claim(tx, 'nobody', 'e1') is None
+    clock.seconds += 5.1
+    with two.writer() as tx:
+        assert leases.claim(tx, 'a', 'e2') == Lease('a', 'e2', 2)       # its holder has expired
+        assert leases.owner(tx, 'a') is None                            # and so has e2
+        assert leases.claim(tx, 'a', 'e1') == Lease('a', 'e1', 3)
+
+
+def test_an_engine_without_a_row_holds_nothing(two):
+    with two.writer() as tx:
+        leases.insert(tx, 'x', 'stranger')
+        assert leases.claim(tx, 'x', 'e1') == Lease('x', 'e1', 2)
+        leases.insert(tx, 'y', 'stranger')
+        engine(tx, 'e3', host='h3')                                     # frees what belongs to nobody
+        assert [lease.stack_id for lease in leases.claim_expired(tx, 'e3', 9) if lease.stack_id == 'y'] == ['y']
+
+
+def test_a_claimed_stack_is_wanted_until_it_is_released(two, clock):
+    with two.writer() as tx:
+        leases.claim(tx, 'd', 'e2')
+    clock.seconds += 6
+    with two.writer() as tx:
+        engine(tx, 'e1')
+        assert {lease.stack_id for lease in leases.claim_expired(tx, 'e1', 9)} == {'c', 'd'}
+
+
+def test_sweep(two, clock):
+    with two.writer() as tx:
+        assert leases.claim_expired(tx, 'e2', 9) == [Lease('c', 'e2', 2)]
+        assert leases.claim_expired(tx, 'e2', 9) == []
+    clock.seconds += 4
+    with two.writer() as tx:
+        assert engines.renew(tx, 'e2', 5, later(4))
+    clock.seconds += 2
+    with two.writer() as tx:
+        assert leases.claim_expired(tx, 'e1', 9) == []                  # one's own are not up for taking
+        first = leases.claim_expired(tx, 'e2', 1)
+        second = leases.claim_expired(tx, 'e2', 9)
+    assert sorted(first + second, key=lambda lease: lease.stack_id) == [Lease('a', 'e2', 2), Lease('b', 'e2', 2)]
+
+
+def test_two_statements_when_nothing_is_left(two, counted):
+    with two.writer() as tx, counted(tx) as statements:
+        leases.claim_expired(tx, 'e2', 9)
+        statements.clear()
+        assert leases.claim_expired(tx, 'e2', 9) == []
+        assert len(statements) == 2
+
+
+def test_renewal_saves_all_at_once(two, clock, counted):
+    clock.seconds += 4
+    with two.writer() as tx, counted(tx) as statements:
+        assert engines.renew(tx, 'e1', 5, later(4))
+        assert len(statements) == 1
+    clock.seconds += 4
+    with two.writer() as tx:
+        assert leases.claim(tx, 'a', 'e2') is None
+        assert leases.claim(tx, 'b', 'e2') is None
+
+
+def test_release(two):
+    with two.writer() as tx:
+        assert not leases.release(tx, 'a', 'e2', 1)
+        assert not leases.release(tx, 'a', 'e1', 2)
+        assert leases.release(tx, 'a', 'e1', 1)
+        assert not leases.release(tx, 'a', 'e1', 1)
+        assert leases.release(tx, 'b', 'e1', 1, wanted=True)
+        assert {lease.stack_id for lease in leases.claim_expired(tx, 'e2', 9)} == {'b', 'c'}
+
+
+def test_hand_over(two):
+    with two.writer() as tx:
+        assert leases.hand_over(tx, 'e1') == 2
+        assert {lease.stack_id for lease in leases.claim_expired(tx, 'e2', 9)} == {'a', 'b', 'c'}
+
+
+def test_engines_that_sweep_at_once_never_get_the_same_stack(db):
+    wanted = 60
+    with db.writer() as tx:
+        for number in range(3):
+            engine(tx, f'e{number}', host=f'h{number}')
+        for number in range(wanted):
+            stacks.insert(tx, stack(f's{number}'))
+            leases.insert(tx, f's{number}', None)
+    found, start = [], threading.Barrier(3)
+
+    def sweep(engine_id):
+        start.wait()
+        while True:
+            taken = db.retry(lambda tx: leases.claim_expired(tx, engine_id, 7))
+            if not taken:
+                return
+            found.extend(taken)
+
+    threads = [threading.Thread(target=sweep, args=(f'e{number}',)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(lease.stack_id for lease in found) == sorted(f's{number}' for number in range(wanted))
+    with db.writer() as tx:
+        assert all(leases.owner(tx, lease.stack_id) == lease.engine_id for lease in found)
+        assert {lease.epoch for lease in found} == {2}
+
+
+def test_two_claims_at_once_have_one_winner(db):
+    with db.writer() as tx:
+        for number in range(2):
+            engine(tx, f'e{number}', host=f'h{number}')
+        owned(tx, stack('a'), by=None)
+    found, start = [], threading.Barrier(2)
+
+    def claim(engine_id):
+        start.wait()
+        found.append(db.retry(lambda tx: leases.claim(tx, 'a', engine_id)))
+
+    threads = [threading.Thread(target=claim, args=(f'e{number}',)) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    winners = [lease for lease in found if lease is not None]
+    assert len(winners) == 1
+    assert winners[0].epoch == 2
+
+
+def test_engines(db, clock):
+    with db.writer() as tx:
+        engine(tx, 'e1')
+        engine(tx, 'e2', host='h2', now=later(1))
+        assert [(each.id, each.is_up, each.report_interval) for each in engines.page(tx)] == [
+            ('e1', True, 2), ('e2', True, 2)]
+    clock.seconds += 6
+    with db.writer() as tx:
+        assert engines.renew(tx, 'e2', 5, later(6))
+        assert [(each.id, each.is_up, each.updated_at) for each in engines.page(tx)] == [
+            ('e1', False, None), ('e2', True, later(6))]
+        assert engines.clean(tx, later(7)) == ['e1']
+        assert [each.id for each in engines.page(tx)] == ['e2']
+        assert not engines.renew(tx, 'e1', 5, later(8))                 # must register again
+        engine(tx, 'e1', now=later(9))
+        assert [(each.id, each.is_up, each.created_at) for each in engines.page(tx)] == [
+            ('e1', True, NOW), ('e2', True, later(1))]
+        assert engines.remove(tx, 'e1', later(10))
+        assert not engines.remove(tx, 'e1', later(10))
+        assert engines.clean(tx, later(11)) == []
+
+
+def test_a_new_process_clears_away_the_silent_one_before_it(db, clock):
+    with db.writer() as tx:
+        engine(tx, 'old')
+        owned(tx, stack('a'), by='old')
+        engine(tx, 'elsewhere', host='h2')
+    clock.seconds += 5 + 3 * 2 + 1
+    with db.writer() as tx:
+        engine(tx, 'new')
+        assert [each.id for each in engines.page(tx)] == ['elsewhere', 'new']
+        assert leases.claim_expired(tx, 'new', 9) == [Lease('a', 'new', 2)]
+
+
+def test_a_removed_engine_holds_nothing(two):
+    with two.writer() as tx:
+        engines.remove(tx, 'e1', NOW)
+        assert leases.owner(tx, 'a') is None
+        assert {lease.stack_id for lease in leases.claim_expired(tx, 'e2', 9)} == {'a', 'b', 'c'}

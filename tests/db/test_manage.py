@@ -1,0 +1,116 @@
+"""heatlite-manage, as an operator calls it."""
+
+import io
+
+import pytest
+
+from heatlite.cmd import manage
+from heatlite.common import crypt
+from heatlite.common.world import GreenWorld
+from heatlite.db import changes, engines, leases, stacks, sync
+from heatlite.planning.states import Datum
+from tests.db.rows import change, engine, owned, stack, state
+
+
+@pytest.fixture
+def run(db, capsys):
+    """`run('db_sync')` -> (exit code, standard output, standard error)."""
+    def call(*arguments, database=db):
+        capsys.readouterr()
+        code = manage.main(['--config-file', '/dev/null', '--database-connection',
+                            database.url.render_as_string(hide_password=False), *arguments])
+        said = capsys.readouterr()
+        return code, said.out.strip(), said.err.strip()
+    return call
+
+
+def test_schema(run, make_database):
+    database = make_database()
+    assert run('db_version', database=database)[:2] == (0, 'none: run db_sync')
+    code, _, error = run('service', 'list', database=database)
+    assert code == 1
+    assert 'run heatlite-manage db_sync' in error
+    assert run('db_sync', database=database)[:2] == (0, '')
+    assert run('db_sync', database=database)[0] == 0
+    assert run('db_version', database=database)[:2] == (0, sync.HEAD)
+
+
+def test_engines(run, db):
+    now = GreenWorld().now().timestamp()
+    with db.writer() as tx:
+        engine(tx, 'alive', ttl=now)                # the command knows only the real clock
+        engine(tx, 'dead', host='h2', ttl=-1)
+        owned(tx, stack('s1'), by='dead')
+    code, out, _ = run('service', 'list')
+    assert code == 0
+    assert [line.split()[5] for line in out.splitlines()[1:]] == ['up', 'down']
+    assert run('service', 'clean')[:2] == (0, 'dead\nEngines removed: 1')
+    with db.reader() as tx:
+        assert [each.id for each in engines.page(tx)] == ['alive']
+        assert leases.owner(tx, 's1') is None
+    assert run('service', 'clean')[1] == 'Engines removed: 0'
+
+
+def test_purge(run, db):
+    now = GreenWorld().now()
+    with db.writer() as tx:
+        for number in range(5):
+            stacks.insert(tx, stack(f's{number}', project_id='p2' if number == 4 else 'p1'))
+            stacks.delete_soft(tx, f's{number}', now)
+    assert run('purge_deleted')[:2] == (0, 'Stacks purged: 0')
+    assert run('purge_deleted', '-g', 'hours', '1')[1] == 'Stacks purged: 0'
+    assert run('purge_deleted', '9999999999')[1] == 'Stacks purged: 0'
+    assert run('purge_deleted', '-g', 'seconds', '-p', 'p1', '-b', '2', '0')[:2] == (0, 'Stacks purged: 4')
+    assert run('purge_deleted', '0')[1] == 'Stacks purged: 1'
+    assert run('purge_deleted', '-g', 'years')[0] == 2
+    assert run('purge_deleted', '--', '-1')[0] == 2
+
+
+def test_reset(run, db, monkeypatch):
+    with db.writer() as tx:
+        engine(tx)
+        owned(tx, stack('s1'))
+    monkeypatch.setattr('sys.stdin', io.StringIO('n\n'))
+    code, _, error = run('reset_stack_status', 's1')
+    assert (code, error) == (1, 'heatlite-manage: Nothing was changed.')
+    monkeypatch.setattr('sys.stdin', io.StringIO('y\n'))
+    assert run('reset_stack_status', 's1')[0] == 0
+    with db.reader() as tx:
+        assert stacks.get(tx, 's1').status == 'FAILED'
+    code, _, error = run('reset_stack_status', '--yes', 'nobody')
+    assert code == 1
+    assert 'nobody' in error
+
+
+def test_data(run, db):
+    key = 'k' * 32
+    with db.writer() as tx:
+        engine(tx)
+        owned(tx, stack('s1'))
+        method, value = crypt.encrypt('hush', key)
+        changes.write(tx, [change(row=state(1, physical_id='server-1'), data=(Datum('a', '1'),))])
+        tx.exec_driver_sql(f"UPDATE resource_data SET method = '{method}', value = '{value}'")
+    assert run('--set', f'auth_encryption_key={key}', 'resource_data_list', 'server-1')[:2] == (
+        0, 'Key  Value\na    hush')
+    assert run('--set', f'auth_encryption_key={"x" * 32}', 'resource_data_list', 'server-1')[0] == 1
+    code, _, error = run('resource_data_list', 'nothing')
+    assert code == 1
+    assert 'nothing' in error
+
+
+@pytest.mark.parametrize('arguments', [['--database-connection', 'mysql://u:p@127.0.0.1:9/d', 'db_version'],
+                                       ['--config-file', '/dev/null', 'db_version'],
+                                       ['--config-file', '/no/such/file', 'db_version'],
+                                       ['--database-connection', 'oracle://x', 'db_version'],
+                                       ['--database-connection', 'nonsense', 'db_version']])
+def test_one_line_says_what_is_wrong(arguments, capsys):
+    assert manage.main(arguments) == 1
+    said = capsys.readouterr()
+    assert said.out == ''
+    assert len(said.err.strip().splitlines()) == 1
+
+
+def test_wrong_usage(capsys):
+    assert manage.main(['no_such_command']) == 2
+    assert manage.main(['--help']) == 0
+    assert 'purge_deleted' in capsys.readouterr().out

@@ -1,0 +1,112 @@
+"""Each statement that runs often uses the index its docstring names, on every database."""
+
+import pytest
+import sqlalchemy as sa
+
+from heatlite.db import events, leases, resources, software_configs, software_deployments, stacks, upkeep
+from heatlite.db.tables import metadata
+from heatlite.planning.states import Action
+from tests.db.rows import NOW, Wanted, engine, event, later, nested, owned, stack, state
+
+PRIMARY = {'sqlite': 'sqlite_autoindex_{}', 'mysql': 'PRIMARY', 'postgresql': '{}_pkey'}
+
+CASES = [
+    (lambda tx: stacks.show(tx, 's7'), 'stack'),
+    (lambda tx: stacks.identity(tx, 's7'), 'stack'),
+    (lambda tx: stacks.get(tx, 's7', 'p3'), 'stack'),
+    # Either reads no more than a page: the one by skipping what is nested or deleted, the other has none of it.
+    (lambda tx: stacks.page(tx, 'p1', Wanted(limit=20)), 'ix_stack_roots', 'ix_stack_project_id_created_at_id'),
+    (lambda tx: stacks.page(tx, 'p3', Wanted(limit=20, marker='s303')), 'ix_stack_roots',
+     'ix_stack_project_id_created_at_id'),
+    (lambda tx: stacks.page(tx, 'p1', Wanted(limit=20, show_deleted=True, show_nested=True)),
+     'ix_stack_project_id_created_at_id'),
+    (lambda tx: stacks.page(tx, None, Wanted(limit=5, show_deleted=True, show_nested=True)), 'ix_stack_created_at_id'),
+    (lambda tx: stacks.count_live_roots(tx, 'p1'), 'ix_stack_roots'),
+    (lambda tx: stacks.by_name(tx, 'p1', 'name-s7'), 'uq_stack_project_id_name_live'),
+    (lambda tx: stacks.tree(tx, 's7'), 'ix_stack_root_id_depth'),
+    (lambda tx: stacks.descendants(tx, 's7', 's7', 2), 'ix_stack_root_id_depth'),
+    (lambda tx: stacks.child(tx, 's7', 'r1'), 'ix_stack_owner_id'),
+    (lambda tx: stacks.children(tx, ['s7', 's8']), 'stack'),
+    (lambda tx: resources.light(tx, 's7'), 'resource'),
+    (lambda tx: resources.columns(tx, 's7', [1, 2], ('properties',)), 'resource'),
+    (lambda tx: resources.page(tx, ['s7', 's8']), 'resource'),
+    (lambda tx: resources.by_name(tx, 's7', 'r1'), 'ix_resource_stack_id_name_id'),
+    (lambda tx: resources.in_place(tx, 's7', 'r1'), 'ix_resource_stack_id_name_id'),
+    (lambda tx: resources.by_physical_id(tx, 'ph7-1', 'p3'), 'ix_resource_physical_id'),
+    (lambda tx: resources.data(tx, 's7', 1), 'resource_data'),
+    (lambda tx: events.page(tx, ['s7'], Wanted(limit=20)), 'ix_event_stack_id_id'),
+    (lambda tx: events.page(tx, ['s7'], Wanted(limit=20, marker='v7-3')), 'ix_event_stack_id_id'),
+    (lambda tx: events.show(tx, 's7', 'v7-3'), 'ix_event_stack_id_id'),
+    (lambda tx: leases.claim(tx, 's7', 'e1'), 'lease'),
+    (lambda tx: leases._take(tx, 'engine_id IS NULL', (), 5), 'ix_lease_wanted_engine_id'),
+    (lambda tx: leases.hand_over(tx, 'e9'), 'ix_lease_engine_id'),
+    (lambda tx: software_configs.page(tx, 'p1', 20), 'ix_software_config_project_id_created_at_id'),
+    (lambda tx: software_deployments.configs_of_server(tx, 'p1', 'v7'), 'ix_software_deployment_server_id'),
+    (lambda tx: upkeep.purge(tx, NOW, batch=5), 'ix_stack_deleted_at'),
+]
+
+
+@pytest.fixture(scope='module')
+def full(make_database, clock):
+    """Enough rows that the planners care."""
+    from heatlite.db import sync
+    database = make_database(now=clock)
+    sync.up(database)
+    with database.writer() as tx:
+        engine(tx)
+        for number in range(600):
+            owned(tx, stack(f's{number}', project_id=f'p{number % 4}', created_at=later(number),
+                            deleted_at=later(number) if number % 10 == 9 else None))
+            if number % 3 == 0:
+                owned(tx, nested(f'c{number}', stack(f's{number}'), 'r1', project_id=f'p{number % 4}'), by='e9')
+            resources.insert_many(tx, f's{number}', [
+                state(row, action=Action.CREATE, physical_id=f'ph{number}-{row}')
+                for row in range(1, 2000 if number == 7 else 6)])
+            events.insert_many(tx, f's{number}', [event(f'v{number}-{row}', row) for row in range(1, 6)])
+        configs, deployments = metadata.tables['software_config'], metadata.tables['software_deployment']
+        tx.execute(configs.insert(), [{'id': f'c{number}', 'project_id': f'p{number % 50}', 'config': '{}',
+                                       'created_at': NOW} for number in range(2000)])
+        tx.execute(deployments.insert(), [{'id': f'd{number}', 'project_id': 'p1', 'server_id': f'v{number // 3}',
+                                           'config_id': f'c{number}', 'created_at': NOW} for number in range(2000)])
+    if database.dialect != 'sqlite':                # which nobody asks to gather figures
+        with database.engine.connect().execution_options(isolation_level='AUTOCOMMIT') as connection:
+            for table in metadata.tables:
+                quoted = connection.dialect.identifier_preparer.quote(table)
+                connection.exec_driver_sql({'mysql': 'ANALYZE TABLE {}',
+                                            'postgresql': 'VACUUM ANALYZE {}'}[database.dialect].format(quoted))
+    return database
+
+
+def plans(tx, dialect, look):
+    """What the database means to do for each statement of `look`."""
+    found = []
+
+    def note(_connection, _cursor, statement, parameters, _context, _many):
+        found.append((statement, parameters))
+
+    sa.event.listen(tx, 'before_cursor_execute', note)
+    look(tx)
+    sa.event.remove(tx, 'before_cursor_execute', note)
+    if dialect == 'postgresql':                     # small tables are read whole unless that is forbidden
+        tx.exec_driver_sql('SET LOCAL enable_seqscan = off')
+        tx.exec_driver_sql('SET LOCAL enable_bitmapscan = off')
+    explain = {'sqlite': 'EXPLAIN QUERY PLAN ', 'mysql': 'EXPLAIN ', 'postgresql': 'EXPLAIN '}[dialect]
+    return '\n'.join(str(tuple(row)) for statement, parameters in found
+                     for row in tx.exec_driver_sql(explain + statement, parameters))
+
+
+def _called(kind, index):
+    if index.startswith('ix_'):
+        return index
+    if index.startswith('uq_'):
+        return 'sqlite_autoindex_stack' if kind == 'sqlite' else index
+    return PRIMARY[kind].format(index)
+
+
+@pytest.mark.parametrize('case', CASES, ids=[case[1] for case in CASES])
+def test_plan(full, kind, case):
+    look, *indexes = case
+    with pytest.raises(ZeroDivisionError), full.writer() as tx:
+        found = plans(tx, kind, look)
+        assert any(_called(kind, index) in found for index in indexes), found
+        raise ZeroDivisionError                     # nothing of it is kept

@@ -1,0 +1,58 @@
+import pytest
+
+from heatlite.db import resources, stacks, templates
+from tests.db.rows import NOW, stack, state
+
+DOCUMENT = {'heat_template_version': '2018-08-31', 'resources': {'a': {'type': 'OS::Heat::None'}}}
+
+
+def test_a_template_comes_back_as_it_was(db, counted):
+    with db.writer() as tx:
+        assert templates.insert(tx, 't1', DOCUMENT, {'parameters': {'é': '☃'}}, {'f.yaml': 'a: 1\n'}, NOW) == 't1'
+        templates.insert(tx, 't2', DOCUMENT, {}, None, NOW)
+    with db.reader() as tx, counted(tx) as statements:
+        whole, brief = templates.get(tx, 't1'), templates.show(tx, 't1')
+        assert len(statements) == 2
+        assert (whole.document, whole.environment, whole.files) == (
+            DOCUMENT, {'parameters': {'é': '☃'}}, {'f.yaml': 'a: 1\n'})
+        assert (brief.document, brief.files) == (DOCUMENT, {})
+        assert list(whole.document) == list(DOCUMENT)
+        assert templates.files(tx, 't1') == {'f.yaml': 'a: 1\n'}
+        assert templates.files(tx, 't2') == templates.get(tx, 't2').files == {}
+        assert set(templates.documents(tx, ['t1', 't2', 't3'])) == {'t1', 't2'}
+        for look in (templates.get, templates.show):
+            with pytest.raises(LookupError, match='t9'):
+                look(tx, 't9')
+
+
+def test_a_large_template(db):
+    document = {'resources': {f'r{number}': {'properties': {'text': 'x' * 1000}} for number in range(1000)}}
+    with db.writer() as tx:
+        templates.insert(tx, 't1', document, {}, {'f': 'y' * 1_000_000}, NOW)
+    with db.reader() as tx:
+        found = templates.get(tx, 't1')
+    assert (found.document, len(found.files['f'])) == (document, 1_000_000)
+
+
+def test_files_go_with_the_last_template_that_shares_them(db):
+    with db.writer() as tx:
+        templates.insert(tx, 't1', DOCUMENT, {}, {'f': 'x'}, NOW)
+        templates.insert(tx, 't2', DOCUMENT, {}, {'f': 'x'}, NOW, files_id='t1')
+        assert templates.remove(tx, ['t1']) == 1
+        assert templates.files(tx, 't2') == {'f': 'x'}
+        assert templates.remove(tx, ['t2', 't3']) == 1
+        templates.insert(tx, 't4', DOCUMENT, {}, None, NOW, files_id='t1')
+        assert templates.files(tx, 't4') == {}
+        assert templates.remove(tx, []) == 0
+
+
+def test_templates_nobody_needs_any_more(db):
+    with db.writer() as tx:
+        for number in range(1, 6):
+            templates.insert(tx, f't{number}', DOCUMENT, {}, {'f': str(number)}, NOW, stack_id='s1')
+        templates.insert(tx, 'other', DOCUMENT, {}, None, NOW, stack_id='s2')
+        stacks.insert(tx, stack(template_id='t5', previous_template_id='t4'))
+        resources.insert_many(tx, 's1', [state(1, template_id='t2'), state(2)])
+        assert templates.prune(tx, 's1') == 2
+        assert set(templates.documents(tx, ['t1', 't2', 't3', 't4', 't5', 'other'])) == {'t2', 't4', 't5', 'other'}
+        assert templates.files(tx, 't2') == {'f': '2'}
