@@ -1,0 +1,120 @@
+"""The API's end of the wire: `call` sends a message to some engine and waits for its answer, `wake` rings the bell.
+
+Two ways to carry them, the same messages: the broker, or a thread of this process (heatlite-all). Either raises
+what the engine raised (heatlite.rpc.errors), MessagingTimeout, or BrokerUnavailable.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from datetime import timedelta
+from typing import Any, Protocol
+
+from heatlite.common import exception, messaging, world
+from heatlite.common.context import RequestContext, admin_context
+from heatlite.common.world import World
+from heatlite.rpc import errors, messages
+from heatlite.rpc.server import Endpoint, answer
+
+LOG = logging.getLogger(__name__)
+
+# After a broken connection one retry is a fresh one; more would only keep the caller waiting.
+RETRIES = 1
+
+
+class EngineClient(Protocol):
+    def call(self, context: RequestContext, message: messages.Message) -> Any:
+        """What an engine answers to `message`."""
+
+    def wake(self, stack_id: str, engine_id: str | None = None) -> None:
+        """Asks one engine, or any, to look at a stack. Never raises: a lost bell costs a sweep interval."""
+
+
+def _opened(found: Any) -> Any:
+    """The answer in an envelope, or the error in it."""
+    if 'error' in found:
+        raise errors.from_wire(found['error'])
+    return found.get('answer')
+
+
+class BrokerClient:
+    """Over the message broker."""
+
+    def __init__(self, conf: Any, transport: Any | None = None) -> None:
+        """`transport`: heatlite.common.messaging.transport(conf), made here when not given."""
+        import oslo_messaging
+        from kombu.exceptions import KombuError
+        self._conf = conf
+        self._errors = oslo_messaging
+        self._broken = KombuError               # what the library below lets out while it connects
+        self._transport = messaging.transport(conf) if transport is None else transport
+        self._client = oslo_messaging.get_rpc_client(
+            self._transport, messaging.target(conf), serializer=oslo_messaging.NoOpSerializer(), retry=RETRIES)
+        self._connected = False
+
+    def call(self, context: RequestContext, message: messages.Message) -> Any:
+        return _opened(self._send(context, message))
+
+    def _send(self, context: RequestContext, message: messages.Message) -> Any:
+        library = self._errors
+        if not self._connected:
+            messaging.probe(self._conf)
+        patience = timedelta(seconds=self._conf.rpc_response_timeout)
+        who = {**context.to_dict(), messages.DEADLINE: (world.current().now() + patience).isoformat()}
+        try:
+            found = self._client.call(who, message.method(), **message.arguments())
+        except library.MessagingTimeout:
+            raise exception.MessagingTimeout(seconds=self._conf.rpc_response_timeout) from None
+        except (library.MessageDeliveryFailure, self._broken, OSError) as error:
+            self._connected = False
+            LOG.warning('The broker did not take %s: %s', message.method(), error)
+            raise exception.BrokerUnavailable(reason=str(error)) from None
+        self._connected = True
+        return found
+
+    def wake(self, stack_id: str, engine_id: str | None = None) -> None:
+        bell = messages.Wake(stack_id)
+        library = self._errors
+        try:
+            if not self._connected:
+                messaging.probe(self._conf)
+            target = self._client.prepare(server=engine_id) if engine_id else self._client
+            target.cast(admin_context().to_dict(), bell.method(), **bell.arguments())
+        except (exception.BrokerUnavailable, library.MessagingException, self._broken, OSError) as error:
+            self._connected = False
+            LOG.info('Nobody was woken for stack %s: %s', stack_id, error)
+        else:
+            self._connected = True
+
+
+class InProcessClient:
+    """In this process. Messages and answers go through JSON all the same, so both ways behave alike."""
+
+    def __init__(self, world: World, endpoint: Endpoint, timeout: float = 60.0) -> None:
+        """`timeout`: seconds to wait for an answer."""
+        self._world = world
+        self._endpoint = endpoint
+        self._timeout = timeout
+
+    def call(self, context: RequestContext, message: messages.Message) -> Any:
+        request = json.dumps([context.to_dict(), message.method(), message.arguments()])
+        done = self._world.signal()
+        found: list[str] = []
+
+        def work() -> None:
+            try:
+                found.append(json.dumps(answer(self._endpoint, *json.loads(request))))
+            except (TypeError, ValueError) as error:
+                LOG.exception('The answer to %s is not JSON', message.method())
+                found.append(json.dumps({'error': errors.to_wire(error)}))
+            done.set()
+
+        self._world.spawn(work)
+        if not done.wait(self._timeout) or not found:
+            raise exception.MessagingTimeout(seconds=self._timeout)
+        return _opened(json.loads(found[0]))
+
+    def wake(self, stack_id: str, engine_id: str | None = None) -> None:
+        bell = messages.Wake(stack_id)
+        self._world.spawn(answer, self._endpoint, admin_context().to_dict(), bell.method(), bell.arguments())

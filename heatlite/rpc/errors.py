@@ -1,0 +1,68 @@
+"""Errors on the wire: which of them keep their name, and what of them travels.
+
+The service's own errors and Python's builtins are rebuilt under their name, so that the API can look up their HTTP
+facts; whatever else went wrong is a RemoteError whose message stays in the engine's log. No traceback travels.
+"""
+
+from __future__ import annotations
+
+import builtins
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.common import exception
+
+_STATE_BYTES = 64 * 1024        # a fault document is for reading: what is longer stays behind
+
+
+def to_wire(error: BaseException) -> dict[str, Any]:
+    """`{name, message, state}`: plain JSON. `state` are the attributes that are JSON themselves (path, details...)."""
+    return {'name': _name(error), 'message': str(error), 'state': _plain_state(error)}
+
+
+def from_wire(found: Mapping[str, Any]) -> Exception:
+    """The error that was sent, or a RemoteError when this side does not know it."""
+    name, message = str(found.get('name', '')), str(found.get('message', ''))
+    own = _own_class(name)
+    if own is not None:
+        error = own.__new__(own)
+        Exception.__init__(error, message)
+        error.__dict__.update({'kwargs': {}, **found.get('state', {}), 'message': message})
+        return error
+    builtin = getattr(builtins, name, None)
+    if isinstance(builtin, type) and issubclass(builtin, Exception):
+        try:
+            return builtin(message)
+        except TypeError:                   # UnicodeDecodeError and its kin want more than a text
+            return ValueError(message) if issubclass(builtin, ValueError) else exception.RemoteError(type=name)
+    return exception.RemoteError(type=name)
+
+
+def _own_class(name: str) -> type[exception.HeatException] | None:
+    found = getattr(exception, name, None)
+    return found if isinstance(found, type) and issubclass(found, exception.HeatException) else None
+
+
+def _name(error: BaseException) -> str:
+    """The class name if the other side may rebuild it; else module and name, for the text of a RemoteError."""
+    found = type(error)
+    if getattr(builtins, found.__name__, None) is found:
+        return str(found.__name__)
+    for known in found.__mro__:             # a finer kind that only this side tells apart travels as what it is one of
+        if _own_class(known.__name__) is known and known is not exception.HeatException:
+            return str(known.__name__)
+    return f'{found.__module__}.{found.__qualname__}'
+
+
+def _plain_state(error: BaseException) -> dict[str, Any]:
+    state: dict[str, Any] = {}
+    for name, value in vars(error).items():
+        if name.startswith('_') or name == 'message':
+            continue
+        try:
+            if len(json.dumps(value)) <= _STATE_BYTES:
+                state[name] = value
+        except (TypeError, ValueError):     # an exception, a resource: of no use on the other side
+            continue
+    return state

@@ -1,0 +1,273 @@
+"""One frozen dataclass per message from the API to an engine. The class name in snake case is the method.
+
+`parse(body)` builds a message from what a client sent; a wrong field is an HTTPBadRequest that names it.
+All but `Wake` are calls: the answer says "accepted and stored", the work goes on after it.
+Stacks are named by their id; the API has looked them up within the caller's project.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Self
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+
+# Beside the fields of the caller's context: when it gives up waiting, ISO 8601 in UTC.
+DEADLINE = 'deadline'
+
+
+@dataclass(frozen=True)
+class Message:
+    """Base: turns itself into the arguments of a call and back."""
+
+    answer: ClassVar[str] = ''              # what the call returns, for the reader
+
+    @classmethod
+    def method(cls) -> str:
+        return re.sub(r'(?<!^)(?=[A-Z])', '_', cls.__name__).lower()
+
+    def arguments(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}      # not a copy of whole templates
+
+    @classmethod
+    def from_arguments(cls, arguments: Mapping[str, Any]) -> Self:
+        """Ignores fields of a newer sender: two releases run side by side during an upgrade."""
+        known = {f.name for f in fields(cls)}
+        return cls(**{name: value for name, value in arguments.items() if name in known})
+
+
+@dataclass(frozen=True)
+class Source(Message):
+    """What create, update, preview and validate have in common: a template and what goes with it.
+
+    `template`: the parsed document; `environment`: parsed, request parameters already laid over it;
+    `environment_files`: names in `files`, merged by the engine in order (12.3 of the template spec).
+    """
+
+    template: Mapping[str, Any] | None = None
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+    environment_files: tuple[str, ...] = ()
+    files_container: str | None = None
+    template_text: str | None = None        # as sent, for errors with line and column
+
+
+@dataclass(frozen=True)
+class CreateStack(Source):
+    """`adopt`: parsed adopt_stack_data, else None. `timeout_mins`: minutes, None for the default."""
+
+    answer = 'identity of the stack: {tenant, stack_name, stack_id, path}'
+    stack_name: str = ''
+    timeout_mins: int | None = None
+    disable_rollback: bool = True
+    tags: tuple[str, ...] | None = None
+    adopt: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class PreviewStack(CreateStack):
+    answer = 'the stack as it would be, REST specification 8.3'
+
+
+@dataclass(frozen=True)
+class UpdateStack(Source):
+    """`existing`: PATCH. None keeps the stack's own value for timeout, rollback, converge."""
+
+    answer = 'identity of the stack'
+    stack_id: str = ''
+    existing: bool = False
+    clear_parameters: tuple[str, ...] = ()
+    timeout_mins: int | None = None
+    disable_rollback: bool | None = None
+    tags: tuple[str, ...] | None = None
+    converge: bool | None = None
+
+
+@dataclass(frozen=True)
+class PreviewUpdateStack(UpdateStack):
+    answer = '{unchanged, updated, replaced, added, deleted}: lists of raw resources'
+    show_nested: bool = False
+
+
+@dataclass(frozen=True)
+class ValidateTemplate(Source):
+    answer = 'REST specification 6.1'
+    show_nested: bool = False
+    ignore_errors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class DeleteStack(Message):
+    stack_id: str
+
+
+@dataclass(frozen=True)
+class StackAction(Message):
+    """`action`: suspend, resume or check."""
+
+    stack_id: str
+    action: str
+
+
+@dataclass(frozen=True)
+class CancelStack(Message):
+    """Stop what runs; `rollback`: go back to the previous definition."""
+
+    stack_id: str
+    rollback: bool
+
+
+@dataclass(frozen=True)
+class AbandonStack(Message):
+    answer = 'export document'
+    stack_id: str
+
+
+@dataclass(frozen=True)
+class ExportStack(Message):
+    answer = 'export document'
+    stack_id: str
+
+
+@dataclass(frozen=True)
+class SnapshotStack(Message):
+    answer = 'snapshot object'
+    stack_id: str
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class DeleteSnapshot(Message):
+    stack_id: str
+    snapshot_id: str
+
+
+@dataclass(frozen=True)
+class RestoreSnapshot(Message):
+    stack_id: str
+    snapshot_id: str
+
+
+@dataclass(frozen=True)
+class SignalResource(Message):
+    """`wait`: the answer is the resource's metadata after the signal was handled (cfn wait conditions)."""
+
+    answer = 'metadata, or None'
+    stack_id: str
+    resource_name: str
+    details: Any = None
+    wait: bool = False
+
+
+@dataclass(frozen=True)
+class MarkUnhealthy(Message):
+    stack_id: str
+    resource: str                           # name, physical id or reference id
+    unhealthy: bool
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class ResourceAttributes(Message):
+    """Live values of one resource. `names`: extra attributes asked for (`with_attr`)."""
+
+    answer = '{attribute: value}'
+    stack_id: str
+    resource_name: str
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ResolveOutputs(Message):
+    """Outputs that must be read anew (an attribute declared as never cached, or a running stack)."""
+
+    answer = 'list of {output_key, description, output_value, output_error?}'
+    stack_id: str
+    keys: tuple[str, ...] | None = None     # None: all
+
+
+@dataclass(frozen=True)
+class ListResourceTypes(Message):
+    answer = 'list of names, or of {resource_type, description}'
+    support_status: str | None = None
+    name: str | None = None                 # regular expression, matched at the start
+    version: str | None = None
+    with_description: bool = False
+
+
+@dataclass(frozen=True)
+class ResourceSchema(Message):
+    answer = 'REST specification 6.2'
+    type_name: str
+    with_description: bool = False
+
+
+@dataclass(frozen=True)
+class GenerateTemplate(Message):
+    """`kind`: hot or cfn."""
+
+    answer = 'a template'
+    type_name: str
+    kind: str = 'cfn'
+
+
+@dataclass(frozen=True)
+class CreateSoftwareConfig(Message):
+    answer = 'REST specification 8.7'
+    name: str | None = None
+    group: str | None = None
+    config: Any = None
+    inputs: tuple[Mapping[str, Any], ...] = ()
+    outputs: tuple[Mapping[str, Any], ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class DeleteSoftwareConfig(Message):
+    config_id: str
+
+
+@dataclass(frozen=True)
+class CreateSoftwareDeployment(Message):
+    answer = 'REST specification 8.7'
+    config_id: str = ''
+    server_id: str = ''
+    input_values: Mapping[str, Any] = field(default_factory=dict)
+    action: str | None = None
+    status: str | None = None
+    status_reason: str | None = None
+    stack_user_project_id: str | None = None
+
+
+@dataclass(frozen=True)
+class UpdateSoftwareDeployment(Message):
+    answer = 'REST specification 8.7'
+    deployment_id: str = ''
+    config_id: str | None = None
+    input_values: Mapping[str, Any] | None = None
+    output_values: Mapping[str, Any] | None = None
+    action: str | None = None
+    status: str | None = None
+    status_reason: str | None = None
+
+
+@dataclass(frozen=True)
+class DeleteSoftwareDeployment(Message):
+    deployment_id: str
+
+
+@dataclass(frozen=True)
+class Wake(Message):
+    """A cast to one engine, or to any: look at this stack. Losing it costs a sweep interval, not a stack."""
+
+    stack_id: str
+
+
+def wrong(name: str, expected: str, found: Any) -> exception.HTTPBadRequest:
+    """The error for a field of a request body."""
+    return exception.HTTPBadRequest(
+        _('Invalid value for "%(name)s": expected %(expected)s, found %(found)r.')
+        % {'name': name, 'expected': expected, 'found': found})

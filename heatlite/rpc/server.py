@@ -1,0 +1,103 @@
+"""The engine's end of the wire: a message in, `endpoint.handle(context, message)`, an answer or an error out.
+
+Answers travel as `{'answer': ...}`, errors as `{'error': ...}` (heatlite.rpc.errors): an error of a handler is an
+ordinary answer for the messaging library, which would otherwise send its traceback along.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Protocol
+
+from heatlite.common import exception, messaging, metrics, world
+from heatlite.common.context import RequestContext
+from heatlite.rpc import errors, messages
+
+LOG = logging.getLogger(__name__)
+
+MESSAGES: dict[str, type[messages.Message]] = {
+    found.method(): found
+    for found in vars(messages).values()
+    if isinstance(found, type) and issubclass(found, messages.Message) and found is not messages.Message}
+
+
+class Endpoint(Protocol):
+    """What the engine offers. `handle` answers with plain JSON values, or raises."""
+
+    def handle(self, context: RequestContext, message: messages.Message) -> Any: ...
+
+
+def answer(endpoint: Endpoint, context: Mapping[str, Any], method: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """One message, from its wire form to the wire form of its answer. Never raises an Exception."""
+    request = RequestContext.from_dict(dict(context))
+    try:
+        if context.get(messages.DEADLINE):
+            request.deadline = datetime.fromisoformat(context[messages.DEADLINE])
+            request.check_in_time(world.current().now())
+        wanted = MESSAGES.get(method)
+        if wanted is None:                  # a newer API during an upgrade
+            raise exception.NotSupported(feature=f'The request "{method}"')
+        with metrics.rpc_seconds.labels(method).time():
+            return {'answer': endpoint.handle(request, wanted.from_arguments(arguments))}
+    except Exception as error:
+        _record(error, method, request)
+        return {'error': errors.to_wire(error)}
+
+
+def _record(error: Exception, method: str, request: RequestContext) -> None:
+    """The caller's mistakes are one line; ours come with their traceback."""
+    expected = isinstance(error, exception.HeatException) and error.http_code < 500
+    if expected:
+        LOG.info('%s refused: %s: %s', method, type(error).__name__, error, extra={'context': request})
+    else:
+        LOG.error('%s failed with %s', method, type(error).__name__, exc_info=error, extra={'context': request})
+
+
+class _Methods:
+    """The endpoint as the messaging library wants it: one public method for each message."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        for method in MESSAGES:
+            setattr(self, method, functools.partial(self._answer, endpoint, method))
+
+    @staticmethod
+    def _answer(endpoint: Endpoint, method: str, context: Mapping[str, Any], **arguments: Any) -> dict[str, Any]:
+        return answer(endpoint, context, method, arguments)
+
+
+class Server:
+    """Listens for messages to any engine and for those to `engine_id`."""
+
+    def __init__(self, transport: Any, engine_id: str, endpoint: Endpoint) -> None:
+        """`transport`: heatlite.common.messaging.transport(). Nothing is connected yet."""
+        import oslo_messaging
+        self._transport = transport
+        self._engine_id = engine_id
+        self._listens = False
+        self._server = oslo_messaging.get_rpc_server(
+            transport, messaging.target(transport.conf, engine_id), [_Methods(endpoint)],
+            serializer=oslo_messaging.NoOpSerializer(), access_policy=oslo_messaging.DefaultRPCAccessPolicy)
+
+    def start(self) -> None:
+        """Connects and listens. While there is no broker it waits for one: run it in a thread of its own."""
+        self._server.start()
+        LOG.info('Engine %s takes requests', self._engine_id)
+        self._listens = True
+
+    def stop(self) -> None:
+        """Takes no more messages, lets those being handled end, removes the engine's own queue."""
+        if not self._listens:               # still waiting for a broker
+            return
+        self._server.stop()
+        self._server.wait()
+        messaging.remove_queue(self._transport, self._engine_id)
+
+
+def serve(transport: Any, engine_id: str, endpoint: Endpoint) -> Server:
+    """A server that listens. Waits for the broker."""
+    server = Server(transport, engine_id, endpoint)
+    server.start()
+    return server

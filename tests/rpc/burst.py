@@ -1,0 +1,70 @@
+"""A program: one engine and one client on a real broker. Prints as JSON what came through.
+
+`python -m tests.rpc.burst URL`; a process of its own because its threads are cooperative.
+"""
+
+import json
+import sys
+
+from heatlite.common import config, exception, messaging
+from heatlite.common import world as worlds
+from heatlite.common.context import RequestContext
+from heatlite.rpc import client, messages, server
+
+BURST = 200
+PATIENCE = 20.0     # seconds; one message per poll interval of the library (up to 5 s) would take far longer
+
+
+class Counting:
+    def __init__(self):
+        self.woken = []
+
+    def handle(self, context, message):
+        match message:
+            case messages.Wake(stack_id):
+                self.woken.append(stack_id)
+                return None
+            case messages.DeleteStack(stack_id='missing'):
+                raise exception.StackNotFound('missing')
+            case messages.DeleteStack():
+                raise ZeroDivisionError('by design')
+            case _:
+                return {'project': context.project_id, 'method': message.method()}
+
+
+def main(url):
+    worlds.patch()
+    world = worlds.GreenWorld()
+    conf = config.load([], 'burst', default_files=[])
+    import oslo_messaging
+    oslo_messaging.get_rpc_transport(conf, url)         # declares the option
+    conf.set_override('transport_url', url)
+    conf.set_override('topic', f'burst-{world.uuid()}', group='engine')     # others may use the same broker
+    transport = messaging.transport(conf)
+    here, elsewhere = Counting(), Counting()
+    serving = [server.serve(transport, world.uuid(), here), server.serve(transport, name := world.uuid(), elsewhere)]
+    ends = client.BrokerClient(conf, transport)
+    context = RequestContext(project_id='p', overwrite=False)
+    found = {'answer': ends.call(context, messages.ExportStack('s'))}
+    for stack_id in ('missing', 'odd'):
+        try:
+            ends.call(context, messages.DeleteStack(stack_id))
+        except Exception as error:
+            found[stack_id] = [type(error).__name__, str(error)]
+    world.sleep(3.0)                                    # an idle listener polls at its slowest
+    for number in range(BURST):
+        ends.wake(f'any-{number}')
+        ends.wake(f'one-{number}', name)
+    deadline = world.monotonic() + PATIENCE
+    while len(here.woken) + len(elsewhere.woken) < 2 * BURST and world.monotonic() < deadline:
+        world.sleep(0.02)
+    found['any'] = len({each for each in here.woken + elsewhere.woken if each.startswith('any')})
+    found['one'] = len({each for each in elsewhere.woken if each.startswith('one')})
+    found['astray'] = len([each for each in here.woken if each.startswith('one')])
+    for each in serving:
+        each.stop()
+    print(json.dumps(found))
+
+
+if __name__ == '__main__':
+    main(sys.argv[1])

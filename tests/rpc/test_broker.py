@@ -1,0 +1,67 @@
+"""Both ends over a real RabbitMQ (HEATLITE_TEST_RABBIT_URL, see tools/services)."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import oslo_messaging
+import pytest
+from oslo_config import cfg
+
+from heatlite.common import config, exception
+from heatlite.common.context import RequestContext
+from heatlite.rpc import client, messages
+from tests.rpc import burst as program_module
+
+URL = os.environ.get('HEATLITE_TEST_RABBIT_URL')
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope='module')
+def burst():
+    if not URL:
+        pytest.skip('no RabbitMQ: HEATLITE_TEST_RABBIT_URL is unset (tools/services up)')
+    done = subprocess.run([sys.executable, '-W', 'ignore', '-m', 'tests.rpc.burst', URL], cwd=ROOT,
+                          capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.service
+def test_a_call_brings_the_answer_of_an_engine(burst):
+    assert burst['answer'] == {'project': 'p', 'method': 'export_stack'}
+
+
+@pytest.mark.service
+def test_errors_keep_their_names(burst):
+    assert burst['missing'] == ['StackNotFound', 'The Stack (missing) could not be found.']
+    assert burst['odd'][0] == 'ZeroDivisionError'
+
+
+@pytest.mark.service
+def test_a_burst_is_consumed_at_once(burst):
+    assert burst['any'] == program_module.BURST
+
+
+@pytest.mark.service
+def test_a_bell_for_one_engine_rings_there_and_nowhere_else(burst):
+    assert (burst['one'], burst['astray']) == (program_module.BURST, 0)
+
+
+def test_without_a_broker_callers_hear_so_at_once():
+    with closing(socket.socket()) as unused:
+        unused.bind(('127.0.0.1', 0))
+        port = unused.getsockname()[1]
+    conf = cfg.ConfigOpts()
+    config.register(conf)
+    conf([], project='heatlite', default_config_files=[])
+    ends = client.BrokerClient(conf, oslo_messaging.get_rpc_transport(
+        conf, f'rabbit://guest:guest@127.0.0.1:{port}/'))
+    conf.set_override('transport_url', f'rabbit://guest:guest@127.0.0.1:{port}/')
+    with pytest.raises(exception.BrokerUnavailable, match=str(port)):
+        ends.call(RequestContext(overwrite=False), messages.DeleteStack('s'))
+    ends.wake('s')

@@ -1,0 +1,75 @@
+"""The client of heatlite-all: what the endpoint gets and what the caller gets back."""
+
+import pytest
+
+from heatlite.common import exception
+from heatlite.common.context import RequestContext
+from heatlite.common.world import GreenWorld
+from heatlite.rpc import messages
+from heatlite.rpc.client import InProcessClient
+
+
+class Engine:
+    """An endpoint that does what the test says and remembers what it was asked."""
+
+    def __init__(self, answer):
+        self.answer = answer
+        self.asked = []
+
+    def handle(self, context, message):
+        self.asked.append((context, message))
+        return self.answer(message)
+
+
+def client(answer, timeout=20.0):
+    engine = Engine(answer)
+    return engine, InProcessClient(GreenWorld(), engine, timeout)
+
+
+def test_a_call_carries_message_and_context_and_brings_the_answer():
+    engine, ends = client(lambda message: {'stack_id': message.stack_id})
+    asked = RequestContext(project_id='p', roles=['member'], username='u', overwrite=False)
+    assert ends.call(asked, messages.ExportStack('s')) == {'stack_id': 's'}
+    [(context, message)] = engine.asked
+    assert message == messages.ExportStack('s')
+    assert (context.project_id, context.roles, context.username) == ('p', ['member'], 'u')
+    assert context.request_id == asked.request_id
+
+
+def test_messages_arrive_as_they_would_over_the_broker():
+    engine, ends = client(lambda message: None)
+    sent = messages.CreateStack(template={'resources': {}}, stack_name='s', tags=('a',))
+    ends.call(RequestContext(overwrite=False), sent)
+    assert engine.asked[0][1].tags == ['a']
+
+
+def test_errors_arrive_under_their_name():
+    def refuse(message):
+        raise exception.ActionInProgress(stack_name='s', action='UPDATE')
+    with pytest.raises(exception.ActionInProgress, match='already has an action'):
+        client(refuse)[1].call(RequestContext(overwrite=False), messages.DeleteStack('s'))
+
+
+def test_an_answer_that_is_not_json_is_the_engines_mistake():
+    with pytest.raises(TypeError):
+        client(lambda message: object())[1].call(RequestContext(overwrite=False), messages.DeleteStack('s'))
+
+
+def test_an_engine_that_does_not_answer_is_a_timeout():
+    world = GreenWorld()
+    with pytest.raises(exception.MessagingTimeout):
+        client(lambda message: world.sleep(60), timeout=0.05)[1].call(
+            RequestContext(overwrite=False), messages.DeleteStack('s'))
+
+
+def test_wake_reaches_the_endpoint_and_its_errors_reach_nobody():
+    world, rang = GreenWorld(), GreenWorld().signal()
+
+    def hear(message):
+        rang.set()
+        raise ValueError('not my stack')
+    engine, ends = client(hear)
+    ends.wake('s', engine_id='e')
+    assert rang.wait(20)
+    world.sleep(0)
+    assert engine.asked[0][1] == messages.Wake('s')

@@ -1,0 +1,38 @@
+"""From the wire form of a message to the wire form of its answer."""
+
+from heatlite.common.context import RequestContext
+from heatlite.rpc import messages, server
+
+
+class Echo:
+    def handle(self, context, message):
+        return [context.project_id, type(message).__name__]
+
+
+CONTEXT = RequestContext(project_id='p', overwrite=False).to_dict()
+
+
+def test_every_message_has_a_method_of_its_own():
+    classes = [found for found in vars(messages).values()
+               if isinstance(found, type) and issubclass(found, messages.Message) and found is not messages.Message]
+    assert len(server.MESSAGES) == len(classes) > 20
+    assert server.MESSAGES['create_stack'] is messages.CreateStack
+
+
+def test_a_field_of_a_newer_sender_is_ignored():
+    arguments = {'stack_id': 's', 'added_later': 1}
+    assert server.answer(Echo(), CONTEXT, 'delete_stack', arguments) == {'answer': ['p', 'DeleteStack']}
+
+
+def test_a_method_of_a_newer_sender_is_refused_politely():
+    found = server.answer(Echo(), CONTEXT, 'paint_stack', {})
+    assert found['error']['name'] == 'NotSupported'
+    assert 'paint_stack' in found['error']['message']
+
+
+def test_a_missing_field_is_an_error_not_a_crash():
+    assert server.answer(Echo(), CONTEXT, 'delete_stack', {})['error']['name'] == 'TypeError'
+
+
+def test_a_context_of_a_newer_sender_is_understood():
+    assert server.answer(Echo(), {**CONTEXT, 'added_later': 1}, 'wake', {'stack_id': 's'}) == {'answer': ['p', 'Wake']}
