@@ -1,0 +1,197 @@
+"""Hands the signals that wait for a stack to its resources (engine specification 8.1).
+
+Signals of one resource are handled one after the other, in the order they came; those of different resources at the
+same time. What a handler changes, the line of history and the end of the signal become durable in one transaction:
+a signal is handled once, unless its handler changes other things too, which must then be able to go on after a crash.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.exception import NoActionRequired
+from heatlite.common.world import World
+from heatlite.db import signals
+from heatlite.db.connection import Database
+from heatlite.db.signals import Signal
+from heatlite.engine import values
+from heatlite.engine.journal import Journal, LeaseLost
+from heatlite.engine.owned import OwnedStack
+from heatlite.engine.resource import Resource
+from heatlite.engine.resource_keeping import Keeping
+from heatlite.planning.states import Action, Change, Datum, Event, ResourceState
+
+LOG = logging.getLogger(__name__)
+
+UNSET_HOOK = 'unset_hook'
+LOOKED_AT = 50                          # resources around the signalled one whose attributes are read anew, at most
+
+
+class Attendant:
+    """For one runner, whose errands it uses."""
+
+    def __init__(self, world: World, database: Database, owned: OwnedStack, journal: Journal, runner: Any) -> None:
+        self._world = world
+        self._database = database
+        self._owned = owned
+        self._journal = journal
+        self._runner = runner
+        self._waiting: dict[str, deque[Signal]] = {}        # resource -> signals behind the one being handled
+        self._known: set[int] = set()
+        self._working = 0
+
+    @property
+    def is_busy(self) -> bool:
+        return self._working > 0
+
+    def look(self) -> None:
+        """Begins with every signal that is not known yet."""
+        with self._database.reader() as tx:
+            found = signals.pending(tx, self._owned.id)
+        for signal in found:
+            if signal.id in self._known:
+                continue
+            self._known.add(signal.id)
+            if self._is_parallel(signal.resource_name):
+                self._spawn(deque([signal]), None)
+            elif signal.resource_name in self._waiting:
+                self._waiting[signal.resource_name].append(signal)
+            else:
+                queue = self._waiting[signal.resource_name] = deque([signal])
+                self._spawn(queue, signal.resource_name)
+
+    def _spawn(self, queue: deque[Signal], name: str | None) -> None:
+        self._working += 1
+        self._world.spawn(self._work, queue, name)
+
+    def _is_parallel(self, name: str) -> bool:
+        row = self._owned.current(name)
+        try:
+            return row is not None and bool(self._runner.errands.kind_of(row).parallel_signals)
+        except exception.HeatException:
+            return False
+
+    def _work(self, queue: deque[Signal], name: str | None) -> None:
+        try:
+            while queue and not self._runner.is_retired:
+                signal = queue[0]
+                self._handle(signal)
+                queue.popleft()
+                self._known.discard(signal.id)
+        except LeaseLost:
+            self._runner.retire()
+        except Exception:
+            # It stays where it is, and is tried again by whoever drives the stack next.
+            LOG.exception('A signal to %s in stack %s could not be handled', name, self._owned.id)
+            self._runner.retire()
+        finally:
+            if name is not None:
+                self._waiting.pop(name, None)
+            self._working -= 1
+            self._runner.rest()
+
+    def _handle(self, signal: Signal) -> None:
+        hook = signal.details.get(UNSET_HOOK) if isinstance(signal.details, Mapping) else None
+        row = self._owned.current(signal.resource_name)
+        if row is None or hook is not None:
+            if hook is not None:
+                self._runner.clear_hook(signal.resource_name, hook)
+            self._journal.write(Change(self._owned.id, self._owned.lease.epoch, signals=(signal.id,)))
+            return
+        recorder = SignalRecorder(self._owned, self._world)
+        resource = self._runner.errands.stored_resource(row, recorder)
+        others = self._tell(resource, signal)
+        self._journal.write(Change(
+            self._owned.id, self._owned.lease.epoch, row=self._owned.rows.get(row.id), columns=recorder.columns,
+            data=tuple(recorder.data_noted), events=tuple(recorder.events), signals=(signal.id,)))
+        self._runner.errands.records.forget(row.id)
+        self._runner.hasten(row.name)
+        if others:
+            self._refresh(row)
+
+    def _tell(self, resource: Resource, signal: Signal) -> bool:
+        """Whether others should look again. Errors are only logged: the caller has had an answer long ago."""
+        resource.signal_number = signal.id
+        try:
+            return bool(resource.signal(signal.details))
+        except NoActionRequired:
+            return False
+        except Exception as error:
+            LOG.warning('A signal to %s in stack %s was not accepted: %s', resource.name, self._owned.id, error)
+            self._runner.note_outcome(signal.id, error)
+            return False
+
+    # --- what others have of it ---------------------------------------------------------------------------
+
+    def _refresh(self, signalled: ResourceState) -> None:
+        """Attributes around the resource are read anew, metadata that follows others is told, waits look at once."""
+        errands = self._runner.errands
+        around = [row for row in self._owned.rows.values() if row.id == signalled.id or row.name in signalled.requires
+                  or signalled.name in row.requires]
+        for row in around[:LOOKED_AT]:
+            self._runner.hasten(row.name)
+            if row.in_progress or not row.exists or self._owned.current(row.name) is not row:
+                continue
+            try:
+                self._keep(errands, row)
+            except exception.HeatException as error:
+                LOG.info('Attributes of %s in stack %s were not read: %s', row.name, self._owned.id, error)
+        for name, definition in self._owned.definition.resources.items():
+            current = self._owned.current(name)
+            if current is None or not current.exists or current.id == signalled.id:
+                continue
+            if errands.kind_of(current).metadata_update is Keeping.metadata_update:
+                continue
+            try:
+                errands.stored_resource(current).metadata_update(definition.metadata(errands.scope))
+            except Exception as error:
+                LOG.warning('Metadata of %s in stack %s does not follow: %s', name, self._owned.id, error)
+
+    def _keep(self, errands: Any, row: ResourceState) -> None:
+        if errands.kind_of(row).default_client_name is not None:
+            return
+        kept = errands.keep(errands.stored_resource(row), row.name)
+        if kept == self._owned.kept.get(row.id):
+            return
+        self._owned.kept[row.id] = kept
+        told = {name: value for name, value in kept.items() if not isinstance(value, Exception)}
+        if told.get(values.REFERENCE) == row.physical_id and len(told) == 1:
+            return
+        self._journal.submit(Change(self._owned.id, self._owned.lease.epoch, row=self._owned.rows[row.id],
+                                    columns={'attributes': told}))
+
+
+class SignalRecorder:
+    """Keeps what the signalled resource writes, until it is stored together with the end of the signal."""
+
+    def __init__(self, owned: OwnedStack, world: World) -> None:
+        self._owned = owned
+        self._world = world
+        self.columns: dict[str, Any] = {}
+        self.data_noted: list[Datum] = []
+        self.events: list[Event] = []
+
+    def physical_id(self, resource: Resource, value: str | None) -> None:
+        self._owned.rows[resource.id] = replace(self._owned.rows[resource.id], physical_id=value)
+
+    def data(self, resource: Resource, key: str, value: str | None, redact: bool) -> None:
+        self.data_noted.append(Datum(key, value, redact))
+
+    def metadata(self, resource: Resource, value: Mapping[str, Any]) -> None:
+        self.columns['metadata'] = value
+
+    def state(self, resource: Resource, action: str, status: str, reason: str) -> None:
+        row = self._owned.rows[resource.id]
+        self._owned.rows[resource.id] = replace(row, action=Action(action), status=type(row.status)(status),
+                                                reason=reason)
+
+    def event(self, resource: Resource, action: str, status: str, reason: str) -> None:
+        row = self._owned.rows[resource.id]
+        self.events.append(Event(
+            self._world.uuid(), self._world.now(), row.name, row.type,
+            row.physical_id or resource.physical_resource_name(), action, row.status, reason, resource_id=row.id))

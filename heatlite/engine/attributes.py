@@ -1,0 +1,183 @@
+"""What can be read from a resource: schemas of attributes, and the mapping that reads them when asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from oslo_log import log
+
+from heatlite.common.i18n import _
+from heatlite.engine import support
+
+LOG = log.getLogger(__name__)
+
+CACHE_MODES = (CACHE_LOCAL, CACHE_NONE) = ('cache_local', 'cache_none')
+ALL_ATTRIBUTES = '*'
+BASE_ATTRIBUTES = (SHOW_ATTR,) = ('show',)
+
+
+class Schema:
+    """One attribute. `cache_mode` CACHE_NONE: ask the service each time. `type` is informative."""
+
+    CACHE_MODES = (CACHE_LOCAL, CACHE_NONE) = CACHE_MODES
+    TYPES = (UNKNOWN, STRING, MAP, LIST, INTEGER, BOOLEAN, NUMBER) = (
+        None, 'String', 'Map', 'List', 'Integer', 'Boolean', 'Number')
+    KEYS = (DESCRIPTION, TYPE) = ('description', 'type')
+
+    __slots__ = ('cache_mode', 'description', 'support_status', 'type')
+
+    def __init__(self, description: str | None = None, support_status: support.SupportStatus | None = None,
+                 cache_mode: str = CACHE_LOCAL, type: str | None = None) -> None:
+        self.description = description
+        self.support_status = support_status or support.SupportStatus()
+        self.cache_mode = cache_mode
+        self.type = type
+
+    @classmethod
+    def from_attribute(cls, schema: Any) -> Schema:
+        """A Schema from what old plug-ins give, which is the description alone."""
+        return schema if isinstance(schema, Schema) else cls(str(schema))
+
+    def __getitem__(self, key: str) -> Any:
+        if key == self.DESCRIPTION and self.description is not None:
+            return self.description
+        if key == self.TYPE and self.type is not None:
+            return self.type.lower()
+        raise KeyError(key)
+
+    def keys(self) -> list[str]:
+        """Only what says something, so that `dict(schema)` is its wire form."""
+        return [key for key in self.KEYS if getattr(self, key) is not None]
+
+
+_ACCEPTS: Mapping[str, tuple[type, ...]] = {
+    Schema.STRING: (str,), Schema.MAP: (Mapping,), Schema.LIST: (list, tuple), Schema.INTEGER: (int,),
+    Schema.BOOLEAN: (bool,), Schema.NUMBER: (int, float)}
+
+
+def schemata(attributes_schema: Mapping[str, Any]) -> dict[str, Schema]:
+    """Every value as a Schema."""
+    return {name: Schema.from_attribute(schema) for name, schema in attributes_schema.items()}
+
+
+class Attribute:
+    """An attribute of a resource, for what generates templates from types."""
+
+    def __init__(self, attr_name: str, schema: Any) -> None:
+        self.name = attr_name
+        self.schema = Schema.from_attribute(schema)
+
+    def support_status(self) -> support.SupportStatus:
+        return self.schema.support_status
+
+    def as_output(self, resource_name: str, template_type: str = 'cfn') -> dict[str, Any]:
+        if template_type == 'hot':
+            return {'value': {'get_attr': [resource_name, self.name]}, 'description': self.schema.description}
+        return {'Value': {'Fn::GetAtt': [resource_name, self.name]}, 'Description': self.schema.description}
+
+
+class Attributes(Mapping[str, Any]):
+    """Values by attribute name, read by `resolver(name)` on first use and kept unless the schema says otherwise.
+
+    None is not kept: it means "not yet" as often as "nothing".
+    """
+
+    def __init__(self, res_name: str, schema: Mapping[str, Any], resolver: Callable[[str], Any]) -> None:
+        self._resource_name = res_name
+        self._resolver = resolver
+        self.schema = schema
+        self._values: dict[Any, Any] = {}
+        self._has_new = False
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in self.schema:
+            raise KeyError(_('%(resource)s: Invalid attribute %(key)s')
+                           % {'resource': self._resource_name, 'key': key})
+        keep = self.get_cache_mode(key) == CACHE_LOCAL
+        if keep and key in self._values:
+            return self._values[key]
+        value = self._resolver(key)
+        if value is not None:
+            self._note_wrong_type(key, value)
+            if keep:
+                self.set_cached_attr(key, value)
+        return value
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.schema
+
+    def __len__(self) -> int:
+        return len(self.schema)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.schema)
+
+    def __repr__(self) -> str:
+        return f'Attributes for {self._resource_name}: {", ".join(map(str, self.schema))}'
+
+    def get_cache_mode(self, attribute_name: str) -> str:
+        schema = self.schema.get(attribute_name)
+        return schema.cache_mode if isinstance(schema, Schema) else CACHE_LOCAL
+
+    @property
+    def cached_attrs(self) -> dict[Any, Any]:
+        return self._values
+
+    @cached_attrs.setter
+    def cached_attrs(self, values: Mapping[Any, Any] | None) -> None:
+        self._values = dict(values or {})
+        self._has_new = False
+
+    def set_cached_attr(self, key: Any, value: Any) -> None:
+        self._values[key] = value
+        self._has_new = True
+
+    def has_new_cached_attrs(self) -> bool:
+        return self._has_new
+
+    def reset_resolved_values(self) -> None:
+        """Forgets every kept value."""
+        self._has_new = self._has_new or bool(self._values)
+        self._values = {}
+
+    def _note_wrong_type(self, key: str, value: Any) -> None:
+        schema = self.schema[key]
+        wanted = _ACCEPTS.get(schema.type) if isinstance(schema, Schema) and schema.type else None
+        if wanted is not None and not isinstance(value, wanted):
+            LOG.warning('Attribute %s of %s is declared as %s but is a %s', key, self._resource_name, schema.type,
+                        type(value).__name__)
+
+    @staticmethod
+    def as_outputs(resource_name: str, resource_class: Any, template_type: str = 'cfn') -> dict[str, Any]:
+        """Outputs of a template generated from a type, one for each attribute that is not hidden."""
+        found = {}
+        for name, schema in all_schemata(resource_class).items():
+            if schema.support_status.status != support.HIDDEN:
+                found[name] = Attribute(name, schema).as_output(resource_name, template_type)
+        return found
+
+    @staticmethod
+    def schema_from_outputs(json_outputs: Mapping[str, Any] | None) -> dict[str, Schema]:
+        """Attribute schemas that stand for a template's outputs."""
+        return {name: Schema((body.get('Description') or body.get('description')) if isinstance(body, Mapping)
+                             else getattr(body, 'description', lambda: None)())
+                for name, body in (json_outputs or {}).items()}
+
+
+def all_schemata(resource_class: Any) -> dict[str, Schema]:
+    """A type's own attributes and those every type has."""
+    return {**schemata(resource_class.attributes_schema), **resource_class.base_attributes_schema}
+
+
+def select_from_attribute(attribute_value: Any, path: Sequence[Any]) -> Any:
+    """Follows `path` through maps (by key), lists and texts (by integer). What does not fit gives None."""
+    value = attribute_value
+    for part in path:
+        try:
+            if not isinstance(value, Mapping) and (isinstance(part, bool) or not isinstance(part, int)):
+                return None
+            value = value[part]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return value

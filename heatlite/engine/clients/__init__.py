@@ -1,0 +1,235 @@
+"""clients: how a resource type reaches other services. Nothing is imported, and nobody called, before it is needed.
+
+May not come in: stacks, resources, rows.
+"""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from oslo_config import cfg
+from oslo_log import log
+from oslo_utils import importutils
+
+from heatlite.common import config as _options  # noqa: F401 - registers cloud_backend
+from heatlite.common import context
+from heatlite.engine import alias, entry_points
+
+LOG = log.getLogger(__name__)
+
+NAMESPACES = ('heatlite.clients', 'heat.clients')       # entry points; the later one wins
+OS = 'heatlite.engine.clients.os'
+BUILT_IN: dict[str, str] = {                            # name -> module:class
+    'aodh': f'{OS}.aodh:AodhClientPlugin',
+    'barbican': f'{OS}.barbican:BarbicanClientPlugin',
+    'blazar': f'{OS}.blazar:BlazarClientPlugin',
+    'cinder': f'{OS}.cinder:CinderClientPlugin',
+    'designate': f'{OS}.designate:DesignateClientPlugin',
+    'glance': f'{OS}.glance:GlanceClientPlugin',
+    'heat': f'{OS}.heat_plugin:HeatClientPlugin',
+    'ironic': f'{OS}.ironic:IronicClientPlugin',
+    'keystone': f'{OS}.keystone:KeystoneClientPlugin',
+    'magnum': f'{OS}.magnum:MagnumClientPlugin',
+    'manila': f'{OS}.manila:ManilaClientPlugin',
+    'mistral': f'{OS}.mistral:MistralClientPlugin',
+    'neutron': f'{OS}.neutron:NeutronClientPlugin',
+    'nova': f'{OS}.nova:NovaClientPlugin',
+    'octavia': f'{OS}.octavia:OctaviaClientPlugin',
+    'openstack': f'{OS}.openstacksdk:OpenStackSDKPlugin',
+    'swift': f'{OS}.swift:SwiftClientPlugin',
+    'trove': f'{OS}.trove:TroveClientPlugin',
+    'zaqar': f'{OS}.zaqar:ZaqarClientPlugin',
+    'zun': f'{OS}.zun:ZunClientPlugin',
+}
+OLD_CLIENT_MODULES = {                                  # attributes old plug-ins look for -> module
+    'novaclient': 'novaclient.client', 'neutronclient': 'neutronclient.v2_0.client',
+    'cinderclient': 'cinderclient.client', 'swiftclient': 'swiftclient', 'troveclient': 'troveclient.client',
+    'ceilometerclient': 'ceilometerclient.client', 'glanceclient': 'glanceclient', 'heatclient': 'heatclient.client',
+}
+
+
+class OpenStackClients:
+    """The clients of one request context. Option `cloud_backend` names a subclass to use instead.
+
+    A subclass may serve a client without a plug-in by a method `_<name>()`.
+    """
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+        self._plugins: dict[str, Any] = {}
+
+    @property
+    def context(self) -> Any:
+        return self._context
+
+    def client_plugin(self, name: str) -> Any:
+        """None when there is no such plug-in."""
+        if name not in self._plugins:
+            plugin_class = plugin_classes().get(name)
+            if plugin_class is None:
+                return None
+            self._plugins[name] = plugin_class(self._context)
+        return self._plugins[name]
+
+    def client(self, name: str, version: str | None = None) -> Any:
+        """None, and a warning, when nobody knows the name."""
+        plugin = self.client_plugin(name)
+        if plugin is not None:
+            return plugin.client(version=version) if version else plugin.client()
+        own = getattr(self, f'_{name}', None)
+        if own is not None:
+            return own()
+        LOG.warning('Requested client "%s" not found', name)
+        return None
+
+    # --- as former years called it ------------------------------------------------------------------------
+
+    @property
+    def auth_token(self) -> str | None:
+        return self._context.keystone_session.get_token()
+
+    def url_for(self, **kwargs: Any) -> Any:
+        return self.client_plugin('keystone').url_for(**kwargs)
+
+    def keystone(self) -> Any:
+        return self.client('keystone')
+
+    def nova(self, service_type: str = 'compute') -> Any:
+        return self.client('nova')
+
+    def swift(self) -> Any:
+        return self.client('swift')
+
+    def neutron(self) -> Any:
+        return self.client('neutron')
+
+    def cinder(self) -> Any:
+        return self.client('cinder')
+
+    def trove(self, service_type: str = 'database') -> Any:
+        return self.client('trove')
+
+    def ceilometer(self) -> Any:
+        return self.client('ceilometer')
+
+    def heat(self) -> Any:
+        return self.client('heat')
+
+    def glance(self) -> Any:
+        return self.client('glance')
+
+
+def Clients(context: Any) -> Any:
+    """The clients of `context`, of the class the operator chose."""
+    name = cfg.CONF.cloud_backend
+    if name.startswith('heat.engine.clients'):
+        name = name.replace('heat.', 'heatlite.', 1)
+    if name == f'{__name__}.{OpenStackClients.__name__}':
+        return OpenStackClients(context)
+    alias.install()
+    return importutils.import_class(name)(context)
+
+
+def of(request: Any) -> Any:
+    """The clients that belong to a request context, made once for it."""
+    found = request.__dict__.get('_clients')
+    if found is None:
+        found = request.__dict__['_clients'] = Clients(request)
+    return found
+
+
+def nobody(request: Any) -> Any:
+    """The plug-in of resources without a client: no error is a conflict, or means that something is gone."""
+    from heatlite.engine.clients import default_client_plugin
+    return default_client_plugin.DefaultClientPlugin(request)
+
+
+class _PluginClasses:
+    """Client plug-ins by name: built-in ones and entry points, each loaded when it is asked for."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, Any] = {}
+        self._points: dict[str, Any] | None = None
+
+    def names(self) -> set[str]:
+        return {*BUILT_IN, *self._entry_points()}
+
+    def get(self, name: str) -> Any:
+        """The class; None for an unknown one, one that cannot be loaded, one that says it is not available."""
+        if name not in self._loaded:
+            self._loaded[name] = self._load(name)
+        return self._loaded[name]
+
+    def _load(self, name: str) -> Any:
+        try:
+            if name in self._entry_points():
+                found = entry_points.load(self._entry_points()[name])
+            elif name in BUILT_IN:
+                module, _colon, attribute = BUILT_IN[name].partition(':')
+                found = getattr(importlib.import_module(module), attribute)
+            else:
+                return None
+        except Exception as error:          # a library that is missing must not take the engine with it
+            LOG.warning('The client plug-in %s cannot be loaded: %s: %s', name, type(error).__name__, error)
+            return None
+        available = getattr(found, 'is_available', None)
+        return found if available is None or available() else None
+
+    def _entry_points(self) -> dict[str, Any]:
+        if self._points is None:
+            self._points = {point.name: point for namespace in NAMESPACES for point in entry_points.of(namespace)}
+        return self._points
+
+
+_classes: _PluginClasses | None = None
+
+
+def plugin_classes() -> _PluginClasses:
+    global _classes
+    if _classes is None:
+        _classes = _PluginClasses()
+    return _classes
+
+
+def initialise() -> None:
+    """Forgets what was loaded, and looks at the installed packages anew."""
+    global _classes
+    _classes = None
+
+
+def has_client(name: str) -> bool:
+    return name in plugin_classes().names()
+
+
+def list_opts() -> Iterator[tuple[str, list[Any]]]:
+    """Options of client plug-ins: those that declare any with `list_opts`."""
+    for name in sorted(plugin_classes().names()):
+        found = plugin_classes().get(name)
+        declared = getattr(found, 'list_opts', None)
+        if declared is not None:
+            yield from declared()
+
+
+def __getattr__(name: str) -> Any:
+    """Client libraries as attributes, as plug-ins of 2013 look for them; None when one is not installed."""
+    if name in OLD_CLIENT_MODULES:
+        with warnings.catch_warnings():
+            warnings.simplefilter('ignore')
+            return importutils.try_import(OLD_CLIENT_MODULES[name])
+    raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+
+
+def _session_of(request: Any) -> Any:
+    """Made once for a context; keystoneauth1 is not imported before."""
+    found = request.__dict__.get('_session')
+    if found is None:
+        from heatlite.engine.clients import sessions
+        found = request.__dict__['_session'] = sessions.session(request)
+    return found
+
+
+context.RequestContext.clients_of = staticmethod(of)
+context.RequestContext.session_of = staticmethod(_session_of)

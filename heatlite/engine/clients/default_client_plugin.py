@@ -1,0 +1,12 @@
+"""The client plug-in of resources that have no client: no error means anything special."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heatlite.engine.clients import client_plugin
+
+
+class DefaultClientPlugin(client_plugin.ClientPlugin):
+    def _create(self, version: str | None = None) -> Any:
+        return None

@@ -1,0 +1,29 @@
+"""For services whose API counts its changes in microversions."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any
+
+
+class MicroversionMixin(metaclass=abc.ABCMeta):
+    """Subclasses define `get_max_microversion` and `is_version_supported`; `client()` speaks the newest by default."""
+
+    _client_instances: dict[Any, Any]       # of ClientPlugin, beside which this is mixed in
+    _create: Any
+
+    def client(self, version: str | None = None) -> Any:
+        wanted = version
+        if wanted is None or not self.is_version_supported(wanted):
+            wanted = self.get_max_microversion()
+        if wanted not in self._client_instances:
+            self._client_instances[wanted] = self._create(version=wanted)
+        return self._client_instances[wanted]
+
+    @abc.abstractmethod
+    def get_max_microversion(self) -> str:
+        """The newest version both sides know."""
+
+    @abc.abstractmethod
+    def is_version_supported(self, version: str) -> bool:
+        """Whether the service speaks it."""

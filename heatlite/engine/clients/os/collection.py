@@ -1,0 +1,169 @@
+"""Collections of a service as objects: `client.servers.get(id)`, as plug-ins know it from client libraries."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from keystoneauth1 import exceptions
+
+MOST_PAGES = 10000
+
+
+class Entity:
+    """One thing of a service. Its fields are attributes; `to_dict()` is all of them."""
+
+    def __init__(self, manager: Any, info: Mapping[str, Any]) -> None:
+        self.manager = manager
+        self._info = dict(info)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__['_info'][name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def to_dict(self) -> dict[str, Any]:
+        return copy.deepcopy(self._info)
+
+    def get(self) -> None:
+        """Reads it again."""
+        self._info = self.manager.get(self.id).to_dict()
+
+    def delete(self) -> Any:
+        return self.manager.delete(self.id)
+
+    def update(self, **fields: Any) -> Any:
+        return self.manager.update(self.id, **fields)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Entity) and self._info == other._info
+
+    def __hash__(self) -> int:
+        return hash(self._info.get('id'))
+
+    def __repr__(self) -> str:
+        return f'<{type(self).__name__} {self._info.get("id") or self._info.get("name")}>'
+
+
+def id_of(what: Any) -> str:
+    """The id of an entity, or `what` itself when it is one."""
+    return str(getattr(what, 'id', what))
+
+
+class Collection:
+    """One collection. Subclasses add what it can do beyond these."""
+
+    path = ''
+    key: str | None = None                  # of one thing in a body; None: the body is the thing
+    plural: str | None = None               # of the list
+    detail = ''                             # appended to the path for a list with all fields
+    update_verb = 'PUT'
+    entity: type[Entity] = Entity
+
+    def __init__(self, client: Any, path: str | None = None, key: str | None = None, plural: str | None = None) -> None:
+        self.client = client
+        self.http = client.http
+        self.path = path or self.path
+        self.key = key or self.key
+        self.plural = plural or self.plural
+
+    # --- requests -----------------------------------------------------------------------------------------
+
+    def _url(self, *parts: Any) -> str:
+        """Raises NotFound when a part is empty: the path would be another one's."""
+        if any(part in (None, '') for part in parts):
+            raise exceptions.NotFound(f'No {self.key or "entry"} without an id.')
+        return '/'.join([self.path, *(id_of(part) for part in parts)])
+
+    def _wrapped(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        body = {name: value for name, value in fields.items() if value is not None}
+        return {self.key: body} if self.key else body
+
+    def _made(self, answer: Any) -> Any:
+        if not answer.content:
+            return None
+        body = answer.json()
+        return self.entity(self, body.get(self.key, body) if self.key else body)
+
+    def _pages(self, url: str, params: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+        """The list's entries, page after page."""
+        params = {name: value for name, value in params.items() if value is not None}
+        for _page in range(MOST_PAGES):
+            body = self.http.get(url, params=params).json()
+            yield from body[self.plural] if self.plural else body
+            following = _next_page(body, self.plural or '')
+            if following is None:
+                return
+            params = {**params, **following}
+
+    # --- what every collection can do ---------------------------------------------------------------------
+
+    def list(self, detailed: bool = True, search_opts: Mapping[str, Any] | None = None, **params: Any) -> list[Any]:
+        url = f'{self.path}{self.detail}' if detailed else self.path
+        return [self.entity(self, entry) for entry in self._pages(url, {**(search_opts or {}), **params})]
+
+    def get(self, what: Any) -> Any:
+        return self._made(self.http.get(self._url(what)))
+
+    def create(self, **fields: Any) -> Any:
+        return self._made(self.http.post(self.path, json=self._wrapped(fields)))
+
+    def update(self, what: Any, **fields: Any) -> Any:
+        body = {self.key: fields} if self.key else fields
+        return self._made(self.http.request(self._url(what), self.update_verb, json=body))
+
+    def delete(self, what: Any) -> None:
+        self.http.delete(self._url(what))
+
+    def findall(self, **fields: Any) -> list[Any]:
+        return [each for each in self.list() if all(getattr(each, name, None) == value
+                                                    for name, value in fields.items())]
+
+    def find(self, **fields: Any) -> Any:
+        """The only one. Raises NotFound; AmbiguousMatch when there are several."""
+        found = self.findall(**fields)
+        if not found:
+            raise exceptions.NotFound(f'No {self.key or "entry"} matching {fields}.')
+        if len(found) > 1:
+            raise AmbiguousMatch(f'Multiple {self.plural or "entries"} matching {fields}.')
+        return found[0]
+
+
+class AmbiguousMatch(exceptions.ClientException):
+    """Several things have the name."""
+
+
+def _next_page(body: Any, plural: str) -> dict[str, Any] | None:
+    """The query of the next page, as services of this family write its link; None on the last."""
+    if not isinstance(body, Mapping):
+        return None
+    links = body.get(f'{plural}_links') or body.get('links')
+    link = body.get('next')
+    if isinstance(links, Mapping):
+        link = links.get('next')
+    elif isinstance(links, list):
+        link = next((each['href'] for each in links if each.get('rel') == 'next'), None)
+    if not link:
+        return None
+    return {name: values[-1] for name, values in parse_qs(urlsplit(link).query).items()} or None
+
+
+class Client:
+    """A service's client: `http`, its adapter, and the collections of `COLLECTIONS` as attributes."""
+
+    COLLECTIONS: Mapping[str, Any] = {}     # attribute -> a Collection class, or (path, key, plural) of a plain one
+
+    def __init__(self, http: Any, context: Any = None) -> None:
+        self.http = http
+        self.context = context
+
+    def __getattr__(self, name: str) -> Any:
+        kind = type(self).COLLECTIONS.get(name) if not name.startswith('_') else None
+        if kind is None:
+            raise AttributeError(name)
+        made = kind(self) if isinstance(kind, type) else Collection(self, *kind)
+        self.__dict__[name] = made
+        return made

@@ -1,0 +1,82 @@
+"""Images (Glance)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.engine import constraints
+from heatlite.engine.clients import os as shared
+from heatlite.engine.clients.os import collection, service
+
+CLIENT_NAME = 'glance'
+
+
+class Images(collection.Collection):
+    path, plural = '/images', 'images'
+
+    def list(self, filters: Any = None, **params: Any) -> list[Any]:        # type: ignore[override]
+        params.pop('detailed', None)
+        return super().list(search_opts=filters, **params)
+
+    def update(self, what: Any, remove_props: Any = None, **fields: Any) -> Any:
+        """Sets `fields`, adding the ones that are not there; JSON patch as the service wants it."""
+        there = self.get(what).to_dict()
+        patch = [{'op': 'remove', 'path': f'/{name}'} for name in remove_props or () if name in there]
+        patch += [{'op': 'replace' if name in there else 'add', 'path': f'/{name}', 'value': value}
+                  for name, value in fields.items()]
+        return self._made(self.http.patch(
+            self._url(what), json=patch, headers={'Content-Type': 'application/openstack-images-v2.1-json-patch'}))
+
+    def deactivate(self, image_id: str) -> None:
+        self.http.post(self._url(image_id, 'actions', 'deactivate'))
+
+    def reactivate(self, image_id: str) -> None:
+        self.http.post(self._url(image_id, 'actions', 'reactivate'))
+
+
+class ImageClient(collection.Client):
+    COLLECTIONS = {'images': Images}
+
+
+class GlanceClientPlugin(service.ServicePlugin):
+    option_group = CLIENT_NAME
+    service_types = [IMAGE] = ['image']     # type: ignore[misc]
+    api_version = {'min_version': '2', 'max_version': '2.latest'}
+    client_class = ImageClient
+
+    @shared.MEMOIZE_FINDER
+    def find_image_by_name_or_id(self, image_identifier: str) -> str:
+        """Raises EntityMatchNotFound, EntityUniqueMatchNotFound."""
+        return str(self.get_image(image_identifier).id)
+
+    def get_image(self, image_identifier: str) -> Any:
+        images = self.client().images
+        if service.looks_like_uuid(image_identifier):
+            try:
+                return images.get(image_identifier)
+            except Exception as error:          # some name their images like that
+                self.ignore_not_found(error)
+        named = [image for image in images.list(filters={'name': image_identifier}) if image.name == image_identifier]
+        if not named:
+            raise EntityMatchNotFound(entity='image', args={'name': image_identifier})
+        if len(named) > 1:
+            raise EntityUniqueMatchNotFound(entity='image', args={'name': image_identifier})
+        return named[0]
+
+
+class EntityMatchNotFound(exception.EntityNotFound):
+    msg_fmt = 'No %(entity)s matching %(args)s.'
+
+    def __init__(self, entity: str = '', args: Any = None) -> None:
+        exception.HeatException.__init__(self, entity=entity, args=args)
+
+
+class EntityUniqueMatchNotFound(EntityMatchNotFound):
+    msg_fmt = 'No %(entity)s unique match found for %(args)s.'
+
+
+class ImageConstraint(constraints.BaseCustomConstraint):
+    expected_exceptions = (exception.EntityNotFound,)
+    resource_client_name = CLIENT_NAME
+    resource_getter_name = 'find_image_by_name_or_id'

@@ -1,0 +1,116 @@
+"""The way to one service: a keystoneauth1 Adapter that never waits for ever, nor repeats what must not be repeated.
+
+A request that creates something is sent again only when it surely never arrived. `reply_was_lost` tells the other
+case, where the thing may exist although nobody said so.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from keystoneauth1 import adapter, exceptions
+from oslo_config import cfg
+from requests import exceptions as transport
+
+from heatlite.common import world as worlds
+
+RETRIES = 4                                 # further tries, with pauses of 0.5, 1, 2, 4 seconds
+FIRST_PAUSE = 0.5                           # seconds
+BUSY = [429, 503]                           # the service has not even begun
+BROKEN_ON_THE_WAY = [502, 504]              # it may have done it
+REPEATABLE = frozenset({'GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS'})
+
+_limits: dict[str, threading.BoundedSemaphore] = {}
+
+
+def limit(service: str) -> threading.BoundedSemaphore:
+    """Lets [clients] max_requests requests to a service run at once in this process."""
+    if service not in _limits:
+        _limits[service] = threading.BoundedSemaphore(cfg.CONF.clients.max_requests)
+    return _limits[service]
+
+
+class ServiceAdapter(adapter.Adapter):
+    """Errors are keystoneauth1's, by status code; reading them is the client plug-in's business."""
+
+    def request(self, url: str, method: str, **kwargs: Any) -> Any:
+        repeatable = method.upper() in REPEATABLE
+        kwargs.setdefault('status_code_retries', RETRIES)
+        kwargs.setdefault('retriable_status_codes', BUSY + BROKEN_ON_THE_WAY if method.upper() == 'GET' else BUSY)
+        kwargs.setdefault('rate_semaphore', limit(str(self.service_type)))
+        kwargs.setdefault('connect_retries', RETRIES if repeatable else 0)
+        for attempt in range(RETRIES):
+            try:
+                return self._sent(url, method, kwargs)
+            except exceptions.RetriableConnectionFailure as error:
+                if repeatable or not never_arrived(error):
+                    raise
+                worlds.current().sleep(FIRST_PAUSE * 2 ** attempt)
+        return self._sent(url, method, kwargs)
+
+    def _sent(self, url: str, method: str, kwargs: Mapping[str, Any]) -> Any:
+        try:
+            return super().request(url, method, **kwargs)
+        except exceptions.HttpError as error:
+            say_it_in_the_services_words(error)
+            raise
+
+
+def say_it_in_the_services_words(error: exceptions.HttpError) -> None:
+    """Every service puts its message elsewhere; keystoneauth1 knows the usual places only."""
+    said = next(messages(error.response), None) if error.response is not None else None
+    if said:
+        text = f'{said} (HTTP {error.http_status})'
+        error.message = said
+        error.args = (f'{text} (Request-ID: {error.request_id})' if error.request_id else text,)
+
+
+def messages(response: Any) -> Iterator[str]:
+    """What an answer says of an error, the best first."""
+    try:
+        body = response.json()
+    except ValueError:
+        return
+    if not isinstance(body, Mapping):
+        return
+    for entry in (body, *body.values(), *(body.get('errors') or ())):
+        if isinstance(entry, Mapping):
+            for name in ('message', 'faultstring', 'detail', 'error_message', 'description', 'title'):
+                if isinstance(entry.get(name), str) and entry[name]:
+                    yield entry[name]
+    for name in ('error_message', 'error'):
+        if isinstance(body.get(name), str):
+            yield body[name]
+
+
+def never_arrived(error: BaseException) -> bool:
+    """The connection was not even made."""
+    cause = error.__cause__ or error.__context__
+    if isinstance(cause, transport.ConnectTimeout):
+        return True
+    reason = cause.args[0] if isinstance(cause, transport.ConnectionError) and cause.args else None
+    return type(getattr(reason, 'reason', reason)).__name__ == 'NewConnectionError'
+
+
+def reply_was_lost(error: BaseException) -> bool:
+    """Nobody knows whether the request was carried out."""
+    if isinstance(error, exceptions.HttpError):
+        return error.http_status in BROKEN_ON_THE_WAY
+    return isinstance(error, exceptions.RetriableConnectionFailure) and not never_arrived(error)
+
+
+def status_of(error: BaseException) -> int | None:
+    """The HTTP status an error stands for, whichever library it comes from."""
+    for name in ('http_status', 'status_code', 'code', 'http_code'):
+        value = getattr(error, name, None)
+        if isinstance(value, int) and 100 <= value < 600:
+            return value
+    return None
+
+
+def new_id(answer: Any, key: str | None = None, field: str = 'id') -> str:
+    """The id in the body of an answer."""
+    body = answer.json()
+    return str((body[key] if key else body)[field])

@@ -1,0 +1,61 @@
+"""Bare metal (Ironic)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.engine import constraints
+from heatlite.engine.clients import os as shared
+from heatlite.engine.clients.os import service
+
+CLIENT_NAME = 'ironic'
+
+
+MICROVERSION = '1.58'                       # what the type of ports needs at most is 1.53
+
+
+class IronicClientPlugin(service.ServicePlugin):
+    option_group = CLIENT_NAME
+    service_types = [BAREMETAL] = ['baremetal']     # type: ignore[misc]
+    api_version = {'min_version': '1', 'max_version': '1.latest'}
+
+    def adapter(self, service_type: str | None = None, **given: Any) -> Any:
+        given.setdefault('default_microversion', self.get_max_microversion())
+        return super().adapter(service_type, **given)
+
+    @shared.MEMOIZE_EXTENSIONS
+    def get_max_microversion(self) -> str:
+        """The newest both sides know."""
+        newest = getattr(super().adapter().get_endpoint_data(), 'max_microversion', None) or (1, 1)
+        ours = tuple(int(part) for part in MICROVERSION.split('.'))
+        return '.'.join(str(part) for part in min(tuple(newest), ours))
+
+    def is_version_supported(self, version: str) -> bool:
+        return tuple(int(part) for part in version.split('.')) <= tuple(
+            int(part) for part in self.get_max_microversion().split('.'))
+
+    def _uuid(self, entity: str, plural: str, wanted: str) -> str:
+        found = self._got(f'/{plural}/{wanted}', None)
+        if found is None:
+            raise exception.EntityNotFound(entity=entity, name=wanted)
+        return str(found['uuid'])
+
+    @shared.MEMOIZE_FINDER
+    def get_node(self, value: str) -> str:
+        """Both raise EntityNotFound."""
+        return self._uuid('Node', 'nodes', value)
+
+    @shared.MEMOIZE_FINDER
+    def get_portgroup(self, value: str) -> str:
+        return self._uuid('Portgroup', 'portgroups', value)
+
+
+class NodeConstraint(constraints.BaseCustomConstraint):
+    resource_client_name = CLIENT_NAME
+    resource_getter_name = 'get_node'
+
+
+class PortGroupConstraint(constraints.BaseCustomConstraint):
+    resource_client_name = CLIENT_NAME
+    resource_getter_name = 'get_portgroup'

@@ -1,0 +1,132 @@
+"""Keystone's API v3 with the calls plug-ins know from its library."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.engine.clients.os.collection import Client, Collection, Entity, id_of
+
+
+def _ids(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """`domain=...` is sent as `domain_id`; nothing that is not given is sent."""
+    renamed = {'domain': 'domain_id', 'default_project': 'default_project_id', 'parent': 'parent_id',
+               'service': 'service_id', 'region': 'region_id', 'parent_region': 'parent_region_id',
+               'project': 'project_id', 'user': 'user_id'}
+    return {renamed.get(name, name): id_of(value) if name in renamed else value
+            for name, value in fields.items() if value is not None}
+
+
+class Things(Collection):
+    update_verb = 'PATCH'
+
+    def create(self, name: str | None = None, domain: Any = None, **fields: Any) -> Any:
+        return super().create(**_ids({'name': name, 'domain': domain, **fields}))
+
+    def update(self, what: Any, **fields: Any) -> Any:
+        return super().update(what, **_ids(fields))
+
+    def list(self, **filters: Any) -> list[Any]:            # type: ignore[override]
+        filters.pop('detailed', None)
+        return super().list(**_ids(filters))
+
+    def findall(self, **fields: Any) -> list[Any]:
+        wanted = _ids(fields)
+        return [each for each in self.list(**fields)
+                if all(getattr(each, name, None) == value for name, value in wanted.items())]
+
+
+class Projects(Things):
+    path, key, plural = '/projects', 'project', 'projects'
+
+
+class Domains(Things):
+    path, key, plural = '/domains', 'domain', 'domains'
+
+
+class Groups(Things):
+    path, key, plural = '/groups', 'group', 'groups'
+
+
+class Services(Things):
+    path, key, plural = '/services', 'service', 'services'
+
+
+class Endpoints(Things):
+    path, key, plural = '/endpoints', 'endpoint', 'endpoints'
+
+
+class Regions(Things):
+    path, key, plural = '/regions', 'region', 'regions'
+
+
+class Users(Things):
+    path, key, plural = '/users', 'user', 'users'
+
+    def add_to_group(self, user: Any, group: Any) -> None:
+        self.http.put(f'/groups/{id_of(group)}/users/{id_of(user)}')
+
+    def remove_from_group(self, user: Any, group: Any) -> None:
+        self.http.delete(f'/groups/{id_of(group)}/users/{id_of(user)}')
+
+
+class Roles(Things):
+    path, key, plural = '/roles', 'role', 'roles'
+
+    def _grant(self, role: Any, user: Any = None, group: Any = None, domain: Any = None, project: Any = None,
+               **_more: Any) -> str:
+        scope = f'/projects/{id_of(project)}' if project else f'/domains/{id_of(domain)}'
+        holder = f'/users/{id_of(user)}' if user else f'/groups/{id_of(group)}'
+        return f'{scope}{holder}/roles/{id_of(role)}'
+
+    def grant(self, role: Any, **where: Any) -> None:
+        self.http.put(self._grant(role, **where))
+
+    def revoke(self, role: Any, **where: Any) -> None:
+        self.http.delete(self._grant(role, **where))
+
+    def check(self, role: Any, **where: Any) -> None:
+        self.http.head(self._grant(role, **where))
+
+
+class RoleAssignments(Collection):
+    path, plural = '/role_assignments', 'role_assignments'
+
+    def list(self, **filters: Any) -> list[Any]:            # type: ignore[override]
+        names = {'user': 'user.id', 'group': 'group.id', 'role': 'role.id', 'project': 'scope.project.id',
+                 'domain': 'scope.domain.id'}
+        return [Entity(self, entry) for entry in self._pages(
+            self.path, {names.get(name, name): id_of(value) for name, value in filters.items() if value is not None})]
+
+
+class Ec2Credentials(Collection):
+    def create(self, user_id: str, project_id: str) -> Any:     # type: ignore[override]
+        answer = self.http.post(f'/users/{user_id}/credentials/OS-EC2', json={'tenant_id': project_id})
+        return Entity(self, answer.json()['credential'])
+
+    def get(self, user_id: str, access: str) -> Any:            # type: ignore[override]
+        return Entity(self, self.http.get(f'/users/{user_id}/credentials/OS-EC2/{access}').json()['credential'])
+
+    def list(self, user_id: str) -> list[Any]:                  # type: ignore[override]
+        found = self.http.get(f'/users/{user_id}/credentials/OS-EC2').json()['credentials']
+        return [Entity(self, entry) for entry in found]
+
+    def delete(self, user_id: str, access: str) -> None:        # type: ignore[override]
+        self.http.delete(f'/users/{user_id}/credentials/OS-EC2/{access}')
+
+
+class Trusts(Collection):
+    path, key, plural = '/OS-TRUST/trusts', 'trust', 'trusts'
+
+
+class Credentials(Collection):
+    path, key, plural = '/credentials', 'credential', 'credentials'
+    update_verb = 'PATCH'
+
+
+class IdentityClient(Client):
+    COLLECTIONS = {
+        'projects': Projects, 'tenants': Projects, 'domains': Domains, 'groups': Groups, 'services': Services,
+        'endpoints': Endpoints, 'regions': Regions, 'users': Users, 'roles': Roles,
+        'role_assignments': RoleAssignments, 'ec2': Ec2Credentials, 'trusts': Trusts, 'credentials': Credentials,
+    }

@@ -1,0 +1,329 @@
+"""What the engine and resource types do with Keystone: trusts, and the users that live inside stacks.
+
+The wrapper plug-ins get as `client('keystone')`; `.client` is the plain client in the caller's name.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import logging
+from typing import Any, NamedTuple
+
+from keystoneauth1 import exceptions
+from keystoneauth1 import session as keystone_session
+from keystoneauth1.identity import v3
+from oslo_config import cfg
+
+from heatlite.common import config, exception, password_gen
+from heatlite.common import world as worlds
+from heatlite.common.i18n import _
+from heatlite.engine.clients import sessions
+from heatlite.engine.clients.os import http
+from heatlite.engine.clients.os.keystone.client import IdentityClient
+
+LOG = logging.getLogger(__name__)
+
+LONGEST_USER_NAME = 255
+LONGEST_PROJECT_NAME = 64
+
+
+class AccessKey(NamedTuple):
+    """An EC2 key pair; `id` is that of the credential, with which it is found again."""
+
+    id: str
+    access: str
+    secret: str
+
+
+class KeystoneClient:
+    """One for a request context. Errors are keystoneauth1's, AuthorizationFailure, Error."""
+
+    def __init__(self, context: Any, region_name: str | None = None) -> None:
+        self.context = context
+        self._region_name = region_name
+
+    # --- clients ------------------------------------------------------------------------------------------
+
+    @property
+    def session(self) -> Any:
+        return self.context.keystone_session
+
+    @functools.cached_property
+    def client(self) -> Any:
+        """In the caller's name."""
+        return IdentityClient(self._adapter(self.session), self.context)
+
+    def _adapter(self, session: Any) -> Any:
+        return http.ServiceAdapter(session, service_type='identity', min_version='3', max_version='3.latest',
+                                   interface=self._interface(), region_name=self._region_name, client_name='heatlite')
+
+    @staticmethod
+    def _interface() -> str:
+        return str(config.get_client_option('keystone', 'endpoint_type')).removesuffix('URL')
+
+    @property
+    def v3_endpoint(self) -> str:
+        """Of the caller's Keystone, with /v3 at its end."""
+        url = sessions.auth_url(self.context).rstrip('/').removesuffix('/v2.0')
+        return url if url.endswith('/v3') else f'{url}/v3'
+
+    @property
+    def auth_token(self) -> str | None:
+        return self.session.get_token()
+
+    def auth_ref(self) -> Any:
+        return self.session.auth.get_access(self.session)
+
+    def url_for(self, **kwargs: Any) -> Any:
+        return self.session.get_endpoint(**kwargs)
+
+    def server_keystone_endpoint_url(self, fallback_endpoint: str) -> str:
+        """Keystone as servers reach it: [clients_keystone] auth_uri, else `fallback_endpoint`."""
+        configured = cfg.CONF.clients_keystone.auth_uri
+        if not configured:
+            return fallback_endpoint
+        url = str(configured).rstrip('/')
+        return url if url.endswith('/v3') else f'{url}/v3'
+
+    # --- trusts -------------------------------------------------------------------------------------------
+
+    def create_trust_context(self) -> Any:
+        """A copy of the context that carries a new trust for the service user and no secrets of the caller.
+
+        A context that is one of a trust already is given back, unless trusts may be passed on.
+        """
+        again = cfg.CONF.reauthentication_auth_method == 'trusts' and cfg.CONF.allow_trusts_redelegation
+        if self.context.trust_id and not again:
+            return self.context
+        trustee = self._service_session()
+        trustor = self.auth_ref()
+        roles = cfg.CONF.trusts_delegated_roles or trustor.role_names
+        try:
+            trust = self.client.trusts.create(
+                trustor_user_id=trustor.user_id, trustee_user_id=trustee.get_user_id(), project_id=trustor.project_id,
+                impersonation=True, allow_redelegation=again, roles=[{'name': name} for name in roles])
+        except exceptions.NotFound as error:
+            LOG.debug('No trust can be made of the roles %s', roles)
+            raise exception.MissingCredentialError(required=_('roles %s') % roles) from error
+        made = type(self.context).from_dict(self.context.to_dict())
+        made.trust_id, made.trustor_user_id = trust.id, trustor.user_id
+        made.password = made.auth_token = made.auth_token_info = None
+        return made
+
+    def delete_trust(self, trust_id: str) -> None:
+        """Gone already is fine."""
+        try:
+            self.client.trusts.delete(trust_id)
+        except (exceptions.NotFound, exceptions.Unauthorized):
+            LOG.debug('Trust %s is gone', trust_id)
+
+    @functools.cached_property
+    def _service(self) -> Any:
+        return keystone_session.Session(auth=sessions.service_plugin(), session=sessions._transport(),
+                                        timeout=cfg.CONF.clients.timeout, **config.get_ssl_options('keystone'))
+
+    def _service_session(self) -> Any:
+        return self._service
+
+    # --- the domain of stacks -----------------------------------------------------------------------------
+
+    @property
+    def stack_domain_is_configured(self) -> bool:
+        named = cfg.CONF.stack_user_domain_id or cfg.CONF.stack_user_domain_name
+        return bool(named and cfg.CONF.stack_domain_admin and cfg.CONF.stack_domain_admin_password)
+
+    @functools.cached_property
+    def domain_admin_client(self) -> Any:
+        """As the user who may manage that domain. Raises Error when none is configured."""
+        if not self.stack_domain_is_configured:
+            raise exception.Error(_('The domain of users inside stacks is not configured.'))
+        domain = {'domain_id': cfg.CONF.stack_user_domain_id} if cfg.CONF.stack_user_domain_id else \
+            {'domain_name': cfg.CONF.stack_user_domain_name}
+        auth = v3.Password(auth_url=self.v3_endpoint, username=cfg.CONF.stack_domain_admin,
+                           password=cfg.CONF.stack_domain_admin_password,
+                           **{f'user_{name}': value for name, value in domain.items()}, **domain)
+        return IdentityClient(self._adapter(self._session_of(auth)), self.context)
+
+    @staticmethod
+    def _session_of(auth: Any) -> Any:
+        return keystone_session.Session(auth=auth, session=sessions._transport(), timeout=cfg.CONF.clients.timeout,
+                                        **config.get_ssl_options('keystone'))
+
+    @functools.cached_property
+    def stack_domain_id(self) -> str:
+        if cfg.CONF.stack_user_domain_id:
+            return str(cfg.CONF.stack_user_domain_id)
+        return str(self.domain_admin_client.http.session.auth.get_access(
+            self.domain_admin_client.http.session).domain_id)
+
+    def _role_of_stack_users(self, client: Any) -> str:
+        found = client.roles.list(name=cfg.CONF.heat_stack_user_role)
+        if len(found) != 1:
+            raise exception.Error(_("Can't find role %s") % cfg.CONF.heat_stack_user_role)
+        return str(found[0].id)
+
+    def create_stack_domain_project(self, project_id: str) -> str:
+        """A project named after the stack, for the users inside it. `project_id`: `<project>-<stack>` or the stack.
+
+        The caller's own project without a domain.
+        """
+        if not self.stack_domain_is_configured:
+            return str(self.context.project_id)
+        name = f'{self.context.project_id}-{project_id}'[:LONGEST_PROJECT_NAME]
+        projects = self.domain_admin_client.projects
+        try:
+            made = projects.create(name=name, domain=self.stack_domain_id, description='Heat stack user project')
+        except exceptions.Conflict:             # of a try before a crash: the name is the stack's alone
+            made = projects.find(name=name, domain=self.stack_domain_id)
+        return str(made.id)
+
+    def delete_stack_domain_project(self, project_id: str) -> None:
+        """Only a project of that domain; gone already is fine."""
+        if not self.stack_domain_is_configured:
+            return
+        client = self.domain_admin_client
+        try:
+            project = client.projects.get(project_id)
+        except (exceptions.NotFound, exceptions.Forbidden):
+            return
+        if project.domain_id == self.stack_domain_id:
+            try:
+                client.projects.delete(project_id)
+            except exceptions.NotFound:
+                LOG.debug('Project %s is gone', project_id)
+
+    # --- users inside stacks ------------------------------------------------------------------------------
+
+    def create_stack_user(self, username: str, password: str = '') -> str:
+        """In the caller's own project: for clouds without a domain of stacks."""
+        return self._create_user(self.client, username, password, self.context.project_id)
+
+    def create_stack_domain_user(self, username: str, project_id: str, password: str | None = None) -> str:
+        """The id of a user in the domain of stacks with the role for one project."""
+        if not self.stack_domain_is_configured:
+            return self.create_stack_user(username, password or '')
+        return self._create_user(self.domain_admin_client, username, password, project_id,
+                                 domain=self.stack_domain_id)
+
+    def _create_user(self, client: Any, username: str, password: str | None, project_id: str | None,
+                     **where: Any) -> str:
+        role = self._role_of_stack_users(client)
+        name, secret = username[-LONGEST_USER_NAME:], password or password_gen.generate_openstack_password()
+        try:
+            made = client.users.create(
+                name=name, password=secret, default_project=project_id, enabled=True,
+                options={'ignore_change_password_upon_first_use': True, 'ignore_password_expiry': True,
+                         'ignore_lockout_failure_attempts': True}, **where)
+        except exceptions.Conflict:             # of a try before a crash: the name is the resource's alone
+            made = client.users.find(name=name, **where)
+            if getattr(made, 'default_project_id', None) != project_id:
+                raise
+            client.users.update(made.id, password=secret, enabled=True)
+        client.roles.grant(role, user=made.id, project=project_id)
+        return str(made.id)
+
+    def _user_in_domain(self, user_id: str, project_id: str, action: str) -> Any:
+        """The client that may act on a user. Raises ValueError for a user of another domain or project."""
+        client = self.domain_admin_client
+        user = client.users.get(user_id)
+        if user.domain_id != self.stack_domain_id or getattr(user, 'default_project_id', None) != project_id:
+            raise ValueError(_('User %(user)s in invalid domain or project: %(action)s refused')
+                             % {'user': user_id, 'action': action})
+        return client
+
+    def delete_stack_user(self, user_id: str) -> None:
+        try:
+            self.client.users.delete(user_id)
+        except exceptions.NotFound:
+            LOG.debug('User %s is gone', user_id)
+
+    def delete_stack_domain_user(self, user_id: str, project_id: str) -> None:
+        """Gone already is fine."""
+        if not self.stack_domain_is_configured:
+            self.delete_stack_user(user_id)
+            return
+        try:
+            self._user_in_domain(user_id, project_id, 'delete').users.delete(user_id)
+        except exceptions.NotFound:
+            LOG.debug('User %s is gone', user_id)
+
+    def stack_domain_user_token(self, user_id: str, project_id: str, password: str) -> str:
+        """A token of such a user."""
+        auth = v3.Password(auth_url=self.v3_endpoint, user_id=user_id, password=password, project_id=project_id)
+        return str(auth.get_token(self._session_of(auth)))
+
+    def disable_stack_user(self, user_id: str) -> None:
+        self.client.users.update(user_id, enabled=False)
+
+    def enable_stack_user(self, user_id: str) -> None:
+        self.client.users.update(user_id, enabled=True)
+
+    def disable_stack_domain_user(self, user_id: str, project_id: str) -> None:
+        if not self.stack_domain_is_configured:
+            self.disable_stack_user(user_id)
+            return
+        self._user_in_domain(user_id, project_id, 'disable').users.update(user_id, enabled=False)
+
+    def enable_stack_domain_user(self, user_id: str, project_id: str) -> None:
+        if not self.stack_domain_is_configured:
+            self.enable_stack_user(user_id)
+            return
+        self._user_in_domain(user_id, project_id, 'enable').users.update(user_id, enabled=True)
+
+    # --- EC2 key pairs ------------------------------------------------------------------------------------
+
+    def create_ec2_keypair(self, user_id: str | None = None) -> AccessKey:
+        return self._create_keypair(self.client, user_id or str(self.context.user_id), str(self.context.project_id))
+
+    def create_stack_domain_user_keypair(self, user_id: str, project_id: str) -> AccessKey:
+        if not self.stack_domain_is_configured:
+            return self.create_ec2_keypair(user_id)
+        return self._create_keypair(self.domain_admin_client, user_id, project_id)
+
+    @staticmethod
+    def _create_keypair(client: Any, user_id: str, project_id: str) -> AccessKey:
+        access = worlds.current().uuid().replace('-', '')
+        secret = password_gen.generate_openstack_password()
+        made = client.credentials.create(user_id=user_id, type='ec2', project_id=project_id,
+                                         blob=json.dumps({'access': access, 'secret': secret}))
+        return AccessKey(made.id, access, secret)
+
+    def get_ec2_keypair(self, credential_id: str | None = None, access: str | None = None,
+                        user_id: str | None = None) -> AccessKey:
+        """By the credential, or by user and access key."""
+        if credential_id:
+            found = self.client.credentials.get(credential_id)
+            blob = json.loads(found.blob)
+            return AccessKey(found.id, blob['access'], blob['secret'])
+        if not access:
+            raise ValueError(_('Must specify either credential_id or access'))
+        entry = self.client.ec2.get(user_id or self.context.user_id, access)
+        return AccessKey(access, access, entry.secret)
+
+    def delete_ec2_keypair(self, credential_id: str | None = None, access: str | None = None,
+                           user_id: str | None = None) -> None:
+        """Gone already is fine."""
+        try:
+            if credential_id:
+                self.client.credentials.delete(credential_id)
+            elif access:
+                self.client.ec2.delete(user_id or self.context.user_id, access)
+            else:
+                raise ValueError(_('Must specify either credential_id or access'))
+        except exceptions.NotFound:
+            LOG.debug('The key pair is gone')
+
+    def delete_stack_domain_user_keypair(self, user_id: str, project_id: str, credential_id: str) -> None:
+        if not self.stack_domain_is_configured:
+            self.delete_ec2_keypair(credential_id)
+            return
+        try:
+            self._user_in_domain(user_id, project_id, 'delete_keypair').credentials.delete(credential_id)
+        except exceptions.NotFound:
+            LOG.debug('The key pair is gone')
+
+
+KsClientWrapper = KeystoneClient            # the name plug-ins know
+
+__all__ = ['AccessKey', 'KeystoneClient', 'KsClientWrapper']

@@ -1,0 +1,30 @@
+"""Container clusters (Magnum)."""
+
+from __future__ import annotations
+
+from heatlite.common import exception
+from heatlite.engine import constraints
+from heatlite.engine.clients import os as shared
+from heatlite.engine.clients.os import service
+
+CLIENT_NAME = 'magnum'
+
+
+class MagnumClientPlugin(service.ServicePlugin):
+    option_group = CLIENT_NAME
+    service_types = [CONTAINER] = ['container-infra']       # type: ignore[misc]
+
+    @shared.MEMOIZE_FINDER
+    def get_cluster_template(self, value: str) -> str:
+        """The service itself takes a name. Raises EntityNotFound."""
+        found = self._got(f'/clustertemplates/{value}', None)
+        if found is None:
+            raise exception.EntityNotFound(entity='ClusterTemplate', name=value)
+        return str(found['uuid'])
+
+    get_baymodel = get_cluster_template
+
+
+class ClusterTemplateConstraint(constraints.BaseCustomConstraint):
+    resource_client_name = CLIENT_NAME
+    resource_getter_name = 'get_cluster_template'

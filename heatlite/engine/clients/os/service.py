@@ -1,0 +1,93 @@
+"""What the client plug-ins of OpenStack's services share: errors by HTTP status, and finding an id by a name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from keystoneauth1 import exceptions as keystone_exceptions
+from keystoneauth1.exceptions import http as http_exceptions
+
+from heatlite.common import exception
+from heatlite.engine.clients import client_plugin
+from heatlite.engine.clients.os import collection, http
+
+UUID = re.compile(r'[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}', re.IGNORECASE)
+
+
+def looks_like_uuid(value: Any) -> bool:
+    return bool(UUID.fullmatch(str(value)))
+
+
+class ServicePlugin(client_plugin.ClientPlugin):
+    """Subclasses say `service_types`, `option_group`, `api_version` and `client_class`."""
+
+    exceptions_module: Any = [http_exceptions, keystone_exceptions]
+    client_class: type[collection.Client] = collection.Client
+
+    def _create(self, version: str | None = None) -> Any:
+        return self.client_class(self.adapter(), self.context)
+
+    def _get_service_name(self) -> str:
+        return self.option_group or super()._get_service_name()
+
+    # --- errors -------------------------------------------------------------------------------------------
+
+    def is_client_exception(self, ex: BaseException) -> bool:
+        return super().is_client_exception(ex) or isinstance(ex, keystone_exceptions.ClientException)
+
+    def is_not_found(self, ex: BaseException) -> bool:
+        return status_of(ex) == 404 or isinstance(ex, exception.EntityNotFound)
+
+    def is_conflict(self, ex: BaseException) -> bool:
+        return status_of(ex) == 409
+
+    def is_over_limit(self, ex: BaseException) -> bool:
+        return status_of(ex) in (413, 429)
+
+    def is_bad_request(self, ex: BaseException) -> bool:
+        return status_of(ex) == 400
+
+    def is_forbidden(self, ex: BaseException) -> bool:
+        return status_of(ex) == 403
+
+    # --- names --------------------------------------------------------------------------------------------
+
+    def _listed(self, path: str, plural: str, **filters: Any) -> list[dict[str, Any]]:
+        return list(collection.Collection(self.client(), path, None, plural)._pages(path, filters))
+
+    def _got(self, path: str, key: str | None) -> dict[str, Any] | None:
+        """One thing; None when there is none."""
+        try:
+            body = self.client().http.get(path).json()
+        except Exception as error:
+            if status_of(error) in (400, 404):
+                return None
+            raise
+        found: dict[str, Any] = body[key] if key else body
+        return found
+
+    def _find(self, entity: str, path: str, key: str, plural: str, wanted: Any, *, field: str = 'id',
+              filters: Mapping[str, Any] | None = None) -> str:
+        """The id of what has the id or the name `wanted`. Raises EntityNotFound, PhysicalResourceNameAmbiguity."""
+        found = self._got(f'{path}/{wanted}', key) if wanted else None
+        if found is not None:
+            return str(found[field])
+        named = [entry for entry in self._listed(path, plural, name=wanted, **(filters or {}))
+                 if entry.get('name') == wanted]
+        return str(the_only_one(entity, wanted, named)[field])
+
+
+def status_of(error: BaseException) -> int | None:
+    """The status of a service's error; ours have other meanings."""
+    return None if isinstance(error, exception.HeatException) else http.status_of(error)
+
+
+def the_only_one(entity: str, wanted: Any, found: list[Any]) -> Any:
+    """Raises EntityNotFound, PhysicalResourceNameAmbiguity."""
+    if not found:
+        raise exception.EntityNotFound(entity=entity, name=wanted)
+    if len(found) > 1:
+        raise exception.PhysicalResourceNameAmbiguity(name=wanted)
+    return found[0]

@@ -1,0 +1,168 @@
+"""Object storage (Swift): objects, and URLs that need no login."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import re
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from heatlite.common import password_gen
+from heatlite.common import world as worlds
+from heatlite.engine.clients.os import service
+
+CLIENT_NAME = 'swift'
+IN_PROGRESS = 'in progress'
+MAX_EPOCH = 2 ** 31 - 1                     # the end of time of clients that count seconds in 32 bits
+KEY_HEADER = 'x-account-meta-temp-url-key'
+TEMP_URL_PATH = re.compile(r'/v1/[^/]+/[^/]+/[^/]+')
+ONE_DAY = 86400
+
+
+class ObjectClient:
+    """The calls of Swift's library. Headers come back with lower-case names."""
+
+    def __init__(self, http: Any, context: Any = None) -> None:
+        self.http = http
+        self.context = context
+
+    @property
+    def url(self) -> str:
+        """Of the account."""
+        return str(self.http.get_endpoint()).rstrip('/')
+
+    @staticmethod
+    def _path(*parts: str) -> str:
+        return '/' + '/'.join(quote(part, safe='') for part in parts) if parts else ''
+
+    def _headers(self, answer: Any) -> dict[str, str]:
+        return {name.lower(): value for name, value in answer.headers.items()}
+
+    def head_account(self) -> dict[str, str]:
+        return self._headers(self.http.head(self.url))
+
+    def post_account(self, headers: Any) -> None:
+        self.http.post(self.url, headers=headers)
+
+    def get_account(self, **params: Any) -> tuple[dict[str, str], list[dict[str, Any]]]:
+        answer = self.http.get(self.url, params={'format': 'json', **params})
+        return self._headers(answer), answer.json() if answer.content else []
+
+    def put_container(self, container: str, headers: Any = None) -> None:
+        self.http.put(self._path(container), headers=headers or {})
+
+    def post_container(self, container: str, headers: Any) -> None:
+        self.http.post(self._path(container), headers=headers)
+
+    def head_container(self, container: str) -> dict[str, str]:
+        return self._headers(self.http.head(self._path(container)))
+
+    def get_container(self, container: str, **params: Any) -> tuple[dict[str, str], list[dict[str, Any]]]:
+        params = {name: value for name, value in params.items() if value is not None and name != 'full_listing'}
+        answer = self.http.get(self._path(container), params={'format': 'json', **params})
+        return self._headers(answer), answer.json() if answer.content else []
+
+    def delete_container(self, container: str) -> None:
+        self.http.delete(self._path(container))
+
+    def put_object(self, container: str, name: str, contents: Any = b'', headers: Any = None,
+                   content_type: str | None = None) -> str | None:
+        data = contents.encode() if isinstance(contents, str) else contents
+        headers = {'Content-Type': content_type or 'application/octet-stream', **(headers or {})}
+        answer = self.http.put(self._path(container, name), data=data, headers=headers)
+        return answer.headers.get('etag')
+
+    def get_object(self, container: str, name: str) -> tuple[dict[str, str], bytes]:
+        answer = self.http.get(self._path(container, name), headers={'Accept': '*/*'})
+        return self._headers(answer), answer.content
+
+    def head_object(self, container: str, name: str) -> dict[str, str]:
+        return self._headers(self.http.head(self._path(container, name)))
+
+    def post_object(self, container: str, name: str, headers: Any) -> None:
+        self.http.post(self._path(container, name), headers=headers)
+
+    def delete_object(self, container: str, name: str) -> None:
+        self.http.delete(self._path(container, name))
+
+
+class SwiftClientPlugin(service.ServicePlugin):
+    option_group = CLIENT_NAME
+    service_types = [OBJECT_STORE] = ['object-store']       # type: ignore[misc]
+
+    def _create(self, version: str | None = None) -> Any:
+        return ObjectClient(self.adapter(), self.context)
+
+    # --- URLs that need no login --------------------------------------------------------------------------
+
+    @staticmethod
+    def is_valid_temp_url_path(path: str) -> bool:
+        """`/v1/account/container/object`; the object's name may have slashes."""
+        return bool(TEMP_URL_PATH.match(path)) and all(path.split('/', 4)[1:])
+
+    def _key(self) -> str:
+        """The account's key for such URLs; made when there is none."""
+        client = self.client()
+        key = client.head_account().get(KEY_HEADER)
+        if not key:
+            key = password_gen.generate_openstack_password()
+            client.post_account({KEY_HEADER: key})
+        return str(key)
+
+    def get_temp_url(self, container_name: str, obj_name: str, timeout: float | None = None,
+                     method: str = 'PUT') -> str:
+        """`timeout`: seconds; None: for ever, as far as clients can count."""
+        key = self._key()
+        endpoint = urlsplit(self.client().url)
+        path = f'{endpoint.path}/{quote(container_name)}/{quote(obj_name)}'
+        expires = MAX_EPOCH if timeout is None else int(_seconds(worlds.current().now()) + timeout)
+        text = f'{method}\n{expires}\n{endpoint.path}/{container_name}/{obj_name}'
+        digest = self._digest()
+        signature = hmac.new(key.encode(), text.encode(), digest).hexdigest()
+        return f'{endpoint.scheme}://{endpoint.netloc}{path}?temp_url_sig={signature}&temp_url_expires={expires}'
+
+    def _digest(self) -> str:
+        """The best hash the cluster takes: sha1 is refused by new ones, old ones know nothing else."""
+        try:
+            endpoint = urlsplit(self.client().url)
+            found = self.client().http.get(f'{endpoint.scheme}://{endpoint.netloc}/info').json()
+            allowed = found.get('tempurl', {}).get('allowed_digests', ['sha1'])
+        except Exception:                       # an old cluster, or one that does not tell
+            return 'sha1'
+        return next((name for name in ('sha256', 'sha512', 'sha1') if name in allowed), 'sha1')
+
+    def get_signal_url(self, container_name: str, obj_name: str, timeout: float | None = None) -> str:
+        """A URL to PUT signals to; the object is there from the start, so that polling finds it."""
+        client = self.client()
+        client.put_container(container_name, {'x-versions-location': container_name})
+        url = self.get_temp_url(container_name, obj_name, timeout)
+        client.put_object(container_name, obj_name, IN_PROGRESS)
+        return url
+
+    # --- reading ------------------------------------------------------------------------------------------
+
+    def parse_last_modified(self, lm: str) -> datetime:
+        """A Last-Modified header as UTC without zone."""
+        return parsedate_to_datetime(lm).astimezone(UTC).replace(tzinfo=None)
+
+    def get_files_from_container(self, files_container: str, files_to_skip: Any = None) -> dict[str, Any]:
+        """Name to content of every object but those of `files_to_skip`; JSON is what clients put there."""
+        client = self.client()
+        _headers, entries = client.get_container(files_container)
+        wanted = [entry['name'] for entry in entries if entry['name'] not in (files_to_skip or ())]
+        found = {}
+        for name in wanted:
+            content = client.get_object(files_container, name)[1]
+            try:
+                found[name] = content.decode()
+            except UnicodeDecodeError:
+                found[name] = json.dumps(hashlib.md5(content, usedforsecurity=False).hexdigest())
+        return found
+
+
+def _seconds(moment: datetime) -> float:
+    return moment.replace(tzinfo=UTC).timestamp()

@@ -1,0 +1,126 @@
+"""Messages (Zaqar)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heatlite.common import world as worlds
+from heatlite.engine import constraints
+from heatlite.engine.clients.os import service
+
+CLIENT_NAME = 'zaqar'
+
+
+LONGEST_NAME = 64
+CLIENT_ID = 'Client-ID'                     # every caller says which one it is
+
+
+class Queue:
+    """One queue, as its library shows it."""
+
+    def __init__(self, http: Any, name: str) -> None:
+        self._http = http
+        self.name = name
+
+    def _path(self, *parts: str) -> str:
+        return '/'.join([f'/queues/{self.name}', *parts])
+
+    def ensure_exists(self) -> None:
+        self._http.put(self._path())
+
+    def delete(self) -> None:
+        self._http.delete(self._path())
+
+    def metadata(self, new_meta: Any = None, force_reload: bool = False) -> Any:
+        if new_meta is not None:
+            self._http.put(self._path(), json=new_meta)
+            return new_meta
+        return self._http.get(self._path()).json()
+
+    def post(self, messages: Any) -> Any:
+        entries = messages if isinstance(messages, list) else [messages]
+        return self._http.post(self._path('messages'), json={'messages': entries}).json()
+
+    def pop(self, count: int = 1) -> list[Any]:
+        answer = self._http.delete(self._path('messages'), params={'pop': count})
+        return [Message(entry) for entry in answer.json()['messages']] if answer.content else []
+
+    def signed_url(self, paths: Any = None, ttl_seconds: int | None = None, methods: Any = None) -> dict[str, Any]:
+        """Signature, expiry, paths, methods and project, good without a login."""
+        body: dict[str, Any] = {}
+        if paths:
+            body['paths'] = paths
+        if methods:
+            body['methods'] = methods
+        if ttl_seconds:
+            expires = worlds.current().now().timestamp() + ttl_seconds
+            body['expires'] = expires
+        return dict(self._http.post(self._path('share'), json=body).json())
+
+    def subscription(self, **fields: Any) -> Any:
+        return self._http.post(self._path('subscriptions'), json=fields).json()
+
+
+class Message:
+    def __init__(self, info: dict[str, Any]) -> None:
+        self.body = info.get('body')
+        self.id = info.get('id')
+        self.ttl = info.get('ttl')
+
+
+class MessageClient:
+    def __init__(self, http: Any, context: Any = None) -> None:
+        self.http = http
+
+    def queue(self, name: str, **_more: Any) -> Queue:
+        return Queue(self.http, name)
+
+
+class ZaqarClientPlugin(service.ServicePlugin):
+    option_group = CLIENT_NAME
+    service_types = [MESSAGING] = ['messaging']     # type: ignore[misc]
+    api_version = {'min_version': '2', 'max_version': '2.latest'}
+    DEFAULT_TTL = 3600                      # seconds
+
+    def adapter(self, service_type: str | None = None, **given: Any) -> Any:
+        given.setdefault('additional_headers', {CLIENT_ID: worlds.current().uuid()})
+        return super().adapter(service_type, **given)
+
+    def _create(self, version: str | None = None) -> Any:
+        return MessageClient(self.adapter(), self.context)
+
+    def create_for_tenant(self, tenant_id: str, token: str) -> MessageClient:
+        """A client in another project, with a token of it."""
+        from keystoneauth1 import token_endpoint
+
+        from heatlite.engine.clients.os import http
+        auth = token_endpoint.Token(self.url_for(service_type=self.MESSAGING, interface=self.interface()), token)
+        return MessageClient(http.ServiceAdapter(
+            self.context.keystone_session, service_type=self.MESSAGING, auth=auth,
+            additional_headers={CLIENT_ID: worlds.current().uuid(), 'X-Project-Id': tenant_id}), self.context)
+
+    def create_from_signed_url(self, project_id: str, paths: Any, expires: str, methods: Any,
+                               signature: str) -> MessageClient:
+        """A client that may only do what the signature covers."""
+        from keystoneauth1 import noauth
+
+        from heatlite.engine.clients.os import http
+        base = self.url_for(service_type=self.MESSAGING, interface=self.interface())
+        headers = {CLIENT_ID: worlds.current().uuid(), 'X-Project-Id': project_id, 'URL-Signature': signature,
+                   'URL-Expires': expires, 'URL-Paths': ','.join(paths), 'URL-Methods': ','.join(methods)}
+        return MessageClient(http.ServiceAdapter(
+            self.context.keystone_session, service_type=self.MESSAGING, endpoint_override=base,
+            auth=noauth.NoAuth(endpoint=base), additional_headers=headers), self.context)
+
+    def get_queue(self, queue_name: str) -> Queue:
+        if not isinstance(queue_name, str) or not 0 < len(queue_name) <= LONGEST_NAME:
+            raise ValueError(f'Queue name length must be 1-{LONGEST_NAME}')
+        return self.client().queue(queue_name)  # type: ignore[no-any-return]
+
+
+class QueueConstraint(constraints.BaseCustomConstraint):
+    """The form of the name only; the queue need not exist."""
+
+    expected_exceptions = (ValueError,)
+    resource_client_name = CLIENT_NAME
+    resource_getter_name = 'get_queue'

@@ -1,0 +1,89 @@
+"""Containers (Zun)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.engine.clients.os import collection, service
+
+CLIENT_NAME = 'zun'
+
+
+MICROVERSION = 'container 1.12'
+
+
+class Containers(collection.Collection):
+    path, plural = '/containers', 'containers'
+
+    def run(self, **fields: Any) -> Any:
+        body = {name: value for name, value in fields.items() if value is not None}
+        return self._made(self.http.post(self.path, params={'run': 'true'}, json=body))
+
+    def rename(self, container: Any, name: str) -> None:
+        self.update(container, name=name)
+
+    def update(self, what: Any, **fields: Any) -> Any:
+        return self._made(self.http.patch(self._url(what), json=fields))
+
+    def delete(self, what: Any, **params: Any) -> None:     # type: ignore[override]
+        self.http.delete(self._url(what), params=params or None)
+
+    def network_list(self, container: Any) -> list[Any]:
+        found = self.http.get(self._url(container, 'network_list')).json()['networks']
+        return [collection.Entity(self, entry) for entry in found]
+
+    def network_attach(self, container: Any, **params: Any) -> None:
+        self.http.post(self._url(container, 'network_attach'), params=params)
+
+    def network_detach(self, container: Any, **params: Any) -> None:
+        self.http.post(self._url(container, 'network_detach'), params=params)
+
+
+class ContainerClient(collection.Client):
+    COLLECTIONS = {'containers': Containers}
+
+
+class ZunClientPlugin(service.ServicePlugin):
+    option_group = CLIENT_NAME
+    service_types = [CONTAINER, APPLICATION_CONTAINER] = ['container', 'application-container']    # type: ignore[misc]
+    client_class = ContainerClient
+
+    def adapter(self, service_type: str | None = None, **given: Any) -> Any:
+        given.setdefault('additional_headers', {'OpenStack-API-Version': MICROVERSION})
+        return super().adapter(service_type, **given)
+
+    # --- changes of a container ---------------------------------------------------------------------------
+
+    def update_container(self, container_id: str, **prop_diff: Any) -> None:
+        if prop_diff:
+            self.client().containers.update(container_id, **prop_diff)
+
+    def network_detach(self, container_id: str, port_id: str) -> bool:
+        with self.ignore_not_found:
+            self.client().containers.network_detach(container_id, port=port_id)
+            return True
+        return False
+
+    def network_attach(self, container_id: str, port_id: str | None = None, net_id: str | None = None,
+                       fip: str | None = None, security_groups: Any = None) -> bool:
+        params = {name: value for name, value in (('port', port_id), ('network', net_id), ('fixed_ip', fip)) if value}
+        self.client().containers.network_attach(container_id, **params)
+        return True
+
+    def _ports(self, container_id: str) -> list[str]:
+        return [entry.port_id for entry in self.client().containers.network_list(container_id)]
+
+    def check_network_detach(self, container_id: str, port_id: str) -> bool:
+        with self.ignore_not_found:
+            return port_id not in self._ports(container_id)
+        return True
+
+    def check_network_attach(self, container_id: str, port_id: str | None) -> bool:
+        return not port_id or port_id in self._ports(container_id)
+
+    def check_active(self, container: Any) -> bool:
+        """Raises ResourceInError."""
+        if container.status == 'Error':
+            raise exception.ResourceInError(resource_status=container.status)
+        return bool(container.status == 'Running')

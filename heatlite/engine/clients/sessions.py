@@ -1,0 +1,167 @@
+"""keystoneauth1 sessions: the one way to other services, in the name of whoever a request context stands for."""
+
+from __future__ import annotations
+
+import functools
+import os
+from http import cookiejar
+from typing import Any
+
+import requests
+from keystoneauth1 import loading, plugin
+from keystoneauth1 import session as keystone_session
+from keystoneauth1.identity import access as access_plugin
+from keystoneauth1.identity import generic
+from oslo_config import cfg
+from oslo_log import log
+
+from heatlite.common import config, exception
+from heatlite.common.i18n import _
+
+LOG = log.getLogger(__name__)
+
+TRUSTEE = 'trustee'                         # option group with the service user's credentials
+AUTHTOKEN = 'keystone_authtoken'            # the same of the API's middleware, used where [trustee] says nothing
+LARGEST_DISCOVERY = 1000                    # version documents kept, by URL
+PEERS = 64                                  # services to which connections are kept open
+
+_discovered: dict[str, Any] = {}            # version documents are the same for everybody
+
+
+def session(context: Any) -> Any:
+    """A session for `context`. Raises AuthorizationFailure when nothing says how to log in.
+
+    Connections and version documents are shared by all sessions of the process; tokens are not. No request waits
+    longer than [clients] timeout for the next byte.
+    """
+    if len(_discovered) > LARGEST_DISCOVERY:
+        _discovered.clear()
+    return keystone_session.Session(
+        auth=auth_plugin(context), session=_transport(), app_name='heatlite', timeout=cfg.CONF.clients.timeout,
+        discovery_cache=_discovered, **config.get_ssl_options('keystone'))
+
+
+@functools.cache
+def _transport() -> requests.Session:
+    """Connections to all services. Cookies are refused: they would mix up callers."""
+    found = requests.Session()
+    found.cookies.set_policy(cookiejar.DefaultCookiePolicy(allowed_domains=[]))
+    for scheme in ('http://', 'https://'):
+        found.mount(scheme, keystone_session.TCPKeepAliveAdapter(
+            pool_connections=PEERS, pool_maxsize=cfg.CONF.clients.max_requests))
+    return found
+
+
+def forget() -> None:
+    """Version documents, logins and open connections: the next session starts anew."""
+    _discovered.clear()
+    _transport.cache_clear()
+    _cloud_plugin.cache_clear()
+
+
+def auth_plugin(context: Any) -> Any:
+    """The first of: stored trust (when asked to prefer it), token, trust, password, clouds.yaml or OS_*."""
+    prefers_trust = cfg.CONF.reauthentication_auth_method == 'trusts'
+    if context.trust_id and (prefers_trust or not context.auth_token):
+        return trust_plugin(context.trust_id)
+    if context.auth_token:
+        found = _plugin_of_token_info(context) if context.auth_token_info else generic.Token(
+            auth_url=auth_url(context), token=context.auth_token, project_id=context.project_id)
+        return TokenThenTrust(found, context.trust_id) if context.trust_id else found
+    if context.password:
+        return generic.Password(auth_url=auth_url(context), username=context.username, user_id=context.user_id,
+                                password=context.password, project_id=context.project_id,
+                                user_domain_id=context.user_domain_id)
+    return cloud_plugin()
+
+
+class TokenThenTrust(plugin.BaseAuthPlugin):
+    """The caller's token as long as it is good, then the stored trust: an action may outlive the token."""
+
+    def __init__(self, token: Any, trust_id: str) -> None:
+        super().__init__()
+        self._chosen = token
+        self._trust_id: str | None = trust_id
+
+    def invalidate(self) -> bool:
+        """The session says that the token is refused. Whether there is something else to try."""
+        if self._trust_id is None:
+            return bool(self._chosen.invalidate())
+        LOG.info('The token of the caller is over, from now on the trust is used')
+        self._chosen, self._trust_id = trust_plugin(self._trust_id), None
+        return True
+
+    def get_token(self, session: Any, **kwargs: Any) -> Any:
+        return self._chosen.get_token(session, **kwargs)
+
+    def get_access(self, session: Any, **kwargs: Any) -> Any:
+        return self._chosen.get_access(session, **kwargs)
+
+    def get_endpoint(self, session: Any, **kwargs: Any) -> Any:
+        return self._chosen.get_endpoint(session, **kwargs)
+
+    def get_endpoint_data(self, session: Any, **kwargs: Any) -> Any:
+        return self._chosen.get_endpoint_data(session, **kwargs)
+
+    def get_api_major_version(self, session: Any, **kwargs: Any) -> Any:
+        return self._chosen.get_api_major_version(session, **kwargs)
+
+    def get_user_id(self, session: Any, **kwargs: Any) -> Any:
+        return self._chosen.get_user_id(session, **kwargs)
+
+    def get_project_id(self, session: Any, **kwargs: Any) -> Any:
+        return self._chosen.get_project_id(session, **kwargs)
+
+
+def _plugin_of_token_info(context: Any) -> Any:
+    from keystoneauth1.access import access
+    info = access.create(body=context.auth_token_info, auth_token=context.auth_token)
+    return access_plugin.AccessInfoPlugin(auth_ref=info, auth_url=auth_url(context))
+
+
+def trust_plugin(trust_id: str) -> Any:
+    """The service user acting under a trust."""
+    return _service_plugin(trust_id=trust_id)
+
+
+def service_plugin() -> Any:
+    """The service user in its own project."""
+    return _service_plugin()
+
+
+def _service_plugin(**scope: Any) -> Any:
+    for group in (TRUSTEE, AUTHTOKEN):
+        loading.register_auth_conf_options(cfg.CONF, group)
+        if scope:
+            # A trust names the project itself; a project of the service user beside it would be refused.
+            scope.update(project_id=None, project_name=None, project_domain_id=None, project_domain_name=None,
+                         tenant_id=None, tenant_name=None)
+        found = loading.load_auth_from_conf_options(cfg.CONF, group, **scope)
+        if found is not None:
+            return found
+    raise exception.AuthorizationFailure(_('The option group [%s] has no credentials.') % TRUSTEE)
+
+
+def cloud_plugin() -> Any:
+    """Whoever clouds.yaml (OS_CLOUD) or the OS_* variables name: the way of a service on one's own machine."""
+    return _cloud_plugin(tuple(sorted(item for item in os.environ.items() if item[0].startswith('OS_'))))
+
+
+@functools.lru_cache(maxsize=4)
+def _cloud_plugin(_environment: tuple[tuple[str, str], ...]) -> Any:
+    from openstack import config as cloud_config
+    from openstack import exceptions
+    try:
+        return cloud_config.OpenStackConfig().get_one().get_session().auth
+    except (exceptions.ConfigException, exceptions.SDKException) as error:
+        raise exception.AuthorizationFailure(str(error))
+
+
+def auth_url(context: Any) -> str:
+    """Where Keystone is. Raises AuthorizationFailure when nothing says it."""
+    if context.auth_url:
+        return str(context.auth_url)
+    for group, option in (('clients_keystone', 'auth_uri'), (TRUSTEE, 'auth_url'), (AUTHTOKEN, 'www_authenticate_uri')):
+        if group in cfg.CONF and option in cfg.CONF[group] and cfg.CONF[group][option]:
+            return str(cfg.CONF[group][option])
+    raise exception.AuthorizationFailure(_('The URL of Keystone is not known.'))

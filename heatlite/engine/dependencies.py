@@ -1,0 +1,111 @@
+"""Who needs whom, for types and plug-ins that build such a graph themselves. The engine's own is planning.graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from heatlite.common import exception
+
+
+class Dependencies:
+    """`deps += (requirer, required)`; `(requirer, None)` adds something that needs nothing.
+
+    Iterates over everything, required ones first. Elements must be hashable.
+    """
+
+    def __init__(self, edges: Iterable[tuple[Any, Any]] | None = None) -> None:
+        self._requires: dict[Any, dict[Any, None]] = {}     # the inner dict is an ordered set
+        for edge in edges or ():
+            self += edge
+
+    def __iadd__(self, edge: tuple[Any, Any]) -> Dependencies:
+        requirer, required = edge
+        needs = self._requires.setdefault(requirer, {})
+        if required is not None:
+            self._requires.setdefault(required, {})
+            needs[required] = None
+        return self
+
+    def requires(self, last: Any) -> list[Any]:
+        """What `last` needs directly. KeyError for something unknown."""
+        return list(self._requires[last])
+
+    def required_by(self, last: Any) -> list[Any]:
+        """What needs `last` directly. KeyError for something unknown."""
+        if last not in self._requires:
+            raise KeyError(last)
+        return [requirer for requirer, needs in self._requires.items() if last in needs]
+
+    def graph(self, reverse: bool = False) -> dict[Any, set[Any]]:
+        """Element -> what must be done before it; `reverse`: what must be undone before it."""
+        if not reverse:
+            return {name: set(needs) for name, needs in self._requires.items()}
+        turned: dict[Any, set[Any]] = {name: set() for name in self._requires}
+        for requirer, needs in self._requires.items():
+            for required in needs:
+                turned[required].add(requirer)
+        return turned
+
+    def roots(self) -> list[Any]:
+        """What nobody needs."""
+        needed = {required for needs in self._requires.values() for required in needs}
+        return [name for name in self._requires if name not in needed]
+
+    def leaves(self) -> list[Any]:
+        """What needs nothing."""
+        return [name for name, needs in self._requires.items() if not needs]
+
+    def __getitem__(self, last: Any) -> Dependencies:
+        """The part that `last` is needed by, and `last` itself."""
+        wanted, waiting = set(), [last]
+        while waiting:
+            name = waiting.pop()
+            if name not in wanted:
+                wanted.add(name)
+                waiting += self.required_by(name)
+        part = Dependencies()
+        for name in self._requires:
+            if name in wanted:
+                part += (name, None)
+                for required in self._requires[name]:
+                    if required in wanted:
+                        part += (name, required)
+        return part
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(in_order(self.graph()))
+
+    def __reversed__(self) -> Iterator[Any]:
+        return iter(in_order(self.graph(reverse=True)))
+
+    def __len__(self) -> int:
+        return len(self._requires)
+
+    def translate(self, transform: Any) -> Dependencies:
+        """The same graph of `transform(element)`."""
+        found = Dependencies()
+        for name, needs in self._requires.items():
+            found += (transform(name), None)
+            for required in needs:
+                found += (transform(name), transform(required))
+        return found
+
+
+def in_order(graph: Mapping[Any, set[Any]]) -> list[Any]:
+    """Every element after all that it needs. Raises CircularDependencyException."""
+    left = {name: len(needs) for name, needs in graph.items()}
+    needed_by: dict[Any, list[Any]] = {name: [] for name in graph}
+    for name, needs in graph.items():
+        for required in needs:
+            needed_by[required].append(name)
+    done = [name for name, count in left.items() if not count]
+    for name in done:                       # grows while it is walked
+        for other in needed_by[name]:
+            left[other] -= 1
+            if not left[other]:
+                done.append(other)
+    if len(done) < len(graph):
+        cycle = {str(name): sorted(map(str, needs)) for name, needs in graph.items() if left[name]}
+        raise exception.CircularDependencyException(cycle=str(cycle))
+    return done

@@ -1,0 +1,446 @@
+"""Errands for one stack: asks types, calls their handlers, brings back what they said as events.
+
+Runs in the threads of the pool. No opinions: what follows from an answer is planning's business.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from heatlite.common import exception, short_id
+from heatlite.common.world import World
+from heatlite.engine import exports, inspection, rsrc_defn, values
+from heatlite.engine.attributes import CACHE_NONE
+from heatlite.engine.facade import Stack
+from heatlite.engine.journal import Journal
+from heatlite.engine.owned import OwnedStack
+from heatlite.engine.record import Record
+from heatlite.engine.recorder import Recorder
+from heatlite.engine.records import Records
+from heatlite.engine.registry import Registry
+from heatlite.engine.resource import Resource
+from heatlite.engine.work import Work, definition_of, fingerprint, plain, stored_definition
+from heatlite.planning import commands
+from heatlite.planning.decide import Verdict
+from heatlite.planning.states import NO_HANDLE, Action, ResourceState
+from heatlite.planning.steps import Kind, Step
+
+LOG = logging.getLogger(__name__)
+
+APPLYING = frozenset({Action.CREATE, Action.UPDATE, Action.ADOPT})
+
+
+class Errands:
+    def __init__(self, world: World, owned: OwnedStack, journal: Journal, registry: Registry, facade: Stack,
+                 records: Records, may_act: Callable[[], None], *, dry: bool = False,
+                 observe: bool = False, saved: Callable[[], Mapping[str, Any]] = dict) -> None:
+        """`records`: what is stored of resources. `may_act()`: returns once the lease is surely ours.
+
+        `dry`: only asked, for a preview; nothing is prepared or called. `observe`: compare with the real thing.
+        `saved()`: the snapshot that is being restored.
+        """
+        self._saved = saved
+        self._dry = dry
+        self._observe = observe
+        self._world = world
+        self._owned = owned
+        self._journal = journal
+        self._registry = registry
+        self.facade = facade                        # types hold it by a weak reference; this keeps it
+        self.records = records
+        self._may_act = may_act
+        self.scope = values.StackScope(self._current, lambda row: owned.kept.get(row.id, {}), self._ask,
+                                       lambda row, attribute: row.id in self.to_make or (
+                                           attribute and row.id in self.changed))
+        facade.scope = self.scope
+        self.to_make: set[int] = set()              # rows that a preview would make, and would change
+        self.changed: set[int] = set()
+        self.property_changes: dict[str, dict[str, inspection.PropertyChange]] = {}
+
+    # --- definitions ------------------------------------------------------------------------------------
+
+    def resolve(self, step: Step) -> Work:
+        """The wanted definition of a step with the values its requirements now have."""
+        work = Work()
+        step.context = work
+        wanted = self._owned.definition.resources[step.name]
+        try:
+            resolved = wanted.resolved(self.scope)
+            if self._owned.row.action == Action.RESTORE:
+                resolved = self._restored(step.name, resolved)
+        except Exception as error:
+            work.error = error
+            return work
+        step.fingerprint = fingerprint(resolved)
+        work.definition = definition_of(step.name, resolved)
+        work.metadata = resolved.get('metadata') or {}
+        work.columns = {'properties': resolved.get('properties') or {},
+                        'definition': {name: value for name, value in resolved.items()
+                                       if name != 'properties' and value}}
+        return work
+
+    def _restored(self, name: str, resolved: dict[str, Any]) -> dict[str, Any]:
+        """The wanted definition as the type changes it, to bring back what a snapshot kept."""
+        row = self._current(name)
+        saved = exports.restored(self._saved(), name)
+        if row is None or not row.exists or not saved:
+            return resolved
+        resource = self.stored_resource(row)
+        if not hasattr(resource, 'handle_restore'):
+            return resolved
+        changed = resource.handle_restore(definition_of(name, resolved), saved)
+        return {**resolved, 'properties': dict(changed.get('Properties') or {})}
+
+    def begin(self, step: Step) -> Work:
+        """What the step works on, made when it is first needed."""
+        if step.context is None:
+            if step.as_stored:
+                return self._as_stored(step)
+            if step.kind is Kind.APPLY and step.name in self._owned.definition.resources:
+                return self.resolve(step)
+            step.context = Work()
+        return step.context
+
+    def _as_stored(self, step: Step) -> Work:
+        """The definition that was stored with the intent. Without one the handler was never called."""
+        record = self.records.get(self._owned.rows[step.row_id])
+        if record.properties is None:
+            step.as_stored = False
+            return self.begin(step)
+        work = step.context = Work()
+        work.definition = stored_definition(record)
+        work.metadata = record.metadata
+        step.fingerprint = fingerprint({**(record.definition or {}), 'type': record.state.type,
+                                        'properties': record.properties})
+        return work
+
+    def physical_name(self, row: ResourceState, work: Work | None) -> str:
+        """The name the real thing has or would have, for events before there is an id."""
+        if work is not None and work.resource is not None and work.resource.id == row.id:
+            return work.resource.physical_resource_name() or ''
+        return f'{self._owned.row.name}-{row.name}-{short_id.get_id(row.uuid)}'
+
+    # --- objects of types -------------------------------------------------------------------------------
+
+    def resource(self, step: Step, row: ResourceState) -> Resource:
+        """The object that acts for `row` in this step."""
+        work = self.begin(step)
+        if work.resource is not None and work.resource.id == row.id:
+            work.resource.take_state(row)
+            return work.resource
+        applies = step.kind is Kind.APPLY and step.verb is not Action.UPDATE and work.definition is not None
+        fresh = applies and row.physical_id is None and row.action in (Action.CREATE, Action.ADOPT)
+        record = Record(row) if fresh and not step.attempt else self.records.get(row)
+        definition = work.definition if applies else stored_definition(record)
+        if fresh:
+            record.metadata = work.metadata
+        work.resource = self._make(definition, record, self._recorder(work))
+        return work.resource
+
+    def _kind(self, type_name: str, name: str) -> type[Resource]:
+        found: type[Resource] = self._registry.resolve(type_name, name, self._owned.definition.environment)
+        return found
+
+    def _recorder(self, work: Work) -> Recorder:
+        return Recorder(self._journal, self._owned, self._world, work, self.records)
+
+    def _make(self, definition: rsrc_defn.ResourceDefinition, record: Record, recorder: Any) -> Resource:
+        kind = self._registry.resolve(definition.resource_type, definition.name, self._owned.definition.environment)
+        resource = kind(definition.name, definition, self.facade)
+        resource.bind(record, recorder)
+        return resource
+
+    def stored_resource(self, row: ResourceState, recorder: Any = None) -> Resource:
+        """An object of what is stored, outside any step: for reading, or for a signal, which brings its `recorder`."""
+        record = self.records.get(row)
+        return self._make(stored_definition(record), record, recorder or self._recorder(Work()))
+
+    def kind_of(self, row: ResourceState) -> type[Resource]:
+        """Raises StackValidationFailed when nobody has the type any more."""
+        return self._kind(row.type, row.name)
+
+    def unmade(self, name: str) -> Resource:
+        """An object for a resource that does not exist yet: its definition with what is known so far."""
+        resolved = self._owned.definition.resources[name].resolved(self.scope)
+        definition = definition_of(name, resolved)
+        return self._registry.resolve(definition.resource_type, name, self._owned.definition.environment)(
+            name, definition, self.facade)
+
+    def is_live(self, name: str, attribute: str) -> bool:
+        """The attribute belongs to a thing in a cloud and must be read anew each time."""
+        row = self._current(name)
+        if row is None:
+            return False
+        kind = self._kind(row.type, name)
+        if kind.default_client_name is None:
+            return False
+        schema = kind.attributes_schema.get(attribute)
+        return getattr(schema, 'cache_mode', None) == CACHE_NONE or attribute == 'show'
+
+    def class_name(self, row: ResourceState) -> str:
+        return self._registry.resolve(row.type, row.name, self._owned.definition.environment).__name__
+
+    def is_harmless(self, step: Step, row: ResourceState) -> bool:
+        """Creating it once more after a crash would harm nobody, so nothing of it is waited for."""
+        if row.action is not Action.CREATE:
+            return False
+        try:
+            return bool(self._registry.resolve(row.type, row.name, self._owned.definition.environment)
+                        .idempotent_create)
+        except exception.HeatException:
+            return False
+
+    def _current(self, name: str) -> ResourceState | None:
+        return self._owned.current(name)
+
+    def _ask(self, row: ResourceState, attribute: str, path: tuple[Any, ...]) -> Any:
+        resource = self.stored_resource(row)
+        if attribute == '*':
+            return resource.FnGetAtts()
+        return resource.FnGetAtt(attribute, *path)
+
+    # --- errands ----------------------------------------------------------------------------------------
+
+    def inspect(self, step: Step, row: ResourceState) -> commands.Inspected | commands.Failed:
+        try:
+            work = self.resolve(step)
+            if work.error is not None:
+                raise work.error
+            if self._is_unchanged(step, work, row):
+                return commands.Inspected(step, Verdict(changed=False))
+            resource = self.resource_as_stored(step, row, work)
+            kind = self._registry.resolve(work.definition.resource_type, step.name,
+                                          self._owned.definition.environment)
+            verdict, work.difference = inspection.inspect(
+                resource, kind, work.definition, self._owned, row, observe=self._observe)
+            if self._dry:
+                self.property_changes[step.name] = inspection.property_changes(resource, work.definition)
+            elif verdict.replace is not None and verdict.refused is None:
+                resource.prepare_for_replace()
+            return commands.Inspected(step, verdict)
+        except exception.DatabaseUnavailable:
+            raise
+        except Exception as error:
+            return self._failure(step, row, error, Action.UPDATE)
+
+    def resource_as_stored(self, step: Step, row: ResourceState, work: Work) -> Resource:
+        record = self.records.get(row)
+        work.resource = self._make(stored_definition(record), record, self._recorder(work))
+        return work.resource
+
+    def _is_unchanged(self, step: Step, work: Work, row: ResourceState) -> bool:
+        return (row.fingerprint == step.fingerprint and row.status == 'COMPLETE' and row.replaced_by is None
+                and not self._owned.row.converge and row.type == work.definition.resource_type
+                and not self._kind(row.type, row.name).always_inspected)
+
+    def call(self, step: Step, row: ResourceState, verb: Action) -> commands.Event:
+        """handle_<verb>, and the first check right behind it. Raises DatabaseUnavailable, as its neighbours do."""
+        try:
+            self._may_act()
+            work = self.begin(step)
+            if work.error is not None:
+                raise work.error
+            resource = self.resource(step, row)
+            handler, arguments = self._handler(resource, step, work, verb)
+            if handler is None:
+                self._done(step, verb)
+                return commands.Called(step, None, done=True, unsupported=verb is Action.CHECK)
+            work.handle = self._create(resource, handler) if verb is Action.CREATE else handler(*arguments)
+            delay = self._ask_whether_done(resource, work, verb)
+            if delay:
+                return commands.Called(step, plain(work.handle))
+            self._done(step, verb)
+            return commands.Called(step, None, done=True)
+        except exception.DatabaseUnavailable:
+            raise
+        except Exception as error:
+            return self._failure(step, row, error, verb)
+
+    def _create(self, resource: Resource, handler: Callable[[], Any]) -> Any:
+        """What the handler returns. When it fails without an id, the object may be there all the same."""
+        try:
+            return handler()
+        except exception.DatabaseUnavailable:
+            raise
+        except Exception as error:
+            if resource.resource_id is None and self._find(resource):
+                LOG.info('%s of stack %s was made although its creation failed: %s', resource.name, self._owned.id,
+                         error)
+                return None
+            raise
+
+    def _find(self, resource: Resource) -> bool:
+        """Looks for an object that nobody told us the id of, and takes it."""
+        if not hasattr(resource, 'find_existing'):
+            return False
+        try:
+            found = resource.find_existing()
+        except exception.DatabaseUnavailable:
+            raise
+        except Exception:
+            LOG.exception('Looking for what may be left of %s in stack %s failed', resource.name, self._owned.id)
+            return False
+        if found is None:
+            return False
+        resource.resource_id_set(str(found))
+        return True
+
+    def check(self, step: Step, row: ResourceState, verb: Action, handle: Any) -> commands.Event:
+        """check_<verb>_complete with what the handler returned, in this process or before a crash."""
+        try:
+            self._may_act()
+            work = self.begin(step)
+            if work.error is not None:
+                raise work.error
+            resource = self.resource(step, row)
+            if work.handle is NO_HANDLE:
+                work.handle = handle
+            delay = self._ask_whether_done(resource, work, verb)
+            if delay:
+                return commands.Polled(step, False, delay)
+            self._done(step, verb)
+            return commands.Polled(step, True)
+        except exception.DatabaseUnavailable:
+            raise
+        except Exception as error:
+            return self._failure(step, row, error, verb)
+
+    def _ask_whether_done(self, resource: Resource, work: Work, verb: Action) -> int:
+        """0, or the number of turns until the next question."""
+        checker = getattr(resource, 'check_delete_complete', None) if work.undoing else resource.checker(verb)
+        if checker is None:
+            return 0
+        try:
+            return 0 if checker(work.handle) else 1
+        except exception.PollDelay as delay:
+            return delay.period
+
+    def _handler(self, resource: Resource, step: Step, work: Work,
+                 verb: Action) -> tuple[Callable[..., Any] | None, tuple[Any, ...]]:
+        match verb:
+            case Action.CREATE:
+                resource.reparse()
+                resource.check_properties()
+            case Action.UPDATE:
+                if work.difference is None:             # begun before a crash, gone on with now
+                    _, work.difference = inspection.inspect(resource, type(resource), work.definition, self._owned,
+                                                            resource.record.state)
+                change = work.difference
+                if change is None:
+                    return None, ()
+                return resource.handler(verb), (change.definition, change.template, change.properties)
+            case Action.DELETE if exports.is_abandoned(self._owned.row):
+                return self._abandonment(resource), ()
+            case Action.DELETE if resource.resource_id is None:
+                self._find(resource)                    # a create that failed may have left something
+                return resource.handler(verb), ()
+            case Action.DELETE if step.undo:
+                work.undoing = True                     # whatever the deletion policy says: it was never finished
+                return resource.handle_delete, ()
+            case Action.ADOPT:
+                external = resource.t.external_id()
+                if external is not None:
+                    resource.resource_id_set(external)
+                    return None, ()
+                adopted = (self._owned.row.request or {}).get('adopt', {}).get(step.name)
+                return resource.handler(verb), (adopted,)
+        return resource.handler(verb), ()
+
+    def _abandonment(self, resource: Resource) -> Callable[[], Any] | None:
+        """What is made stays; only a nested stack is a thing of ours and goes with us."""
+        if not resource.has_nested():
+            return None
+        return lambda: self.facade.nesting.abandon(resource)
+
+    def _done(self, step: Step, verb: Action) -> None:
+        """The action is over; what others will want to know of the resource is read now, in this thread."""
+        work = step.context
+        if verb not in APPLYING or step.name not in self._owned.definition.resources:
+            return
+        resource = self.resource(step, self._owned.rows[step.row_id])
+        if verb is Action.UPDATE:
+            resource.apply_definition(work.definition)
+        kept = self.keep(resource, step.name)
+        self._owned.kept[step.row_id] = kept
+        if len(kept) > 1 or kept[values.REFERENCE] != resource.resource_id:
+            work.columns['attributes'] = {name: value for name, value in kept.items()
+                                          if not isinstance(value, Exception)}
+
+    def keep(self, resource: Resource, name: str) -> dict[str, Any]:
+        """The reference and the attributes that the template, or a reader of the API, will ask for."""
+        kept: dict[str, Any] = {values.REFERENCE: resource.get_reference_id()}
+        wanted = set(self._owned.definition.referenced_attributes(name))
+        if () in wanted or resource.default_client_name is None:        # all of them, or nobody needs to be asked
+            wanted.discard(())
+            wanted |= {(attribute,) for attribute in resource.attributes_schema if attribute != 'show'}
+        for attribute, *path in wanted:
+            try:
+                value = resource.FnGetAtt(attribute, *path)
+            except exception.DatabaseUnavailable:
+                raise
+            except Exception as error:                  # raised to whoever reads it, not to the step
+                value = error
+            kept[values.key(attribute, tuple(path))] = value
+        return kept
+
+    def recover(self, step: Step, row: ResourceState) -> commands.Event:
+        """A row was found in progress and nobody knows whether its call returned."""
+        try:
+            self._may_act()
+            resource = self.resource(step, row)
+            if row.action is not Action.CREATE or resource.idempotent_create:
+                outcome = commands.Recovered(step, commands.Outcome.AGAIN)
+            elif hasattr(resource, 'find_existing'):        # its check manages with the id alone
+                found = row.physical_id or resource.find_existing()
+                outcome = (commands.Recovered(step, commands.Outcome.FOUND, str(found)) if found else
+                           commands.Recovered(step, commands.Outcome.AGAIN))
+            elif row.physical_id is not None:
+                outcome = commands.Recovered(step, commands.Outcome.UNDO)
+            else:
+                outcome = commands.Recovered(step, commands.Outcome.LOST)
+            return outcome
+        except exception.DatabaseUnavailable:
+            raise
+        except Exception as error:
+            return self._failure(step, row, error, row.action)
+
+    def cancel(self, step: Step, row: ResourceState) -> None:
+        """Tells the type that what it is doing is no longer wanted."""
+        work = step.context
+        if work is None or work.resource is None or row.action not in (
+                Action.CREATE, Action.UPDATE, Action.DELETE, Action.SUSPEND, Action.RESUME):
+            return
+        handler = getattr(work.resource, f'handle_{row.action.lower()}_cancel', None)
+        if callable(handler):
+            try:
+                handler(work.handle if work.handle is not NO_HANDLE else None)
+            except Exception:
+                LOG.exception('Cancelling %s of %s in stack %s failed', row.action, row.name, self._owned.id)
+
+    def _failure(self, step: Step, row: ResourceState, error: Exception, verb: Action) -> commands.Failed:
+        if isinstance(error, exception.UpdateReplace):
+            return commands.Failed(step, str(error), replace=True)
+        work = step.context
+        resource = work.resource if work is not None else None
+        failure = exception.ResourceFailure(error, row, verb)
+        retry = False
+        if resource is not None:
+            try:
+                retry = is_worth_retrying(resource, error, verb)
+            except Exception:
+                LOG.exception('Classifying an error of %s failed', row.name)
+        if not isinstance(error, exception.HeatException):
+            LOG.info('%s of %s in stack %s failed', verb, row.name, self._owned.id, exc_info=error)
+        return commands.Failed(step, failure.message, retry=retry)
+
+
+def is_worth_retrying(resource: Resource, error: Exception, verb: Action) -> bool:
+    """Another try may help: the service was busy with it, or what came out was bad (engine spec 3.3, 3.6)."""
+    if verb is Action.CREATE and isinstance(error, exception.ResourceInError):
+        return True
+    if verb is Action.DELETE and isinstance(error, exception.PhysicalResourceExists):
+        return True
+    plugin = resource.client_plugin() if resource.default_client_name else None
+    return plugin is not None and bool(plugin.is_conflict(error))

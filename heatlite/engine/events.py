@@ -1,0 +1,13 @@
+"""Lines of a stack's history."""
+
+from __future__ import annotations
+
+from heatlite.common.world import World
+from heatlite.planning.states import Event
+
+STACK_TYPE = 'OS::Heat::Stack'
+
+
+def of_stack(world: World, stack_id: str, name: str, action: str, status: str, reason: str) -> Event:
+    """Clients know a stack's own events by the name and by the physical id, which is the stack's."""
+    return Event(world.uuid(), world.now(), name, STACK_TYPE, stack_id, action, status, reason)

@@ -1,0 +1,57 @@
+"""A stack as a document: what export and abandon answer, and what a snapshot keeps (engine specification 12)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.db import resources, stacks, templates
+from heatlite.planning.states import Action
+from heatlite.planning.steps import current_rows
+
+
+def document(tx: Any, stack_id: str) -> dict[str, Any]:
+    """The whole tree: a resource that owns a stack is that stack's document. Raises EntityNotFound."""
+    row = stacks.get(tx, stack_id)
+    if row is None:
+        raise exception.EntityNotFound(entity='Stack', name=stack_id)
+    stored = templates.get(tx, row.template_id)
+    environment = stored.environment
+    return {
+        'name': row.name, 'id': row.id, 'action': row.action, 'status': row.status, 'template': stored.document,
+        'environment': {name: environment.get(name) or empty for name, empty in (
+            ('resource_registry', {}), ('parameters', {}), ('parameter_defaults', {}), ('event_sinks', []))},
+        'files': stored.files, 'tags': list(row.tags or ()), 'project_id': row.project_id,
+        'stack_user_project_id': row.user_project_id, 'resources': _resources(tx, row)}
+
+
+def _resources(tx: Any, row: stacks.Stack) -> dict[str, Any]:
+    rows = {state.id: state for state in resources.light(tx, row.id)}
+    metadata = resources.columns(tx, row.id, None, ('metadata',))
+    data = resources.all_data(tx, row.id)
+    nested = {child.parent_resource: child for child in stacks.tree(tx, row.root_id) if child.owner_id == row.id}
+    found: dict[str, Any] = {}
+    for name, number in sorted(current_rows(rows.values(), row.template_id, None).items(), key=lambda pair: pair[1]):
+        state = rows[number]
+        if name in nested and state.physical_id == nested[name].id:
+            found[name] = document(tx, nested[name].id)
+            continue
+        found[name] = {
+            'name': name, 'resource_id': state.physical_id, 'type': state.type, 'action': state.action,
+            'status': state.status, 'metadata': metadata.get(number, {}).get('metadata') or {},
+            'resource_data': {entry.key: entry.clear() for entry in data.get(number, ())}}
+    return found
+
+
+def restored(saved: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """What a snapshot kept of one resource; {} when it kept nothing."""
+    return (saved.get('resources') or {}).get(name) or {}
+
+
+ABANDONING = {'abandon': True}
+
+
+def is_abandoned(row: stacks.Stack) -> bool:
+    """The stack is deleted without touching what it made."""
+    return row.action == Action.DELETE and bool((row.request or {}).get('abandon'))

@@ -1,0 +1,167 @@
+"""Template functions as plug-in authors write them, and evaluation of snippets that hold them."""
+
+from __future__ import annotations
+
+import abc
+import itertools
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from heatlite.common import exception
+
+_PLAIN = (str, int, float, bool, type(None))
+
+
+class Function(metaclass=abc.ABCMeta):
+    """One call in a template. `result()` may give `Ellipsis`: as if the call were not there."""
+
+    def __init__(self, stack: Any, fn_name: str, args: Any) -> None:
+        self._stackref = weakref.ref(stack) if stack is not None else None
+        self.fn_name = fn_name
+        self.args = args
+
+    @property
+    def stack(self) -> Any:
+        if self._stackref is None:
+            return None
+        stack = self._stackref()
+        assert stack is not None, 'Need a reference to the Stack object'
+        return stack
+
+    def validate(self) -> None:
+        """Raises when the arguments make no sense."""
+        validate(self.args)
+
+    @abc.abstractmethod
+    def result(self) -> Any:
+        """The value."""
+
+    def dependencies(self, path: str) -> Iterator[Any]:
+        """The resources this call refers to; `path` is for errors."""
+        return dependencies(self.args, f'{path}.{self.fn_name}')
+
+    def dep_attrs(self, resource_name: str) -> Iterator[Any]:
+        """The attributes of that resource this call reads: names, or tuples of a name and a path."""
+        return dep_attrs(self.args, resource_name)
+
+    def all_dep_attrs(self) -> Iterator[tuple[str, Any]]:
+        return all_dep_attrs(self.args)
+
+    def __str__(self) -> str:
+        return f'{self.fn_name} {self.args!r}'
+
+    def __repr__(self) -> str:
+        return f'<{self.__module__}.{type(self).__name__} {self}>'
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Function):
+            return self.result() == other.result()
+        return bool(self.result() == other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Macro(Function, metaclass=abc.ABCMeta):
+    """A call that decides itself which of its raw arguments are parsed."""
+
+    def __init__(self, stack: Any, fn_name: str, raw_args: Any, parse_func: Callable[..., Any],
+                 template: Any) -> None:
+        self._templateref = weakref.ref(template) if template is not None else None
+        super().__init__(stack, fn_name, raw_args)
+        self.parsed = self.parse_args(parse_func)
+
+    @property
+    def template(self) -> Any:
+        return self._templateref() if self._templateref is not None else None
+
+    @abc.abstractmethod
+    def parse_args(self, parse_func: Callable[..., Any]) -> Any:
+        """What takes the place of the call; `parse_func(snippet)` parses a part of the arguments."""
+
+    def result(self) -> Any:
+        return resolve(self.parsed)
+
+    def validate(self) -> None:
+        validate(self.parsed)
+
+    def dependencies(self, path: str) -> Iterator[Any]:
+        return dependencies(self.parsed, f'{path}.{self.fn_name}')
+
+    def dep_attrs(self, resource_name: str) -> Iterator[Any]:
+        return dep_attrs(self.parsed, resource_name)
+
+    def all_dep_attrs(self) -> Iterator[tuple[str, Any]]:
+        return all_dep_attrs(self.parsed)
+
+
+def resolve(snippet: Any, nullable: bool = False) -> Any:
+    """`snippet` with every function replaced by its value. `nullable`: hand `Ellipsis` on instead of None."""
+    if isinstance(snippet, _PLAIN):
+        return snippet
+    if isinstance(snippet, Function):
+        value = snippet.result()
+        return None if value is Ellipsis and not nullable else value
+    if isinstance(snippet, Mapping):
+        pairs = ((name, resolve(value, nullable=True)) for name, value in snippet.items())
+        return {name: value for name, value in pairs if value is not Ellipsis}
+    if isinstance(snippet, Iterable):
+        values = (resolve(value, nullable=True) for value in snippet)
+        return [value for value in values if value is not Ellipsis]
+    return snippet
+
+
+def validate(snippet: Any, path: list[Any] | None = None) -> None:
+    """Checks every function in `snippet`; raises StackValidationFailed with the path that leads to it."""
+    path = path or []
+    if isinstance(snippet, Function):
+        try:
+            snippet.validate()
+        except (exception.StackValidationFailed, AssertionError):
+            raise
+        except Exception as error:
+            raise exception.StackValidationFailed(path=[*path, snippet.fn_name], message=str(error))
+        return
+    for name, value in _children(snippet):
+        validate(value, [*path, name])
+
+
+def dependencies(snippet: Any, path: str = '') -> Iterator[Any]:
+    """The resources that functions in `snippet` refer to."""
+    if isinstance(snippet, Function):
+        return iter(snippet.dependencies(path))
+    return itertools.chain.from_iterable(
+        dependencies(value, f'{path}[{name}]' if isinstance(name, int) else f'{path}.{name}')
+        for name, value in _children(snippet))
+
+
+def dep_attrs(snippet: Any, resource_name: str) -> Iterator[Any]:
+    """The attributes of one resource that functions in `snippet` read."""
+    if isinstance(snippet, Function):
+        return iter(snippet.dep_attrs(resource_name))
+    return itertools.chain.from_iterable(dep_attrs(value, resource_name) for _name, value in _children(snippet))
+
+
+def all_dep_attrs(snippet: Any) -> Iterator[tuple[str, Any]]:
+    """(resource name, attribute) for everything functions in `snippet` read."""
+    if isinstance(snippet, Function):
+        return iter(snippet.all_dep_attrs())
+    return itertools.chain.from_iterable(all_dep_attrs(value) for _name, value in _children(snippet))
+
+
+def _children(snippet: Any) -> Iterable[tuple[Any, Any]]:
+    if isinstance(snippet, Mapping):
+        return snippet.items()
+    if isinstance(snippet, list | tuple):
+        return enumerate(snippet)
+    return ()
+
+
+class Invalid(Function):
+    """Stands for a function that this version of the template format refuses by name."""
+
+    def __init__(self, stack: Any, fn_name: str, args: Any) -> None:
+        raise exception.Error(f'The function "{fn_name}" is invalid in this context')
+
+    def result(self) -> Any:
+        return super().result()

@@ -1,0 +1,74 @@
+"""Marking resources unhealthy, so that the next update replaces them (engine specification 3.12)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.context import RequestContext
+from heatlite.common.world import World
+from heatlite.db import events as event_rows
+from heatlite.db import leases, resources, stacks
+from heatlite.db.connection import Database
+from heatlite.engine import values
+from heatlite.planning.states import Action, Event, ResourceState, Status
+from heatlite.planning.steps import current_rows
+from heatlite.rpc import messages
+
+REASON = 'state changed by resource_mark_unhealthy api'
+
+
+class Health:
+    def __init__(self, world: World, database: Database) -> None:
+        self._world = world
+        self._database = database
+
+    def mark(self, context: RequestContext, message: messages.MarkUnhealthy) -> None:
+        """Raises ActionInProgress while somebody works on the stack, ResourceNotFound."""
+        def store(tx: Any) -> None:
+            # The lock on the lease keeps every engine from beginning to drive the stack meanwhile.
+            busy = leases.is_busy(tx, message.stack_id)
+            context.check_in_time(self._world.now())
+            row = stacks.get(tx, message.stack_id, for_update=True)
+            if row is None:
+                raise exception.EntityNotFound(entity='Stack', name=message.stack_id)
+            found = self._find(tx, row, message.resource)
+            if busy or found.in_progress:
+                raise exception.ActionInProgress(stack_name=row.name, action=row.action)
+            marked = self._marked(found, message)
+            if marked is None:
+                return
+            resources.set_state(tx, row.id, marked)
+            event_rows.insert_many(tx, row.id, [Event(
+                self._world.uuid(), self._world.now(), marked.name, marked.type, marked.physical_id, marked.action,
+                marked.status, marked.reason, resource_id=marked.id)])
+
+        self._database.retry(store)
+
+    def _marked(self, found: ResourceState, message: messages.MarkUnhealthy) -> ResourceState | None:
+        if message.unhealthy:
+            if found.action is Action.DELETE:
+                return None
+            status = Status.FAILED
+        else:
+            if found.state != (Action.CHECK, Status.FAILED):
+                return None
+            status = Status.COMPLETE
+        return replace(found, action=Action.CHECK, status=status, reason=message.reason or REASON,
+                       updated_at=self._world.now())
+
+    def _find(self, tx: Any, row: stacks.Stack, wanted: str) -> ResourceState:
+        """By name, else by physical id, else by what `get_resource` gives for it."""
+        rows = {state.id: state for state in resources.light(tx, row.id)}
+        current = current_rows(rows.values(), row.template_id, None)
+        if wanted in current:
+            return rows[current[wanted]]
+        for number in current.values():
+            if rows[number].physical_id == wanted:
+                return rows[number]
+        kept = resources.columns(tx, row.id, current.values(), ('attributes',))
+        for number, columns in kept.items():
+            if (columns['attributes'] or {}).get(values.REFERENCE) == wanted:
+                return rows[number]
+        raise exception.ResourceNotFound(resource_name=wanted, stack_name=row.name)

@@ -1,0 +1,142 @@
+"""Group commit: makes changes of all resources of all stacks of this engine durable together.
+
+The rule of durability: intents and physical ids are waited for, completions are not. A change that somebody
+waits for is written at once, with everything that has gathered; one that nobody waits for may linger a few
+milliseconds, so that an IN_PROGRESS and the COMPLETE right behind it become one row.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from heatlite.common import exception, metrics
+from heatlite.common.world import World
+from heatlite.db import changes
+from heatlite.db.connection import Database
+from heatlite.planning.states import Change
+
+LOG = logging.getLogger(__name__)
+
+
+class LeaseLost(BaseException):
+    """Another engine owns the stack now: whoever gets this stops working on it, and writes nothing.
+
+    Not an Exception: a type that catches every error of its own must not go on after this one.
+    """
+
+
+class Superseded(Exception):
+    """A newer request was accepted: the change of the stack's own row was not written, the rest was."""
+
+
+Then = Callable[[BaseException | None], None]           # None: durable; else why not
+
+
+class Journal:
+    LINGER = 0.02                                   # seconds an unwaited change may wait for company
+    PATIENCE = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)      # seconds between tries while the database is away
+
+    def __init__(self, world: World, database: Database, largest: int = 2000) -> None:
+        """`largest`: changes in one transaction."""
+        self._largest = largest
+        self._world = world
+        self._database = database
+        self._pending: list[tuple[Change, Then | None]] = []
+        self._rung = world.signal()
+        self._hurried = world.signal()
+        self._idle = world.signal()
+        self._idle.set()
+        self.refused: Callable[[str], None] = lambda stack_id: None     # told of stacks with a change that cannot be
+        self._thread = world.spawn(self._run)
+
+    def submit(self, change: Change, then: Then | None = None) -> None:
+        """Writes `change` soon. `then` is called in the journal's thread once its fate is known: do not block."""
+        self._pending.append((change, then))
+        self._idle.clear()
+        self._rung.set()
+        if then is not None:
+            self._hurried.set()
+
+    def write(self, change: Change) -> None:
+        """Writes `change` and returns when it is durable. Raises LeaseLost or Superseded."""
+        done = self._world.signal()
+        fate: list[BaseException | None] = []
+
+        def told(why_not: BaseException | None) -> None:
+            fate.append(why_not)
+            done.set()
+
+        self.submit(change, told)
+        done.wait()
+        if fate[0] is not None:
+            raise fate[0]
+
+    def flush(self, timeout: float | None = None) -> bool:
+        """Waits until everything submitted so far has been written; False when `timeout` passed first."""
+        self._hurried.set()
+        self._rung.set()
+        return self._idle.wait(timeout)
+
+    def stop(self) -> None:
+        self._thread.kill()
+
+    def _run(self) -> None:
+        while True:
+            self._rung.wait()
+            self._hurried.wait(self.LINGER)
+            self._world.sleep(0)                    # whoever is about to submit goes into the same transaction
+            self._rung.clear()
+            self._hurried.clear()
+            while self._pending:
+                batch, self._pending = self._pending[:self._largest], self._pending[self._largest:]
+                self._commit(batch)
+            self._idle.set()
+
+    def _commit(self, batch: list[tuple[Change, Then | None]]) -> None:
+        began = self._world.monotonic()
+        try:
+            written = self._write([change for change, _ in batch])
+        except Exception as error:
+            self._isolate(batch, error)
+            return
+        metrics.journal_changes.observe(len(batch))
+        metrics.journal_seconds.observe(self._world.monotonic() - began)
+        for change, then in batch:
+            if then is None:
+                continue
+            if written.is_refused(change):
+                then(LeaseLost(change.stack_id))
+            elif change.stack is not None and change.stack_id in written.superseded:
+                then(Superseded(change.stack_id))
+            else:
+                then(None)
+
+    def _isolate(self, batch: list[tuple[Change, Then | None]], error: Exception) -> None:
+        """Something in the batch cannot be stored. It must not take the others with it: they are tried in halves.
+
+        Whoever drives the stack of the one that is left lets go of it: what it knows is not what is stored.
+        """
+        if len(batch) > 1:
+            middle = len(batch) // 2
+            self._commit(batch[:middle])
+            self._commit(batch[middle:])
+            return
+        change, then = batch[0]
+        LOG.error('A change of stack %s cannot be stored', change.stack_id, exc_info=error)
+        if then is not None:
+            then(LeaseLost(change.stack_id))
+        self.refused(change.stack_id)
+
+    def _write(self, batch: list[Change]) -> changes.Written:
+        """Never gives up: the lease, not this loop, decides whether the engine may still act meanwhile."""
+        attempt = 0
+        while True:
+            try:
+                with self._database.writer() as tx:
+                    return changes.write(tx, batch, again=attempt > 0)
+            except exception.DatabaseUnavailable as error:
+                wait = self.PATIENCE[min(attempt, len(self.PATIENCE) - 1)]
+                LOG.warning('%d changes wait for the database: %s; next try in %.2f s', len(batch), error, wait)
+                attempt += 1
+                self._world.sleep(wait)

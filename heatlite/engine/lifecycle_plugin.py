@@ -1,0 +1,74 @@
+"""Operators' plug-ins that are told before and after each action of a stack (plug-in specification, section 11)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from oslo_log import log
+
+from heatlite.engine import entry_points
+
+LOG = log.getLogger(__name__)
+
+NAMESPACES = ('heatlite.stack_lifecycle_plugins', 'heat.stack_lifecycle_plugins')
+
+
+class LifecyclePlugin:
+    """One instance for a process; its methods may be called for several stacks at once."""
+
+    def do_pre_op(self, cnxt: Any, stack: Any, current_stack: Any = None, action: str | None = None) -> None:
+        """Before `action` of `stack`; `current_stack` is what an update starts from. An error fails the action."""
+
+    def do_post_op(self, cnxt: Any, stack: Any, current_stack: Any = None, action: str | None = None,
+                   is_stack_failure: bool = False) -> None:
+        """After it. Errors are logged only."""
+
+    def get_ordinal(self) -> int:
+        """Lower ones are called first."""
+        return 100
+
+
+class LifecyclePlugins:
+    """All of them, in order."""
+
+    def __init__(self, plugins: Iterable[Any] = ()) -> None:
+        self._plugins = sorted(plugins, key=_ordinal)
+
+    @classmethod
+    def installed(cls) -> LifecyclePlugins:
+        """Those of installed packages; one that cannot be made is logged and left out."""
+        found = []
+        for namespace in NAMESPACES:
+            for point in entry_points.of(namespace):
+                try:
+                    found.append(entry_points.load(point)())
+                except Exception as error:
+                    LOG.error('The lifecycle plug-in %s was left out: %s: %s', point.name, type(error).__name__, error)
+        return cls(found)
+
+    def __bool__(self) -> bool:
+        return bool(self._plugins)
+
+    def before(self, context: Any, stack: Any, current_stack: Any = None, action: str | None = None) -> None:
+        """Raises what a plug-in raises; those that were called before it are told of the failure first."""
+        called = []
+        for plugin in self._plugins:
+            try:
+                plugin.do_pre_op(context, stack, current_stack, action)
+            except Exception:
+                LifecyclePlugins(called).after(context, stack, current_stack, action, is_stack_failure=True)
+                raise
+            called.append(plugin)
+
+    def after(self, context: Any, stack: Any, current_stack: Any = None, action: str | None = None,
+              is_stack_failure: bool = False) -> None:
+        for plugin in self._plugins:
+            try:
+                plugin.do_post_op(context, stack, current_stack, action, is_stack_failure)
+            except Exception:
+                LOG.exception('The lifecycle plug-in %r failed after %s', plugin, action)
+
+
+def _ordinal(plugin: Any) -> int:
+    return int(plugin.get_ordinal()) if hasattr(plugin, 'get_ordinal') else 100

@@ -1,0 +1,221 @@
+"""Stacks inside stacks. What a type that owns a nested stack may ask: `self.stack.nesting`.
+
+A nested stack is a stack with its own row and lease; asking for one is the use case that users go through, in
+process. Every answer is a cookie of plain JSON, so that a parent that is taken over by another engine goes on
+waiting. The parent's engine drives the child unless it is full; then the bell is rung for others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.common.world import Signal, World
+from heatlite.db import resources, stacks, templates
+from heatlite.db.connection import Database
+from heatlite.engine.owned import OwnedStack
+from heatlite.language import nested
+from heatlite.language.definition import Facade, StackDefinition, StackIdentity
+from heatlite.language.template import Template
+from heatlite.planning.states import Action, Status
+
+Cookie = Mapping[str, Any]
+
+
+class Children:
+    """States of nested stacks, wherever they are driven: all that are asked for at one time in one SELECT."""
+
+    GATHER = 0.01                                   # seconds to wait for others that want to know
+
+    def __init__(self, world: World, database: Database) -> None:
+        self._world = world
+        self._database = database
+        self._asked: set[str] = set()
+        self._answer: Signal | None = None
+        self._found: dict[str, stacks.Identity] = {}
+
+    def state(self, stack_id: str) -> stacks.Identity | None:
+        """Deleted ones included; None when there is no row any more."""
+        if self._answer is None:
+            self._answer = self._world.signal()
+            self._world.spawn(self._ask)
+        self._asked.add(stack_id)
+        answer, found = self._answer, self._found
+        answer.wait()
+        return found.get(stack_id)
+
+    def _ask(self) -> None:
+        self._world.sleep(self.GATHER)
+        answer, found, asked = self._answer, self._found, self._asked
+        self._answer, self._found, self._asked = None, {}, set()
+        try:
+            found.update(self._database.insist(lambda tx: stacks.children(tx, asked), reading=True))
+        finally:
+            if answer is not None:
+                answer.set()
+
+
+class Nesting:
+    """For the types of one parent stack. `use_cases` is engine.stacks.Stacks."""
+
+    def __init__(self, parent: OwnedStack, use_cases: Any, children: Children, database: Database,
+                 read: Any, max_depth: int) -> None:
+        """`read(stack_id)`: the stack as a facade, for reading."""
+        self._parent = parent
+        self._use_cases = use_cases
+        self._children = children
+        self._database = database
+        self._read = read
+        self._max_depth = max_depth
+
+    # --- asking for something ---------------------------------------------------------------------------
+
+    def create(self, resource: Any, template: Template, parameters: Mapping[str, Any] | None = None, *,
+               timeout_mins: int | None = None, adopt: Mapping[str, Any] | None = None) -> Cookie:
+        """Stores the nested stack of `resource` and begins to drive it. One that exists already is found again."""
+        known = self.find(resource)
+        if known is not None:
+            return {'stack': known.id, 'generation': known.generation, 'action': known.action}
+        self.check_depth()
+        row = self._use_cases.create_child(
+            self._parent, resource.name, resource.physical_resource_name(),
+            lambda identity: self.define(resource, template, parameters, identity), self._facade_parts(resource),
+            timeout_mins=timeout_mins, adopt=adopt)
+        return _cookie(row)
+
+    def update(self, resource: Any, template: Template, parameters: Mapping[str, Any] | None = None, *,
+               timeout_mins: int | None = None, converge: bool = False) -> Cookie:
+        """Raises EntityNotFound when the nested stack is gone."""
+        row = self._use_cases.update_child(
+            resource.resource_id, lambda identity: self.define(resource, template, parameters, identity),
+            self._facade_parts(resource), timeout_mins=timeout_mins, converge=converge)
+        return _cookie(row)
+
+    def act(self, resource: Any, action: str) -> Cookie:
+        """DELETE, SUSPEND, RESUME, CHECK or SNAPSHOT. Raises EntityNotFound when there is no such stack."""
+        accepted = self._use_cases.act_on_child(resource.resource_id, Action(action))
+        return _cookie(accepted)
+
+    def abandon(self, resource: Any) -> Cookie:
+        """Deletes the nested stack and leaves what it made."""
+        return _cookie(self._use_cases.act_on_child(resource.resource_id, Action.DELETE, abandon=True))
+
+    def cancel(self, resource: Any) -> None:
+        """What runs in the nested stack ends, nothing new begins. Whatever it does, this succeeds."""
+        if resource.resource_id is not None:
+            self._use_cases.cancel_child(resource.resource_id)
+
+    # --- waiting ----------------------------------------------------------------------------------------
+
+    def is_done(self, resource: Any, cookie: Cookie) -> bool:
+        """Whether what the cookie stands for is over. Raises what the nested stack failed of."""
+        found = self._children.state(cookie['stack'])
+        action = cookie['action']
+        if found is None or found.deleted_at is not None:
+            if action == Action.DELETE:
+                return True
+            raise exception.Error(_('The nested stack of %s is gone') % resource.name)
+        if found.status == Status.IN_PROGRESS or found.generation < cookie['generation']:
+            return False
+        if found.status == Status.FAILED:
+            raise failure(found.reason)
+        if action == Action.DELETE:
+            return False
+        if found.action != action and found.generation == cookie['generation']:
+            raise exception.Error(_('Nested stack %(name)s went to %(action)s while %(wanted)s was expected')
+                                  % {'name': found.name, 'action': found.action, 'wanted': action})
+        return True
+
+    # --- looking ----------------------------------------------------------------------------------------
+
+    def find(self, resource: Any) -> stacks.Identity | None:
+        """The live nested stack of a resource, by the resource, not by what it remembers."""
+        with self._database.reader() as tx:
+            if resource.resource_id is not None:
+                return stacks.children(tx, [resource.resource_id]).get(resource.resource_id)
+            found = stacks.child(tx, self._parent.id, resource.name)
+        return found if found is not None and found.name == resource.physical_resource_name() else None
+
+    def row(self, resource: Any) -> stacks.Stack | None:
+        """The live nested stack's own row: parameters, outputs, state."""
+        if resource.resource_id is None:
+            return None
+        with self._database.reader() as tx:
+            return stacks.get(tx, resource.resource_id)
+
+    def template(self, resource: Any) -> Template | None:
+        """The template the nested stack has now; None when there is no stack."""
+        if resource.resource_id is None:
+            return None
+        with self._database.reader() as tx:
+            row = stacks.get(tx, resource.resource_id)
+            return Template(dict(templates.get(tx, row.template_id).document)) if row is not None else None
+
+    def members(self, resource: Any) -> list[Any]:
+        """The rows of the nested stack's resources (planning.states.ResourceState), by number."""
+        if resource.resource_id is None:
+            return []
+        with self._database.reader() as tx:
+            return resources.light(tx, resource.resource_id)
+
+    def stack(self, resource: Any) -> Any:
+        """The nested stack as types see stacks, for reading: `stack[name].FnGetAtt(...)`. None when there is none."""
+        return self._read(resource.resource_id) if resource.resource_id is not None else None
+
+    def user_project(self) -> str | None:
+        """The project for users inside the tree of stacks, if one was made."""
+        with self._database.reader() as tx:
+            root = stacks.get(tx, self._parent.row.root_id)
+        return root.user_project_id if root is not None else None
+
+    def set_user_project(self, project_id: str) -> None:
+        with self._database.writer() as tx:
+            stacks.set_user_project_of_tree(tx, self._parent.row.root_id, project_id)
+
+    # --- definitions ------------------------------------------------------------------------------------
+
+    def define(self, resource: Any, template: Template, parameters: Mapping[str, Any] | None,
+               identity: StackIdentity) -> StackDefinition:
+        """The nested stack's definition, in the parent's environment (template specification 13.3)."""
+        parent = self._parent.definition
+        wanted = parent.resources.get(resource.name)
+        used = parent.environment.find(resource.type(), resource.name).path if wanted is not None else ()
+        return nested.child_definition(parent, wanted, template, dict(parameters or {}), used, identity=identity,
+                                       facade=StoredFacade(self._facade_parts(resource)),
+                                       name=resource.name)
+
+    def check_depth(self) -> None:
+        if self._parent.row.depth + 1 > self._max_depth:
+            raise exception.RequestLimitExceeded(_('Recursion depth exceeds %d.') % self._max_depth)
+
+    def _facade_parts(self, resource: Any) -> dict[str, Any]:
+        return {'metadata': resource.t.metadata(), 'deletion_policy': resource.t.deletion_policy(),
+                'update_policy': dict(resource.t['UpdatePolicy']) if 'UpdatePolicy' in list(resource.t) else {}}
+
+
+class StoredFacade(Facade):
+    """The parent's resource as `resource_facade` sees it, kept with the nested stack."""
+
+    def __init__(self, parts: Mapping[str, Any]) -> None:
+        self._parts = parts
+
+    def part(self, name: str) -> Any:
+        return self._parts.get(name)
+
+
+def failure(reason: str) -> exception.HeatException:
+    """The failure of a nested stack, from its reason, to be told with the parent resource's path before it."""
+    text = reason
+    if text.startswith('Resource ') and ' failed: ' in text:
+        text = text.split(' failed: ', 1)[1]
+    kind, colon, rest = text.partition(': ')
+    if colon and rest.startswith('resources') and kind.isidentifier():
+        path, _colon, message = rest.partition(': ')
+        return exception.NestedFailure(kind, [path], message)
+    return exception.NestedFailure('', [], text)
+
+
+def _cookie(row: stacks.Stack) -> Cookie:
+    return {'stack': row.id, 'generation': row.generation, 'action': row.action}

@@ -1,0 +1,55 @@
+"""What a stack shows: its outputs, resolved from what its resources have to say."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from heatlite.language.definition import StackDefinition
+from heatlite.language.expression import PLACEHOLDERS, requirements
+from heatlite.language.unknown import is_known
+
+LOG = logging.getLogger(__name__)
+
+
+def resolve(definition: StackDefinition, scope: Any,
+            is_live: Callable[[str, str], bool] = lambda resource, attribute: False) -> list[dict[str, Any]]:
+    """`{output_key, description, output_value, output_error?}` in the order of the template.
+
+    A value that cannot be computed is null with the error's text; one not known yet is null without. `live` marks
+    those that read an attribute which must be read anew each time (`is_live(resource, attribute)`).
+    """
+    found = []
+    for name, output in definition.outputs.items():
+        shown = _unknown(name, output)
+        if any(is_live(*read) for read in _reads(output)):
+            shown['live'] = True
+        try:
+            value = output.resolve(scope)
+            shown['output_value'] = value if is_known(value) else None
+        except Exception as error:
+            shown['output_error'] = str(error)
+        found.append(shown)
+    return found
+
+
+def unknown(definition: StackDefinition) -> list[dict[str, Any]]:
+    """All outputs of a stack of which nothing exists yet."""
+    return [_unknown(name, output) for name, output in definition.outputs.items()]
+
+
+def _unknown(name: str, output: Any) -> dict[str, Any]:
+    return {'output_key': name, 'description': output.description, 'output_value': None}
+
+
+def _reads(output: Any) -> Iterator[tuple[str, str]]:
+    """(resource, attribute) the value asks for."""
+    try:
+        needs = list(requirements(output.expression, PLACEHOLDERS))
+    except Exception:                               # it will say so when it is resolved
+        LOG.debug('Output %s cannot be parsed', output.key)
+        return
+    for _path, need in needs:
+        if isinstance(need.resource, str) and need.attribute:
+            yield need.resource, str(need.attribute[0])

@@ -1,0 +1,148 @@
+"""Who drives which stack: heartbeat, sweep, hand-over. One lease row a stack, one deadline an engine.
+
+A stack's lease is good while its engine's own row has not expired, so one statement renews them all. Each change
+of owner raises the stack's epoch, and the database refuses writes with an old one. A database cannot fence a
+cloud: before each call into a type the owner looks at its own deadline, with a margin.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable
+
+from heatlite.common import exception, metrics
+from heatlite.common.world import Thread, World
+from heatlite.db import engines, leases
+from heatlite.db.connection import Database
+from heatlite.db.leases import Lease
+
+LOG = logging.getLogger(__name__)
+
+
+class Ownership:
+    PARALYSED = 10.0                                # lifetimes of a lease without a turn for the engine's own threads
+    PORTION = 200                                   # stacks taken over at a time
+
+    def __init__(self, world: World, database: Database, engine_id: str, describe: Callable[[], dict[str, object]],
+                 *, ttl: float, sweep_interval: float, room: Callable[[], int],
+                 take: Callable[[Lease], None], missing: Callable[[Iterable[Lease]], list[Lease]]) -> None:
+        """`ttl`: seconds a silent engine keeps its stacks. `describe()`: fields of the engine's own row.
+
+        `room()`: how many more stacks this engine would drive; `take(lease)`: begin to drive one; `missing(held)`:
+        those of our leases that nobody here works for.
+        """
+        self.engine_id = engine_id
+        self._world = world
+        self._database = database
+        self._describe = describe
+        self._ttl = ttl
+        self._sweep_interval = sweep_interval
+        self._room = room
+        self._take = take
+        self._missing = missing
+        self._deadline = world.monotonic()
+        self._turned = world.monotonic()            # when the engine's own threads last had a turn
+        self._polite_until = world.monotonic()      # until then, what belongs to silent engines stays theirs
+        self._beating = self._stopping = False
+        self._trouble: deque[str] = deque()         # of the heartbeat, which cannot write to the log itself
+        self._threads: list[Thread] = []
+
+    def start(self) -> None:
+        pulse = self._database.apart()
+        try:
+            self._register(pulse)
+        except exception.DatabaseUnavailable as error:
+            LOG.warning('This engine is not registered yet, and will be once the database answers: %s', error)
+        self._threads = [self._world.spawn(self._turn), self._world.spawn(self._sweep)]
+        # Apart: an engine with much to do, or on a busy machine, must not lose its stacks for being late.
+        self._world.spawn_apart(lambda: self._beat(pulse))
+
+    def stop(self) -> None:
+        """Lets go of everything at once: whoever sweeps next takes over without waiting for the deadline."""
+        self._stopping = True
+        for thread in self._threads:
+            thread.kill()
+        while self._beating:                        # else it might register what is being removed
+            self._world.sleep(0.01)
+        try:
+            self._database.retry(lambda tx: engines.remove(tx, self.engine_id, self._world.now()))
+        except exception.DatabaseUnavailable as error:
+            LOG.warning('Stacks could not be handed over, others will take them in %s s: %s', self._ttl, error)
+
+    def may_act(self) -> None:
+        """Returns once our leases are surely good for a call into a cloud, waiting for a renewal if need be."""
+        while self._world.monotonic() > self._deadline - self._ttl / 4:
+            self._world.sleep(self._ttl / 50)
+
+    def sweep(self) -> int:
+        """Takes over stacks that are left; how many."""
+        with self._database.reader() as tx:
+            held = leases.held(tx, self.engine_id)
+        for lease in self._missing(held):
+            LOG.warning('Stack %s was ours and nobody worked for it; going on', lease.stack_id)
+            self._take(lease)
+        room = min(self._room(), self.PORTION)
+        if room <= 0:
+            return 0
+        polite = self._world.monotonic() < self._polite_until
+        with self._database.writer() as tx:
+            claimed = leases.claim_expired(tx, self.engine_id, room, of_silent=not polite)
+        for lease in claimed:
+            metrics.takeovers.inc()
+            LOG.info('Taking over stack %s (epoch %d)', lease.stack_id, lease.epoch)
+            self._take(lease)
+        return len(claimed)
+
+    # --- its threads --------------------------------------------------------------------------------------
+
+    def _turn(self) -> None:
+        """Shows the heartbeat that the engine is not only alive, but gets on."""
+        while True:
+            self._turned = self._world.monotonic()
+            while self._trouble:
+                LOG.warning('The heartbeat of this engine could not be stored: %s', self._trouble.popleft())
+            self._world.sleep(self._ttl / 5)
+
+    def _beat(self, pulse: Database) -> None:
+        while not self._stopping:
+            self._world.sleep(self._ttl / 5)
+            if self._world.monotonic() - self._turned > self.PARALYSED * self._ttl:
+                continue                            # it lives, but does nothing: others shall take its stacks
+            self._beating = True
+            try:
+                if not self._stopping:
+                    self._renew(pulse)
+            except Exception as error:
+                self._trouble.append(f'{type(error).__name__}: {error}')
+            finally:
+                self._beating = False
+
+    def _renew(self, pulse: Database) -> None:
+        began = self._world.monotonic()
+        with pulse.writer() as tx:
+            known = engines.renew(tx, self.engine_id, self._ttl, self._world.now())
+        if not known:
+            self._register(pulse)                   # somebody cleaned up after us; our leases have gone on their way
+        if began > self._deadline:
+            # The database, or this machine, was away for longer than a lease lasts: maybe not for us alone. The
+            # others get the time to come back to their own stacks.
+            self._polite_until = began + self._ttl
+        self._deadline = began + self._ttl
+
+    def _register(self, database: Database) -> None:
+        began = self._world.monotonic()
+        with database.writer() as tx:
+            engines.register(tx, engine_id=self.engine_id, now=self._world.now(), ttl=self._ttl, **self._describe())
+        self._deadline = began + self._ttl
+
+    def _sweep(self) -> None:
+        while True:
+            try:
+                self.sweep()
+            except exception.DatabaseUnavailable as error:
+                LOG.warning('Nothing could be swept: %s', error)
+            except Exception:
+                LOG.exception('A sweep failed')
+            # Engines that start together must not sweep together for ever.
+            self._world.sleep(self._sweep_interval * (0.75 + self._world.chance() / 2))

@@ -1,0 +1,214 @@
+"""Finds and imports the operator's plug-ins. What is broken costs a line in the log and a record, never the engine."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+from oslo_log import log
+
+from heatlite.common.i18n import _
+from heatlite.engine import alias, attributes, properties
+from heatlite.engine import plugins as package
+from heatlite.engine.resource import Resource
+from heatlite.language import environment as environments_of_language
+
+LOG = log.getLogger(__name__)
+
+RESOURCE_MAPPINGS = ('available_resource_mapping', 'resource_mapping')     # the first that is there counts
+CONSTRAINT_MAPPING = 'constraint_mapping'
+_TYPE_NAME = re.compile(r'''['"]([A-Za-z_]\w*(?:::\w+)+)['"]\s*:''')
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Something that was left out. `types`: the names it would have defined, as far as one can tell."""
+
+    name: str                               # of the module, or of the environment file
+    file: str
+    types: tuple[str, ...]
+    error: str
+
+    def __str__(self) -> str:
+        types = f' ({", ".join(self.types)})' if self.types else ''
+        return f'{self.name}{types} in {self.file} was left out: {self.error}'
+
+
+@dataclass
+class Found:
+    """What plug-in modules define, in the order of loading."""
+
+    types: dict[str, Any] = field(default_factory=dict)
+    constraints: dict[str, Any] = field(default_factory=dict)
+    failures: list[Failure] = field(default_factory=list)
+
+    def left_out(self, failure: Failure) -> None:
+        self.failures.append(failure)
+
+
+def load(directories: Iterable[str]) -> Found:
+    """Everything below `directories`, names sorted in each, directories in their order."""
+    found = Found()
+    paths = [path for path in directories if os.path.isdir(path)]
+    if not paths:
+        return found
+    alias.install()
+    package.__path__ += [path for path in paths if path not in package.__path__]
+    importlib.invalidate_caches()
+    for name in _walk(paths, f'{package.__name__}.', found):
+        known = len(found.failures)
+        module = _import(name, found)
+        if module is not None:
+            _read(module, found)
+        for failure in found.failures[known:]:
+            LOG.error('Plug-in %s', failure)
+    _read_descriptions(paths, found)
+    return found
+
+
+def _read_descriptions(paths: Iterable[str], found: Found) -> None:
+    """Types without code: the YAML files of the folders."""
+    from heatlite.engine.resources.rest import operator_types
+
+    def left_out(file: str, types: tuple[str, ...], error: str) -> None:
+        failure = Failure(os.path.basename(file), file, types, error)
+        found.left_out(failure)
+        LOG.error('Plug-in %s', failure)
+
+    for name, kind in operator_types.load(paths, left_out):
+        found.types.pop(name, None)
+        found.types[name] = kind
+
+
+def _walk(paths: Iterable[str], prefix: str, found: Found) -> Iterator[str]:
+    """Names of modules, a package before what is in it. A folder is a package when it has an `__init__.py`."""
+    seen = set()
+    for path in paths:
+        for entry in pkgutil.iter_modules([path], prefix):
+            if entry.name in seen or _is_skipped(entry.name):
+                continue
+            seen.add(entry.name)
+            yield entry.name
+            if entry.ispkg:
+                yield from _walk([os.path.join(path, entry.name.rpartition('.')[2])], f'{entry.name}.', found)
+
+
+def _is_skipped(name: str) -> bool:
+    return '.tests.' in f'{name}.' or name.endswith('.setup')
+
+
+def _import(name: str, found: Found) -> ModuleType | None:
+    try:
+        return importlib.import_module(name)
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:          # also SystemExit: a plug-in must not end the engine
+        file, text = _source(name)
+        found.left_out(Failure(_shown(name), file, tuple(dict.fromkeys(_TYPE_NAME.findall(text))), _reason(error)))
+        return None
+
+
+def _shown(name: str) -> str:
+    """Under the name plug-in authors know."""
+    return name.replace('heatlite.', 'heat.', 1)
+
+
+def _source(name: str) -> tuple[str, str]:
+    """(file, text) of a module that could not be imported; empty when they cannot be told."""
+    parent, _dot, last = name.rpartition('.')
+    try:
+        for path in importlib.import_module(parent).__path__:
+            for file in (os.path.join(path, f'{last}.py'), os.path.join(path, last, '__init__.py')):
+                if os.path.isfile(file):
+                    with open(file, encoding='utf-8', errors='replace') as source:
+                        return file, source.read()
+    except BaseException as error:
+        LOG.debug('The source of %s cannot be read: %s', name, error)
+    return '', ''
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, SyntaxError):
+        return f'{type(error).__name__}: {error.msg} (line {error.lineno}); only Python 3 can be loaded'
+    return f'{type(error).__name__}: {error}'
+
+
+def _read(module: ModuleType, found: Found) -> None:
+    for name, kind in _mapping(module, RESOURCE_MAPPINGS, found).items():
+        complaint = _complaint(kind)
+        if complaint is None:
+            found.types.pop(name, None)     # a later module wins, and is listed as the later one
+            found.types[name] = kind
+        else:
+            found.left_out(Failure(_shown(module.__name__), module.__file__ or '', (name,), complaint))
+    for name, kind in _mapping(module, (CONSTRAINT_MAPPING,), found).items():
+        if callable(getattr(kind, 'validate', None)):
+            found.constraints[name] = kind
+        else:
+            found.left_out(Failure(_shown(module.__name__), module.__file__ or '', (),
+                                   _('the constraint %s has no method validate') % name))
+
+
+def _mapping(module: ModuleType, names: Iterable[str], found: Found) -> Mapping[str, Any]:
+    function = next((getattr(module, name) for name in names if callable(getattr(module, name, None))), None)
+    if function is None:
+        return {}
+    try:
+        answer = function()
+    except Exception as error:
+        complaint = _('%(function)s failed: %(error)s') % {'function': function.__name__, 'error': _reason(error)}
+    else:
+        if answer is None or isinstance(answer, Mapping):
+            return answer or {}
+        complaint = _('%(function)s must return a map, not %(kind)s') % {
+            'function': function.__name__, 'kind': type(answer).__name__}
+    found.left_out(Failure(_shown(module.__name__), module.__file__ or '', (), complaint))
+    return {}
+
+
+def _complaint(kind: Any) -> str | None:
+    """Why `kind` cannot be a resource type; None when it can. Schemas are read once, so that mistakes show here."""
+    if isinstance(kind, str):
+        return None                         # another type, or a template
+    if not isinstance(kind, type) or not issubclass(kind, Resource):
+        return _('%r is not a subclass of heat.engine.resource.Resource') % (kind,)
+    for name, read in (('properties_schema', properties.schemata), ('update_policy_schema', properties.schemata),
+                       ('attributes_schema', attributes.schemata)):
+        try:
+            read(getattr(kind, name))
+        except Exception as error:
+            return f'{kind.__name__}.{name}: {_reason(error)}'
+    return None
+
+
+def environments(directory: str, failures: list[Failure]) -> Iterator[dict[str, Any]]:
+    """The operator's environment files, sorted by name. A broken one is logged and left out."""
+    try:
+        names = sorted(os.listdir(directory))
+    except OSError:
+        return
+    for name in names:
+        file = os.path.join(directory, name)
+        if not os.path.isfile(file) or name.startswith('.'):
+            continue
+        sections, complaint = _environment(file)
+        if complaint is None:
+            yield sections
+        else:
+            failures.append(Failure(name, file, (), complaint))
+            LOG.error('Environment %s', failures[-1])
+
+
+def _environment(file: str) -> tuple[dict[str, Any], str | None]:
+    """(sections, None), or ({}, why not)."""
+    try:
+        with open(file, encoding='utf-8') as source:
+            return environments_of_language.read(source.read()), None
+    except Exception as error:
+        return {}, _reason(error)

@@ -1,0 +1,238 @@
+"""The properties of one resource: what was given, and what it becomes under the type's schema when it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.engine import constraints as constr
+from heatlite.engine import function, support, translation
+from heatlite.language.schema import ERASED, Reader, Schema
+from heatlite.language.translation import TranslationRule
+
+SCHEMA_KEYS = (REQUIRED, IMPLEMENTED, DEFAULT, TYPE, SCHEMA, ALLOWED_PATTERN, MIN_VALUE, MAX_VALUE, ALLOWED_VALUES,
+               MIN_LENGTH, MAX_LENGTH, DESCRIPTION, UPDATE_ALLOWED, IMMUTABLE) = (
+    'Required', 'Implemented', 'Default', 'Type', 'Schema', 'AllowedPattern', 'MinValue', 'MaxValue',
+    'AllowedValues', 'MinLength', 'MaxLength', 'Description', 'UpdateAllowed', 'Immutable')
+SCHEMA_TYPES = (INTEGER, STRING, NUMBER, BOOLEAN, MAP, LIST) = (
+    Schema.INTEGER, Schema.STRING, Schema.NUMBER, Schema.BOOLEAN, Schema.MAP, Schema.LIST)
+
+__all__ = ['InvalidSchemaError', 'Properties', 'Property', 'Schema', 'TranslationRule', 'constr', 'schemata', 'support']
+
+InvalidSchemaError = exception.InvalidSchemaError
+
+
+def schemata(schema_dicts: Mapping[str, Any]) -> Mapping[str, Schema]:
+    """Every value as a Schema; the same mapping when they all are already."""
+    if all(isinstance(schema, Schema) for schema in schema_dicts.values()):
+        return schema_dicts
+    return {name: Schema.from_legacy(schema) for name, schema in schema_dicts.items()}
+
+
+class Property:
+    """One schema with its name and the path that leads to it."""
+
+    def __init__(self, schema: Any, name: str | None = None, context: Any = None, path: Sequence[Any] = ()) -> None:
+        self.schema = Schema.from_legacy(schema)
+        self.name = name
+        self.context = context
+        self.path = list(path) or ([name] if name is not None else [])
+
+    def required(self) -> bool:
+        return self.schema.required
+
+    def implemented(self) -> bool:
+        return self.schema.implemented
+
+    def update_allowed(self) -> bool:
+        return self.schema.update_allowed
+
+    def immutable(self) -> bool:
+        return self.schema.immutable
+
+    def has_default(self) -> bool:
+        return self.schema.default is not None
+
+    def default(self) -> Any:
+        return self.schema.default
+
+    def type(self) -> str:
+        return self.schema.type
+
+    def support_status(self) -> support.SupportStatus:
+        return self.schema.support_status
+
+    def get_value(self, value: Any, validate: bool = False, translation: Any = None) -> Any:
+        """`value` under the schema. Raises ValueError, or TypeError for a value of the wrong kind."""
+        return _reader(self.context, validate).value(self.schema, value, tuple(self.path))
+
+
+class Properties(Mapping[str, Any]):
+    """Reads like a mapping of all names of the schema.
+
+    `resolver(value)` makes plain data of what was given (functions resolved). A value is coerced when it is first
+    read, checked against constraints only by `validate()`. Errors: StackValidationFailed at `parent_name`, `section`.
+    `deferred`: names whose values depend on resources that do not exist yet, see the template specification 10.4.
+    """
+
+    def __init__(self, schema: Mapping[str, Any], data: Mapping[str, Any] | None,
+                 resolver: Callable[[Any], Any] = function.resolve, parent_name: str | None = None, context: Any = None,
+                 section: str | None = None, translation: Any = None, rsrc_description: str | None = None, *,
+                 deferred: frozenset[str] = frozenset()) -> None:
+        self.schema = schemata(schema)
+        self.data = data if data is not None else {}
+        self.resolve = resolver
+        self.context = context
+        self.parent_name = parent_name
+        self.rsrc_description = rsrc_description
+        self.deferred = deferred
+        self.path: tuple[Any, ...] = tuple(part for part in (parent_name, section or 'Properties') if part is not None)
+        self._rules: Sequence[TranslationRule] = translation or ()
+        self._client_resolve = True
+        self._ignore_resolve_error = False
+        self._given: dict[str, Any] | None = None
+        self._values: dict[str, Any] = {}
+
+    @property
+    def error_prefix(self) -> str:
+        return exception.path_text(self.path)
+
+    @property
+    def props(self) -> dict[str, Property]:
+        return {name: Property(schema, name, self.context, [*self.path, name]) for name, schema in self.schema.items()}
+
+    # --- reading ------------------------------------------------------------------------------------------
+
+    def __getitem__(self, key: str) -> Any:
+        if key in self._values:
+            return self._values[key]
+        if key not in self.schema:
+            raise KeyError(_('%(parent)sInvalid Property %(key)s')
+                           % {'parent': f'{self.error_prefix}: ' if self.path else '', 'key': key})
+        value = self._read(key, self._translated())
+        self._values[key] = value
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.schema)
+
+    def __len__(self) -> int:
+        return len(self.schema)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.schema
+
+    def get_user_value(self, key: str) -> Any:
+        """The value as it was given, before translation; the default when nothing was given."""
+        if key not in self.schema:
+            raise KeyError(key)
+        return self._read(key, self.resolved_data())
+
+    def is_given(self, key: str) -> bool:
+        return self.resolved_data().get(key) is not None
+
+    def resolved_data(self) -> dict[str, Any]:
+        """What was given, functions resolved, nothing else done to it: what is stored of a resource."""
+        found = self.resolve(self.data) if self.data else {}
+        return found if isinstance(found, dict) else dict(found or {})
+
+    # --- checking -----------------------------------------------------------------------------------------
+
+    def validate(self, with_value: bool = True, lookup: Any = None, path: Sequence[Any] | None = None) -> None:
+        """Raises StackValidationFailed for the first thing that is wrong. `with_value` False: names only.
+
+        `lookup` finds custom constraints by name; `path` is where the properties stand in the template.
+        """
+        place = tuple(path) if path is not None else self.path
+        if not with_value:
+            self._validate_names(place)
+            return
+        reader = Reader(lookup=lookup, context=self.context)
+        reader.read(self.schema, self._described(self._translated()), place, self.deferred)
+
+    def _validate_names(self, place: tuple[Any, ...]) -> None:
+        for name in self.data:
+            if name not in self.schema:
+                raise exception.StackValidationFailed(
+                    error='Property error', path=place, message=_('Unknown Property %s') % name)
+            if not self.schema[name].implemented:
+                raise exception.StackValidationFailed(
+                    error='Property error', path=place, message=_('Property %s not implemented yet') % name)
+
+    # --- translation --------------------------------------------------------------------------------------
+
+    def update_translation(self, rules: Sequence[TranslationRule] | None, client_resolve: bool = True,
+                           ignore_resolve_error: bool = False) -> None:
+        """From now on values are read through `rules`. `client_resolve` False leaves the look-ups out."""
+        self._rules = rules or ()
+        self._client_resolve = client_resolve
+        self._ignore_resolve_error = ignore_resolve_error
+        self._given = None
+        self._values = {}
+
+    def _translated(self) -> dict[str, Any]:
+        if self._given is None:
+            given = self.resolved_data()
+            if self._rules:
+                lookup = translation.service_lookup(self._ignore_resolve_error) if self._client_resolve else None
+                given = translation.apply(self._rules, given, self.path, lookup)
+            self._given = given
+        return self._given
+
+    # --- one value ----------------------------------------------------------------------------------------
+
+    def _described(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """`given`, with the resource's own description where the type has a property for it."""
+        if self._takes_description('description') and 'description' not in given:
+            return {**given, 'description': self.rsrc_description}
+        return given
+
+    def _takes_description(self, name: str) -> bool:
+        return (name == 'description' and self.rsrc_description is not None and name in self.schema
+                and self.schema[name].update_allowed)
+
+    def _read(self, key: str, given: Mapping[str, Any]) -> Any:
+        schema = self.schema[key]
+        path = (*self.path, key)
+        if key in given:
+            value = given[key]
+            if value is ERASED:
+                return None
+            return _reader(self.context).value(schema, value, path, whole=key not in self.deferred)
+        if schema.default is not None:
+            return _reader(self.context).value(schema, schema.empty(), path)
+        if self._takes_description(key):
+            return self.rsrc_description
+        if schema.required:
+            raise exception.StackValidationFailed(
+                error='Property error', path=self.path, message=_('Property %s not assigned') % key)
+        return None
+
+    def __str__(self) -> str:
+        return str(dict(self.data))
+
+    # --- templates and types ------------------------------------------------------------------------------
+
+    @staticmethod
+    def schema_from_params(params_snippet: Mapping[str, Any] | None) -> dict[str, Schema]:
+        """Property schemas that stand for a template's parameters, by name."""
+        from heatlite.engine import type_templates
+        return {name: type_templates.schema_of_parameter(parameter)
+                for name, parameter in (params_snippet or {}).items()}
+
+    @classmethod
+    def schema_to_parameters_and_properties(cls, schema: Mapping[str, Any],
+                                            template_type: str = 'cfn') -> tuple[dict[str, Any], dict[str, Any]]:
+        """(parameters, properties that read them) of a template generated from a type."""
+        from heatlite.engine import type_templates
+        return type_templates.parameters_and_properties(schemata(schema), template_type)
+
+
+_READERS = {True: Reader(), False: Reader(constraints=False)}
+
+
+def _reader(context: Any, check: bool = False) -> Reader:
+    """Reading alone checks no constraint, so the shared reader will do for every context."""
+    return Reader(context=context) if check and context is not None else _READERS[check]

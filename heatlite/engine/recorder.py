@@ -1,0 +1,63 @@
+"""Where a type's own writes go while it works (`engine.record.Recorder`): to the journal, in the order they come."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from heatlite.common.world import World
+from heatlite.engine.journal import Journal
+from heatlite.engine.owned import OwnedStack
+from heatlite.engine.records import Records
+from heatlite.engine.resource import Resource
+from heatlite.engine.work import Work
+from heatlite.planning.states import Action, Change, Datum, Event, ResourceState
+
+
+class Recorder:
+    """Where a type's own writes go. Each is durable when it returns, unless the type says nobody needs that."""
+
+    def __init__(self, journal: Journal, owned: OwnedStack, world: World, work: Work, records: Records) -> None:
+        self._records = records
+        self._journal = journal
+        self._owned = owned
+        self._world = world
+        self._work = work
+
+    def physical_id(self, resource: Resource, value: str | None) -> None:
+        row = replace(self._row(resource), physical_id=value)
+        self._store(resource, row)
+
+    def data(self, resource: Resource, key: str, value: str | None, redact: bool) -> None:
+        self._work.data.append(Datum(key, value, redact))
+
+    def metadata(self, resource: Resource, value: Mapping[str, Any]) -> None:
+        self._store(resource, self._row(resource), {'metadata': value})
+
+    def state(self, resource: Resource, action: str, status: str, reason: str) -> None:
+        row = replace(self._row(resource), action=Action(action), status=type(self._row(resource).status)(status),
+                      reason=reason)
+        self._store(resource, row)
+
+    def event(self, resource: Resource, action: str, status: str, reason: str) -> None:
+        row = self._row(resource)
+        self._journal.submit(Change(
+            self._owned.id, self._owned.lease.epoch,
+            events=(Event(self._world.uuid(), self._world.now(), row.name, row.type,
+                          row.physical_id or resource.physical_resource_name(), action, status, reason,
+                          resource_id=row.id),)))
+
+    def _row(self, resource: Resource) -> ResourceState:
+        return self._owned.rows[resource.id]
+
+    def _store(self, resource: Resource, row: ResourceState, columns: Mapping[str, Any] | None = None) -> None:
+        self._owned.rows[row.id] = row
+        resource.take_state(row)
+        change = Change(self._owned.id, self._owned.lease.epoch, row=row, columns=columns or {},
+                        data=self._work.take_data())
+        self._records.forget(row.id)
+        if row.action is Action.CREATE and resource.idempotent_create:
+            self._journal.submit(change)
+        else:
+            self._journal.write(change)

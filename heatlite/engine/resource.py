@@ -1,0 +1,429 @@
+"""The base of all resource types. What plug-in authors may rely on is the plug-in specification, section 3."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar
+
+from oslo_config import cfg
+from oslo_log import log
+
+from heatlite.common import identifier, short_id
+from heatlite.common import world as worlds
+from heatlite.common.exception import NoActionRequired, PollDelay, ResourceInError, ResourceUnknownStatus, UpdateReplace
+from heatlite.common.i18n import _
+from heatlite.engine import attributes, rsrc_defn, support
+from heatlite.engine import properties as property_set
+from heatlite.engine.record import NOWHERE, Record, Recorder
+from heatlite.engine.resource_checking import Checking
+from heatlite.engine.resource_keeping import Keeping
+from heatlite.engine.resource_legacy import Legacy
+from heatlite.engine.resource_reading import Reading
+from heatlite.engine.resource_services import Services
+from heatlite.engine.resource_update import Comparison, Updates
+from heatlite.planning.states import ResourceState
+
+LOG = log.getLogger(__name__)
+
+DELETION_POLICY = (DELETE, RETAIN, SNAPSHOT) = rsrc_defn.DELETION_POLICIES
+SHORTEST_NAME = 4                           # characters: two of the stack's name, a dash, one of the end
+
+__all__ = ['DELETE', 'DELETION_POLICY', 'RETAIN', 'SNAPSHOT', 'Comparison', 'NoActionRequired', 'PollDelay', 'Record',
+           'Recorder', 'Resource', 'ResourceInError', 'ResourceUnknownStatus', 'UpdateReplace']
+
+
+class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
+    """One resource of one stack. The engine makes a new object for every piece of work; nothing survives on it.
+
+    What must survive goes through `resource_id_set`, `data_set` and `metadata_set`.
+    """
+
+    ACTIONS = (INIT, CREATE, DELETE, UPDATE, ROLLBACK, SUSPEND, RESUME, ADOPT, SNAPSHOT, CHECK) = (
+        'INIT', 'CREATE', 'DELETE', 'UPDATE', 'ROLLBACK', 'SUSPEND', 'RESUME', 'ADOPT', 'SNAPSHOT', 'CHECK')
+    STATUSES = (IN_PROGRESS, FAILED, COMPLETE) = ('IN_PROGRESS', 'FAILED', 'COMPLETE')
+    LOCK_ACTIONS = (LOCK_NONE, LOCK_ACQUIRE, LOCK_RELEASE, LOCK_RESPECT) = (None, 1, -1, 0)
+
+    properties_schema: Mapping[str, Any] = {}
+    attributes_schema: Mapping[str, Any] = {}
+    update_policy_schema: Mapping[str, Any] = {}
+    support_status = support.SupportStatus()
+    default_client_name: ClassVar[str | None] = None
+    entity: ClassVar[str | None] = None
+    required_service_extension: ClassVar[str | None] = None
+    update_allowed_properties: tuple[str, ...] = ()
+    physical_resource_name_limit: int | None = 255
+    strict_dependency = True
+    requires_deferred_auth = False
+    no_signal_actions: tuple[str, ...] = (SUSPEND, DELETE)
+    signal_needs_metadata_updates = True
+    always_replace_on_check_failed = True
+
+    poll_interval: ClassVar[float | None] = None        # seconds between two checks; None: the engine's pace
+    always_inspected: ClassVar[bool] = False            # may need an update although its definition is the same
+    parallel_signals: ClassVar[bool] = False            # one may be handled while another one still is
+    signal_number: int | None = None                    # of the signal being handled
+    idempotent_create: ClassVar[bool] = False           # creating again after a crash harms nothing
+
+    _property_schemata: ClassVar[tuple[Any, Any] | None] = None     # (what a class declares, as Schemas)
+
+    def __init__(self, name: str, definition: rsrc_defn.ResourceDefinition, stack: Any) -> None:
+        if '/' in name:
+            raise ValueError(_('Resource name may not contain "/"'))
+        self._stackref = weakref.ref(stack)
+        self.name = name
+        self.t = definition
+        self.context = stack.context
+        self.id: int | None = None
+        self.uuid: str | None = None
+        self.action: str = self.INIT
+        self.status: str = self.COMPLETE
+        self.status_reason = ''
+        self.resource_id: str | None = None
+        self.created_time: Any = None
+        self.updated_time: Any = None
+        self.requires: set[Any] = set()
+        self.replaces: int | None = None
+        self.replaced_by: int | None = None
+        self.current_template_id: Any = None
+        self.old_template_id: Any = None
+        self.root_stack_id: str | None = None
+        self.abandon_in_progress = False
+        self.converge = False
+        self.state_before: tuple[str, str] = (self.INIT, self.COMPLETE)
+        self._record: Record | None = None
+        self._recorder: Recorder = NOWHERE
+        self._data: dict[str, str] = {}
+        self._metadata: dict[str, Any] | None = None
+        self._kept_attributes: dict[str, Any] = {}
+        self._properties: property_set.Properties | None = None
+        self._update_policy: property_set.Properties | None = None
+        self._attributes = None
+
+    # --- what the engine does with it ---------------------------------------------------------------------
+
+    def bind(self, record: Record, recorder: Recorder = NOWHERE) -> None:
+        """Fills in what is stored; from now on writes go to `recorder` (and into `record`)."""
+        self._record = record
+        self._recorder = recorder
+        self._data = record.data
+        self._metadata = record.metadata
+        self._kept_attributes = record.attributes
+        self._properties = None
+        if isinstance(self._attributes, attributes.Attributes):     # some plug-ins put a dictionary of their own there
+            self._attributes = None
+        self.take_state(record.state)
+        if record.before is not None:
+            self.state_before = record.before
+
+    def take_state(self, state: ResourceState) -> None:
+        """The engine has moved the resource on; nothing is recorded."""
+        if (state.action, state.status) != (self.action, self.status):
+            self.state_before = (str(self.action), str(self.status))
+        if self._record is not None:
+            self._record.state = state
+        self.id = state.id
+        self.uuid = state.uuid
+        self.action = state.action
+        self.status = state.status
+        self.status_reason = state.reason
+        self.resource_id = state.physical_id
+        self.created_time = state.created_at
+        self.updated_time = state.updated_at
+        self.requires = set(state.requires)
+        self.replaces = state.replaces
+        self.replaced_by = state.replaced_by
+        self.current_template_id = state.template_id
+
+    def apply_definition(self, after: rsrc_defn.ResourceDefinition) -> None:
+        """`after` is what the real thing is now: it becomes the stored definition, kept attributes are forgotten."""
+        self.t = after
+        self._properties = self._update_policy = None
+        if self._record is not None:
+            self._record.properties = self.properties_to_store(after)
+            self._record.definition = after.to_stored()
+        self.clear_attributes()
+
+    def properties_to_store(self, definition: rsrc_defn.ResourceDefinition | None = None) -> dict[str, Any]:
+        """Properties of `definition` (default: its own) as given, functions resolved: the base of the next update."""
+        given = (self.t if definition is None else definition).properties(self._schemata(), self.context)
+        return given.resolved_data()
+
+    def has_handler(self, action: str) -> bool:
+        """Whether the type has anything to do for `action`."""
+        return self.handler(action) is not None
+
+    def handler(self, action: str) -> Callable[..., Any] | None:
+        """What to call for `action`. For DELETE the deletion policy has its say."""
+        if action == self.DELETE:
+            return self._delete_handler()
+        return getattr(self, f'handle_{action.lower()}', None)
+
+    def checker(self, action: str) -> Callable[[Any], Any] | None:
+        """Asks whether `action` is done, with what the handler returned. None without a handler: done at once.
+
+        It may raise PollDelay(n): ask again only at the n-th turn.
+        """
+        if self.handler(action) is None:
+            return None
+        return getattr(self, f'check_{action.lower()}_complete', None)
+
+    def canceller(self, action: str) -> Callable[[Any], Any] | None:
+        return getattr(self, f'handle_{action.lower()}_cancel', None)
+
+    def cancel_grace_period(self) -> float | None:
+        """Seconds to wait for a running action before cancelling it; None when the type can cancel."""
+        if self.status != self.IN_PROGRESS or self.canceller(self.action) is not None:
+            return None
+        return float(cfg.CONF.error_wait_time)
+
+    def _delete_handler(self) -> Callable[..., Any] | None:
+        match self.t.deletion_policy():
+            case rsrc_defn.RETAIN:
+                return None
+            case rsrc_defn.SNAPSHOT if hasattr(self, 'handle_snapshot_delete'):
+                return lambda: self.handle_snapshot_delete(self.state_before)
+        inherited = type(self).handle_delete is Resource.handle_delete
+        if inherited and self.entity is None and not hasattr(self, 'check_delete_complete'):
+            return None                     # nothing is behind it
+        return self.handle_delete
+
+    # --- where it stands ----------------------------------------------------------------------------------
+
+    @property
+    def record(self) -> Record | None:
+        """What is stored of it, kept up to date."""
+        return self._record
+
+    @property
+    def stack(self) -> Any:
+        stack = self._stackref()
+        assert stack is not None, 'Need a reference to the Stack object'
+        return stack
+
+    @property
+    def world(self) -> worlds.World:
+        """Clock and chance; types never import them."""
+        return getattr(self.stack, 'world', None) or worlds.current()
+
+    @property
+    def state(self) -> tuple[str, str]:
+        return str(self.action), str(self.status)
+
+    @property
+    def external_id(self) -> str | None:
+        return self.t.external_id()
+
+    def type(self) -> str:
+        return self.t.resource_type
+
+    def identifier(self) -> identifier.ResourceIdentifier:
+        return identifier.ResourceIdentifier.of(self.stack.identifier(), self.name)
+
+    def has_interface(self, resource_type: str) -> bool:
+        """It is of that type, or of one that stands for it."""
+        from heatlite.engine import registry
+        return resource_type == self.type() or registry.current().implements(type(self), resource_type, self.stack.env)
+
+    def required_by(self) -> list[str]:
+        """Names of the resources that need this one directly."""
+        return [str(other.name) for other in self.stack.dependencies.required_by(self)]
+
+    def state_set(self, action: str, status: str, reason: str = 'state changed', lock: int | None = LOCK_NONE) -> None:
+        if action not in self.ACTIONS:
+            raise ValueError(_('Invalid action %s') % action)
+        if status not in self.STATUSES:
+            raise ValueError(_('Invalid status %s') % status)
+        changed = (action, status) != self.state
+        self.action, self.status, self.status_reason = action, status, reason
+        self._recorder.state(self, action, status, reason)
+        if changed:
+            self._add_event(action, status, reason)
+
+    def state_reset(self) -> None:
+        self.action, self.status, self.status_reason = self.INIT, self.COMPLETE, ''
+
+    def store(self, set_metadata: bool = False, lock: int | None = LOCK_NONE) -> None:
+        """Its state as it is goes to the recorder; everything else has gone there already."""
+        if set_metadata:
+            self.metadata_set(self.t.metadata())
+        self._recorder.state(self, self.action, self.status, self.status_reason)
+
+    def _add_event(self, action: str, status: str, reason: str) -> None:
+        self._recorder.event(self, action, status, str(reason))
+
+    # --- properties ---------------------------------------------------------------------------------------
+
+    @property
+    def properties(self) -> property_set.Properties:
+        """The stored ones once it was created, before that those of the template."""
+        if self._properties is None:
+            self.reparse(client_resolve=self._recorder is not NOWHERE)
+        return self._properties             # type: ignore[return-value]
+
+    @properties.setter
+    def properties(self, value: property_set.Properties) -> None:
+        self._properties = value
+
+    @property
+    def update_policy(self) -> property_set.Properties:
+        if self._update_policy is None:
+            self._update_policy = self.t.update_policy(self.update_policy_schema, self.context)
+        return self._update_policy
+
+    @update_policy.setter
+    def update_policy(self, value: property_set.Properties) -> None:
+        self._update_policy = value
+
+    def reparse(self, client_resolve: bool = True) -> None:
+        """Reads the properties anew. `client_resolve`: translate names into ids by asking services."""
+        found = self._definition_in_force().properties(self._schemata(), self.context)
+        self._properties = found
+        self._update_policy = None
+        self.translate_properties(found, client_resolve)
+
+    def _definition_in_force(self) -> rsrc_defn.ResourceDefinition:
+        stored = self._record is not None and self._record.properties is not None
+        return self.frozen_definition() if stored and self.action != self.INIT else self.t
+
+    def translation_rules(self, properties: property_set.Properties) -> list[Any]:
+        """For types that rewrite what was given."""
+        return []
+
+    def translate_properties(self, properties: property_set.Properties, client_resolve: bool = True,
+                             ignore_resolve_error: bool = False) -> None:
+        rules = self.translation_rules(properties)
+        if rules:
+            properties.update_translation(rules, client_resolve=client_resolve,
+                                          ignore_resolve_error=ignore_resolve_error)
+
+    def frozen_definition(self) -> rsrc_defn.ResourceDefinition:
+        """The definition last applied, as it is stored; its own, frozen, when nothing was applied yet."""
+        record = self._record
+        if record is None or record.properties is None:
+            return self.t.freeze()
+        if record.definition is None:
+            return self.t.freeze(properties=record.properties)
+        return rsrc_defn.ResourceDefinition.from_stored(self.name, record.definition, record.properties)
+
+    @contextlib.contextmanager
+    def frozen_properties(self) -> Iterator[property_set.Properties]:
+        """`self.properties` are the stored ones inside."""
+        before = self._properties
+        stored = self.frozen_definition().properties(self._schemata(), self.context)
+        self.translate_properties(stored)
+        self._properties = stored
+        try:
+            yield stored
+        finally:
+            self._properties = before
+
+    def _schemata(self) -> Mapping[str, property_set.Schema]:
+        """The class's schemas, made once from what old plug-ins write as dictionaries."""
+        source = self.properties_schema
+        kept = type(self).__dict__.get('_property_schemata')
+        if kept is not None and kept[0] is source:
+            return kept[1]
+        found = property_set.schemata(source)
+        if source is type(self).properties_schema:
+            type(self)._property_schemata = (source, found)
+        return found
+
+    # --- names --------------------------------------------------------------------------------------------
+
+    def physical_resource_name(self) -> str | None:
+        """`<stack>-<resource>-<12 characters>`, shortened to the type's limit; None before there is a row."""
+        if self.id is None or self.action == self.INIT:
+            return None
+        name = f'{self.stack.name.rstrip("*")}-{self.name}-{short_id.get_id(str(self.uuid))}'
+        limit = self.physical_resource_name_limit
+        return self.reduce_physical_resource_name(name, limit) if limit else name
+
+    @staticmethod
+    def reduce_physical_resource_name(name: str, limit: int) -> str:
+        """At most `limit` characters: the first two, a dash, the end. ValueError below 4."""
+        if len(name) <= limit:
+            return name
+        if limit < SHORTEST_NAME:
+            raise ValueError(_('limit cannot be less than 4'))
+        return f'{name[:2]}-{name[3 - limit:]}'
+
+    def __str__(self) -> str:
+        name = f'{type(self).__name__} "{self.name}"'
+        if self.resource_id is not None:
+            name += f' [{self.resource_id}]'
+        stack = self._stackref()
+        return f'{name} Stack "{stack.name}" [{stack.id}]' if stack is not None else name
+
+    def __repr__(self) -> str:
+        return f'<{self}>'
+
+    # --- for types ----------------------------------------------------------------------------------------
+
+    def handle_delete(self) -> Any:
+        """Deletes the `entity` at the default client; gone already is what we wanted."""
+        if self.entity and self.resource_id is not None:
+            with self._default_client_plugin().ignore_not_found:
+                getattr(self.client(), self.entity).delete(self.resource_id)
+            return self.resource_id
+        return None
+
+    def handle_adopt(self, resource_data: Mapping[str, Any] | None = None) -> None:
+        """Takes over what an export says of the resource."""
+        entry = resource_data or {}
+        if not entry.get('resource_id'):
+            raise Exception(_('Resource ID was not provided.'))
+        self.resource_id_set(entry['resource_id'])
+        for key, value in (entry.get('resource_data') or {}).items():
+            self.data_set(key, value)
+        if entry.get('metadata') is not None:
+            self.metadata_set(entry['metadata'])
+
+    def handle_preempt(self) -> None:
+        """A newer update waits for this one to end; for types that can hurry."""
+
+    def add_dependencies(self, deps: Any) -> None:
+        """For types that need others without naming them: `deps += (self, other)`."""
+
+    def add_explicit_dependencies(self, deps: Any) -> None:
+        """Adds what the definition says."""
+        for other in self.t.dependencies(self.stack):
+            deps += (self, other)
+        deps += (self, None)
+
+    def preview(self) -> Any:
+        """What stands for it in a preview: itself, or the members of a nested stack."""
+        return self
+
+    def prepare_abandon(self) -> dict[str, Any]:
+        """Its entry in an export."""
+        return {'name': self.name, 'resource_id': self.resource_id, 'type': self.type(), 'action': str(self.action),
+                'status': str(self.status), 'metadata': self.metadata_get(), 'resource_data': self.data()}
+
+    def get_nested_parameters_stack(self) -> Any:
+        """For types with a nested stack: that stack, for `validate` with `show_nested`."""
+        return None
+
+    def has_nested(self) -> bool:
+        return False
+
+    def nested(self) -> Any:
+        return None
+
+    def nested_identifier(self) -> Any:
+        return None
+
+    # --- the type itself ----------------------------------------------------------------------------------
+
+    @classmethod
+    def getdoc(cls) -> str:
+        """Its description, for listings."""
+        return inspect.cleandoc(cls.__doc__) if cls.__doc__ else _('No description available')
+
+    @classmethod
+    def resource_to_template(cls, resource_type: str, template_type: str = 'cfn') -> dict[str, Any]:
+        """A template with one resource of this type, its properties as parameters and its attributes as outputs."""
+        from heatlite.engine import type_templates
+        return type_templates.template_of(cls, resource_type, template_type)

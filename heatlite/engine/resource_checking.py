@@ -1,0 +1,75 @@
+"""What can be wrong with a resource before anything is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.engine import rsrc_defn
+
+
+class Checking:
+    """Part of `Resource`."""
+
+    def validate(self) -> Any:
+        """The checks every type gets; types add theirs. Raises StackValidationFailed, or returns an error text."""
+        self.check_service_available(self.context, self.type())
+        if self.external_id is not None:
+            self._validate_external()
+            return None
+        self._at('', self.t.validate)
+        self._at('', lambda: self.validate_deletion_policy(self.t.deletion_policy()))
+        lookup = self._constraint_lookup()
+        self.update_policy.validate(lookup=lookup, path=self._place('update_policy'))
+        self.properties.validate(with_value=getattr(self.stack, 'strict_validate', True), lookup=lookup,
+                                 path=self._place('properties'))
+        return None
+
+    def check_properties(self) -> None:
+        """The full check at creation, when every value is real. Raises StackValidationFailed."""
+        self.properties.validate(lookup=self._constraint_lookup())
+
+    def validate_template(self) -> None:
+        """The checks that need no values."""
+        self._at('', self.t.validate)
+        self._at('', lambda: self.validate_deletion_policy(self.t.deletion_policy()))
+        self.properties.validate(with_value=False, path=self._place('properties'))
+
+    @classmethod
+    def validate_deletion_policy(cls, policy: str) -> None:
+        if policy not in rsrc_defn.DELETION_POLICIES:
+            raise rsrc_defn.invalid_deletion_policy(policy)
+        if policy == rsrc_defn.SNAPSHOT and not hasattr(cls, 'handle_snapshot_delete'):
+            raise exception.StackValidationFailed(
+                path='deletion_policy', message=_('"%s" deletion policy not supported') % policy)
+
+    def _validate_external(self) -> None:
+        if not self.entity:
+            return
+        self.resource_id = self.external_id
+        try:
+            self.get_live_resource_data()
+        except (exception.EntityNotFound, exception.ResourceNotAvailable):
+            raise exception.StackValidationFailed(
+                message=_('Invalid external resource: Resource %(id)s (%(type)s) can not be found.')
+                % {'id': self.external_id, 'type': self.type()})
+
+    def _place(self, section: str = '') -> tuple[str, ...]:
+        """Where the resource, or a section of it, stands in its template, in the words of its format."""
+        keys = getattr(getattr(self.stack, 't', None), 'keys', None)
+        resources = getattr(keys, 'resources', 'resources')
+        return (resources, self.name, getattr(keys, section, section)) if section else (resources, self.name)
+
+    def _at(self, section: str, check: Callable[[], Any]) -> None:
+        """Runs `check`; an error without a place gets the resource's."""
+        try:
+            check()
+        except exception.StackValidationFailed as error:
+            raise exception.StackValidationFailed(
+                error=error.error, path=[*self._place(section), *error.path], message=error.error_message)
+
+    def _constraint_lookup(self) -> Callable[[str], Any]:
+        from heatlite.engine import asking, registry
+        return asking.lookup(registry.current().constraint, self.context)

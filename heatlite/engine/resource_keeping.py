@@ -1,0 +1,94 @@
+"""What a resource keeps between two pieces of work, and how it hears from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.exception import NoActionRequired
+from heatlite.common.i18n import _
+
+
+class Keeping:
+    """Part of `Resource`. Everything goes to the recorder."""
+
+    def resource_id_set(self, inst: str | None) -> None:
+        """The physical id, durable when it returns. Call it as soon as the real thing exists."""
+        self.resource_id = inst
+        self._recorder.physical_id(self, inst)
+
+    def data(self) -> dict[str, str]:
+        return dict(self._data)
+
+    def data_set(self, key: str, value: str, redact: bool = False) -> None:
+        """`redact`: it is a secret, kept encrypted."""
+        self._data[key] = value
+        self._recorder.data(self, key, value, redact)
+
+    def data_delete(self, key: str) -> bool:
+        """Whether it was there."""
+        if key not in self._data:
+            return False
+        del self._data[key]
+        self._recorder.data(self, key, None, False)
+        return True
+
+    def metadata_get(self, refresh: bool = False) -> dict[str, Any]:
+        """The stored metadata; before there is any, the template's."""
+        if refresh and self._record is not None:
+            self._metadata = self._record.metadata
+        return self._metadata if self._metadata is not None else self.t.metadata()
+
+    def metadata_set(self, metadata: dict[str, Any] | None,
+                     merge_metadata: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]] | None = None) -> None:
+        """`merge_metadata(new, current)` gives what is stored. Raises ResourceNotAvailable before creation and
+        during deletion."""
+        if self.action in (self.INIT, self.DELETE):
+            raise exception.ResourceNotAvailable(resource_name=self.name)
+        value = metadata if metadata is not None else {}
+        if merge_metadata is not None:
+            value = merge_metadata(value, self.metadata_get(refresh=True))
+        self._metadata = value
+        if self._record is not None:
+            self._record.metadata = value
+        self._recorder.metadata(self, value)
+
+    def metadata_update(self, new_metadata: Any = None) -> None:
+        """For types that follow changes of metadata elsewhere; None: the template's, evaluated again."""
+
+    def handle_metadata_reset(self) -> None:
+        """For types that must forget what signals have left, before they are replaced."""
+
+    # --- signals ------------------------------------------------------------------------------------------
+
+    def signal(self, details: Any = None, need_check: bool = True) -> bool:
+        """Hands `details` to the type and records it. `need_check` False: whatever the resource is doing.
+
+        Returns whether other resources should look at their metadata again.
+        """
+        if need_check and self.action in self.no_signal_actions:
+            self._add_event(self.action, self.status, _('Cannot signal resource during %s') % self.action)
+            raise exception.NotSupported(feature=_('Signal resource during %s') % self.action)
+        if not callable(getattr(self, 'handle_signal', None)):
+            raise exception.ResourceActionNotSupported(action='signal')
+        try:
+            answer = self.handle_signal(details)
+        except NoActionRequired:
+            return False
+        text = _('Signal: %s') % answer if answer else signal_text(details)
+        self._add_event('SIGNAL', self.status, text)
+        return self.signal_needs_metadata_updates
+
+
+def signal_text(details: Any) -> str:
+    """The reason of a signal's event, for a type that says nothing itself."""
+    match details:
+        case None:
+            return _('No signal details provided')
+        case str():
+            return details
+        case {'previous': previous, 'current': current, 'reason': reason}:
+            return _('alarm state changed from %(previous)s to %(current)s (%(reason)s)') % {
+                'previous': previous, 'current': current, 'reason': reason}
+    return _('Unknown')

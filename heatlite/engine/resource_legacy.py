@@ -1,0 +1,70 @@
+"""Names that plug-ins of former years still use on a resource (plug-in specification, section 14)."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+SERVICES = ('keystone', 'nova', 'swift', 'neutron', 'cinder', 'trove', 'ceilometer', 'heat', 'glance')
+
+
+class Legacy:
+    """Part of `Resource`. Nothing of ours uses it."""
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        return self.metadata_get()
+
+    @metadata.setter
+    def metadata(self, value: dict[str, Any]) -> None:
+        self.metadata_set(value)
+
+    def parsed_template(self, section: str | None = None, default: Any = None) -> Any:
+        """The definition last applied, or one section of it, with the keys of the CFN format."""
+        parts = dict(self.frozen_definition().items())
+        if section is None:
+            return parts
+        return parts.get(section, {} if default is None else default)
+
+    def FnBase64(self, data: str) -> str:
+        return base64.b64encode(data.encode()).decode()
+
+    def is_using_neutron(self) -> bool:
+        return True
+
+    def dep_attrs(self, resource_name: str) -> set[Any]:
+        return self.t.dep_attrs(resource_name)
+
+    def get_abandon_data(self) -> Any:
+        return self.prepare_abandon()
+
+    def restore_after_rollback(self) -> None:
+        self.restore_prev_rsrc()
+
+    def set_requires(self, requires: Any) -> None:
+        self.requires = set(requires)
+
+    def set_deletion_policy(self, policy: str) -> None:
+        """For this object only: what is stored does not change."""
+        self.t = self.t.freeze(deletion_policy=policy)
+
+    @classmethod
+    def resource_class(cls) -> Any:
+        return cls
+
+    def implementation_signature(self) -> tuple[str, str]:
+        """The class, and something that changes with what it accepts."""
+        return type(self).__name__, ','.join(sorted(self.properties_schema))
+
+
+def _shortcut(service: str) -> Any:
+    def client(self: Any) -> Any:
+        return self.client(service)
+
+    client.__name__ = service
+    client.__doc__ = f"`client('{service}')`."
+    return client
+
+
+for _service in SERVICES:
+    setattr(Legacy, _service, _shortcut(_service))

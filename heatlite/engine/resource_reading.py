@@ -1,0 +1,178 @@
+"""What a resource tells about itself: references, attributes, the state of the real thing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from oslo_log import log
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.engine import attributes
+
+LOG = log.getLogger(__name__)
+
+
+class Reading:
+    """Part of `Resource`."""
+
+    _attributes: Any                        # Attributes when first asked for; some plug-ins put a dictionary there
+    base_attributes_schema: Mapping[str, attributes.Schema] = {
+        attributes.SHOW_ATTR: attributes.Schema(
+            _('Detailed information about resource.'), cache_mode=attributes.CACHE_NONE, type=attributes.Schema.MAP)}
+
+    # --- references ---------------------------------------------------------------------------------------
+
+    def get_reference_id(self) -> str:
+        """What `get_resource` gives: the physical id, the name while there is none."""
+        return str(self.resource_id) if self.resource_id is not None else str(self.name)
+
+    def FnGetRefId(self) -> str:
+        return self.get_reference_id()
+
+    # --- attributes ---------------------------------------------------------------------------------------
+
+    @property
+    def attributes(self) -> attributes.Attributes:
+        if self._attributes is None:
+            self._attributes = attributes.Attributes(self.name, self._attribute_schemata(),
+                                                     self._resolve_any_attribute)
+            self._attributes.cached_attrs = {_key(name): value for name, value in self._kept_attributes.items()}
+        return self._attributes
+
+    @attributes.setter
+    def attributes(self, value: attributes.Attributes) -> None:
+        self._attributes = value
+
+    def get_attribute(self, key: str, *path: Any) -> Any:
+        """The value, or the part of it at the end of `path`. Raises InvalidTemplateAttribute for an unknown name.
+
+        Types with attributes that only exist together with a path override this.
+        """
+        try:
+            value = self.attributes[key]
+        except KeyError:
+            raise exception.InvalidTemplateAttribute(resource=self.name, key=key)
+        return attributes.select_from_attribute(value, path)
+
+    def FnGetAtt(self, key: str, *path: Any) -> Any:
+        """`get_attribute`, with the values of overridden ones kept as well."""
+        overridden = type(self).get_attribute is not Reading.get_attribute
+        values = self.attributes
+        keep = overridden and isinstance(values, attributes.Attributes)
+        if not keep or values.get_cache_mode(key) == attributes.CACHE_NONE:
+            return self.get_attribute(key, *path)
+        name = (key, *path) if path else key
+        if name in values.cached_attrs:
+            return values.cached_attrs[name]
+        value = self.get_attribute(key, *path)
+        if value is not None:
+            values.set_cached_attr(name, value)
+        return value
+
+    def FnGetAtts(self) -> dict[str, Any]:
+        """Every attribute but `show`."""
+        return {name: self.FnGetAtt(name) for name in self.attributes if name != attributes.SHOW_ATTR}
+
+    def kept_attributes(self) -> dict[str, Any]:
+        """The values to store with the resource, keys as text."""
+        if not isinstance(self._attributes, attributes.Attributes):
+            return dict(self._kept_attributes)
+        return {name if isinstance(name, str) else json.dumps(list(name)): value
+                for name, value in self._attributes.cached_attrs.items()}
+
+    def clear_attributes(self) -> None:
+        """Forgets kept values: the properties changed, or the resource is not COMPLETE."""
+        self._kept_attributes = {}
+        if self._record is not None:
+            self._record.attributes = {}
+        if isinstance(self._attributes, attributes.Attributes):
+            self._attributes.reset_resolved_values()
+
+    def referenced_attrs(self, stk_defn: Any = None, in_resources: bool = True, in_outputs: bool = True,
+                         load_all: bool = False) -> set[Any]:
+        """Attributes of this resource that the template reads: names, or tuples of a name and a path.
+
+        `stk_defn`: whose template, the stack's by default. A reference without attribute name means all of them.
+        The template is looked at as a whole: `in_resources`, `in_outputs` and `load_all` change nothing.
+        """
+        definition = self.stack.defn if stk_defn is None else stk_defn
+        found: set[Any] = set()
+        for entry in definition.referenced_attributes(self.name):
+            if not entry or entry[0] == attributes.ALL_ATTRIBUTES:
+                found.update(name for name in self._attribute_schemata() if name != attributes.SHOW_ATTR)
+            else:
+                found.add(entry[0] if len(entry) == 1 else tuple(entry))
+        return found
+
+    def _attribute_schemata(self) -> Mapping[str, attributes.Schema]:
+        source = self.attributes_schema
+        if source is not type(self).attributes_schema:          # a type that makes up its attributes per resource
+            return {**attributes.schemata(source), **self.base_attributes_schema}
+        kept = type(self).__dict__.get('_all_attributes')
+        if kept is None or kept[0] is not source:
+            kept = (source, attributes.all_schemata(type(self)))
+            type(self)._all_attributes = kept
+        return kept[1]
+
+    def _resolve_any_attribute(self, attr: str) -> Any:
+        """The value now; None when the service says that the thing is gone."""
+        try:
+            if attr not in self.base_attributes_schema:
+                return self._resolve_attribute(attr)
+            return self._show_resource() if self.resource_id else None
+        except Exception as error:
+            self._default_client_plugin().ignore_not_found(error)
+            return None
+
+    def _resolve_attribute(self, name: str) -> Any:
+        """For types: the value of an attribute of `attributes_schema`."""
+        return None
+
+    def _show_resource(self) -> Any:
+        """The service's own description of the thing, as a map; None when nobody can tell."""
+        if not self.entity or not self.default_client_name:
+            return None
+        found = getattr(self.client(), self.entity).get(self.resource_id)
+        return found.to_dict() if hasattr(found, 'to_dict') else found
+
+    # --- the real thing -----------------------------------------------------------------------------------
+
+    def get_live_state(self, resource_properties: Any) -> dict[str, Any]:
+        """Properties as they are in the cloud now, only those that can be updated. EntityNotFound when it is gone."""
+        data = self.get_live_resource_data()
+        return {} if data is None else self.parse_live_resource_data(resource_properties, data)
+
+    def get_live_resource_data(self) -> Any:
+        try:
+            return self._show_resource()
+        except Exception as error:
+            if self.default_client_name is not None and self.client_plugin().is_not_found(error):
+                raise exception.EntityNotFound(entity='Resource', name=self.name)
+            raise
+
+    def parse_live_resource_data(self, resource_properties: Any, resource_data: Mapping[str, Any]) -> dict[str, Any]:
+        """The part of `resource_data` that can be compared with properties.
+
+        A `name` that the template does not give is left out: it is the physical name.
+        """
+        names = self.calc_update_allowed(self.properties)
+        return {name: resource_data.get(name) for name in names
+                if name in resource_data and not (name == 'name' and resource_properties.get(name) is None)}
+
+    def _verify_check_conditions(self, checks: Sequence[Mapping[str, Any]]) -> None:
+        """Raises Error that names each of `[{attr, expected, current}]` that does not hold."""
+        wrong = []
+        for check in checks:
+            expected = check['expected'] if isinstance(check['expected'], list) else [check['expected']]
+            if check['current'] not in expected:
+                wrong.append(_("'%(attr)s': expected '%(expected)s', got '%(current)s'") % check)
+        if wrong:
+            raise exception.Error('; '.join(wrong))
+
+
+def _key(name: str) -> Any:
+    """The key under which an attribute was kept: a name, or a JSON list of a name and a path."""
+    return tuple(json.loads(name)) if name.startswith('[') else name

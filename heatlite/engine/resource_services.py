@@ -1,0 +1,73 @@
+"""How a resource reaches the services behind it, and whether they are there."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.engine import clients
+
+OURSELVES = 'heat'
+
+
+class Services:
+    """Part of `Resource`."""
+
+    default_client_name: ClassVar[str | None] = None
+    required_service_extension: ClassVar[str | None] = None
+
+    def rpc_client(self) -> Any:
+        """The engine itself: software configs and deployments, under the names of the plug-in contract."""
+        return self.stack.software
+
+    def client(self, name: str | None = None, version: str | None = None) -> Any:
+        client_name = name or self.default_client_name
+        assert client_name, _('Must specify client name')
+        return self._clients().client(client_name, version)
+
+    def client_plugin(self, name: str | None = None) -> Any:
+        """None when there is no such client."""
+        client_name = name or self.default_client_name
+        assert client_name, _('Must specify client name')
+        return self._clients().client_plugin(client_name)
+
+    def _default_client_plugin(self) -> Any:
+        """Reads the errors of the default client; without one no error means anything."""
+        plugin = self.client_plugin() if self.default_client_name else None
+        return plugin or clients.nobody(self.context)
+
+    def _clients(self) -> Any:
+        return getattr(self.stack, 'clients', None) or clients.of(self.context)
+
+    @classmethod
+    def is_service_available(cls, context: Any) -> tuple[bool, str | None]:
+        """(whether, the reason why not). Raises ClientNotAvailable without the client plug-in."""
+        name = cls.default_client_name
+        if name is None or name == OURSELVES:           # whoever asks is being answered by it
+            return True, None
+        plugin = clients.of(context).client_plugin(name)
+        if plugin is None:
+            raise exception.ClientNotAvailable(client_name=name)
+        service_types = plugin.service_types
+        if not service_types:
+            return True, None
+        if not any(plugin.does_endpoint_exist(service_type=kind, service_name=name) for kind in service_types):
+            return False, _('%(client)s %(service)s endpoint is not in service catalog.') % {
+                'client': name, 'service': service_types[-1]}
+        for extension in (cls.required_service_extension or '').replace(',', ' ').split():
+            if not plugin.has_extension(extension):
+                return False, _('Required extension %(extension)s in %(client)s service is not available.') % {
+                    'extension': extension, 'client': name}
+        return True, None
+
+    @classmethod
+    def check_service_available(cls, context: Any, resource_type: str) -> None:
+        """Raises ResourceTypeUnavailable (HEAT-E99001)."""
+        try:
+            available, reason = cls.is_service_available(context)
+        except Exception as error:
+            available, reason = False, str(error)
+        if not available:
+            raise exception.ResourceTypeUnavailable(
+                service_name=cls.default_client_name, resource_type=resource_type, reason=reason)

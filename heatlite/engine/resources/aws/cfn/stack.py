@@ -1,0 +1,79 @@
+"""AWS::CloudFormation::Stack."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heatlite.common import exception, urlfetch
+from heatlite.engine.resources import declared, stack_resource
+from heatlite.engine.resources.template_resource import parsed
+from heatlite.language import template as templates
+from heatlite.language.template import Template
+
+NAME = 'AWS::CloudFormation::Stack'
+OUTPUTS = 'Outputs.'
+
+
+class NestedStack(stack_resource.StackResource):
+    """A stack of the template behind an address."""
+
+    PROPERTIES = (TEMPLATE_URL, TIMEOUT_IN_MINS, PARAMETERS) = ('TemplateURL', 'TimeoutInMinutes', 'Parameters')
+
+    properties_schema = declared.properties(NAME)
+    attributes_schema = declared.attribute_schemata(NAME)
+    support_status = declared.status(NAME)
+
+    @property
+    def template_url(self) -> str:
+        return str(self.properties[self.TEMPLATE_URL])
+
+    def child_template(self) -> Template:
+        """From the files that came with the stack, else from its address, else what was stored last."""
+        url = self.template_url
+        text = self.child_template_files().get(url)
+        if isinstance(text, str):
+            return parsed(text, url)
+        try:
+            return parsed(urlfetch.get(url), url)
+        except urlfetch.URLFetchError as error:
+            stored = self.nested()
+            if stored is None:
+                raise templates.missing_template(url, str(error)) from None
+            kept: Template = stored.t
+            return kept
+
+    def child_params(self) -> dict[str, Any]:
+        return dict(self.properties[self.PARAMETERS] or {})
+
+    def _minutes(self) -> int | None:
+        found: int | None = self.properties[self.TIMEOUT_IN_MINS]
+        return found
+
+    def handle_create(self) -> Any:
+        return self.create_with_template(self.child_template(), self.child_params(), self._minutes())
+
+    def handle_adopt(self, resource_data: Any = None) -> Any:
+        return self.create_with_template(self.child_template(), self.child_params(), self._minutes(),
+                                         adopt_data=resource_data or {})
+
+    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Any) -> Any:
+        self.take_properties(json_snippet)
+        return self.update_with_template(self.child_template(), self.child_params(), self._minutes())
+
+    def get_attribute(self, key: str, *path: Any) -> Any:
+        if self.resource_id is None:
+            return None
+        if not key.startswith(OUTPUTS):
+            return super().get_attribute(key, *path)
+        name = key.removeprefix(OUTPUTS)
+        if not self.has_output(name):
+            raise exception.InvalidTemplateAttribute(resource=self.name, key=key)
+        return super().get_attribute(name, *path)
+
+    def get_reference_id(self) -> str:
+        identifier = self.nested_identifier() if self.resource_id is not None else None
+        return identifier.arn() if identifier is not None else str(self.name)
+
+
+def resource_mapping() -> dict[str, type[NestedStack]]:
+    return {NAME: NestedStack}

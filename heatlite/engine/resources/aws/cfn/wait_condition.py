@@ -1,0 +1,52 @@
+"""AWS::CloudFormation::WaitCondition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heatlite.common import identifier
+from heatlite.common.i18n import _
+from heatlite.engine.resources import declared
+from heatlite.engine.resources.openstack.heat import wait_condition
+
+NAME = 'AWS::CloudFormation::WaitCondition'
+
+
+class WaitCondition(wait_condition.HeatWaitCondition):
+    """Done when its handle, which is named by its address, has been told so, so many times."""
+
+    PROPERTIES = (HANDLE, TIMEOUT, COUNT) = ('Handle', 'Timeout', 'Count')
+    ATTRIBUTES = (DATA,) = ('Data',)
+
+    properties_schema = declared.properties(NAME)
+    attributes_schema = declared.attribute_schemata(NAME)
+    support_status = declared.status(NAME)
+
+    def _validate_handle_url(self) -> None:
+        """Raises ValueError for an address of another stack."""
+        address = self.properties[self.HANDLE]
+        try:
+            named = identifier.HeatIdentifier.from_arn_url(address)
+        except ValueError:
+            raise ValueError(_('WaitCondition invalid Handle %s') % address) from None
+        own = self.stack.identifier()
+        for mine, theirs, what in ((own.tenant, named.tenant, 'tenant'), (own.stack_name, named.stack_name, 'stack'),
+                                   (own.stack_id, named.stack_id, 'stack')):
+            if mine != theirs:
+                raise ValueError(_('WaitCondition invalid Handle %(what)s %(theirs)s')
+                                 % {'what': what, 'theirs': theirs})
+
+    def _get_handle_resource(self) -> Any:
+        try:
+            named = identifier.HeatIdentifier.from_arn_url(self.properties[self.HANDLE])
+        except ValueError:
+            return None
+        return self.stack.get(named.path.rpartition('/')[2])
+
+    def handle_create(self) -> dict[str, Any]:
+        self._validate_handle_url()
+        return super().handle_create()
+
+
+def resource_mapping() -> dict[str, type[WaitCondition]]:
+    return {NAME: WaitCondition}

@@ -1,0 +1,39 @@
+"""AWS::CloudFormation::WaitConditionHandle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heatlite.engine.resources import declared, signal_responder, wait_condition
+
+NAME = 'AWS::CloudFormation::WaitConditionHandle'
+
+
+class WaitConditionHandle(wait_condition.BaseWaitConditionHandle):
+    """Takes signals for a wait condition. Its reference is the address to send them to."""
+
+    properties_schema = declared.properties(NAME)
+    attributes_schema = declared.attribute_schemata(NAME)
+    support_status = declared.status(NAME)
+
+    def handle_create(self) -> None:
+        super().handle_create()
+        self._get_ec2_signed_url(signal_type=signal_responder.WAITCONDITION)
+        self.resource_id_set(self._get_user_id())
+
+    def handle_signal(self, details: Any = None) -> str:
+        return super().handle_signal(details)
+
+    def get_reference_id(self) -> str:
+        """In a cloud without identity, what names the handle."""
+        if self.resource_id is None:
+            return str(self.name)
+        signed = self._get_ec2_signed_url(signal_type=signal_responder.WAITCONDITION)
+        return signed or f'{self.identifier().arn()}?{self.resource_id}'
+
+    def metadata_update(self, new_metadata: Any = None) -> None:
+        """What signals have left stays."""
+
+
+def resource_mapping() -> dict[str, type[WaitConditionHandle]]:
+    return {NAME: WaitConditionHandle}

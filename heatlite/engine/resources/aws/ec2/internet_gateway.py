@@ -1,0 +1,65 @@
+"""AWS::EC2::InternetGateway, which is nothing but a name, and AWS::EC2::VPCGatewayAttachment, which does the work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from heatlite.engine import resource
+from heatlite.engine.resources import declared, edges
+from heatlite.engine.resources.aws.ec2 import vpc
+
+TYPE, ATTACHMENT_TYPE = 'AWS::EC2::InternetGateway', 'AWS::EC2::VPCGatewayAttachment'
+
+
+class InternetGateway(resource.Resource):
+    """The way out of a VPC."""
+
+    support_status = declared.status(TYPE)
+    properties_schema = declared.properties(TYPE)
+    attributes_schema = declared.attribute_schemata(TYPE)
+    idempotent_create = True
+
+    def handle_create(self) -> None:
+        self.resource_id_set(self.physical_resource_name())
+
+    def handle_delete(self) -> None:
+        """There is nothing behind it."""
+
+
+class VPCGatewayAttachment(resource.Resource):
+    """Gives every route table of the VPC, in this stack, a gateway to the external network."""
+
+    default_client_name = 'neutron'
+    support_status = declared.status(ATTACHMENT_TYPE)
+    properties_schema = declared.properties(ATTACHMENT_TYPE)
+    attributes_schema = declared.attribute_schemata(ATTACHMENT_TYPE)
+    idempotent_create = True
+
+    PROPERTIES = (VPC_ID, INTERNET_GATEWAY_ID, VPN_GATEWAY_ID) = ('VpcId', 'InternetGatewayId', 'VpnGatewayId')
+
+    def add_dependencies(self, deps: Any) -> None:
+        super().add_dependencies(deps)
+        for table in self._route_tables():
+            deps += (self, table)
+
+    def _route_tables(self) -> Iterator[Any]:
+        mine = edges.value(self, self.VPC_ID)
+        for table in edges.of_type(self, 'AWS::EC2::RouteTable'):
+            if mine is not None and edges.value(table, 'VpcId') == mine:
+                yield table
+
+    def handle_create(self) -> None:
+        network = vpc.external_network_id(self.client())
+        for table in self._route_tables():
+            self.client().add_gateway_router(table.resource_id, {'network_id': network})
+
+    def handle_delete(self) -> None:
+        for table in self._route_tables():
+            if table.resource_id is not None:
+                with self.client_plugin().ignore_not_found:
+                    self.client().remove_gateway_router(table.resource_id)
+
+
+def resource_mapping() -> dict[str, type[resource.Resource]]:
+    return {TYPE: InternetGateway, ATTACHMENT_TYPE: VPCGatewayAttachment}

@@ -1,0 +1,88 @@
+"""AWS::EC2::RouteTable: a router beside the VPC's own; AWS::EC2::SubnetRouteTableAssociation moves a subnet to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heatlite.engine import resource
+from heatlite.engine.resources import declared, existing
+from heatlite.engine.resources.aws.ec2 import vpc
+from heatlite.engine.resources.openstack.neutron.neutron import NeutronResource
+
+TYPE, ASSOCIATION_TYPE = 'AWS::EC2::RouteTable', 'AWS::EC2::SubnetRouteTableAssociation'
+
+
+class RouteTable(resource.Resource):
+    """A router that leads where the VPC's own one leads."""
+
+    default_client_name = 'neutron'
+    support_status = declared.status(TYPE)
+    properties_schema = declared.properties(TYPE)
+    attributes_schema = declared.attribute_schemata(TYPE)
+
+    PROPERTIES = (VPC_ID, TAGS) = ('VpcId', 'Tags')
+
+    def handle_create(self) -> None:
+        router_id = existing.create(self, lambda: str(self.client().create_router(
+            {'router': {'name': self.physical_resource_name()}})['router']['id']))
+        self.resource_id_set(router_id)
+
+    def find_existing(self) -> str | None:
+        return existing.choose(self, self.client().list_routers(name=self.physical_resource_name())['routers'],
+                               own_name=True)
+
+    def check_create_complete(self, *args: Any) -> bool:
+        if not NeutronResource.is_built(self.client().show_router(self.resource_id)['router']):
+            return False
+        default = vpc.router_for_vpc(self.client(), self.properties[self.VPC_ID])
+        gateway = default.get('external_gateway_info') if default else None
+        if gateway:
+            self.client().add_gateway_router(self.resource_id, {'network_id': gateway['network_id']})
+        return True
+
+    def handle_delete(self) -> None:
+        if self.resource_id is not None:
+            with self.client_plugin().ignore_not_found:
+                self.client().delete_router(self.resource_id)
+
+
+class SubnetRouteTableAssociation(resource.Resource):
+    """Takes a subnet from the VPC's own router, and gives it back when it is deleted."""
+
+    default_client_name = 'neutron'
+    support_status = declared.status(ASSOCIATION_TYPE)
+    properties_schema = declared.properties(ASSOCIATION_TYPE)
+    attributes_schema = declared.attribute_schemata(ASSOCIATION_TYPE)
+
+    PROPERTIES = (ROUTE_TABLE_ID, SUBNET_ID) = ('RouteTableId', 'SubnetId')
+
+    def handle_create(self) -> None:
+        self._move(self._default_router(), self.properties[self.ROUTE_TABLE_ID])
+
+    def find_existing(self) -> None:
+        """Moving again does no harm."""
+
+    def handle_delete(self) -> None:
+        with self.client_plugin().ignore_not_found:
+            self._move(self.properties[self.ROUTE_TABLE_ID], self._default_router())
+
+    def _default_router(self) -> str | None:
+        network = self.client_plugin().network_id_from_subnet_id(self.properties[self.SUBNET_ID])
+        router = vpc.router_for_vpc(self.client(), network)
+        return str(router['id']) if router else None
+
+    def _move(self, source: str | None, target: str | None) -> None:
+        body = {'subnet_id': self.properties[self.SUBNET_ID]}
+        if source and self._is_in(source):
+            with self.client_plugin().ignore_not_found:
+                self.client().remove_interface_router(source, body)
+        if target and not self._is_in(target):
+            self.client().add_interface_router(target, body)
+
+    def _is_in(self, router: str) -> bool:
+        ports = self.client().list_ports(device_id=router)['ports']
+        return any(ip['subnet_id'] == self.properties[self.SUBNET_ID] for port in ports for ip in port['fixed_ips'])
+
+
+def resource_mapping() -> dict[str, type[resource.Resource]]:
+    return {TYPE: RouteTable, ASSOCIATION_TYPE: SubnetRouteTableAssociation}

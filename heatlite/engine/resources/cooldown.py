@@ -1,0 +1,70 @@
+"""For groups that are scaled by signals: not twice at a time, and not again too soon (engine specification 7.5)."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.common.exception import NoActionRequired
+from heatlite.common.i18n import _
+
+END, IN_PROGRESS, OLD = 'cooldown_end', 'scaling_in_progress', 'cooldown'
+
+
+class CooldownMixin:
+    """Kept in the metadata of the resource it is mixed into: `{cooldown_end: {time: why}, scaling_in_progress}`."""
+
+    def _sanitize_cooldown(self, cooldown: Any) -> float:
+        """Seconds; none given is none."""
+        return 0 if cooldown is None else max(float(cooldown), 0)
+
+    def _check_scaling_allowed(self, cooldown: Any) -> None:
+        """Notes that scaling is in progress. Raises NoActionRequired when it already is, or it is too soon."""
+        metadata = dict(self.metadata_get(refresh=True))        # type: ignore[attr-defined]
+        self._refuse_scaling(metadata, cooldown)
+        self.metadata_set({**metadata, IN_PROGRESS: True})      # type: ignore[attr-defined]
+
+    def _refuse_scaling(self, metadata: Mapping[str, Any], cooldown: Any) -> None:
+        name = self.name                                        # type: ignore[attr-defined]
+        if metadata.get(IN_PROGRESS):
+            raise NoActionRequired(name, _('scaling activity'))
+        end = cooldown_end(metadata, self._sanitize_cooldown(cooldown))
+        if end is not None and self.world.now() < end:          # type: ignore[attr-defined]
+            raise NoActionRequired(name, _('cooling down'))
+
+    def _finished_scaling(self, cooldown: Any, cooldown_reason: str, size_changed: bool = True) -> None:
+        """From now on it cools down, if its size has changed; an end that is known already never comes earlier."""
+        metadata = dict(self.metadata_get(refresh=True))        # type: ignore[attr-defined]
+        if size_changed:
+            end = self.world.now() + datetime.timedelta(        # type: ignore[attr-defined]
+                seconds=self._sanitize_cooldown(cooldown))
+            known = cooldown_end(metadata, 0) if END in metadata else None
+            metadata = {END: {max(end, known or end).isoformat(): cooldown_reason}}
+        self.metadata_set({**metadata, IN_PROGRESS: False})     # type: ignore[attr-defined]
+
+    def handle_metadata_reset(self) -> None:
+        """It was found unhealthy: whatever was in progress will not end by itself."""
+        metadata = dict(self.metadata_get())                    # type: ignore[attr-defined]
+        if IN_PROGRESS in metadata:
+            self.metadata_set({**metadata, IN_PROGRESS: False})     # type: ignore[attr-defined]
+
+
+def cooldown_end(metadata: Mapping[str, Any], cooldown: float) -> datetime.datetime | None:
+    """UTC. Stacks of former releases note when they were scaled last, instead of until when to wait."""
+    if isinstance(metadata.get(END), Mapping):
+        times = [moment(text) for text in metadata[END]]
+        return max([time for time in times if time is not None], default=None)
+    old = metadata.get(OLD) if isinstance(metadata.get(OLD), Mapping) else metadata
+    times = [moment(text) for text in old or () if text != IN_PROGRESS]
+    last = max([time for time in times if time is not None], default=None)
+    return None if last is None else last + datetime.timedelta(seconds=cooldown)
+
+
+def moment(text: Any) -> datetime.datetime | None:
+    """None for what is no time."""
+    try:
+        found = datetime.datetime.fromisoformat(str(text))
+    except ValueError:
+        return None
+    return found if found.tzinfo is None else found.astimezone(datetime.UTC).replace(tzinfo=None)

@@ -1,0 +1,51 @@
+"""Dependencies nobody wrote down: which other resources of the stack are of a type, and what they say.
+
+Asked for every resource of a stack that is being checked, so what was read of the others is kept with the stack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.language.unknown import UNKNOWN
+
+OLD_FAMILY, FAMILY = 'OS::Quantum::', 'OS::Neutron::'
+
+
+def of_type(resource: Any, type_name: str) -> Iterator[Any]:
+    """The others that are of that type, or of one that stands for it."""
+    stack = resource.stack
+    definitions = getattr(getattr(stack, 'definition', None), 'resources', None)
+    if definitions is None:                 # not one of ours: look at all of them
+        found = [other for other in stack.values() if other.has_interface(type_name)]
+    else:
+        names = {type_name, type_name.replace(FAMILY, OLD_FAMILY)}
+        found = _kept(stack, type_name, lambda: [
+            stack[name] for name, each in definitions.items() if each.type in names])
+    return (other for other in found if other.name != resource.name)
+
+
+def _kept(stack: Any, type_name: str, read: Callable[[], list[Any]]) -> list[Any]:
+    """Of a stack that is only checked nothing changes; of one that is driven, everything may."""
+    if hasattr(stack, 'physical_id_of'):
+        return read()
+    kept: dict[str, list[Any]] = stack.__dict__.setdefault('_of_type', {})
+    if type_name not in kept:
+        kept[type_name] = read()
+    return kept[type_name]
+
+
+def value(resource: Any, name: str, *path: Any) -> Any:
+    """A property as far as it can be told; None when it cannot."""
+    try:
+        found = resource.properties.get(name)
+    except (exception.HeatException, ValueError, TypeError):
+        return None
+    for part in path:
+        try:
+            found = found[part]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return None if found is UNKNOWN or found == '' else found

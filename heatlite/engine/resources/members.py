@@ -1,0 +1,204 @@
+"""What all groups have in common: a template of members with an output for everything that is read of them, and
+nested updates in batches.
+
+Batches keep no progress of their own. What comes next follows from the template the nested stack has now, so a group
+goes on where it was when the engine that grew or rolled it is gone.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from heatlite.common import exception, grouputils
+from heatlite.common.i18n import _
+from heatlite.engine import attributes, rsrc_defn
+from heatlite.engine.resources.stack_resource import StackResource
+from heatlite.language.template import Template
+from heatlite.planning import scaling
+
+REFS, REFS_MAP = 'refs', 'refs_map'
+RESOURCE = 'resource.'
+VERSION = ('heat_template_version', '2015-04-30')
+
+Member = Mapping[str, Any]              # as the template has it
+
+
+class Group(StackResource):
+    """A nested stack of members. Attributes: MAPPED gives {member: value}, LISTED a list, of what the path names."""
+
+    MAPPED: tuple[str, ...] = ()
+    LISTED: tuple[str, ...] = ()
+    lists_any_attribute = False         # a name that the group does not know is an attribute of the members
+    members_by_age = False              # `resource.<n>`: the n-th oldest, not the member of that name
+
+    # --- the template -------------------------------------------------------------------------------------
+
+    def assembled(self, members: Mapping[str, Member], version: tuple[str, str] = VERSION) -> Template:
+        keyword, date = version
+        return Template({keyword: date, 'resources': dict(members),
+                         'outputs': {name: {'value': value} for name, value in self._outputs(list(members))}},
+                        source='nested_stack')
+
+    def _outputs(self, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
+        yield REFS_MAP, {name: {'get_resource': name} for name in names}
+        known = set(names)
+        for asked in sorted(self._asked_for(), key=str):
+            key, *path = asked
+            if key.startswith(RESOURCE):
+                _word, name, *rest = key.split('.', 2)
+                wanted = [*rest, *path]
+                if not self.members_by_age and name in known and wanted:
+                    yield output_name(asked), {'get_attr': [name, *wanted]}
+                continue
+            member_path = self._member_path(key, path)
+            if not member_path:
+                continue
+            if self._is_mapped(key):
+                yield output_name(asked), {name: {'get_attr': [name, *member_path]} for name in names}
+            else:
+                yield output_name(asked), [{'get_attr': [name, *member_path]} for name in names]
+
+    def _asked_for(self) -> set[tuple[Any, ...]]:
+        """What the parent's template reads of the group."""
+        return {asked for asked in self.stack.defn.referenced_attributes(self.name)
+                if asked and all(isinstance(part, str | int) for part in asked)}
+
+    def _member_path(self, key: str, path: Sequence[Any]) -> list[Any]:
+        """The members' attribute, with its path, that an attribute of the group stands for; [] for its own."""
+        if key in self.MAPPED or key in self.LISTED:
+            return list(path)
+        if self.lists_any_attribute and key not in self.attributes_schema and key != attributes.SHOW_ATTR:
+            return [key, *path]
+        return []
+
+    def _is_mapped(self, key: str) -> bool:
+        return key in self.MAPPED
+
+    def nested_template(self) -> Template | None:
+        """The one the nested stack has now."""
+        template: Template | None = self.stack.nesting.template(self)
+        return template
+
+    def current_members(self) -> dict[str, Member]:
+        """Members as the nested stack's template has them now."""
+        template = self.nested_template() if self.resource_id is not None else None
+        return dict(template.section('resources') or {}) if template is not None else {}
+
+    # --- attributes ---------------------------------------------------------------------------------------
+
+    def get_attribute(self, key: str, *path: Any) -> Any:
+        if self.resource_id is None:
+            return None
+        if key.startswith(RESOURCE):
+            return self._of_one(key, path)
+        member_path = self._member_path(key, path)
+        if not member_path:
+            if key in self.MAPPED or key in self.LISTED:
+                raise exception.InvalidTemplateAttribute(resource=self.name, key=key)
+            return super().get_attribute(key, *path)
+        name = output_name((key, *path))
+        if self.has_output(name):
+            return self.get_output(name)
+        found = {member.name: member.FnGetAtt(*member_path) for member in self._members_in_order()}
+        return found if self._is_mapped(key) else list(found.values())
+
+    def _of_one(self, key: str, path: Sequence[Any]) -> Any:
+        name = output_name((key, *path))
+        if self.has_output(name):
+            return self.get_output(name)
+        references = self._references()
+        member = key.removeprefix(RESOURCE)
+        if not self.members_by_age and not path and member in references:
+            return references[member]
+        return grouputils.get_nested_attrs(self, key, self.members_by_age, *path)
+
+    def _members_in_order(self) -> list[Any]:
+        return grouputils.get_members(self)
+
+    def _references(self) -> dict[str, Any]:
+        """{member: reference}, {} while there are none."""
+        return dict(self.get_output(REFS_MAP) or {}) if self.has_output(REFS_MAP) else {}
+
+    def _resolve_attribute(self, name: str) -> Any:
+        if self.resource_id is None:
+            return None
+        match name:
+            case 'refs_map':
+                return self._references()
+            case 'refs':
+                return list(self._references().values())
+        return None
+
+    # --- batches ------------------------------------------------------------------------------------------
+
+    def next_template(self) -> Template | None:
+        """For groups: the next step of what a rolling update or a creation in batches is to reach; None at the end."""
+        return None
+
+    def pause(self) -> float:
+        """For groups: seconds between two batches."""
+        return 0
+
+    def in_batches(self, cookie: Any) -> Any:
+        """The cookie of the first batch, so marked that the checks go on with the others, by whatever engine."""
+        cookie['wanted'] = {'definition': self.t.to_stored(), 'properties': self.properties_to_store()}
+        return cookie
+
+    def check_create_complete(self, cookie: Any = None) -> bool:
+        if cookie is None:
+            cookie = self.in_batches(self._cookie_of_what_runs())
+        return self._check_batches(cookie)
+
+    def check_update_complete(self, cookie: Any = None) -> bool:
+        return self._check_batches(cookie or self._cookie_of_what_runs())
+
+    def _check_batches(self, cookie: Any) -> bool:
+        until = cookie.get('until')
+        if until is None and not self.is_nested_done(cookie):
+            return False
+        wanted = cookie.get('wanted')
+        if wanted is None:
+            return True
+        if until is not None and self.world.now() < datetime.datetime.fromisoformat(until):
+            return False
+        self.take_properties(rsrc_defn.ResourceDefinition.from_stored(
+            self.name, wanted['definition'], wanted['properties']))
+        template = self.next_template()
+        if template is None:
+            return True
+        if until is None and self.pause():
+            # Kept in memory only: who takes over waits a whole pause again.
+            cookie['until'] = (self.world.now() + datetime.timedelta(seconds=self.pause())).isoformat()
+            return False
+        cookie.pop('until', None)
+        cookie.update(self.update_with_template(template, self.child_params()))
+        return False
+
+    def check_pauses(self, sizes: Iterable[int], pause: float) -> None:
+        """Raises ValueError when pausing alone would take longer than the stack may take."""
+        if pause and (sum(1 for _size in sizes) - 1) * pause >= self.stack.timeout_secs():
+            raise ValueError(_('The current update policy will result in stack update timeout.'))
+
+
+def rolled(current: Mapping[str, Member], names: Sequence[str], wanted: Mapping[str, Member], stale: Sequence[str],
+           batch: scaling.Batch) -> dict[str, Member]:
+    """The members after a batch. `names`: who there are then; `wanted`: their new definitions."""
+    taken = set(scaling.chosen(names, current, stale, batch))
+    return {name: wanted[name] if name in taken else current[name] for name in names}
+
+
+def same(one: Any, other: Any) -> bool:
+    """Two definitions that are stored alike."""
+    return one == other or plain(one) == plain(other)
+
+
+def plain(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, default=str)
+
+
+def output_name(asked: Iterable[Any]) -> str:
+    """The name of the output that an attribute of a group is read from."""
+    return ', '.join(str(part) for part in asked)

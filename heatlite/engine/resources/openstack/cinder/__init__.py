@@ -1,0 +1,1 @@
+"""Types of the block storage service that need code of their own: volumes and attachments."""

@@ -1,0 +1,144 @@
+"""What an update of a volume does one after the other: a list of plain steps, worked off by repeated checks.
+
+A step is a map: `do` names it, `called` says that its request is in. The list is what the handler returns, so a
+restarted engine goes on where the last one stood, or begins the step anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+
+Step = dict[str, Any]
+NEEDS_DETACHED = frozenset({'restore', 'extend', 'retype'})
+
+
+def around_attachment(resource: Any, steps: list[Step]) -> list[Step]:
+    """`steps`, with the volume taken out of its server before and put back after where one of them needs it."""
+    if not any(step['do'] in NEEDS_DETACHED for step in steps):
+        return steps
+    volume = resource.client().volumes.get(resource.resource_id)
+    attachments = volume.attachments if volume.status == 'in-use' else []
+    detach, attach = [], []
+    for each in attachments:
+        entry = {'server': each['server_id'], 'volume': resource.resource_id, 'device': each.get('device')}
+        detach.append({'do': 'detach', 'attachment': _attachment_id(resource, each), **entry})
+        attach.append({'do': 'attach', **entry})
+    return [*detach, *steps, *attach]
+
+
+def _attachment_id(resource: Any, attachment: dict[str, Any]) -> str:
+    for found in resource.client('nova').volumes.get_server_volumes(attachment['server_id']):
+        if found.volumeId == resource.resource_id:
+            return str(found.id)
+    return str(attachment.get('id') or resource.resource_id)
+
+
+def work_off(resource: Any, steps: list[Step]) -> bool:
+    """One look at the first step that is not done."""
+    for step in steps:
+        if step.get('done'):
+            continue
+        call, check = STEPS[step['do']]
+        if not step.get('called'):
+            step['called'] = call(resource, step) is not False
+            return False
+        if not check(resource, step):
+            return False
+        step['done'] = True
+    return True
+
+
+def _status(resource: Any) -> str:
+    return str(resource.client().volumes.get(resource.resource_id).status)
+
+
+def _wait(busy: tuple[str, ...], what: str, expected: tuple[str, ...] = ('available', 'in-use')) -> Callable[..., bool]:
+    def check(resource: Any, step: Step) -> bool:
+        status = _status(resource)
+        if status in busy:
+            return False
+        if status not in expected:
+            raise exception.ResourceUnknownStatus(resource_status=status, result=what)
+        return True
+    return check
+
+
+def _restore(resource: Any, step: Step) -> None:
+    if _status(resource) != 'restoring-backup':         # asked for before a restart
+        resource.client().restores.restore(step['backup'], resource.resource_id)
+
+
+def _extend(resource: Any, step: Step) -> None:
+    volume = resource.client().volumes.get(resource.resource_id)
+    if volume.size >= step['size'] or volume.status == 'extending':
+        return
+    try:
+        resource.client().volumes.extend(resource.resource_id, step['size'])
+    except Exception as error:
+        if resource.client_plugin().is_client_exception(error):
+            raise exception.Error(_('Failed to extend volume %(vol)s - %(err)s')
+                                  % {'vol': resource.resource_id, 'err': error}) from error
+        raise
+
+
+def _is_extended(resource: Any, step: Step) -> bool:
+    volume = resource.client().volumes.get(resource.resource_id)
+    if volume.status == 'extending':
+        return False
+    if volume.status not in ('available', 'in-use'):
+        raise exception.ResourceUnknownStatus(resource_status=volume.status, result=_('Volume resize failed'))
+    return True
+
+
+def _retype(resource: Any, step: Step) -> None:
+    volume = resource.client().volumes.get(resource.resource_id)
+    if volume.volume_type == step['type'] or volume.status == 'retyping':
+        return
+    resource.client().volumes.retype(resource.resource_id, step['type'], 'on-demand')
+
+
+def _is_retyped(resource: Any, step: Step) -> bool:
+    volume = resource.client().volumes.get(resource.resource_id)
+    if volume.status == 'retyping' or getattr(volume, 'migration_status', None) in ('migrating', 'starting'):
+        return False
+    if volume.status not in ('available', 'in-use'):
+        raise exception.ResourceUnknownStatus(resource_status=volume.status, result=_('Volume retype failed'))
+    return True
+
+
+def _set_read_only(resource: Any, step: Step) -> None:
+    resource.client().volumes.update_readonly_flag(resource.resource_id, step['flag'])
+
+
+def _detach(resource: Any, step: Step) -> bool:
+    return bool(resource.client_plugin('nova').detach_volume(step['server'], step['attachment']))
+
+
+def _is_detached(resource: Any, step: Step) -> bool:
+    return bool(resource.client_plugin().check_detach_volume_complete(resource.resource_id, step['server'])
+                and resource.client_plugin('nova').check_detach_volume_complete(step['server'], step['attachment']))
+
+
+def _attach(resource: Any, step: Step) -> bool:
+    if any(each.volumeId == resource.resource_id
+           for each in resource.client('nova').volumes.get_server_volumes(step['server'])):
+        return True
+    return bool(resource.client_plugin('nova').attach_volume(step['server'], resource.resource_id, step['device']))
+
+
+def _is_attached(resource: Any, step: Step) -> bool:
+    return bool(resource.client_plugin().check_attach_volume_complete(resource.resource_id))
+
+
+STEPS: dict[str, tuple[Callable[[Any, Step], Any], Callable[[Any, Step], bool]]] = {
+    'restore': (_restore, _wait(('restoring-backup',), _('Volume restore failed'), ('available',))),
+    'extend': (_extend, _is_extended),
+    'retype': (_retype, _is_retyped),
+    'read_only': (_set_read_only, lambda resource, step: True),
+    'detach': (_detach, _is_detached),
+    'attach': (_attach, _is_attached),
+}

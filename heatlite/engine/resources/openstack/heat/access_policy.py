@@ -1,0 +1,41 @@
+"""OS::Heat::AccessPolicy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.engine import resource
+from heatlite.engine.resources import declared
+
+NAME = 'OS::Heat::AccessPolicy'
+
+
+class AccessPolicy(resource.Resource):
+    """Which resources a user inside the stack may look at. The API asks what is stored of it."""
+
+    ALLOWED_RESOURCES = 'AllowedResources'
+    idempotent_create = True
+
+    properties_schema = declared.properties(NAME)
+    attributes_schema = declared.attribute_schemata(NAME)
+    support_status = declared.status(NAME)
+
+    def handle_create(self) -> None:
+        self.resource_id_set(self.physical_resource_name())
+
+    def validate(self) -> Any:
+        found = super().validate()
+        for name in self.properties[self.ALLOWED_RESOURCES] or ():
+            if isinstance(name, str) and name not in self.stack:
+                raise exception.StackValidationFailed(
+                    message=_('AccessPolicy resource %s not in stack') % name)
+        return found
+
+    def access_allowed(self, resource_name: str) -> bool:
+        return resource_name in self.properties[self.ALLOWED_RESOURCES]
+
+
+def resource_mapping() -> dict[str, type[AccessPolicy]]:
+    return {NAME: AccessPolicy}

@@ -1,0 +1,50 @@
+"""OS::Heat::AutoScalingGroup."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heatlite.engine.resources import declared, members, packed_types
+from heatlite.engine.resources.aws.autoscaling import autoscaling_group
+
+NAME = 'OS::Heat::AutoScalingGroup'
+
+
+class AutoScalingResourceGroup(autoscaling_group.AutoScalingGroup):
+    """Between so and so many members of one definition, as policies and users want it."""
+
+    PROPERTIES = (RESOURCE, MAX_SIZE, MIN_SIZE, COOLDOWN, DESIRED_CAPACITY, ROLLING_UPDATES) = (
+        'resource', 'max_size', 'min_size', 'cooldown', 'desired_capacity', 'rolling_updates')
+    _ROLLING_UPDATES_SCHEMA = (MIN_IN_SERVICE, MAX_BATCH_SIZE, PAUSE_TIME) = (
+        'min_in_service', 'max_batch_size', 'pause_time')
+    ATTRIBUTES = (OUTPUTS, OUTPUTS_LIST, CURRENT_SIZE, REFS, REFS_MAP) = (
+        'outputs', 'outputs_list', 'current_size', 'refs', 'refs_map')
+
+    MAPPED, LISTED = (OUTPUTS,), (OUTPUTS_LIST,)
+    assembled, _outputs = members.Group.assembled, members.Group._outputs
+    nested_members = staticmethod(packed_types.scaled_members)
+
+    properties_schema = declared.properties(NAME)
+    attributes_schema = declared.attribute_schemata(NAME)
+    update_policy_schema: dict[str, Any] = {}
+    support_status = declared.status(NAME)
+
+    def member_definition(self) -> dict[str, Any]:
+        found = {key: value for key, value in self.properties[self.RESOURCE].items() if value is not None}
+        given = found.get('properties')
+        if isinstance(given, dict):
+            found['properties'] = {name: value for name, value in given.items() if value is not None}
+        return found
+
+    def definition_changed(self, prop_diff: Any) -> bool:
+        return self.RESOURCE in prop_diff
+
+    def rolling_policy(self) -> tuple[int, int, float] | None:
+        policy = self.properties[self.ROLLING_UPDATES]
+        if not policy:
+            return None
+        return policy[self.MAX_BATCH_SIZE], policy[self.MIN_IN_SERVICE], float(policy[self.PAUSE_TIME] or 0)
+
+
+def resource_mapping() -> dict[str, type[AutoScalingResourceGroup]]:
+    return {NAME: AutoScalingResourceGroup}

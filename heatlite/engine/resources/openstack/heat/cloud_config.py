@@ -1,0 +1,30 @@
+"""OS::Heat::CloudConfig."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from heatlite.engine.resources import declared
+from heatlite.engine.resources.openstack.heat import software_config
+
+NAME = 'OS::Heat::CloudConfig'
+
+
+class CloudConfig(software_config.SoftwareConfig):
+    """What cloud-init is told, as a map."""
+
+    CLOUD_CONFIG = 'cloud_config'
+
+    properties_schema = declared.properties(NAME)
+    attributes_schema = declared.attribute_schemata(NAME)
+    support_status = declared.status(NAME)
+
+    def fields(self) -> dict[str, Any]:
+        written = yaml.safe_dump(self.properties[self.CLOUD_CONFIG] or {}, default_flow_style=False)
+        return {'group': 'Heat::Ungrouped', 'config': f'#cloud-config\n{written}'}
+
+
+def resource_mapping() -> dict[str, type[CloudConfig]]:
+    return {NAME: CloudConfig}

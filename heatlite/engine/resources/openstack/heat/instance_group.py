@@ -1,0 +1,110 @@
+"""OS::Heat::InstanceGroup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from heatlite.common.i18n import _
+from heatlite.common.timeutils import parse_isoduration
+from heatlite.engine.resources import declared, members, packed, scaled
+from heatlite.language.template import Template
+
+NAME = 'OS::Heat::InstanceGroup'
+MEMBER = 'OS::Heat::ScaledResource'     # the type of members; environments say what that is
+LONGEST_PAUSE = 3600                    # seconds
+
+
+class InstanceGroup(scaled.ScaledGroup):
+    """So many servers of one launch configuration."""
+
+    PROPERTIES: tuple[str, ...]
+    PROPERTIES = (AVAILABILITY_ZONES, LAUNCH_CONFIGURATION_NAME, SIZE, LOAD_BALANCER_NAMES, TAGS) = (
+        'AvailabilityZones', 'LaunchConfigurationName', 'Size', 'LoadBalancerNames', 'Tags')
+    _ROLLING_UPDATE_SCHEMA_KEYS = (MIN_INSTANCES_IN_SERVICE, MAX_BATCH_SIZE, PAUSE_TIME) = (
+        'MinInstancesInService', 'MaxBatchSize', 'PauseTime')
+    ROLLING_UPDATE = 'RollingUpdate'
+    ATTRIBUTES: tuple[str, ...]
+    ATTRIBUTES = (INSTANCE_LIST,) = ('InstanceList',)
+
+    properties_schema = declared.properties(NAME)
+    attributes_schema = declared.attribute_schemata(NAME)
+    update_policy_schema = packed.update_policy(NAME)
+    support_status = declared.status(NAME)
+
+    def validate(self) -> Any:
+        found = super().validate()
+        self._check_policy()
+        return found
+
+    def _check_policy(self) -> None:
+        policy = self.update_policy[self.ROLLING_UPDATE] if self.ROLLING_UPDATE in self.update_policy_schema else None
+        if policy and parse_isoduration(policy[self.PAUSE_TIME]) > LONGEST_PAUSE:
+            raise ValueError(_('Maximum %s is 1 hour.') % self.PAUSE_TIME)
+
+    def get_size(self) -> int:
+        return int(self.properties[self.SIZE])
+
+    # --- members ------------------------------------------------------------------------------------------
+
+    def member_definition(self) -> dict[str, Any]:
+        source = self._launch_configuration()
+        given = {name: value for name, value in source.properties.items()
+                 if value is not None and name != 'InstanceId'}
+        return self._member({**source.copied_properties(), **given}, source.t.metadata())
+
+    def _launch_configuration(self) -> Any:
+        """Raises ValueError when the name is nobody's."""
+        name = self.properties[self.LAUNCH_CONFIGURATION_NAME]
+        found = self.stack.resource_by_refid(name)
+        if found is None:
+            raise ValueError(_('%(lc)s (%(ref)s) reference can not be found.')
+                             % {'lc': self.LAUNCH_CONFIGURATION_NAME, 'ref': name})
+        return found
+
+    def _member(self, given: Mapping[str, Any], metadata: Any) -> dict[str, Any]:
+        properties = dict(given)
+        if self._tags():
+            properties['Tags'] = self._tags()
+        zones = self.properties.get('VPCZoneIdentifier') if 'VPCZoneIdentifier' in self.properties_schema else None
+        if zones:
+            properties['SubnetId'] = zones[0]
+        found = {'Type': MEMBER, 'Properties': properties}
+        if metadata:
+            found['Metadata'] = metadata
+        return found
+
+    def _tags(self) -> list[dict[str, Any]]:
+        given = [dict(tag) for tag in self.properties[self.TAGS] or ()]
+        return [*given, {'Key': 'metering.groupname', 'Value': self.get_reference_id()}]
+
+    def assembled(self, members: Mapping[str, members.Member], version: Any = None) -> Template:
+        names = list(members)
+        return Template({
+            'HeatTemplateFormatVersion': '2012-12-12', 'Resources': dict(members),
+            'Outputs': {name: {'Value': value} for name, value in self._outputs(names)}}, source='nested_stack')
+
+    def _outputs(self, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
+        yield members.REFS_MAP, {name: {'Ref': name} for name in names}
+        yield self.INSTANCE_LIST, {'Fn::Join': [',', [{'Fn::GetAtt': [name, 'PublicIp']} for name in names]]}
+
+    def definition_changed(self, prop_diff: Mapping[str, Any]) -> bool:
+        return self.LAUNCH_CONFIGURATION_NAME in prop_diff
+
+    def rolling_policy(self) -> tuple[int, int, float] | None:
+        policy = self.update_policy[self.ROLLING_UPDATE]
+        if not policy:
+            return None
+        return (policy[self.MAX_BATCH_SIZE], policy[self.MIN_INSTANCES_IN_SERVICE],
+                float(parse_isoduration(policy[self.PAUSE_TIME])))
+
+    # --- attributes ---------------------------------------------------------------------------------------
+
+    def _resolve_attribute(self, name: str) -> Any:
+        if name == self.INSTANCE_LIST and self.resource_id is not None:
+            return self.get_output(self.INSTANCE_LIST) if self.has_output(self.INSTANCE_LIST) else ''
+        return super()._resolve_attribute(name)
+
+
+def resource_mapping() -> dict[str, type[InstanceGroup]]:
+    return {NAME: InstanceGroup}

@@ -1,0 +1,80 @@
+"""OS::Heat::MultipartMime."""
+
+from __future__ import annotations
+
+import email
+import os
+from collections.abc import Iterator, Mapping
+from email.mime import multipart, text
+from typing import Any
+
+from heatlite.engine.resources import declared
+from heatlite.engine.resources.openstack.heat import software_config
+
+NAME = 'OS::Heat::MultipartMime'
+
+
+class MultipartMime(software_config.SoftwareConfig):
+    """Several texts as one MIME message, as cloud-init takes it."""
+
+    PARTS, CONFIG, FILENAME, TYPE, SUBTYPE = 'parts', 'config', 'filename', 'type', 'subtype'
+    TYPES = (TEXT, MULTIPART) = ('text', 'multipart')
+
+    properties_schema = declared.properties(NAME)
+    attributes_schema = declared.attribute_schemata(NAME)
+    support_status = declared.status(NAME)
+
+    def fields(self) -> dict[str, Any]:
+        message = multipart.MIMEMultipart()
+        for part in self.properties[self.PARTS] or ():
+            for each in self._parts_of(part):
+                message.attach(each)
+        return {'group': self.properties[self.GROUP], 'config': message.as_string()}
+
+    def _parts_of(self, part: Mapping[str, Any]) -> Iterator[Any]:
+        content = self._content(part[self.CONFIG])
+        if part[self.TYPE] == self.MULTIPART:
+            yield from self._split(content, part)
+        else:
+            yield mime_text(content, part[self.SUBTYPE], part[self.FILENAME])
+
+    def _content(self, config: str) -> str:
+        """A config's id stands for its content."""
+        if not looks_like_id(config):
+            return config
+        with self.rpc_client().ignore_error_by_name('NotFound'):
+            return str(self.rpc_client().show_software_config(self.context, config)['config'])
+        return config
+
+    def _split(self, content: str, part: Mapping[str, Any]) -> Iterator[Any]:
+        for each in email.message_from_string(content).walk():
+            if each.get_content_maintype() == 'multipart':
+                continue
+            payload = each.get_payload(decode=True)
+            found = payload.decode(each.get_content_charset() or 'utf-8', 'replace') if isinstance(payload, bytes) \
+                else str(payload)
+            yield mime_text(found, part[self.SUBTYPE] or each.get_content_subtype(),
+                            each.get_filename() or part[self.FILENAME])
+
+
+def mime_text(content: str, subtype: str | None, filename: str | None) -> Any:
+    """Without a subtype it is the file's name without its ending, else plain."""
+    if not subtype:
+        subtype = os.path.splitext(filename)[0] if filename else 'plain'
+    try:
+        content.encode('us-ascii')
+        charset = 'us-ascii'
+    except UnicodeEncodeError:
+        charset = 'utf-8'
+    found = text.MIMEText(content, _subtype=subtype, _charset=charset)
+    if filename:
+        found.add_header('Content-Disposition', 'attachment', filename=filename)
+    return found
+
+
+def looks_like_id(value: str) -> bool:
+    return len(value) == 36 and value.count('-') == 4 and all(sign in '0123456789abcdef-' for sign in value)
+
+
+def resource_mapping() -> dict[str, type[MultipartMime]]:
+    return {NAME: MultipartMime}

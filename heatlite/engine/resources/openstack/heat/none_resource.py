@@ -1,0 +1,47 @@
+"""OS::Heat::None."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heatlite.engine import properties, resource, rsrc_defn, support
+
+
+class NoneResource(resource.Resource):
+    """Stands in for any type: accepts every property, and every attribute of it is null.
+
+    An environment maps a type to it where nothing of that type is wanted.
+    """
+
+    support_status = support.SupportStatus(version='5.0.0')
+    idempotent_create = True
+    accepts_anything = True                 # no property is unknown, and no attribute
+
+    properties_schema: dict[str, Any] = {}
+    attributes_schema: dict[str, Any] = {}
+
+    def reparse(self, client_resolve: bool = True) -> None:
+        self.properties = properties.Properties(self.properties_schema, {}, parent_name=self.name)
+
+    def frozen_definition(self) -> rsrc_defn.ResourceDefinition:
+        return self.t.freeze(properties={})
+
+    def properties_to_store(self, definition: Any = None) -> dict[str, Any]:
+        return {}
+
+    def validate(self) -> None:
+        """There is nothing that could be wrong."""
+
+    def handle_create(self) -> None:
+        self.resource_id_set(self.world.uuid())
+
+    def _needs_update(self, after: Any, before: Any, after_props: Any, before_props: Any, prev_resource: Any,
+                      check_init_complete: bool = True) -> bool:
+        return False
+
+    def get_attribute(self, key: str, *path: Any) -> None:
+        return None
+
+
+def resource_mapping() -> dict[str, type[resource.Resource]]:
+    return {'OS::Heat::None': NoneResource}

@@ -1,0 +1,189 @@
+"""OS::Heat::Stack."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.common import exception, template_format
+from heatlite.common.i18n import _
+from heatlite.engine import resource
+from heatlite.engine.resources import declared
+from heatlite.language import environment
+
+NAME = 'OS::Heat::Stack'
+
+
+class RemoteStack(resource.Resource):
+    """A stack of its own, made through the orchestration API of this or another region, in the caller's name."""
+
+    default_client_name = 'heat'
+    entity = 'stacks'
+
+    PROPERTIES = (CONTEXT, TEMPLATE, TIMEOUT, PARAMETERS) = ('context', 'template', 'timeout', 'parameters')
+    _CONTEXT_KEYS = (REGION_NAME, CREDENTIAL_SECRET_ID, CA_CERT, SSL_INSECURE) = (
+        'region_name', 'credential_secret_id', 'ca_cert', 'insecure')
+    ATTRIBUTES = (NAME_ATTR, OUTPUTS) = ('stack_name', 'outputs')
+
+    properties_schema = declared.properties(NAME)
+    attributes_schema = declared.attribute_schemata(NAME)
+    support_status = declared.status(NAME)
+
+    def heat(self) -> Any:
+        """The API of the region that `context` names."""
+        where = self.properties[self.CONTEXT] or {}
+        if where.get(self.CREDENTIAL_SECRET_ID):
+            raise exception.NotSupported(feature=_('A stack in another cloud'))
+        region = where.get(self.REGION_NAME)
+        if region is None or region == self.context.region_name:
+            return self.client()
+        elsewhere = type(self.context).from_dict({**self.context.to_dict(), 'region_name': region})
+        from heatlite.engine import clients
+        return clients.of(elsewhere).client(self.default_client_name)
+
+    # --- life ---------------------------------------------------------------------------------------------
+
+    def _request(self) -> dict[str, Any]:
+        try:
+            template = template_format.parse(self.properties[self.TEMPLATE])
+        except ValueError as error:
+            raise exception.StackValidationFailed(message=str(error)) from None
+        found = {'template': template, 'files': dict(self.stack.defn.files),
+                 'environment': {environment.PARAMETERS: dict(self.properties[self.PARAMETERS] or {}),
+                                 environment.REGISTRY: dict(self.stack.env.resource_registry)}}
+        if self.properties[self.TIMEOUT] is not None:
+            found['timeout_mins'] = self.properties[self.TIMEOUT]
+        return found
+
+    def handle_create(self) -> None:
+        made = self.heat().stacks.create(stack_name=self.physical_resource_name(), disable_rollback=True,
+                                         **self._request())
+        self.resource_id_set(made.id)
+
+    def find_existing(self) -> str | None:
+        """Its name is its own."""
+        try:
+            return str(self.heat().stacks.get(self.physical_resource_name()).id)
+        except Exception as error:
+            self.client_plugin().ignore_not_found(error)
+            return None
+
+    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Mapping[str, Any]) -> None:
+        self.properties = json_snippet.properties(self.properties_schema, self.context)
+        self.heat().stacks.update(self.resource_id, **self._request())
+
+    def handle_delete(self) -> bool:
+        if self.resource_id is None:
+            return False
+        with self.client_plugin().ignore_not_found:
+            self.heat().stacks.delete(self.resource_id)
+            return True
+        return False
+
+    def handle_suspend(self) -> None:
+        self._act(self.SUSPEND)
+
+    def handle_resume(self) -> None:
+        self._act(self.RESUME)
+
+    def handle_check(self) -> None:
+        self._act(self.CHECK)
+
+    def handle_snapshot(self) -> None:
+        made = self.heat().stacks.snapshot(self.resource_id)
+        self.data_set('snapshot_id', made['id'])
+
+    def handle_restore(self, definition: Any, restore_data: Mapping[str, Any]) -> Any:
+        saved = (restore_data.get('resource_data') or {}).get('snapshot_id')
+        if saved:
+            self.heat().stacks.restore(self.resource_id, saved)
+        return definition
+
+    def _act(self, action: str) -> None:
+        if self.resource_id is None:
+            raise exception.Error(_('Cannot %(action)s %(name)s, stack not created')
+                                  % {'action': action.lower(), 'name': self.name})
+        getattr(self.heat().actions, action.lower())(self.resource_id)
+
+    # --- waiting ------------------------------------------------------------------------------------------
+
+    def check_create_complete(self, _handle: Any = None) -> bool:
+        return self._is_over(self.CREATE)
+
+    def check_update_complete(self, _handle: Any = None) -> bool:
+        return self._is_over(self.UPDATE)
+
+    def check_suspend_complete(self, _handle: Any = None) -> bool:
+        return self._is_over(self.SUSPEND)
+
+    def check_resume_complete(self, _handle: Any = None) -> bool:
+        return self._is_over(self.RESUME)
+
+    def check_check_complete(self, _handle: Any = None) -> bool:
+        return self._is_over(self.CHECK)
+
+    def check_snapshot_complete(self, _handle: Any = None) -> bool:
+        return self._is_over(self.SNAPSHOT)
+
+    def check_delete_complete(self, asked: Any = None) -> bool:
+        if not asked:
+            return True
+        try:
+            return self._is_over(self.DELETE)
+        except Exception as error:
+            self.client_plugin().ignore_not_found(error)
+            return True
+
+    def _is_over(self, action: str) -> bool:
+        """Raises ResourceInError, ResourceUnknownStatus."""
+        found = self.heat().stacks.get(self.resource_id)
+        done, _underscore, status = found.stack_status.partition('_')
+        if done != action or status == self.IN_PROGRESS:
+            return False
+        if status == self.COMPLETE:
+            return True
+        if status == self.FAILED:
+            raise resource.ResourceInError(resource_status=found.stack_status,
+                                           status_reason=found.stack_status_reason)
+        raise resource.ResourceUnknownStatus(resource_status=found.stack_status,
+                                             status_reason=found.stack_status_reason,
+                                             result=_('Remote stack failed'))
+
+    # --- what an update means -----------------------------------------------------------------------------
+
+    def _needs_update(self, after: Any, before: Any, after_props: Any, before_props: Any, prev_resource: Any,
+                      check_init_complete: bool = True) -> bool:
+        """As for nested stacks: what changed is for that stack to find out."""
+        if self.resource_id is None or self.state == (self.DELETE, self.COMPLETE):
+            raise resource.UpdateReplace(self)
+        return super()._needs_update(after, before, after_props, before_props, prev_resource,
+                                     check_init_complete) or True
+
+    def needs_replace_failed(self) -> bool:
+        try:
+            self.heat().stacks.get(self.resource_id)
+        except Exception as error:
+            self.client_plugin().ignore_not_found(error)
+            return True
+        return False
+
+    def needs_replace_with_prop_diff(self, changed_properties_set: set[str], after_props: Any,
+                                     before_props: Any) -> bool:
+        """Another region is another stack."""
+        old, new = before_props[self.CONTEXT] or {}, after_props[self.CONTEXT] or {}
+        return old.get(self.REGION_NAME) != new.get(self.REGION_NAME)
+
+    # --- attributes ---------------------------------------------------------------------------------------
+
+    def _resolve_attribute(self, name: str) -> Any:
+        found = self.heat().stacks.get(self.resource_id)
+        match name:
+            case 'stack_name':
+                return found.stack_name
+            case 'outputs':
+                return {each['output_key']: each['output_value'] for each in found.to_dict().get('outputs') or ()}
+        return None
+
+
+def resource_mapping() -> dict[str, type[RemoteStack]]:
+    return {NAME: RemoteStack}

@@ -1,0 +1,49 @@
+"""OS::Heat::ResourceChain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.common import grouputils
+from heatlite.engine.resources import declared, members, packed_types
+from heatlite.language.template import Template
+
+NAME = 'OS::Heat::ResourceChain'
+
+
+class ResourceChain(members.Group):
+    """One member for each of a list of types, all with the same properties, one after the other."""
+
+    PROPERTIES = (RESOURCES, CONCURRENT, RESOURCE_PROPERTIES) = ('resources', 'concurrent', 'resource_properties')
+    ATTRIBUTES = (REFS, ATTR_ATTRIBUTES) = ('refs', 'attributes')
+
+    MAPPED = (ATTR_ATTRIBUTES,)
+    lists_any_attribute = True
+    nested_members = staticmethod(packed_types.chain_members)
+
+    properties_schema = declared.properties(NAME)
+    attributes_schema = declared.attribute_schemata(NAME)
+    support_status = declared.status(NAME)
+
+    def _resource_names(self) -> list[str]:
+        return [str(place) for place in range(len(self.properties[self.RESOURCES] or ()))]
+
+    def child_template(self) -> Template:
+        """Concurrent members need no order among themselves: how many start at once is the engine's business."""
+        given = {name: value for name, value in (self.properties[self.RESOURCE_PROPERTIES] or {}).items()
+                 if value is not None}
+        found: dict[str, Mapping[str, Any]] = {}
+        for place, type_name in enumerate(self.properties[self.RESOURCES]):
+            member: dict[str, Any] = {'type': type_name, 'properties': given}
+            if place and not self.properties[self.CONCURRENT]:
+                member['depends_on'] = [str(place - 1)]
+            found[str(place)] = member
+        return self.assembled(found)
+
+    def _members_in_order(self) -> list[Any]:
+        return sorted(grouputils.get_members(self), key=lambda member: (len(member.name), member.name))
+
+
+def resource_mapping() -> dict[str, type[ResourceChain]]:
+    return {NAME: ResourceChain}

@@ -1,0 +1,210 @@
+"""OS::Heat::ResourceGroup."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from heatlite.common import grouputils
+from heatlite.engine.resources import declared, members, packed, packed_types
+from heatlite.language.template import Template
+from heatlite.planning import scaling
+
+NAME = 'OS::Heat::ResourceGroup'
+REMOVED = 'name_blacklist'              # key of the resource data; names separated by commas
+
+
+def nested_members(resource: Any, values: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """For the checks: one member stands for all; a definition that nobody uses is not looked at."""
+    return None if values.get('count') == 0 else packed_types.group_members(resource, values)
+
+
+class ResourceGroup(members.Group):
+    """As many members of one definition as wanted, named by numbers that are never used twice."""
+
+    PROPERTIES = (COUNT, INDEX_VAR, RESOURCE_DEF, REMOVAL_POLICIES, REMOVAL_POLICIES_MODE) = (
+        'count', 'index_var', 'resource_def', 'removal_policies', 'removal_policies_mode')
+    _RESOURCE_DEF_KEYS = (RESOURCE_DEF_TYPE, RESOURCE_DEF_PROPERTIES, RESOURCE_DEF_METADATA) = (
+        'type', 'properties', 'metadata')
+    _REMOVAL_POLICIES_KEYS = (REMOVAL_RSRC_LIST,) = ('resource_list',)
+    _REMOVAL_POLICY_MODES = (REMOVAL_POLICY_APPEND, REMOVAL_POLICY_UPDATE) = ('append', 'update')
+    _UPDATE_POLICY_SCHEMA_KEYS = (ROLLING_UPDATE, BATCH_CREATE) = ('rolling_update', 'batch_create')
+    _ROLLING_UPDATE_SCHEMA_KEYS = (MIN_IN_SERVICE, MAX_BATCH_SIZE, PAUSE_TIME) = (
+        'min_in_service', 'max_batch_size', 'pause_time')
+    ATTRIBUTES = (REFS, REFS_MAP, ATTR_ATTRIBUTES, REMOVED_RSRC_LIST) = (
+        'refs', 'refs_map', 'attributes', 'removed_rsrc_list')
+
+    MAPPED = (ATTR_ATTRIBUTES,)
+    lists_any_attribute = True
+    nested_members = staticmethod(nested_members)
+
+    properties_schema = declared.properties(NAME)
+    attributes_schema = declared.attribute_schemata(NAME)
+    update_policy_schema = packed.update_policy(NAME)
+    support_status = declared.status(NAME)
+
+    # --- members ------------------------------------------------------------------------------------------
+
+    def get_size(self) -> int:
+        return int(self.properties[self.COUNT])
+
+    def _resource_names(self, size: int | None = None) -> Iterator[str]:
+        """The first `size` names (default: as many as wanted) of those that were never taken away."""
+        removed = self._removed()
+        free = (name for name in map(str, itertools.count()) if name not in removed)
+        return itertools.islice(free, self.get_size() if size is None else size)
+
+    def get_resource_def(self, include_all: bool = False) -> dict[str, Any]:
+        """The members' definition. `include_all`: with the properties that are null."""
+        found = {key: value for key, value in self.properties[self.RESOURCE_DEF].items() if value is not None}
+        given = found.get(self.RESOURCE_DEF_PROPERTIES)
+        if given is not None and not include_all:
+            found[self.RESOURCE_DEF_PROPERTIES] = {
+                name: value for name, value in given.items() if value is not None}
+        return found
+
+    def build_resource_definition(self, res_name: str, res_defn: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The definition of one member: its name in the place of the index variable."""
+        given = res_defn.get(self.RESOURCE_DEF_PROPERTIES)
+        variable = self.properties[self.INDEX_VAR]
+        if not given or not _mentions(given, variable):
+            return res_defn
+        return {**res_defn, self.RESOURCE_DEF_PROPERTIES: _replaced(given, variable, res_name)}
+
+    def _assemble_nested(self, names: Iterable[str], include_all: bool = False,
+                         template_version: tuple[str, str] = members.VERSION) -> Template:
+        wanted = self.get_resource_def(include_all)
+        return self.assembled({name: self.build_resource_definition(name, wanted) for name in names},
+                              template_version)
+
+    def child_template(self) -> Template:
+        return self._assemble_nested(self._resource_names())
+
+    def _nested_output_defns(self, resource_names: Iterable[str], get_attr_fn: Any = None,
+                             get_res_fn: Any = None) -> Iterator[tuple[str, Any]]:
+        return self._outputs(list(resource_names))
+
+    def _members_in_order(self) -> list[Any]:
+        return sorted(grouputils.get_members(self), key=lambda member: (len(member.name), member.name))
+
+    # --- names that are gone for good ---------------------------------------------------------------------
+
+    def _removed(self) -> set[str]:
+        return set(filter(None, self.data().get(REMOVED, '').split(',')))
+
+    def _note_removals(self) -> None:
+        """Adds what the removal policies name, durably: a name once removed must not come again after a crash."""
+        before = self._removed()
+        kept = before if self.properties[self.REMOVAL_POLICIES_MODE] == self.REMOVAL_POLICY_APPEND else set()
+        after = kept | set(self._newly_removed(before))
+        if after == before:
+            return
+        self.data_set(REMOVED, ','.join(sorted(after, key=lambda name: (len(name), name))))
+        if self.resource_id is not None:
+            self.resource_id_set(self.resource_id)
+
+    def _newly_removed(self, before: set[str]) -> Iterator[str]:
+        """Names, and references of members; what is neither is ignored."""
+        entries = [entry for policy in self.properties[self.REMOVAL_POLICIES] or ()
+                   for entry in policy[self.REMOVAL_RSRC_LIST] or ()]
+        if not entries:
+            return
+        existing = set(self.current_members())
+        names = {reference: name for name, reference in self._references().items()} if self.resource_id else {}
+        for entry in entries:
+            name = str(entry)
+            if self.resource_id is None or name in before or name in existing:
+                yield name
+            elif isinstance(entry, str) and entry in names:
+                yield names[entry]
+
+    # --- its life -----------------------------------------------------------------------------------------
+
+    def handle_create(self) -> Any:
+        self._note_removals()
+        policy = self.update_policy[self.BATCH_CREATE]
+        if not policy or not self.get_size():
+            return self.create_with_template(self.child_template(), self.child_params())
+        self.check_pauses(scaling.growing(self.get_size(), policy[self.MAX_BATCH_SIZE]), policy[self.PAUSE_TIME])
+        return self.in_batches(self.create_with_template(self._assemble_nested([]), self.child_params()))
+
+    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Mapping[str, Any]) -> Any:
+        self.take_properties(json_snippet)
+        self._note_removals()
+        policy = self.update_policy[self.ROLLING_UPDATE]
+        if not policy or not self.res_def_changed(prop_diff):
+            return self.update_with_template(self.child_template(), self.child_params())
+        self.check_pauses(scaling.sizes(self.get_size(), len(self.current_members()), policy[self.MAX_BATCH_SIZE],
+                                        policy.get(self.MIN_IN_SERVICE) or 0), policy[self.PAUSE_TIME])
+        first = self.next_template() or self.child_template()
+        return self.in_batches(self.update_with_template(first, self.child_params()))
+
+    def res_def_changed(self, prop_diff: Mapping[str, Any]) -> bool:
+        return self.RESOURCE_DEF in prop_diff
+
+    def pause(self) -> float:
+        return float((self._policy() or {}).get(self.PAUSE_TIME) or 0)
+
+    def _policy(self) -> Mapping[str, Any] | None:
+        found: Mapping[str, Any] | None = self.update_policy[
+            self.BATCH_CREATE if self.action == self.CREATE else self.ROLLING_UPDATE]
+        return found
+
+    def next_template(self) -> Template | None:
+        policy, current = self._policy(), self.current_members()
+        if self.action == self.CREATE:
+            size = len(current) + (policy[self.MAX_BATCH_SIZE] if policy else self.get_size())
+            if len(current) >= self.get_size():
+                return None
+            return self._assemble_nested(self._resource_names(min(size, self.get_size())))
+        return self._rolled(current, policy) if policy else None
+
+    def _rolled(self, current: dict[str, members.Member], policy: Mapping[str, Any]) -> Template | None:
+        """One batch further. The highest numbers come first."""
+        removed = self._removed()
+        kept = {name: member for name, member in current.items() if name not in removed}
+        definition, staying = self.get_resource_def(), list(self._resource_names())
+        stale = [name for name in reversed(staying) if name in kept and not members.same(
+            self.build_resource_definition(name, definition), kept[name])]
+        updated = sum(name in kept for name in staying) - len(stale)
+        batch = scaling.next_batch(self.get_size(), len(kept), updated, policy[self.MAX_BATCH_SIZE],
+                                   policy.get(self.MIN_IN_SERVICE) or 0)
+        if batch is None:
+            return None if len(kept) == len(current) else self.child_template()
+        names = list(self._resource_names(batch.size))
+        wanted = {name: self.build_resource_definition(name, definition) for name in names}
+        return self.assembled(members.rolled(kept, names, wanted, stale, batch))
+
+    # --- attributes ---------------------------------------------------------------------------------------
+
+    def _resolve_attribute(self, name: str) -> Any:
+        if name == self.REMOVED_RSRC_LIST:
+            return sorted(self._removed(), key=lambda each: (len(each), each))
+        return super()._resolve_attribute(name)
+
+
+def _mentions(value: Any, text: str) -> bool:
+    match value:
+        case str():
+            return text in value
+        case Mapping():
+            return any(_mentions(item, text) for item in value.values())
+        case list() | tuple():
+            return any(_mentions(item, text) for item in value)
+    return False
+
+
+def _replaced(value: Any, old: str, new: str) -> Any:
+    match value:
+        case str():
+            return value.replace(old, new)
+        case Mapping():
+            return {key: _replaced(item, old, new) for key, item in value.items()}
+        case list() | tuple():
+            return [_replaced(item, old, new) for item in value]
+    return value
+
+
+def resource_mapping() -> dict[str, type[ResourceGroup]]:
+    return {NAME: ResourceGroup}

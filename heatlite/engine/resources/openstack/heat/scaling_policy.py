@@ -1,0 +1,75 @@
+"""OS::Heat::ScalingPolicy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from oslo_log import log
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.engine.resources import declared, signal_responder
+from heatlite.planning import scaling
+
+LOG = log.getLogger(__name__)
+NAME = 'OS::Heat::ScalingPolicy'
+
+
+class AutoScalingPolicy(signal_responder.SignalResponder):
+    """Makes a group larger or smaller whenever it is signalled."""
+
+    PROPERTIES: tuple[str, ...]
+    PROPERTIES = (AUTO_SCALING_GROUP_NAME, SCALING_ADJUSTMENT, ADJUSTMENT_TYPE, COOLDOWN, MIN_ADJUSTMENT_STEP) = (
+        'auto_scaling_group_id', 'scaling_adjustment', 'adjustment_type', 'cooldown', 'min_adjustment_step')
+    ATTRIBUTES: tuple[str, ...]
+    ATTRIBUTES = (ALARM_URL, SIGNAL_URL) = ('alarm_url', 'signal_url')
+    parallel_signals = True                 # while the group is being resized further ones are ignored, not kept
+
+    properties_schema = declared.properties(NAME)
+    attributes_schema = declared.attribute_schemata(NAME)
+    support_status = declared.status(NAME)
+
+    def validate(self) -> Any:
+        found = super().validate()
+        kind = self.properties[self.ADJUSTMENT_TYPE]
+        if self.properties[self.MIN_ADJUSTMENT_STEP] is not None and isinstance(kind, str) and (
+                scaling.CFN_NAMES.get(kind, kind) != scaling.PERCENT):
+            raise exception.ResourcePropertyValueDependency(
+                prop1=self.MIN_ADJUSTMENT_STEP, prop2=self.ADJUSTMENT_TYPE, value=self._percent())
+        return found
+
+    def _percent(self) -> str:
+        return scaling.PERCENT
+
+    def handle_create(self) -> None:
+        super().handle_create()
+        self._get_ec2_signed_url(never_expire=True)
+        self.resource_id_set(self._get_user_id())
+
+    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Mapping[str, Any]) -> None:
+        """The new properties count from the next signal on."""
+
+    def handle_signal(self, details: Any = None) -> None:
+        """Returns when the group has its new size."""
+        told = details if isinstance(details, Mapping) else {}
+        name = self.properties[self.AUTO_SCALING_GROUP_NAME]
+        LOG.info('Policy %s is signalled, alarm state %s', self.name, told.get('current', told.get('state', 'alarm')))
+        group = self.stack.resource_by_refid(name)
+        if group is None:
+            raise exception.NotFound(_('Alarm %(alarm)s could not find scaling group named "%(group)s"')
+                                     % {'alarm': self.name, 'group': name})
+        group.adjust(self.properties[self.SCALING_ADJUSTMENT], self.properties[self.ADJUSTMENT_TYPE],
+                     self.properties[self.MIN_ADJUSTMENT_STEP], self.properties[self.COOLDOWN])
+
+    def _resolve_attribute(self, name: str) -> str | None:
+        if self.resource_id is None:
+            return None
+        if name == self.ALARM_URL:
+            # Without identity nobody needs a signature.
+            return self._get_ec2_signed_url(never_expire=True) or self._get_heat_signal_url()
+        return self._get_heat_signal_url() if name == self.SIGNAL_URL else None
+
+
+def resource_mapping() -> dict[str, type[AutoScalingPolicy]]:
+    return {NAME: AutoScalingPolicy}

@@ -1,0 +1,50 @@
+"""OS::Heat::SoftwareComponent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.engine.resources import declared
+from heatlite.engine.resources.openstack.heat import software_config
+
+NAME = 'OS::Heat::SoftwareComponent'
+COMPONENT = 'component'                 # its group
+
+
+class SoftwareComponent(software_config.SoftwareConfig):
+    """Several configs for the several actions of one piece of software."""
+
+    CONFIGS, ACTIONS, CONFIG, TOOL = 'configs', 'actions', 'config', 'tool'
+
+    properties_schema = declared.properties(NAME)
+    attributes_schema = declared.attribute_schemata(NAME)
+    support_status = declared.status(NAME)
+
+    def validate(self) -> Any:
+        found = super().validate()
+        seen: set[Any] = set()
+        for entry in self.properties[self.CONFIGS] or ():
+            actions = entry[self.ACTIONS] if isinstance(entry, dict) else None
+            if not isinstance(actions, list):
+                continue                    # not known yet
+            if seen.intersection(actions):
+                raise exception.StackValidationFailed(message=_(
+                    'Defining more than one configuration for the same action in SoftwareComponent "%s" is not '
+                    'allowed.') % self.name)
+            seen.update(actions)
+        return found
+
+    def fields(self) -> dict[str, Any]:
+        return {'group': COMPONENT, 'options': self.properties[self.OPTIONS], 'inputs': self.declared_inputs(),
+                'outputs': self.declared_outputs(),
+                'config': {self.CONFIGS: [dict(entry) for entry in self.properties[self.CONFIGS]]}}
+
+    def _resolve_attribute(self, name: str) -> Any:
+        stored = self._stored()
+        return stored['config'].get(self.CONFIGS) if stored is not None else None
+
+
+def resource_mapping() -> dict[str, type[SoftwareComponent]]:
+    return {NAME: SoftwareComponent}

@@ -1,0 +1,397 @@
+"""OS::Heat::SoftwareDeployment and groups of them (engine specification 9.2, 9.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from oslo_config import cfg
+from oslo_log import log
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.engine import attributes, resource
+from heatlite.engine.resources import declared, packed, signal_responder
+from heatlite.engine.resources.openstack.heat import resource_group
+from heatlite.engine.resources.openstack.heat.software_component import COMPONENT
+
+LOG = log.getLogger(__name__)
+
+TYPE, GROUP, OLD_GROUP = (
+    'OS::Heat::SoftwareDeployment', 'OS::Heat::SoftwareDeploymentGroup', 'OS::Heat::SoftwareDeployments')
+DEPLOY = 'deploy_'
+ACTIONS = (CREATE, UPDATE, DELETE, SUSPEND, RESUME) = ('CREATE', 'UPDATE', 'DELETE', 'SUSPEND', 'RESUME')
+
+
+class SoftwareDeployment(signal_responder.SignalResponder):
+    """Puts a config with values on a server, and waits until the server says what came of it."""
+
+    default_client_name = 'heat'
+    entity = 'software_deployments'
+    no_signal_actions = ()
+    signal_needs_metadata_updates = False
+
+    PROPERTIES: tuple[str, ...]
+    PROPERTIES = (CONFIG, SERVER, INPUT_VALUES, DEPLOY_ACTIONS, NAME, SIGNAL_TRANSPORT) = (
+        'config', 'server', 'input_values', 'actions', 'name', 'signal_transport')
+    ATTRIBUTES = (STDOUT, STDERR, STATUS_CODE) = ('deploy_stdout', 'deploy_stderr', 'deploy_status_code')
+    DEPLOY_STATUSES = (IN_PROGRESS, FAILED, COMPLETE) = ('IN_PROGRESS', 'FAILED', 'COMPLETE')
+
+    properties_schema = declared.properties(TYPE)
+    attributes_schema = declared.attribute_schemata(TYPE)
+    support_status = declared.status(TYPE)
+
+    @classmethod
+    def is_service_available(cls, context: Any) -> tuple[bool, str | None]:
+        """The service is this one."""
+        return True, None
+
+    def _transport(self) -> str | None:
+        """What nobody chose is an option of the operator."""
+        if self.properties.data.get(self.SIGNAL_TRANSPORT) is None:
+            return str(cfg.CONF.default_deployment_signal_transport)
+        return super()._transport()
+
+    # --- what is deployed ---------------------------------------------------------------------------------
+
+    def _source(self, props: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
+        """The config that the template names; an empty one when it names none."""
+        config_id = (self.properties if props is None else props)[self.CONFIG]
+        if not config_id:
+            return {'name': None, 'group': 'Heat::Ungrouped', 'config': '', 'inputs': [], 'outputs': [], 'options': {}}
+        found: Mapping[str, Any] = self.rpc_client().show_software_config(self.context, config_id)
+        return found
+
+    def _deployment(self) -> Mapping[str, Any] | None:
+        if self.resource_id is None:
+            return None
+        with self.rpc_client().ignore_error_by_name('NotFound'):
+            found: Mapping[str, Any] = self.rpc_client().show_software_deployment(self.context, self.resource_id)
+            return found
+        return None
+
+    def _actions(self, source: Mapping[str, Any]) -> set[str]:
+        """At which something is deployed. Of a component those that its configs name."""
+        if source['group'] == COMPONENT:
+            return {action for entry in source['config'].get('configs') or () for action in entry['actions']}
+        return set(self.properties[self.DEPLOY_ACTIONS] or ())
+
+    def derived_config(self, source: Mapping[str, Any], inputs: list[dict[str, Any]]) -> Any:
+        """For subclasses: the content, given the inputs with their values."""
+        return source['config']
+
+    def derived_inputs(self, source: Mapping[str, Any], action: str) -> list[dict[str, Any]]:
+        """What is declared with its value, what is given beside that, and what every deployment is told."""
+        values = dict(self.properties[self.INPUT_VALUES] or {})
+        found = []
+        for declaration in source['inputs']:
+            entry = dict(declaration)
+            entry['value'] = values.pop(entry['name'], entry.get('default'))
+            found.append(entry)
+        found += [{'name': name, 'type': 'String', 'value': value} for name, value in values.items()]
+        return found + [{'name': name, 'type': 'String', 'value': value, 'description': about}
+                        for name, value, about in self._told(action)]
+
+    def _told(self, action: str) -> Iterator[tuple[str, Any, str]]:
+        """(name, value, description)."""
+        yield 'deploy_server_id', self.properties[self.SERVER], _('Id of the server this is deployed to.')
+        yield 'deploy_action', action, _('Action of the stack this is deployed for.')
+        yield 'deploy_stack_id', self.stack.identifier().stack_path(), _('Name and id of the stack.')
+        yield 'deploy_resource_name', self.name, _('Name of the deployment in the stack.')
+        yield 'deploy_signal_transport', self._transport(), _('How the server tells what came of it.')
+        match self._transport():
+            case self.CFN_SIGNAL:
+                yield 'deploy_signal_id', self._get_ec2_signed_url(), _('Address to signal to.')
+                yield 'deploy_signal_verb', 'POST', _('Verb to signal with.')
+            case self.TEMP_URL_SIGNAL:
+                yield 'deploy_signal_id', self._get_swift_signal_url(), _('Address to put the signal to.')
+                yield 'deploy_signal_verb', 'PUT', _('Verb to signal with.')
+            case self.HEAT_SIGNAL | self.ZAQAR_SIGNAL as way:
+                yield from self._login()
+                if way == self.ZAQAR_SIGNAL:
+                    yield 'deploy_queue_id', self._get_zaqar_signal_queue_id(), _('Queue to post the signal to.')
+
+    def _login(self) -> Iterator[tuple[str, Any, str]]:
+        found = self._get_heat_signal_credentials()
+        for name in ('auth_url', 'username', 'user_id', 'password', 'project_id'):
+            yield f'{DEPLOY}{name}', found[name], _('For logging in: %s.') % name
+        if found['region_name']:
+            yield f'{DEPLOY}region_name', found['region_name'], _('For logging in: region_name.')
+
+    def _derived_name(self, source: Mapping[str, Any]) -> str:
+        """Servers run what is deployed in the order of these names."""
+        return str(self.properties[self.NAME] or source['name'] or self.physical_resource_name())
+
+    # --- life ---------------------------------------------------------------------------------------------
+
+    def _handle_action(self, action: str) -> dict[str, Any] | None:
+        """None when there is nothing to wait for."""
+        source = self._source()
+        if action not in self._actions(source):
+            return None
+        inputs = self.derived_inputs(source, action)
+        config = {'name': self._derived_name(source), 'group': source['group'], 'options': source['options'],
+                  'config': self.derived_config(source, inputs), 'inputs': inputs, 'outputs': source['outputs']}
+        status, reason = (
+            (self.COMPLETE, _('Not waiting for outputs signal')) if self._signal_transport_none()
+            else (self.IN_PROGRESS, _('Deploy data available')))
+        made = self.rpc_client().deploy(
+            self.context, self.resource_id or self.uuid, self.properties[self.SERVER], config, action=action,
+            status=status, status_reason=reason, stack_user_project_id=self.stack.stack_user_project_id)
+        if self.resource_id is None:
+            self.resource_id_set(made['id'])
+        return {'id': made['id']} if status == self.IN_PROGRESS else None
+
+    def find_existing(self) -> str | None:
+        """It has the id of the resource."""
+        with self.rpc_client().ignore_error_by_name('NotFound'):
+            return str(self.rpc_client().show_software_deployment(self.context, self.uuid)['id'])
+        return None
+
+    def handle_create(self) -> Any:
+        return self._handle_action(CREATE)
+
+    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Mapping[str, Any]) -> Any:
+        self.properties = json_snippet.properties(self.properties_schema, self.context)
+        return self._handle_action(UPDATE)
+
+    def handle_suspend(self) -> Any:
+        return self._handle_action(SUSPEND)
+
+    def handle_resume(self) -> Any:
+        return self._handle_action(RESUME)
+
+    def handle_delete(self) -> Any:
+        waiting = None
+        if self.resource_id is not None:
+            with self.rpc_client().ignore_error_by_name('NotFound'):
+                waiting = self._handle_action(DELETE)
+        if waiting is None:
+            self._withdraw()
+        return waiting
+
+    def _withdraw(self) -> None:
+        if self.resource_id is not None:
+            self.rpc_client().withdraw(self.context, self.resource_id)
+        self._delete_signals()
+        self._delete_user()
+
+    def needs_replace_with_prop_diff(self, changed_properties_set: set[str], after_props: Any,
+                                     before_props: Any) -> bool:
+        """An input that says so has another value now."""
+        if not changed_properties_set & {self.CONFIG, self.INPUT_VALUES}:
+            return False
+        deployment = self._deployment()
+        if deployment is None:
+            return False
+        derived = self.rpc_client().show_software_config(self.context, deployment['config_id'])
+        before = {entry['name']: entry.get('value') for entry in derived['inputs']}
+        given = after_props[self.INPUT_VALUES] or {}
+        return any(entry.get('replace_on_change') and entry['name'] in before
+                   and before[entry['name']] != given.get(entry['name'], entry.get('default'))
+                   for entry in self._source(after_props)['inputs'])
+
+    # --- waiting ------------------------------------------------------------------------------------------
+
+    def check_create_complete(self, waiting: Any) -> bool:
+        return self._is_over()
+
+    def check_update_complete(self, waiting: Any) -> bool:
+        return waiting is None or self._is_over()
+
+    def check_suspend_complete(self, waiting: Any) -> bool:
+        return waiting is None or self._is_over()
+
+    def check_resume_complete(self, waiting: Any) -> bool:
+        return waiting is None or self._is_over()
+
+    def check_delete_complete(self, waiting: Any) -> bool:
+        """A server that is gone will not answer any more."""
+        if waiting is None:
+            return True
+        with self.rpc_client().ignore_error_by_name('NotFound'):
+            if not self._is_over() and not self._server_is_gone():
+                return False
+        self._withdraw()
+        return True
+
+    def _is_over(self) -> bool:
+        """Raises Error when the server said that it failed."""
+        if self.resource_id is None:
+            return True
+        found = self.rpc_client().show_software_deployment(self.context, self.resource_id)
+        if found['status'] == self.IN_PROGRESS:
+            self._service_signal()
+            found = self.rpc_client().show_software_deployment(self.context, self.resource_id)
+        if found['status'] == self.FAILED:
+            raise exception.Error(_('Deployment to server failed: %s') % found['status_reason'])
+        return bool(found['status'] == self.COMPLETE)
+
+    def _server_is_gone(self) -> bool:
+        plugin = self.client_plugin('nova')
+        try:
+            self.client('nova').servers.get(self.properties[self.SERVER])
+        except Exception as error:              # whatever else is wrong with Nova: then we wait
+            return bool(plugin is not None and plugin.is_not_found(error))
+        return False
+
+    # --- cancelling ---------------------------------------------------------------------------------------
+
+    def _cancel(self) -> None:
+        found = self._deployment()
+        if found is not None and found['status'] == self.IN_PROGRESS:
+            self.rpc_client().update_software_deployment(
+                self.context, self.resource_id, status=self.FAILED, status_reason=_('Deployment cancelled.'))
+
+    def handle_create_cancel(self, waiting: Any) -> None:
+        self._cancel()
+
+    def handle_update_cancel(self, waiting: Any) -> None:
+        self._cancel()
+
+    def handle_delete_cancel(self, waiting: Any) -> None:
+        self._cancel()
+
+    def handle_suspend_cancel(self, waiting: Any) -> None:
+        self._cancel()
+
+    def handle_resume_cancel(self, waiting: Any) -> None:
+        self._cancel()
+
+    # --- signals ------------------------------------------------------------------------------------------
+
+    def handle_signal(self, details: Any = None) -> str | None:
+        """What the server says came of it; only while somebody waits for that."""
+        found = self._deployment()
+        if found is None or found['status'] != self.IN_PROGRESS:
+            return None
+        told = details if isinstance(details, Mapping) else {}
+        derived = self.rpc_client().show_software_config(self.context, found['config_id'])
+        outputs = dict(found['output_values'] or {})
+        why = []
+        for declaration in derived['outputs']:
+            name = declaration['name']
+            if name in told:
+                outputs[name] = told[name]
+                if declaration.get('error_output'):
+                    why.append(f'{name} : {told[name]}')
+        for name in self.ATTRIBUTES:
+            outputs[name] = told.get(name)
+        code = outputs[self.STATUS_CODE]
+        if code and str(code) != '0':
+            why.append(_('%(name)s : Deployment exited with non-zero status code: %(code)s')
+                       % {'name': self.STATUS_CODE, 'code': code})
+        status, reason = (self.FAILED, ', '.join(why)) if why else (self.COMPLETE, _('Outputs received'))
+        self.rpc_client().update_software_deployment(
+            self.context, self.resource_id, output_values=outputs, status=status, status_reason=reason)
+        if status == self.COMPLETE:
+            return _('deployment %s succeeded') % self.resource_id
+        if code:
+            return _('deployment %(id)s failed (%(code)s)') % {'id': self.resource_id, 'code': code}
+        return _('deployment %s failed') % self.resource_id
+
+    # --- attributes ---------------------------------------------------------------------------------------
+
+    def get_attribute(self, key: str, *path: Any) -> Any:
+        """Outputs, declared ones and those that every deployment has. None until they are known."""
+        found = self._deployment()
+        known = (found or {}).get('output_values') or {}
+        if key in known:
+            return attributes.select_from_attribute(known[key], path)
+        if key in self.attributes_schema or key == attributes.SHOW_ATTR:
+            return found if key == attributes.SHOW_ATTR else None
+        source = self._source()
+        if any(entry['name'] == key for entry in source['outputs']):
+            return None
+        raise exception.InvalidTemplateAttribute(resource=self.name, key=key)
+
+    def _show_resource(self) -> Any:
+        return self._deployment()
+
+    # --- checks -------------------------------------------------------------------------------------------
+
+    def validate(self) -> Any:
+        """A server of the same stack must be one whose agents fetch what is deployed."""
+        found = super().validate()
+        for name in self.t.requires or ():
+            server = self.stack.get(name)
+            format_key = getattr(server, 'USER_DATA_FORMAT', None)
+            if format_key is None or format_key not in server.properties_schema:
+                continue
+            wanted = server.SOFTWARE_CONFIG
+            if self.SERVER in self.t.deferred and len(self._servers_named()) == 1:
+                given = server.properties.data.get(format_key)
+                if (isinstance(given, str) and given != wanted) or given is None:
+                    raise exception.StackValidationFailed(message=_(
+                        "Resource %(name)s's property %(key)s should be set to %(wanted)s given there are software "
+                        'deployments on it.') % {'name': server.name, 'key': format_key, 'wanted': wanted})
+        return found
+
+    def _servers_named(self) -> list[str]:
+        return [name for name in self.t.requires or () if hasattr(self.stack.get(name), 'USER_DATA_FORMAT')]
+
+
+class SoftwareDeploymentGroup(resource_group.ResourceGroup):
+    """Puts a config on each of several servers."""
+
+    PROPERTIES = (SERVERS, CONFIG, INPUT_VALUES, DEPLOY_ACTIONS, NAME, SIGNAL_TRANSPORT) = (
+        'servers', 'config', 'input_values', 'actions', 'name', 'signal_transport')
+    ATTRIBUTES = (STDOUTS, STDERRS, STATUS_CODES) = ('deploy_stdouts', 'deploy_stderrs', 'deploy_status_codes')
+    MEMBER_ATTRIBUTES = {STDOUTS: 'deploy_stdout', STDERRS: 'deploy_stderr', STATUS_CODES: 'deploy_status_code'}
+    member_type = TYPE
+    member_properties: tuple[str, ...] = ('config', 'input_values', 'actions', 'name', 'signal_transport')
+    nested_members = None                   # their attributes are the outputs of a config: known when it is there
+
+    properties_schema = declared.properties(GROUP)
+    attributes_schema = declared.attribute_schemata(GROUP)
+    update_policy_schema = packed.update_policy(GROUP)
+    support_status = declared.status(GROUP)
+
+    # --- members ------------------------------------------------------------------------------------------
+
+    def get_size(self) -> int:
+        return len(self.properties[self.SERVERS] or {})
+
+    def _resource_names(self, size: int | None = None) -> Iterator[str]:
+        names = [str(name) for name in self.properties[self.SERVERS] or {}]
+        return iter(names if size is None else names[:size])
+
+    def get_resource_def(self, include_all: bool = False) -> dict[str, Any]:
+        given = {name: self.properties[name] for name in self.member_properties}
+        return {'type': self.member_type, 'properties': {
+            name: value for name, value in given.items() if value is not None or include_all}}
+
+    def build_resource_definition(self, res_name: str, res_defn: Mapping[str, Any]) -> Mapping[str, Any]:
+        servers = self.properties[self.SERVERS] or {}
+        return {**res_defn, 'properties': {**res_defn['properties'], 'server': servers.get(res_name)}}
+
+    def res_def_changed(self, prop_diff: Mapping[str, Any]) -> bool:
+        return True
+
+    def _removed(self) -> set[str]:
+        return set()
+
+    def _note_removals(self) -> None:
+        """Servers are named, not numbered."""
+
+    # --- attributes ---------------------------------------------------------------------------------------
+
+    def _member_path(self, key: str, path: Any) -> list[Any]:
+        """Every attribute is a map of one of the members."""
+        return [] if key == attributes.SHOW_ATTR else [self.MEMBER_ATTRIBUTES.get(key, key), *path]
+
+    def _is_mapped(self, key: str) -> bool:
+        return True
+
+
+class SoftwareDeployments(SoftwareDeploymentGroup):
+    """The name that SoftwareDeploymentGroup had in former years."""
+
+    properties_schema = declared.properties(OLD_GROUP)
+    attributes_schema = declared.attribute_schemata(OLD_GROUP)
+    update_policy_schema = packed.update_policy(OLD_GROUP)
+    support_status = declared.status(OLD_GROUP)
+
+
+def resource_mapping() -> dict[str, type[resource.Resource]]:
+    return {TYPE: SoftwareDeployment, GROUP: SoftwareDeploymentGroup, OLD_GROUP: SoftwareDeployments}

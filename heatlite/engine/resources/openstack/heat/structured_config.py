@@ -1,0 +1,86 @@
+"""OS::Heat::StructuredConfig and its deployments: configs that are maps."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.engine import resource
+from heatlite.engine.resources import declared, packed
+from heatlite.engine.resources.openstack.heat import software_config, software_deployment
+
+CONFIG, DEPLOYMENT, GROUP, OLD_GROUP = (
+    'OS::Heat::StructuredConfig', 'OS::Heat::StructuredDeployment', 'OS::Heat::StructuredDeploymentGroup',
+    'OS::Heat::StructuredDeployments')
+
+
+class StructuredConfig(software_config.SoftwareConfig):
+    """A map for servers, with inputs and outputs."""
+
+    properties_schema = declared.properties(CONFIG)
+    attributes_schema = declared.attribute_schemata(CONFIG)
+    support_status = declared.status(CONFIG)
+
+
+class StructuredDeployment(software_deployment.SoftwareDeployment):
+    """Puts a map on a server, its `{get_input: name}` replaced by the values of inputs."""
+
+    PROPERTIES = (*software_deployment.SoftwareDeployment.PROPERTIES, 'input_key', 'input_values_validate')
+    INPUT_KEY, INPUT_VALUES_VALIDATE = 'input_key', 'input_values_validate'
+    LAX, STRICT = 'LAX', 'STRICT'
+
+    properties_schema = declared.properties(DEPLOYMENT)
+    attributes_schema = declared.attribute_schemata(DEPLOYMENT)
+    support_status = declared.status(DEPLOYMENT)
+
+    def derived_config(self, source: Mapping[str, Any], inputs: list[dict[str, Any]]) -> Any:
+        values = {entry['name']: entry.get('value') for entry in inputs}
+        return with_inputs(copy.deepcopy(source.get('config')), self.properties[self.INPUT_KEY], values,
+                           self.properties[self.INPUT_VALUES_VALIDATE] == self.STRICT)
+
+
+def with_inputs(part: Any, key: str, values: Mapping[str, Any], strict: bool) -> Any:
+    """Maps with the one `key` replaced by the input of that name, at any depth.
+
+    An input that is not given is null; `strict`: UserParameterMissing.
+    """
+    match part:
+        case Mapping() if len(part) == 1 and isinstance(part.get(key), str):
+            name = part[key]
+            if strict and name not in values:
+                raise exception.UserParameterMissing(key=name)
+            return values.get(name)
+        case Mapping():
+            return {name: with_inputs(value, key, values, strict) for name, value in part.items()}
+        case list() | tuple():
+            return [with_inputs(value, key, values, strict) for value in part]
+    return part
+
+
+class StructuredDeploymentGroup(software_deployment.SoftwareDeploymentGroup):
+    """Puts a map on each of several servers."""
+
+    member_type = DEPLOYMENT
+    member_properties = (*software_deployment.SoftwareDeploymentGroup.member_properties,
+                         'input_key', 'input_values_validate')
+
+    properties_schema = declared.properties(GROUP)
+    attributes_schema = declared.attribute_schemata(GROUP)
+    update_policy_schema = packed.update_policy(GROUP)
+    support_status = declared.status(GROUP)
+
+
+class StructuredDeployments(StructuredDeploymentGroup):
+    """The name that StructuredDeploymentGroup had in former years."""
+
+    properties_schema = declared.properties(OLD_GROUP)
+    attributes_schema = declared.attribute_schemata(OLD_GROUP)
+    update_policy_schema = packed.update_policy(OLD_GROUP)
+    support_status = declared.status(OLD_GROUP)
+
+
+def resource_mapping() -> dict[str, type[resource.Resource]]:
+    return {CONFIG: StructuredConfig, DEPLOYMENT: StructuredDeployment, GROUP: StructuredDeploymentGroup,
+            OLD_GROUP: StructuredDeployments}

@@ -1,0 +1,156 @@
+"""OS::Heat::SwiftSignalHandle and OS::Heat::SwiftSignal: wait conditions over an object store."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.engine import resource
+from heatlite.engine.resources import declared
+
+HANDLE, SIGNAL = 'OS::Heat::SwiftSignalHandle', 'OS::Heat::SwiftSignal'
+FAILURE, SUCCESS = WAIT_STATUSES = ('FAILURE', 'SUCCESS')
+STATUS, REASON, DATA, UNIQUE_ID = METADATA_KEYS = ('status', 'reason', 'data', 'id')
+BEFORE = b'in progress'                 # what the object holds before the first signal
+
+
+class SwiftSignalFailure(exception.Error):
+    """Some signal said FAILURE."""
+
+
+class SwiftSignalTimeout(exception.Error):
+    """Too few signals came in time."""
+
+
+class SwiftSignalHandle(resource.Resource):
+    """An address to PUT signals to; every one is kept as a version of the object."""
+
+    default_client_name = 'swift'
+    ATTRIBUTES = (TOKEN, ENDPOINT, CURL_CLI) = ('token', 'endpoint', 'curl_cli')
+
+    properties_schema = declared.properties(HANDLE)
+    attributes_schema = declared.attribute_schemata(HANDLE)
+    support_status = declared.status(HANDLE)
+
+    def handle_create(self) -> str:
+        """The object has a name of its own, so that making it twice makes one."""
+        name = str(self.physical_resource_name())
+        url = str(self.client_plugin().get_signal_url(self.stack.id, name))
+        self.data_set(self.ENDPOINT, url)
+        self.resource_id_set(name)
+        return url
+
+    def handle_delete(self) -> None:
+        """With all versions; the container goes with the last handle."""
+        if self.resource_id is None:
+            return
+        swift, plugin = self.client(), self.client_plugin()
+        with plugin.ignore_not_found:
+            _headers, objects = swift.get_container(self.stack.id)
+            for found in objects:
+                if str(found.get('name', '')).endswith(self.resource_id):
+                    with plugin.ignore_not_found:
+                        swift.delete_object(self.stack.id, found['name'])
+        with plugin.ignore_conflict_and_not_found:
+            swift.delete_container(self.stack.id)
+
+    def get_reference_id(self) -> str:
+        return self.data().get(self.ENDPOINT) or str(self.name)
+
+    def _resolve_attribute(self, name: str) -> str | None:
+        url = self.data().get(self.ENDPOINT)
+        match name:
+            case 'token':
+                return ''               # the address is enough
+            case 'endpoint':
+                return url
+            case 'curl_cli':
+                return f"curl -i -X PUT '{url}'"
+        return None
+
+
+class SwiftSignal(resource.Resource):
+    """Done when so many signals were put to the handle's address."""
+
+    default_client_name = 'swift'
+    PROPERTIES = (HANDLE, TIMEOUT, COUNT) = ('handle', 'timeout', 'count')
+
+    properties_schema = declared.properties(SIGNAL)
+    attributes_schema = declared.attribute_schemata(SIGNAL)
+    support_status = declared.status(SIGNAL)
+
+    def handle_create(self) -> dict[str, str]:
+        self.resource_id_set(self.physical_resource_name())
+        until = self.world.now() + datetime.timedelta(seconds=self.properties[self.TIMEOUT])
+        return {'until': until.isoformat()}
+
+    def check_create_complete(self, waiting: dict[str, str]) -> bool:
+        """Raises SwiftSignalFailure, SwiftSignalTimeout."""
+        told = self.get_signals()
+        if any(each[STATUS] == FAILURE for each in told):
+            raise SwiftSignalFailure(self.get_status_reason(FAILURE))
+        if len(told) >= self.properties[self.COUNT]:
+            return True
+        if self.world.now() > datetime.datetime.fromisoformat(waiting['until']):
+            reasons = self.get_status_reason(SUCCESS)
+            text = _('%(got)d of %(wanted)d received') % {'got': len(told), 'wanted': self.properties[self.COUNT]}
+            raise SwiftSignalTimeout(f'{text} - {reasons}' if reasons else text)
+        return False
+
+    # --- signals ------------------------------------------------------------------------------------------
+
+    def _object(self) -> tuple[str, str]:
+        """(container, name) in the handle's address."""
+        parts = unquote(urlsplit(self.properties[self.HANDLE]).path).split('/', 4)
+        if len(parts) < 5:
+            raise ValueError(_('"%s" is not a valid SwiftSignalHandle. The Swift TempURL path is invalid')
+                             % self.properties[self.HANDLE])
+        return parts[3], parts[4]
+
+    def get_signals(self) -> list[dict[str, Any]]:
+        """In the order they came; of two with the same id the later one."""
+        container, name = self._object()
+        swift = self.client()
+        _headers, objects = swift.get_container(container)
+        versions = sorted(found['name'] for found in objects
+                          if found['name'] != name and found['name'].endswith(name))
+        found: dict[Any, dict[str, Any]] = {}
+        for place, version in enumerate([*versions, name], 1):
+            _headers, body = swift.get_object(container, version)
+            if body == BEFORE:
+                continue
+            signal = self._signal(body, place)
+            found[signal[UNIQUE_ID]] = signal
+        return list(found.values())
+
+    def _signal(self, body: bytes, place: int) -> dict[str, Any]:
+        """Nothing at all means success."""
+        try:
+            told = json.loads(body) if body.strip() else {}
+        except ValueError:
+            told = None
+        if not isinstance(told, dict) or set(told) - set(METADATA_KEYS):
+            raise exception.Error(_('Failed to parse JSON data: %s') % body.decode('utf-8', 'replace'))
+        signal = {STATUS: SUCCESS, REASON: _('Signal %d received') % place, DATA: None, UNIQUE_ID: place, **told}
+        if signal[STATUS] not in WAIT_STATUSES:
+            raise exception.Error(_('Invalid status %s') % signal[STATUS])
+        return signal
+
+    def get_status(self) -> list[str]:
+        return [each[STATUS] for each in self.get_signals()]
+
+    def get_status_reason(self, status: str) -> str:
+        return ';'.join(str(each[REASON]) for each in self.get_signals() if each[STATUS] == status)
+
+    def _resolve_attribute(self, name: str) -> str | None:
+        if self.resource_id is None or name != DATA:
+            return None
+        return json.dumps({str(each[UNIQUE_ID]): each[DATA] for each in self.get_signals()})
+
+
+def resource_mapping() -> dict[str, type[resource.Resource]]:
+    return {HANDLE: SwiftSignalHandle, SIGNAL: SwiftSignal}

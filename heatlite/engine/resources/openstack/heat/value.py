@@ -1,0 +1,66 @@
+"""OS::Heat::Value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.common.i18n import _
+from heatlite.engine import attributes, constraints, properties, resource, support
+
+
+class Value(resource.Resource):
+    """A value of any type under a name, to compute something once and use it in several places."""
+
+    support_status = support.SupportStatus(version='7.0.0')
+    idempotent_create = True
+
+    PROPERTIES = (VALUE, TYPE) = ('value', 'type')
+    ATTRIBUTES = (VALUE_ATTR,) = ('value',)
+    KINDS = {
+        'string': properties.Schema.STRING, 'number': properties.Schema.NUMBER,
+        'comma_delimited_list': properties.Schema.LIST, 'json': properties.Schema.MAP,
+        'boolean': properties.Schema.BOOLEAN,
+    }
+
+    properties_schema = {
+        VALUE: properties.Schema(
+            properties.Schema.ANY, _('The value.'), required=True, update_allowed=True),
+        TYPE: properties.Schema(
+            properties.Schema.STRING, _('The type the value must have.'), update_allowed=True,
+            constraints=[constraints.AllowedValues(list(KINDS))]),
+    }
+    attributes_schema = {
+        VALUE_ATTR: attributes.Schema(_('The value.')),
+    }
+
+    def reparse(self, client_resolve: bool = True) -> None:
+        """`type` says what the value is checked against; it is handed out as it was given."""
+        super().reparse(client_resolve)
+        kind = self.properties.get_user_value(self.TYPE)
+        if kind in self.KINDS:
+            self.properties = properties.Properties(
+                self._typed(kind), self.properties.data, self.properties.resolve, self.name, self.context,
+                deferred=self.properties.deferred)
+
+    def validate(self) -> Any:
+        self.reparse()
+        return super().validate()
+
+    def _typed(self, kind: str) -> Mapping[str, Any]:
+        typed = properties.Schema(self.KINDS[kind], required=True, update_allowed=True)
+        return {**self.properties_schema, self.VALUE: typed}
+
+    def handle_create(self) -> None:
+        self.resource_id_set(self.physical_resource_name())
+
+    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Any) -> None:
+        """The new value is stored with the properties; nothing else is to be done."""
+
+    def _resolve_attribute(self, name: str) -> Any:
+        stored = self.frozen_definition().properties(self.properties_schema, self.context)
+        return stored[self.VALUE] if name == self.VALUE_ATTR else None
+
+
+def resource_mapping() -> dict[str, type[resource.Resource]]:
+    return {'OS::Heat::Value': Value}

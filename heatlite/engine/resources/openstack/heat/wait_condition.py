@@ -1,0 +1,94 @@
+"""OS::Heat::WaitCondition."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from typing import Any
+
+from heatlite.common.i18n import _
+from heatlite.engine import resource
+from heatlite.engine.resources import declared
+from heatlite.engine.resources import wait_condition as handles
+
+NAME = 'OS::Heat::WaitCondition'
+
+
+class HeatWaitCondition(resource.Resource):
+    """Done when its handle has been told so, so many times."""
+
+    PROPERTIES = (HANDLE, TIMEOUT, COUNT) = ('handle', 'timeout', 'count')
+    ATTRIBUTES = (DATA,) = ('data',)
+
+    properties_schema = declared.properties(NAME)
+    attributes_schema = declared.attribute_schemata(NAME)
+    support_status = declared.status(NAME)
+    idempotent_create = True
+
+    def _get_handle_resource(self) -> Any:
+        return self.stack.resource_by_refid(self.properties[self.HANDLE])
+
+    def _validate_handle_resource(self, handle: Any) -> None:
+        if not isinstance(handle, handles.BaseWaitConditionHandle):
+            raise ValueError(_('%s is not a valid wait condition handle.') % self.properties[self.HANDLE])
+
+    # --- life ---------------------------------------------------------------------------------------------
+
+    def handle_create(self) -> dict[str, Any]:
+        self._validate_handle_resource(self._get_handle_resource())
+        self.resource_id_set(self.physical_resource_name())
+        return self._begin(self.properties)
+
+    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Any) -> dict[str, Any] | None:
+        """Another count is waited for anew."""
+        if not prop_diff:
+            return None
+        return self._begin(json_snippet.properties(self.properties_schema, self.context))
+
+    def handle_delete(self) -> None:
+        """The handle forgets its signals - unless it is another one by now, whose signals another condition needs."""
+        handle = self._get_handle_resource()
+        if (handle is not None and handle.action not in (self.INIT, self.DELETE)
+                and handle.get_reference_id() == self.properties[self.HANDLE]):
+            handle.metadata_set({})
+
+    def _begin(self, wanted: Any) -> dict[str, Any]:
+        until = self.world.now() + datetime.timedelta(seconds=wanted[self.TIMEOUT])
+        return {'until': until.isoformat(), 'count': wanted[self.COUNT]}
+
+    # --- waiting ------------------------------------------------------------------------------------------
+
+    def check_create_complete(self, waiting: dict[str, Any] | None) -> bool:
+        return self._is_over(waiting)
+
+    def check_update_complete(self, waiting: dict[str, Any] | None) -> bool:
+        return self._is_over(waiting)
+
+    def _is_over(self, waiting: dict[str, Any] | None) -> bool:
+        """Raises WaitConditionFailure, WaitConditionTimeout."""
+        if waiting is None:
+            return True
+        handle = self._get_handle_resource()
+        self._validate_handle_resource(handle)
+        told = handle.get_status()
+        if any(status != handle.STATUS_SUCCESS for status in told):
+            raise handles.WaitConditionFailure(self, handle)
+        if len(told) >= waiting['count']:
+            return True
+        if self.world.now() > datetime.datetime.fromisoformat(waiting['until']):
+            raise handles.WaitConditionTimeout(self, handle)
+        return False
+
+    # --- attributes ---------------------------------------------------------------------------------------
+
+    def _resolve_attribute(self, name: str) -> str | None:
+        handle = self._get_handle_resource()
+        if handle is None or name not in self.attributes_schema:
+            return None
+        found = handle.metadata_get(refresh=True) or {}
+        return json.dumps({key: each[handle.DATA] for key, each in found.items()
+                           if isinstance(each, dict) and handle.DATA in each})
+
+
+def resource_mapping() -> dict[str, type[HeatWaitCondition]]:
+    return {NAME: HeatWaitCondition}

@@ -1,0 +1,96 @@
+"""OS::Heat::WaitConditionHandle and OS::Heat::UpdateWaitConditionHandle."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.common.exception import UpdateReplace
+from heatlite.engine import resource
+from heatlite.engine.resources import declared, signal_responder, wait_condition
+from heatlite.engine.resources.aws.cfn.wait_condition_handle import WaitConditionHandle
+
+NAME, UPDATED = 'OS::Heat::WaitConditionHandle', 'OS::Heat::UpdateWaitConditionHandle'
+
+
+class HeatWaitConditionHandle(wait_condition.BaseWaitConditionHandle):
+    """Takes signals for a wait condition; all they may say is optional."""
+
+    METADATA_KEYS = (DATA, REASON, STATUS, UNIQUE_ID) = ('data', 'reason', 'status', 'id')
+    PROPERTIES = (SIGNAL_TRANSPORT,) = ('signal_transport',)
+    ATTRIBUTES = (TOKEN, ENDPOINT, CURL_CLI, SIGNAL_ATTR) = ('token', 'endpoint', 'curl_cli', 'signal')
+
+    properties_schema = declared.properties(NAME)
+    attributes_schema = declared.attribute_schemata(NAME)
+    support_status = declared.status(NAME)
+
+    def handle_create(self) -> None:
+        """Everything that attributes tell is made now: reading changes nothing."""
+        token = self._transport() == self.TOKEN_SIGNAL
+        if token:
+            self.password = self._new_password()
+        super().handle_create()
+        if token:
+            if self.has_identity:
+                self.data_set('token', self._user_token(), redact=True)
+            endpoint = self._get_heat_signal_url(self.stack.stack_user_project_id)
+            if endpoint is not None:
+                self.data_set('endpoint', endpoint)
+        else:
+            self._get_signal(signal_type=signal_responder.WAITCONDITION, multiple_signals=True)
+        self.resource_id_set(self._get_user_id())
+
+    def get_status(self) -> list[str]:
+        """Where nobody can signal, each look is one."""
+        if self._transport() == self.NO_SIGNAL:
+            self.handle_signal()
+        self._service_signal()
+        return super().get_status()
+
+    def normalise_signal_data(self, signal_data: Any, latest_metadata: Mapping[str, Any]) -> Any:
+        if signal_data is not None and not isinstance(signal_data, Mapping):
+            return signal_data
+        number = len(latest_metadata) + 1
+        return {self.STATUS: self.STATUS_SUCCESS, self.REASON: f'Signal {number} received', self.DATA: None,
+                self.UNIQUE_ID: number, **(signal_data or {})}
+
+    # --- attributes ---------------------------------------------------------------------------------------
+
+    def _resolve_attribute(self, name: str) -> Any:
+        if self.resource_id is None:
+            return None
+        match name:
+            case 'token' | 'endpoint':
+                return self.data().get(name)
+            case 'curl_cli':
+                return self._curl()
+            case 'signal':
+                found = self._get_signal(signal_type=signal_responder.WAITCONDITION, multiple_signals=True)
+                return json.dumps(found)
+        return None
+
+    def _curl(self) -> str | None:
+        token, endpoint = self.data().get('token'), self.data().get('endpoint')
+        if endpoint is None:
+            return None
+        insecure = '--insecure ' if self.client_plugin('heat').get_insecure_option() else ''
+        return (f"curl {insecure}-i -X POST -H 'X-Auth-Token: {token}' -H 'Content-Type: application/json' "
+                f"-H 'Accept: application/json' {endpoint}")
+
+
+class UpdateWaitConditionHandle(WaitConditionHandle):
+    """A new one for every update of the stack, so that its wait condition waits again."""
+
+    properties_schema = declared.properties(UPDATED)
+    attributes_schema = declared.attribute_schemata(UPDATED)
+    support_status = declared.status(UPDATED)
+    always_inspected = True
+
+    def _needs_update(self, after: Any, before: Any, after_props: Any, before_props: Any, prev_resource: Any,
+                      check_init_complete: bool = True) -> bool:
+        raise UpdateReplace(self.name)
+
+
+def resource_mapping() -> dict[str, type[resource.Resource]]:
+    return {NAME: HeatWaitConditionHandle, UPDATED: UpdateWaitConditionHandle}

@@ -1,0 +1,1 @@
+"""Types of the workflow service that need code of their own: workflows, and things made by workflows."""

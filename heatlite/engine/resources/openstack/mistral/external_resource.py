@@ -1,0 +1,120 @@
+"""OS::Mistral::ExternalResource: a thing nobody here knows how to make; workflows do."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.engine import resource
+from heatlite.engine.resources import declared
+
+TYPE = 'OS::Mistral::ExternalResource'
+BUSY, GOOD, BAD = ('IDLE', 'RUNNING', 'PAUSED'), ('SUCCESS',), ('ERROR', 'CANCELLED')
+
+
+class MistralExternalResource(resource.Resource):
+    """For each action a workflow is run. What it says may name the thing: `resource_id` in its output."""
+
+    default_client_name = 'mistral'
+    entity = 'executions'
+    support_status = declared.status(TYPE)
+    properties_schema = declared.properties(TYPE)
+    attributes_schema = declared.attribute_schemata(TYPE)
+
+    PROPERTIES = (EX_ACTIONS, INPUT, DESCRIPTION, REPLACE_ON_CHANGE, ALWAYS_UPDATE) = (
+        'actions', 'input', 'description', 'replace_on_change_inputs', 'always_update')
+    ATTRIBUTES = (OUTPUT,) = ('output',)
+
+    def _run(self, action: str, inputs: Any = None) -> str | None:
+        """The id of the execution; None when the action has no workflow."""
+        wanted = self.properties[self.EX_ACTIONS].get(action)
+        if not wanted:
+            return None
+        given = dict(self.properties[self.INPUT] if inputs is None else inputs)
+        if action != self.CREATE and self.resource_id is not None:
+            given['resource_id'] = self.resource_id
+        made = self.client().executions.create(
+            workflow_name=wanted['workflow'], input=json.dumps(given), params=json.dumps(wanted.get('params') or {}),
+            description=f'{self.properties[self.DESCRIPTION]} {self.uuid} {action}')
+        return str(made.id)
+
+    def find_existing(self) -> None:
+        """Nobody knows what the workflow has done. Raises Error if one was run."""
+        from heatlite.engine.resources import existing
+        if any(str(self.uuid) in (each.description or '') for each in self.client().executions.list()):
+            raise existing.cannot_tell()
+
+    def _is_over(self, action: str, execution_id: str | None) -> bool:
+        """Raises Error when it failed."""
+        if execution_id is None:
+            return True
+        execution = self.client().executions.get(execution_id)
+        if execution.state in BUSY:
+            return False
+        if execution.state in BAD:
+            raise exception.Error(_('ExternalResource %(action)s failed: workflow execution %(id)s is %(state)s: '
+                                    '%(info)s') % {'action': action, 'id': execution_id, 'state': execution.state,
+                                                   'info': execution.state_info})
+        if execution.state not in GOOD:
+            raise exception.ResourceUnknownStatus(resource_status=execution.state, result=_('Mistral execution is in '
+                                                                                            'unknown state.'))
+        output = execution.output
+        found = json.loads(output) if isinstance(output, str) and output else output or {}
+        if action in (self.CREATE, self.UPDATE):
+            self.data_set('outputs', json.dumps(found))
+            if found.get('resource_id') is not None or self.resource_id is None:
+                self.resource_id_set(str(found.get('resource_id') or execution_id))
+        return True
+
+    def handle_create(self) -> str | None:
+        execution_id = self._run(self.CREATE)
+        if execution_id is None:
+            self.resource_id_set(self.physical_resource_name())
+        return execution_id
+
+    def check_create_complete(self, execution_id: str | None) -> bool:
+        return self._is_over(self.CREATE, execution_id)
+
+    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: dict[str, Any]) -> str | None:
+        return self._run(self.UPDATE, prop_diff.get(self.INPUT))
+
+    def check_update_complete(self, execution_id: str | None) -> bool:
+        return self._is_over(self.UPDATE, execution_id)
+
+    def handle_suspend(self) -> str | None:
+        return self._run(self.SUSPEND)
+
+    def check_suspend_complete(self, execution_id: str | None) -> bool:
+        return self._is_over(self.SUSPEND, execution_id)
+
+    def handle_resume(self) -> str | None:
+        return self._run(self.RESUME)
+
+    def check_resume_complete(self, execution_id: str | None) -> bool:
+        return self._is_over(self.RESUME, execution_id)
+
+    def handle_delete(self) -> str | None:
+        return self._run(self.DELETE)
+
+    def check_delete_complete(self, execution_id: str | None) -> bool:
+        return self._is_over(self.DELETE, execution_id)
+
+    def _needs_update(self, after: Any, before: Any, after_props: Any, before_props: Any, prev_resource: Any,
+                      check_init_complete: bool = True) -> bool:
+        """Some inputs, when they change, mean another thing. `always_update`: even when nothing changed."""
+        old, new = before_props.get(self.INPUT) or {}, after_props.get(self.INPUT) or {}
+        for name in before_props.get(self.REPLACE_ON_CHANGE) or ():
+            if old.get(name) != new.get(name):
+                raise exception.UpdateReplace(self)
+        if self.properties[self.ALWAYS_UPDATE]:
+            return True
+        return super()._needs_update(after, before, after_props, before_props, prev_resource, check_init_complete)
+
+    def _resolve_attribute(self, name: str) -> Any:
+        return json.loads(self.data().get('outputs') or '{}') if name == self.OUTPUT else None
+
+
+def resource_mapping() -> dict[str, type[MistralExternalResource]]:
+    return {TYPE: MistralExternalResource}

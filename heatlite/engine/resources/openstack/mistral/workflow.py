@@ -1,0 +1,189 @@
+"""OS::Mistral::Workflow."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.engine import translation
+from heatlite.engine.resources import declared, signal_responder
+
+TYPE = 'OS::Mistral::Workflow'
+FORMER_POLICIES = ('pause_before', 'wait_after', 'wait_before', 'timeout', 'concurrency', 'retry')
+ONLY_DIRECT = ('on_success', 'on_error', 'on_complete')
+
+
+class Workflow(signal_responder.SignalResponder):
+    """Tasks in the language of the workflow service. A signal runs them."""
+
+    default_client_name = 'mistral'
+    entity = 'workflows'
+    support_status = declared.status(TYPE)
+    properties_schema = declared.properties(TYPE)
+    attributes_schema = declared.attribute_schemata(TYPE)
+    always_replace_on_check_failed = False
+
+    PROPERTIES = (NAME, TYPE_, DESCRIPTION, INPUT, OUTPUT, TASKS, PARAMS, TASK_DEFAULTS, USE_BODY, TAGS) = (
+        'name', 'type', 'description', 'input', 'output', 'tasks', 'params', 'task_defaults',
+        'use_request_body_as_input', 'tags')
+    ATTRIBUTES = (WORKFLOW_DATA, ALARM_URL, EXECUTIONS) = ('data', 'alarm_url', 'executions')
+
+    def translation_rules(self, properties: Any) -> list[translation.TranslationRule]:
+        rule = translation.TranslationRule
+        rules = [rule(properties, rule.REPLACE, [self.TASKS, name], value_name='policies', custom_value_path=[name])
+                 for name in FORMER_POLICIES if _has_policy(properties, self.TASKS, name)]
+        return [*rules, rule(properties, rule.DELETE, [self.TASKS, 'policies'])]
+
+    def validate(self) -> Any:
+        """Raises StackValidationFailed."""
+        super().validate()
+        if self.TASKS in self.t.deferred:
+            return
+        kind = self.properties[self.TYPE_]
+        tasks = self.properties[self.TASKS]
+        for task in tasks:
+            where = {'name': self.name, 'task': task['name']}
+            if task.get('action') and task.get('workflow'):
+                raise exception.ResourcePropertyConflict('action', 'workflow')
+            if kind == 'reverse' and any(task.get(name) for name in ONLY_DIRECT):
+                raise exception.StackValidationFailed(message=_(
+                    'task %(task)s contains property that is only for direct workflows in resource %(name)s.') % where)
+            if kind == 'direct' and task.get('requires'):
+                raise exception.StackValidationFailed(message=_(
+                    'task %(task)s contains property "requires" in case of direct workflow in resource %(name)s. '
+                    'Only reverse workflows can contain property "requires".') % where)
+        if kind == 'reverse' and self.properties[self.PARAMS] is not None \
+                and not (self.properties[self.PARAMS] or {}).get('task_name'):
+            raise exception.StackValidationFailed(message=_(
+                '"task_name" is not assigned in "params" in case of reverse type workflow.'))
+
+    # --- the text -----------------------------------------------------------------------------------------
+
+    def _workflow_name(self) -> str:
+        return str(self.resource_id or self.properties.get(self.NAME) or self.physical_resource_name())
+
+    def definition_of(self, props: Mapping[str, Any]) -> str:
+        """The workflow in its language: words have dashes there."""
+        body: dict[str, Any] = {'type': props[self.TYPE_]}
+        for name in (self.DESCRIPTION, self.OUTPUT, self.TAGS):
+            if props[name]:
+                body[name] = props[name]
+        if props[self.INPUT]:
+            body['input'] = list(props[self.INPUT])
+        if props[self.TASK_DEFAULTS]:
+            body['task-defaults'] = _dashed(props[self.TASK_DEFAULTS])
+        body['tasks'] = {task['name']: _dashed({name: value for name, value in task.items() if name != 'name'})
+                         for task in props[self.TASKS]}
+        return str(yaml.safe_dump({'version': '2.0', self._workflow_name(): body}, default_flow_style=False))
+
+    # --- its life -----------------------------------------------------------------------------------------
+
+    def handle_create(self) -> None:
+        super().handle_create()
+        text = self.definition_of(self.properties)
+        try:
+            name = self.client().workflows.create(text)[0].name
+        except Exception as error:
+            # A workflow is named once in a project: what a lost reply, or a crash, has left is ours.
+            if not self.client_plugin().is_conflict(error) or self.properties[self.NAME]:
+                raise
+            name = self.client().workflows.update(text)[0].name
+        self.resource_id_set(name)
+
+    def find_existing(self) -> str | None:
+        name = str(self.properties.get(self.NAME) or self.physical_resource_name())
+        with self.client_plugin().ignore_not_found:
+            found: str = self.client().workflows.get(name).name
+            if self.properties.get(self.NAME):
+                from heatlite.engine.resources import existing
+                raise existing.cannot_tell()
+            return found
+        return None
+
+    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: dict[str, Any]) -> None:
+        if prop_diff:
+            after = json_snippet.properties(self.properties_schema, self.context)
+            self.translate_properties(after)
+            self.client().workflows.update(self.definition_of(after))
+
+    def handle_delete(self) -> Any:
+        """Its executions go first, then it, then its user."""
+        for execution in self._executions():
+            with self.client_plugin().ignore_not_found:
+                self.client().executions.delete(execution)
+        return super().handle_delete()
+
+    def needs_replace_failed(self) -> bool:
+        if self.resource_id is None:
+            return True
+        with self.client_plugin().ignore_not_found:
+            self.client().workflows.get(self.resource_id)
+            return False
+        self.resource_id_set(None)
+        return True
+
+    def get_reference_id(self) -> str:
+        return self._workflow_name()
+
+    # --- running it ---------------------------------------------------------------------------------------
+
+    def _executions(self) -> list[str]:
+        found: list[str] = json.loads(self.data().get('executions') or '[]')
+        return found
+
+    def handle_signal(self, details: Any = None) -> None:
+        given = dict(details or {})
+        inputs = dict(self.properties[self.INPUT] or {})
+        params = dict(self.properties[self.PARAMS] or {})
+        if self.properties[self.USE_BODY]:
+            inputs.update(given)
+        else:
+            inputs.update(given.get('input') or {})
+            params.update(given.get('params') or {})
+        unknown = set(inputs) - set(self.properties[self.INPUT] or {})
+        if unknown:
+            raise exception.Error(_('Workflow inputs %(unknown)s are not among %(known)s.') % {
+                'unknown': ', '.join(sorted(unknown)), 'known': ', '.join(self.properties[self.INPUT] or ())})
+        made = self.client().executions.create(
+            workflow_name=self._workflow_name(), input=json.dumps(inputs), params=json.dumps(params))
+        self.data_set('executions', json.dumps([*self._executions(), made.id]))
+
+    def _resolve_attribute(self, name: str) -> Any:
+        match name:
+            case self.EXECUTIONS if self.resource_id is not None:
+                return [self._execution(each) for each in self._executions()]
+            case self.WORKFLOW_DATA if self.resource_id is not None:
+                return {self.NAME: self.resource_id, self.INPUT: self.properties.get(self.INPUT)}
+            case self.ALARM_URL if self.resource_id is not None:
+                return self._get_ec2_signed_url(never_expire=True)
+        return None
+
+    def _execution(self, execution_id: str) -> dict[str, Any]:
+        found = self.client().executions.get(execution_id)
+        return {'id': found.id, 'workflow_name': found.workflow_name, 'created_at': found.created_at,
+                'updated_at': found.updated_at, 'state': found.state, 'input': _map(found.input),
+                'output': _map(getattr(found, 'output', None))}
+
+
+def _map(value: Any) -> Any:
+    """The service gives maps as JSON texts."""
+    return json.loads(value) if isinstance(value, str) and value else value
+
+
+def _dashed(body: Mapping[str, Any]) -> dict[str, Any]:
+    return {name.replace('_', '-'): value for name, value in body.items() if value is not None}
+
+
+def _has_policy(properties: Any, tasks: str, name: str) -> bool:
+    given = properties.resolved_data().get(tasks)
+    return isinstance(given, list) and any(isinstance(task, Mapping) and isinstance(task.get('policies'), Mapping)
+                                           and task['policies'].get(name) is not None for task in given)
+
+
+def resource_mapping() -> dict[str, type[Workflow]]:
+    return {TYPE: Workflow}

@@ -1,0 +1,1 @@
+"""Types of the network service that need code of their own: ports, groups, associations."""

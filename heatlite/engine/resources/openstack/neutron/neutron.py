@@ -1,0 +1,165 @@
+"""What the types of the network service share; the base plug-in authors build on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.engine import resource
+from heatlite.engine.resources import existing
+
+
+class NeutronResource(resource.Resource):
+    """Subclasses say `entity`: the service's word for the thing. It is shown by `show_<entity>`."""
+
+    default_client_name = 'neutron'
+    res_info_key: str | None = None         # the key of the thing in a body, where it is not `entity`
+
+    # --- checking -----------------------------------------------------------------------------------------
+
+    def validate(self) -> Any:
+        """Raises StackValidationFailed."""
+        result = super().validate()
+        if result is not None:
+            return result
+        return self.validate_properties(self.properties)
+
+    @staticmethod
+    def validate_properties(properties: Any) -> str | None:
+        """An error text when `value_specs` sets what the type, or only an administrator, should set."""
+        if 'value_specs' in properties and properties['value_specs'] is not None:
+            specs = set(properties['value_specs'])
+            banned = {'shared', 'tenant_id'} & specs
+            if banned:
+                return _('%s not allowed in value_specs') % ', '.join(sorted(banned))
+            known = specs & set(properties)
+            if known:
+                return _('%s in value_specs is already a property') % ', '.join(sorted(known))
+        return None
+
+    # --- bodies -------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def prepare_properties(properties: Any, name: str | None) -> dict[str, Any]:
+        """The body of a create: what is given, `name` when none is, and the entries of `value_specs`."""
+        body = {key: value for key, value in properties.items() if value is not None}
+        if 'name' in properties:
+            body.setdefault('name', name)
+        NeutronResource.merge_value_specs(body)
+        return body
+
+    @staticmethod
+    def merge_value_specs(props: dict[str, Any], before_value_specs: Mapping[str, Any] | None = None) -> None:
+        """In place. With `before_value_specs` only entries that changed."""
+        if 'value_specs' in props:
+            specs = props.pop('value_specs') or {}
+            old = before_value_specs or {}
+            props.update({key: value for key, value in specs.items() if key not in old or old[key] != value})
+
+    def prepare_update_properties(self, prop_diff: dict[str, Any]) -> None:
+        """Makes the body of an update of a property diff, in place."""
+        if 'value_specs' in prop_diff:
+            self.merge_value_specs(prop_diff, self.properties['value_specs'])
+        if 'name' in prop_diff and prop_diff['name'] is None:
+            prop_diff['name'] = self.physical_resource_name()
+
+    # --- states -------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def is_built(attributes: Mapping[str, Any]) -> bool:
+        """Raises ResourceInError, ResourceUnknownStatus."""
+        status = attributes['status']
+        match status:
+            case 'BUILD':
+                return False
+            case 'ACTIVE' | 'DOWN':
+                return True
+            case 'ERROR' | 'DEGRADED':
+                raise exception.ResourceInError(resource_status=status)
+        raise exception.ResourceUnknownStatus(resource_status=status, result=_('Resource is not built'))
+
+    def needs_replace_failed(self) -> bool:
+        if not self.resource_id or not self.entity:
+            return True
+        with self.client_plugin().ignore_not_found:
+            return bool(self._show_resource().get('status') == 'ERROR')
+        return True
+
+    # --- reading ------------------------------------------------------------------------------------------
+
+    def get_reference_id(self) -> Any:
+        return self.resource_id
+
+    def FnGetRefId(self) -> Any:
+        return self.get_reference_id()
+
+    def _res_get_args(self) -> list[Any]:
+        return [self.resource_id]
+
+    def _show_resource(self) -> Any:
+        if not self.entity:
+            return None
+        shown = getattr(self.client(), f'show_{self.entity}')(*self._res_get_args())
+        return shown[self.res_info_key or self.entity]
+
+    def _resolve_attribute(self, name: str) -> Any:
+        return self._show_resource()[name] if self.resource_id and self.entity else None
+
+    def get_resource_plural(self) -> str:
+        """The collection, as in a path."""
+        from heatlite.engine.clients.os.neutron import client
+        return client.path_of(client.plural_of(str(self.entity))).lstrip('/')
+
+    def set_tags(self, tags: list[str] | None) -> None:
+        """The thing's tags become `tags`."""
+        self.client().replace_tag(self.get_resource_plural(), self.resource_id, {'tags': tags or []})
+
+    def parse_live_resource_data(self, resource_properties: Any, resource_data: Mapping[str, Any]) -> dict[str, Any]:
+        """Only what the template asks for: the service has a value for everything else, too."""
+        live = super().parse_live_resource_data(resource_properties, resource_data)
+        return {name: value for name, value in live.items() if resource_properties.get(name) is not None}
+
+    # --- after a crash ------------------------------------------------------------------------------------
+
+    def _listed_by_name(self) -> list[Mapping[str, Any]]:
+        from heatlite.engine.clients.os.neutron import client
+        name = self.properties.get('name') or self.physical_resource_name()
+        plural = client.plural_of(str(self.entity))
+        key = client.KEYS.get(plural, plural)
+        entries = getattr(self.client(), f'list_{plural}')(name=name)[key]
+        return [entry for entry in entries if entry['name'] == name]
+
+    def _find_by_name(self, **wanted: Any) -> str | None:
+        """For `find_existing` of types with a name."""
+        return existing.choose(self, self._listed_by_name(), own_name=not self.properties.get('name'), wanted=wanted)
+
+    # --- deleting -----------------------------------------------------------------------------------------
+
+    def _not_found_in_call(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
+        """Whether a call says that the thing is gone."""
+        try:
+            function(*args, **kwargs)
+        except Exception as error:
+            self.client_plugin().ignore_not_found(error)
+            return True
+        return False
+
+    def _delete_entity(self) -> bool | None:
+        """For `handle_delete`: what to give to the check. None: there is nothing to wait for."""
+        if self.resource_id is None:
+            return None
+        deleted = getattr(self.client(), f'delete_{self.entity}')
+        return None if self._not_found_in_call(deleted, *self._res_get_args()) else True
+
+    def check_delete_complete(self, check: Any) -> bool:
+        """`check` false: done already. Raises PhysicalResourceExists as long as the thing is there."""
+        if not check:
+            return True
+        if not self._not_found_in_call(self._show_resource):
+            raise exception.PhysicalResourceExists(name=self.physical_resource_name_or_FnGetRefId())
+        return True
+
+    def physical_resource_name_or_FnGetRefId(self) -> Any:
+        return self.physical_resource_name() or self.get_reference_id()

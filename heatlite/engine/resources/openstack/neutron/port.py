@@ -1,0 +1,205 @@
+"""OS::Neutron::Port."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.engine import translation
+from heatlite.engine.resources import declared, edges, existing
+from heatlite.engine.resources.openstack.neutron import neutron
+
+TYPE = 'OS::Neutron::Port'
+FIXED_IPS_KEPT = 'port_fip'                 # resource data: addresses given up for a replacement
+
+
+class Port(neutron.NeutronResource):
+    """A place in a network where a server, or a router, plugs in: addresses, groups, and what may pass."""
+
+    entity = 'port'
+    support_status = declared.status(TYPE)
+    properties_schema = declared.properties(TYPE)
+    attributes_schema = declared.attribute_schemata(TYPE)
+
+    PROPERTIES = (
+        NAME, NETWORK_ID, NETWORK, FIXED_IPS, SECURITY_GROUPS, REPLACEMENT_POLICY, DEVICE_ID, DEVICE_OWNER, DNS_NAME,
+        TAGS) = ('name', 'network_id', 'network', 'fixed_ips', 'security_groups', 'replacement_policy', 'device_id',
+                 'device_owner', 'dns_name', 'tags')
+    EXTRA_PROPERTIES = (
+        VALUE_SPECS, ADMIN_STATE_UP, MAC_ADDRESS, ALLOWED_ADDRESS_PAIRS, VNIC_TYPE, QOS_POLICY, PORT_SECURITY_ENABLED,
+        PROPAGATE_UPLINK_STATUS, NO_FIXED_IPS) = (
+        'value_specs', 'admin_state_up', 'mac_address', 'allowed_address_pairs', 'binding:vnic_type', 'qos_policy',
+        'port_security_enabled', 'propagate_uplink_status', 'no_fixed_ips')
+    _FIXED_IP_KEYS = (FIXED_IP_SUBNET_ID, FIXED_IP_SUBNET, FIXED_IP_IP_ADDRESS) = ('subnet_id', 'subnet', 'ip_address')
+    ATTRIBUTES = (
+        ADMIN_STATE_UP_ATTR, DEVICE_ID_ATTR, DEVICE_OWNER_ATTR, FIXED_IPS_ATTR, MAC_ADDRESS_ATTR, NAME_ATTR,
+        NETWORK_ID_ATTR, SECURITY_GROUPS_ATTR, STATUS, TENANT_ID, ALLOWED_ADDRESS_PAIRS_ATTR, SUBNETS_ATTR,
+        PORT_SECURITY_ENABLED_ATTR, QOS_POLICY_ATTR, DNS_ASSIGNMENT, PROPAGATE_UPLINK_STATUS_ATTR, NETWORK_ATTR) = (
+        'admin_state_up', 'device_id', 'device_owner', 'fixed_ips', 'mac_address', 'name', 'network_id',
+        'security_groups', 'status', 'tenant_id', 'allowed_address_pairs', 'subnets', 'port_security_enabled',
+        'qos_policy_id', 'dns_assignment', 'propagate_uplink_status', 'network')
+
+    def translation_rules(self, properties: Any) -> list[translation.TranslationRule]:
+        rule, neutron_plugin = translation.TranslationRule, self.client_plugin()
+        return [
+            rule(properties, rule.REPLACE, [self.NETWORK], value_path=[self.NETWORK_ID]),
+            rule(properties, rule.REPLACE, [self.FIXED_IPS, self.FIXED_IP_SUBNET], value_name=self.FIXED_IP_SUBNET_ID),
+            rule(properties, rule.RESOLVE, [self.NETWORK], client_plugin=neutron_plugin,
+                 finder='find_resourceid_by_name_or_id', entity='network'),
+            rule(properties, rule.RESOLVE, [self.FIXED_IPS, self.FIXED_IP_SUBNET], client_plugin=neutron_plugin,
+                 finder='find_resourceid_by_name_or_id', entity='subnet'),
+        ]
+
+    def add_dependencies(self, deps: Any) -> None:
+        """Subnets of its network: without them it would get no address."""
+        super().add_dependencies(deps)
+        network = edges.value(self, self.NETWORK)
+        for subnet in edges.of_type(self, 'OS::Neutron::Subnet'):
+            if network is not None and edges.value(subnet, 'network') == network:
+                deps += (self, subnet)
+
+    def validate(self) -> Any:
+        super().validate()
+        if self.properties[self.NO_FIXED_IPS] is True and self.properties[self.FIXED_IPS]:
+            raise exception.ResourcePropertyConflict(self.NO_FIXED_IPS, self.FIXED_IPS)
+
+    # --- its life -----------------------------------------------------------------------------------------
+
+    def handle_create(self) -> None:
+        body = self.prepare_properties(self.properties, self.physical_resource_name())
+        body['network_id'] = body.pop(self.NETWORK)
+        tags = body.pop(self.TAGS, [])
+        self._prepare_port_properties(body)
+        port_id = existing.create(self, lambda: str(self.client().create_port({'port': body})['port']['id']))
+        self.resource_id_set(port_id)
+        if tags:
+            self.set_tags(tags)
+
+    def find_existing(self) -> str | None:
+        return self._find_by_name(network_id=self.properties[self.NETWORK])
+
+    def check_create_complete(self, *args: Any) -> bool:
+        return self.is_built(self._show_resource())
+
+    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: dict[str, Any]) -> None:
+        if not prop_diff:
+            return
+        self.prepare_update_properties(prop_diff)
+        if 'binding:profile' in prop_diff:
+            prop_diff['binding:profile'] = {**(self._show_resource().get('binding:profile') or {}),
+                                            **(prop_diff['binding:profile'] or {})}
+        if self.TAGS in prop_diff:
+            self.set_tags(prop_diff.pop(self.TAGS))
+        after = json_snippet.properties(self.properties_schema, self.context)
+        self._prepare_port_properties(prop_diff, after=after)
+        if prop_diff:
+            self.client().update_port(self.resource_id, {'port': prop_diff})
+
+    def check_update_complete(self, *args: Any) -> bool:
+        return self.is_built(self._show_resource())
+
+    def handle_delete(self) -> bool | None:
+        return self._delete_entity()
+
+    def _prepare_port_properties(self, body: dict[str, Any], after: Any = None) -> None:
+        """Makes the service's fields of the template's, in place. `after`: the new properties, for an update."""
+        body.pop(self.REPLACEMENT_POLICY, None)
+        no_fixed_ips = body.pop(self.NO_FIXED_IPS, None)
+        if body.get(self.FIXED_IPS):
+            body[self.FIXED_IPS] = [self._fixed_ip(entry) for entry in body[self.FIXED_IPS]]
+        if no_fixed_ips:
+            body[self.FIXED_IPS] = []
+        elif after is not None and body.get(self.FIXED_IPS, '') is None:
+            del body[self.FIXED_IPS]            # no longer asked for in particular: it keeps what it has
+        for pair in body.get(self.ALLOWED_ADDRESS_PAIRS) or ():
+            if self.MAC_ADDRESS in pair and pair[self.MAC_ADDRESS] is None:
+                del pair[self.MAC_ADDRESS]
+        if after is not None and body.get(self.ALLOWED_ADDRESS_PAIRS, '') is None:
+            body[self.ALLOWED_ADDRESS_PAIRS] = []
+        if self.SECURITY_GROUPS in body:
+            groups = body[self.SECURITY_GROUPS]
+            if groups is not None:
+                body[self.SECURITY_GROUPS] = self.client_plugin().get_secgroup_uuids(groups)
+            elif after is not None:             # none in particular is the project's default group
+                body[self.SECURITY_GROUPS] = self.client_plugin().get_secgroup_uuids(['default'])
+        if self.QOS_POLICY in body:
+            policy = body.pop(self.QOS_POLICY)
+            body['qos_policy_id'] = self.client_plugin().get_qos_policy_id(policy) if policy else None
+
+    def _fixed_ip(self, entry: dict[str, Any]) -> dict[str, Any]:
+        found = {key: value for key, value in entry.items() if value is not None}
+        if self.FIXED_IP_SUBNET in found:
+            found['subnet_id'] = found.pop(self.FIXED_IP_SUBNET)
+        return found
+
+    # --- attributes ---------------------------------------------------------------------------------------
+
+    def _resolve_attribute(self, name: str) -> Any:
+        if not self.resource_id:
+            return None
+        shown = self._show_resource()
+        match name:
+            case self.SUBNETS_ATTR:
+                return [self.client().show_subnet(entry['subnet_id'])['subnet'] for entry in shown['fixed_ips']
+                        if entry.get('subnet_id')]
+            case self.NETWORK_ATTR:
+                return self.client().show_network(shown['network_id'])['network']
+        return shown.get(name)
+
+    def parse_live_resource_data(self, resource_properties: Any, resource_data: Any) -> dict[str, Any]:
+        live = super().parse_live_resource_data(resource_properties, resource_data)
+        live.pop(self.VALUE_SPECS, None)
+        if self.FIXED_IPS in live:
+            live[self.FIXED_IPS] = [{self.FIXED_IP_SUBNET: entry['subnet_id'],
+                                     self.FIXED_IP_IP_ADDRESS: entry['ip_address']} for entry in live[self.FIXED_IPS]]
+        for name in (self.FIXED_IPS, self.ALLOWED_ADDRESS_PAIRS):
+            if name in live and covers(live[name], resource_properties[name]):
+                del live[name]                      # the service has filled in the rest
+        if resource_properties.get(self.QOS_POLICY):
+            wanted = self.client_plugin().get_qos_policy_id(resource_properties[self.QOS_POLICY])
+            if wanted != resource_data.get('qos_policy_id'):
+                live[self.QOS_POLICY] = resource_data.get('qos_policy_id')
+        if self.SECURITY_GROUPS in live:
+            wanted = self.client_plugin().get_secgroup_uuids(resource_properties[self.SECURITY_GROUPS])
+            if set(wanted) == set(live[self.SECURITY_GROUPS]):
+                del live[self.SECURITY_GROUPS]      # the same groups, by other names
+        return live
+
+    # --- replacing ----------------------------------------------------------------------------------------
+
+    def needs_replace(self, after_props: Any) -> bool:
+        return bool(after_props.get(self.REPLACEMENT_POLICY) == 'REPLACE_ALWAYS')
+
+    def prepare_for_replace(self) -> None:
+        """Gives up its addresses, so that the replacement can have them; remembers them for a rollback."""
+        if self.resource_id is None:
+            return
+        with self.client_plugin().ignore_not_found:
+            fixed_ips = self._show_resource().get('fixed_ips') or []
+            self.data_set(FIXED_IPS_KEPT, json.dumps(fixed_ips))
+            self.client().update_port(self.resource_id, {'port': {'fixed_ips': []}})
+
+    def restore_prev_rsrc(self, convergence: bool = False) -> None:
+        """Takes its addresses back from the replacement."""
+        kept = self.data().get(FIXED_IPS_KEPT)
+        if kept is None or self.resource_id is None:
+            return
+        replacement = self.stack.physical_id_of(self.replaced_by) if self.replaced_by else None
+        if replacement:
+            with self.client_plugin().ignore_not_found:
+                self.client().update_port(replacement, {'port': {'fixed_ips': []}})
+        with self.client_plugin().ignore_not_found:
+            self.client().update_port(self.resource_id, {'port': {'fixed_ips': json.loads(kept)}})
+        self.data_delete(FIXED_IPS_KEPT)
+
+
+def covers(real: list[dict[str, Any]], wanted: list[dict[str, Any]]) -> bool:
+    """Each entry has its counterpart that says the same, and perhaps more."""
+    def says(entry: dict[str, Any], asked: dict[str, Any]) -> bool:
+        return all(entry.get(key) == value for key, value in asked.items() if value is not None)
+    return len(real) == len(wanted) and all(any(says(entry, asked) for entry in real) for asked in wanted)
+
+
+def resource_mapping() -> dict[str, type[Port]]:
+    return {TYPE: Port}

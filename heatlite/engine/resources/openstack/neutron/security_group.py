@@ -1,0 +1,150 @@
+"""OS::Neutron::SecurityGroup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.engine.resources import declared, existing
+from heatlite.engine.resources.openstack.neutron import neutron
+
+TYPE = 'OS::Neutron::SecurityGroup'
+STATEFUL_EXTENSION = 'stateful-security-group'
+# What makes two rules the same; a description may differ.
+IDENTITY = ('direction', 'ethertype', 'port_range_min', 'port_range_max', 'protocol', 'remote_group_id',
+            'remote_ip_prefix')
+DEFAULT_RULES = ({'direction': 'egress', 'ethertype': 'IPv4'}, {'direction': 'egress', 'ethertype': 'IPv6'})
+
+
+class SecurityGroup(neutron.NeutronResource):
+    """What may reach the ports of the group, and what they may reach. The rules are those of the template, no others.
+
+    Without rules for what goes out, everything may.
+    """
+
+    entity = 'security_group'
+    required_service_extension = 'security-group'
+    support_status = declared.status(TYPE)
+    properties_schema = declared.properties(TYPE)
+    attributes_schema = declared.attribute_schemata(TYPE)
+
+    PROPERTIES = (NAME, DESCRIPTION, RULES, STATEFUL) = ('name', 'description', 'rules', 'stateful')
+    _RULE_KEYS = (RULE_DIRECTION, RULE_ETHERTYPE, RULE_PORT_RANGE_MIN, RULE_PORT_RANGE_MAX, RULE_PROTOCOL,
+                  RULE_REMOTE_MODE, RULE_REMOTE_GROUP_ID, RULE_REMOTE_IP_PREFIX, RULE_DESCRIPTION) = (
+        'direction', 'ethertype', 'port_range_min', 'port_range_max', 'protocol', 'remote_mode', 'remote_group_id',
+        'remote_ip_prefix', 'description')
+
+    def validate(self) -> Any:
+        super().validate()
+        if self.properties[self.NAME] == 'default':
+            raise exception.StackValidationFailed(message=_(
+                'Security groups cannot be assigned the name "default".'))
+        if self.properties.is_given(self.STATEFUL) and not self.client_plugin().has_extension(STATEFUL_EXTENSION):
+            raise exception.StackValidationFailed(message=_(
+                'Property %(name)s is not supported: the extension %(alias)s is missing.') % {
+                    'name': self.STATEFUL, 'alias': STATEFUL_EXTENSION})
+
+    # --- its life -----------------------------------------------------------------------------------------
+
+    def handle_create(self) -> None:
+        body = self.prepare_properties(self.properties, self.physical_resource_name())
+        body.pop(self.RULES, None)
+        group_id = existing.create(
+            self, lambda: str(self.client().create_security_group({'security_group': body})['security_group']['id']))
+        self.resource_id_set(group_id)
+
+    def find_existing(self) -> str | None:
+        """What was left half made gets its rules by the create that goes on."""
+        return self._find_by_name()
+
+    def check_create_complete(self, *args: Any) -> bool:
+        """Rules are made sure of here: a group found after a crash may have none yet."""
+        self._make_rules_so(self.properties[self.RULES])
+        return True
+
+    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: dict[str, Any]) -> None:
+        if not prop_diff:
+            return
+        changes_rules = self.RULES in prop_diff
+        rules = prop_diff.pop(self.RULES, None)
+        self.prepare_update_properties(prop_diff)
+        if prop_diff.get(self.DESCRIPTION, '') is None:
+            prop_diff[self.DESCRIPTION] = ''
+        if prop_diff:
+            self.client().update_security_group(self.resource_id, {'security_group': prop_diff})
+        if changes_rules:
+            self._make_rules_so(rules or [])
+
+    def handle_delete(self) -> bool | None:
+        """Rules first: two groups whose rules name each other could not be deleted otherwise."""
+        if self.resource_id is None:
+            return None
+        with self.client_plugin().ignore_not_found:
+            for rule in self._show_resource()['security_group_rules']:
+                with self.client_plugin().ignore_not_found:
+                    self.client().delete_security_group_rule(rule['id'])
+        return self._delete_entity()
+
+    # --- rules --------------------------------------------------------------------------------------------
+
+    def _make_rules_so(self, wanted: Iterable[Mapping[str, Any]]) -> None:
+        """By difference against the real ones, so that what stays is never interrupted; new ones in one request."""
+        there = {key_of(rule): rule for rule in self._show_resource()['security_group_rules']}
+        wanted_rules = {key_of(rule): rule for rule in self._complete(wanted)}
+        gone = [rule['id'] for key, rule in there.items() if key not in wanted_rules]
+        missing = [rule for key, rule in wanted_rules.items() if key not in there]
+        if missing:
+            self.client().post('/security-group-rules', {'security_group_rules': [
+                {**rule, 'security_group_id': self.resource_id} for rule in missing]})
+        for rule_id in gone:
+            with self.client_plugin().ignore_not_found:
+                self.client().delete_security_group_rule(rule_id)
+
+    def _complete(self, wanted: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        found = [self._format_rule(rule) for rule in wanted or ()]
+        if not any(rule['direction'] == 'egress' for rule in found):
+            found += [dict(rule) for rule in DEFAULT_RULES]
+        return found
+
+    def _format_rule(self, rule: Mapping[str, Any]) -> dict[str, Any]:
+        """A rule as the service has it: what is not given is left out."""
+        found = {name: value for name, value in rule.items() if value is not None}
+        mode = found.pop(self.RULE_REMOTE_MODE, self.RULE_REMOTE_IP_PREFIX)
+        if mode == self.RULE_REMOTE_GROUP_ID:
+            found.pop(self.RULE_REMOTE_IP_PREFIX, None)
+            group = found.get(self.RULE_REMOTE_GROUP_ID)        # without one: this group itself
+            found[self.RULE_REMOTE_GROUP_ID] = self.client_plugin().find_resourceid_by_name_or_id(
+                'security_group', group) if group else self.resource_id
+        else:
+            found.pop(self.RULE_REMOTE_GROUP_ID, None)
+        if str(found.get('protocol', '')) == '0':               # any protocol
+            del found['protocol']
+        return found
+
+    def needs_replace_with_prop_diff(self, changed_properties_set: set[str], after_props: Any,
+                                     before_props: Any) -> bool:
+        """The service refuses the change as long as ports use the group."""
+        if self.STATEFUL not in changed_properties_set:
+            return False
+        return bool(self.client().list_ports(security_groups=self.resource_id, fields=['id'])['ports'])
+
+    def parse_live_resource_data(self, resource_properties: Any, resource_data: Mapping[str, Any]) -> dict[str, Any]:
+        """Rules are compared by what the service makes of them, so only a difference shows."""
+        live = super().parse_live_resource_data(resource_properties, resource_data)
+        live.pop(self.RULES, None)
+        wanted = {key_of(rule) for rule in self._complete(resource_properties[self.RULES])}
+        if wanted != {key_of(rule) for rule in resource_data['security_group_rules']}:
+            live[self.RULES] = [{name: rule.get(name) for name in (*IDENTITY, 'description')}
+                                for rule in resource_data['security_group_rules']]
+        return live
+
+
+def key_of(rule: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Equal for equal rules, whether numbers came as numbers or as text."""
+    return tuple(None if rule.get(name) in (None, '') else str(rule[name]).lower() for name in IDENTITY)
+
+
+def resource_mapping() -> dict[str, type[SecurityGroup]]:
+    return {TYPE: SecurityGroup}

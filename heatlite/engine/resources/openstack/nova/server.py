@@ -1,0 +1,469 @@
+"""OS::Nova::Server."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from oslo_config import cfg
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.engine import resource, translation
+from heatlite.engine.clients.os import service
+from heatlite.engine.clients.os.nova import ConsoleUrls
+from heatlite.engine.resources import declared, edges, existing, packed, server_base
+from heatlite.engine.resources.openstack.nova import server_changes, server_checks, suspending
+from heatlite.engine.resources.openstack.nova.server_network_mixin import ServerNetworkMixin
+from heatlite.engine.resources.scheduler_hints import SchedulerHintsMixin
+from heatlite.language.schema import Schema
+
+TYPE = 'OS::Nova::Server'
+TAGS_AT_ONCE = '2.52'                       # microversion from which a create takes tags
+FILES_UNTIL = '2.56'                        # the last one in which a server can be made with files
+
+
+def _with_default(name: str, default: str) -> Schema:
+    """A property whose default the operator chooses."""
+    body = {**packed.facts(TYPE)['properties'][name], 'default': default}
+    return packed.schema(body)
+
+
+class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin, ServerNetworkMixin):
+    """A virtual machine, or a bare one, with its places in networks and what it is started with."""
+
+    default_client_name = 'nova'
+    support_status = declared.status(TYPE)
+    attributes_schema = declared.attribute_schemata(TYPE)
+    properties_schema = declared.properties(
+        TYPE, user_data_format=_with_default('user_data_format', cfg.CONF.default_user_data_format),
+        software_config_transport=_with_default('software_config_transport',
+                                                cfg.CONF.default_software_config_transport))
+    physical_resource_name_limit = cfg.CONF.max_server_name_length
+    first_collectors = ('ec2',)
+
+    PROPERTIES = (
+        NAME, IMAGE, BLOCK_DEVICE_MAPPING, BLOCK_DEVICE_MAPPING_V2, FLAVOR, FLAVOR_UPDATE_POLICY, IMAGE_UPDATE_POLICY,
+        KEY_NAME, ADMIN_USER, AVAILABILITY_ZONE, SECURITY_GROUPS, NETWORKS, SCHEDULER_HINTS, METADATA,
+        USER_DATA_FORMAT, USER_DATA, RESERVATION_ID, CONFIG_DRIVE, DISK_CONFIG, PERSONALITY, ADMIN_PASS,
+        SOFTWARE_CONFIG_TRANSPORT, USER_DATA_UPDATE, TAGS, DEPLOYMENT_SWIFT_DATA) = (
+        'name', 'image', 'block_device_mapping', 'block_device_mapping_v2', 'flavor', 'flavor_update_policy',
+        'image_update_policy', 'key_name', 'admin_user', 'availability_zone', 'security_groups', 'networks',
+        'scheduler_hints', 'metadata', 'user_data_format', 'user_data', 'reservation_id', 'config_drive', 'diskConfig',
+        'personality', 'admin_pass', 'software_config_transport', 'user_data_update_policy', 'tags',
+        'deployment_swift_data')
+    _BLOCK_DEVICE_MAPPING_KEYS = (
+        BLOCK_DEVICE_MAPPING_DEVICE_NAME, BLOCK_DEVICE_MAPPING_VOLUME_ID, BLOCK_DEVICE_MAPPING_SNAPSHOT_ID,
+        BLOCK_DEVICE_MAPPING_VOLUME_SIZE, BLOCK_DEVICE_MAPPING_DELETE_ON_TERM) = (
+        'device_name', 'volume_id', 'snapshot_id', 'volume_size', 'delete_on_termination')
+    _BLOCK_DEVICE_MAPPING_V2_KEYS = (
+        BLOCK_DEVICE_MAPPING_DEVICE_NAME, BLOCK_DEVICE_MAPPING_VOLUME_ID, BLOCK_DEVICE_MAPPING_IMAGE_ID,
+        BLOCK_DEVICE_MAPPING_IMAGE, BLOCK_DEVICE_MAPPING_SNAPSHOT_ID, BLOCK_DEVICE_MAPPING_SWAP_SIZE,
+        BLOCK_DEVICE_MAPPING_DEVICE_TYPE, BLOCK_DEVICE_MAPPING_DISK_BUS, BLOCK_DEVICE_MAPPING_BOOT_INDEX,
+        BLOCK_DEVICE_MAPPING_VOLUME_SIZE, BLOCK_DEVICE_MAPPING_DELETE_ON_TERM, BLOCK_DEVICE_MAPPING_EPHEMERAL_SIZE,
+        BLOCK_DEVICE_MAPPING_EPHEMERAL_FORMAT, BLOCK_DEVICE_MAPPING_VOLUME_TYPE) = (
+        'device_name', 'volume_id', 'image_id', 'image', 'snapshot_id', 'swap_size', 'device_type', 'disk_bus',
+        'boot_index', 'volume_size', 'delete_on_termination', 'ephemeral_size', 'ephemeral_format', 'volume_type')
+    _NETWORK_KEYS = (
+        NETWORK_UUID, NETWORK_ID, NETWORK_FIXED_IP, NETWORK_PORT, NETWORK_SUBNET, NETWORK_PORT_EXTRA,
+        NETWORK_FLOATING_IP, ALLOCATE_NETWORK, NIC_TAG) = (
+        'uuid', 'network', 'fixed_ip', 'port', 'subnet', 'port_extra_properties', 'floating_ip', 'allocate_network',
+        'tag')
+    _IFACE_MANAGED_KEYS = (NETWORK_PORT, NETWORK_ID, NETWORK_FIXED_IP, NETWORK_SUBNET)
+    _SOFTWARE_CONFIG_FORMATS = (HEAT_CFNTOOLS, RAW, SOFTWARE_CONFIG) = ('HEAT_CFNTOOLS', 'RAW', 'SOFTWARE_CONFIG')
+    ATTRIBUTES = (
+        NAME_ATTR, ADDRESSES, NETWORKS_ATTR, FIRST_ADDRESS, INSTANCE_NAME, ACCESSIPV4, ACCESSIPV6, CONSOLE_URLS,
+        TAGS_ATTR, OS_COLLECT_CONFIG) = (
+        'name', 'addresses', 'networks', 'first_address', 'instance_name', 'accessIPv4', 'accessIPv6', 'console_urls',
+        'tags', 'os_collect_config')
+
+    def translation_rules(self, properties: Any) -> list[translation.TranslationRule]:
+        rule, V2 = translation.TranslationRule, self.BLOCK_DEVICE_MAPPING_V2
+        glance, neutron = self.client_plugin('glance'), self.client_plugin('neutron')
+        found = [
+            rule(properties, rule.REPLACE, [self.NETWORKS, self.NETWORK_ID], value_name=self.NETWORK_UUID),
+            rule(properties, rule.RESOLVE, [self.FLAVOR], client_plugin=self.client_plugin('nova'),
+                 finder='find_flavor_by_name_or_id'),
+            rule(properties, rule.RESOLVE, [self.IMAGE], client_plugin=glance, finder='find_image_by_name_or_id'),
+            rule(properties, rule.REPLACE, [V2, self.BLOCK_DEVICE_MAPPING_IMAGE],
+                 value_name=self.BLOCK_DEVICE_MAPPING_IMAGE_ID),
+            rule(properties, rule.RESOLVE, [V2, self.BLOCK_DEVICE_MAPPING_IMAGE], client_plugin=glance,
+                 finder='find_image_by_name_or_id')]
+        found += [rule(properties, rule.RESOLVE, [self.NETWORKS, key], client_plugin=neutron,
+                       finder='find_resourceid_by_name_or_id', entity=entity)
+                  for key, entity in ((self.NETWORK_ID, 'network'), (self.NETWORK_SUBNET, 'subnet'),
+                                      (self.NETWORK_PORT, 'port'))]
+        return found
+
+    def add_dependencies(self, deps: Any) -> None:
+        """Subnets of its networks: without them it would get no address."""
+        super().add_dependencies(deps)
+        networks = edges.value(self, self.NETWORKS) or []
+        ids = [network.get(self.NETWORK_ID) for network in networks if isinstance(network, dict)]
+        for subnet in edges.of_type(self, 'OS::Neutron::Subnet'):
+            theirs = edges.value(subnet, 'network')
+            for network in ids:
+                if theirs is None or network is None or theirs == network:
+                    deps += (self, subnet)
+                    break
+
+    def validate(self) -> Any:
+        super().validate()
+        server_checks.check(self)
+
+    # --- creating -----------------------------------------------------------------------------------------
+
+    def _server_name(self) -> str:
+        return str(self.properties[self.NAME] or self.physical_resource_name())
+
+    def user_data_raw(self) -> bool:
+        return bool(self.properties[self.USER_DATA_FORMAT] == self.RAW)
+
+    def user_data_software_config(self) -> bool:
+        return bool(self.properties[self.USER_DATA_FORMAT] == self.SOFTWARE_CONFIG)
+
+    def userdata_of(self, props: Any) -> str:
+        """What the server is started with. A config's id stands for its content."""
+        content = props[self.USER_DATA]
+        kind = props[self.USER_DATA_FORMAT]
+        if kind in (self.RAW, self.SOFTWARE_CONFIG) and service.looks_like_uuid(content):
+            content = self._config_text(content)
+        metadata = self.metadata_get(True) or {}
+        return str(self.client_plugin().build_userdata(metadata, content, user_data_format=kind))
+
+    def _config_text(self, config_id: str) -> str:
+        """The id itself when there is no such config: then it is just text that looks like one."""
+        rpc = self.rpc_client()
+        try:
+            return str(rpc.show_software_config(self.context, config_id)['config'])
+        except Exception as error:
+            rpc.ignore_error_by_name('NotFound')(error)
+            return config_id
+
+    def handle_create(self) -> str:
+        props = self.properties
+        if self.user_data_software_config():
+            self._create_transport_credentials(props)
+            self._populate_deployments_metadata(copy.deepcopy(self.metadata_get(True) or {}), props)
+        client = self._client_for(props)
+        arguments = {
+            'image': props[self.IMAGE], 'flavor': props[self.FLAVOR], 'key_name': props[self.KEY_NAME],
+            'security_groups': props[self.SECURITY_GROUPS] or None, 'userdata': self.userdata_of(props),
+            'meta': self.client_plugin().meta_serialize(props[self.METADATA] or {}) or None,
+            'scheduler_hints': self._scheduler_hints(props[self.SCHEDULER_HINTS]),
+            'nics': self._build_nics(props[self.NETWORKS], props[self.SECURITY_GROUPS]),
+            'availability_zone': props[self.AVAILABILITY_ZONE],
+            'block_device_mapping': self._build_block_device_mapping(props[self.BLOCK_DEVICE_MAPPING]),
+            'block_device_mapping_v2': self._build_block_device_mapping_v2(props[self.BLOCK_DEVICE_MAPPING_V2]),
+            'reservation_id': props[self.RESERVATION_ID], 'config_drive': props[self.CONFIG_DRIVE],
+            'disk_config': props[self.DISK_CONFIG], 'files': props[self.PERSONALITY] or None,
+            'admin_pass': props[self.ADMIN_PASS] or None, 'tags': self._tags_at_once(props)}
+        server_id = existing.create(self, lambda: str(client.servers.create(self._server_name(), **arguments).id))
+        self.resource_id_set(server_id)
+        return server_id
+
+    def _client_for(self, props: Any) -> Any:
+        """Files are of the past: they need an old microversion."""
+        return self.client(version=FILES_UNTIL) if props[self.PERSONALITY] else self.client()
+
+    def _tags_at_once(self, props: Any) -> Any:
+        return props[self.TAGS] if props[self.TAGS] and self._takes_tags_at_once() else None
+
+    def _takes_tags_at_once(self) -> bool:
+        return not self.properties[self.PERSONALITY] and self.client_plugin().is_version_supported(TAGS_AT_ONCE)
+
+    def find_existing(self) -> str | None:
+        """By its name, which Nova takes as a regular expression."""
+        name = self._server_name()
+        servers = [server.to_dict() for server in self.client().servers.list(search_opts={'name': f'^{name}$'})]
+        return existing.choose(self, [entry for entry in servers if entry.get('name') == name],
+                               own_name=not self.properties[self.NAME],
+                               wanted={'key_name': self.properties[self.KEY_NAME]})
+
+    @classmethod
+    def _build_block_device_mapping(cls, mappings: Any) -> Any:
+        if not mappings:
+            return None
+        found = {}
+        for mapping in mappings:
+            snapshot = mapping.get(cls.BLOCK_DEVICE_MAPPING_SNAPSHOT_ID)
+            size, delete = (mapping.get(cls.BLOCK_DEVICE_MAPPING_VOLUME_SIZE),
+                            mapping.get(cls.BLOCK_DEVICE_MAPPING_DELETE_ON_TERM))
+            parts = [f'{snapshot}:snap' if snapshot else f'{mapping.get(cls.BLOCK_DEVICE_MAPPING_VOLUME_ID)}:',
+                     str(size) if size is not None else '']
+            if delete is not None:
+                parts.append(str(delete))
+            found[mapping[cls.BLOCK_DEVICE_MAPPING_DEVICE_NAME]] = ':'.join(parts)
+        return found
+
+    @classmethod
+    def _build_block_device_mapping_v2(cls, mappings: Any) -> Any:
+        """Sources and destinations as Nova names them."""
+        if not mappings:
+            return None
+        found = []
+        for mapping in mappings:
+            entry = {name: mapping[name] for name in (
+                cls.BLOCK_DEVICE_MAPPING_DEVICE_NAME, cls.BLOCK_DEVICE_MAPPING_DEVICE_TYPE,
+                cls.BLOCK_DEVICE_MAPPING_DISK_BUS, cls.BLOCK_DEVICE_MAPPING_BOOT_INDEX,
+                cls.BLOCK_DEVICE_MAPPING_VOLUME_SIZE, cls.BLOCK_DEVICE_MAPPING_DELETE_ON_TERM,
+                cls.BLOCK_DEVICE_MAPPING_VOLUME_TYPE) if mapping.get(name) is not None}
+            if mapping.get(cls.BLOCK_DEVICE_MAPPING_VOLUME_ID):
+                entry.update(uuid=mapping[cls.BLOCK_DEVICE_MAPPING_VOLUME_ID], source_type='volume',
+                             destination_type='volume')
+            elif mapping.get(cls.BLOCK_DEVICE_MAPPING_SNAPSHOT_ID):
+                entry.update(uuid=mapping[cls.BLOCK_DEVICE_MAPPING_SNAPSHOT_ID], source_type='snapshot',
+                             destination_type='volume')
+            elif mapping.get(cls.BLOCK_DEVICE_MAPPING_IMAGE):
+                entry.update(uuid=mapping[cls.BLOCK_DEVICE_MAPPING_IMAGE], source_type='image',
+                             destination_type='volume')
+            elif mapping.get(cls.BLOCK_DEVICE_MAPPING_SWAP_SIZE):
+                entry.update(source_type='blank', destination_type='local', boot_index=-1, delete_on_termination=True,
+                             guest_format='swap', volume_size=mapping[cls.BLOCK_DEVICE_MAPPING_SWAP_SIZE])
+            elif mapping.get(cls.BLOCK_DEVICE_MAPPING_EPHEMERAL_SIZE) or mapping.get(
+                    cls.BLOCK_DEVICE_MAPPING_EPHEMERAL_FORMAT):
+                entry.update(source_type='blank', destination_type='local', boot_index=-1, delete_on_termination=True)
+                if mapping.get(cls.BLOCK_DEVICE_MAPPING_EPHEMERAL_SIZE):
+                    entry['volume_size'] = mapping[cls.BLOCK_DEVICE_MAPPING_EPHEMERAL_SIZE]
+                if mapping.get(cls.BLOCK_DEVICE_MAPPING_EPHEMERAL_FORMAT):
+                    entry['guest_format'] = mapping[cls.BLOCK_DEVICE_MAPPING_EPHEMERAL_FORMAT]
+            found.append(entry)
+        return found
+
+    def check_create_complete(self, server_id: str) -> bool:
+        server = self.client_plugin().fetch_server(server_id)
+        if server is None or not self.client_plugin()._check_active(server):
+            return False
+        if self.properties[self.TAGS] and not self._takes_tags_at_once():
+            self._update_server_tags(self.properties[self.TAGS])
+        return True
+
+    def _update_server_tags(self, tags: list[str] | None) -> None:
+        self.client().servers.set_tags(self.resource_id, tags or [])
+
+    def handle_check(self) -> None:
+        server = self.client().servers.get(self.resource_id)
+        status = self.client_plugin().get_status(server)
+        if status != 'ACTIVE':
+            raise exception.Error(_("'status': expected 'ACTIVE', got '%s'") % status)
+
+    # --- attributes ---------------------------------------------------------------------------------------
+
+    def get_attribute(self, key: str, *path: Any) -> Any:
+        """Console URLs are made when they are read, and only the one that is asked for."""
+        if key != self.CONSOLE_URLS:
+            return super().get_attribute(key, *path)
+        if self.resource_id is None:
+            return None
+        urls: ConsoleUrls = self.client_plugin().get_console_urls(self.resource_id)
+        return urls.get(path[0]) if path else dict(urls)
+
+    def FnGetAtt(self, key: str, *path: Any) -> Any:
+        return self.get_attribute(key, *path) if key == self.CONSOLE_URLS else super().FnGetAtt(key, *path)
+
+    def _resolve_attribute(self, name: str) -> Any:
+        if self.resource_id is None:
+            return self._server_name() if name == self.NAME_ATTR and self.id is not None else None
+        match name:
+            case self.NAME_ATTR:
+                return self._server_name()
+            case self.OS_COLLECT_CONFIG:
+                return (self.metadata_get() or {}).get('os-collect-config', {})
+            case self.FIRST_ADDRESS:
+                return self.client_plugin().server_to_ipaddress(self.resource_id) or ''
+            case self.CONSOLE_URLS:
+                return dict(self.client_plugin().get_console_urls(self.resource_id))
+        server = self.client_plugin().get_server(self.resource_id)
+        match name:
+            case self.ADDRESSES:
+                return self._addresses(server)
+            case self.NETWORKS_ATTR:
+                return self._networks(server)
+            case self.INSTANCE_NAME:
+                return getattr(server, 'OS-EXT-SRV-ATTR:instance_name', None)
+            case self.TAGS_ATTR:
+                found = getattr(server, 'tags', None)
+                return found if found is not None else self.client().servers.tag_list(self.resource_id)
+        return getattr(server, name, None)
+
+    def _ports(self, server: Any) -> dict[str, Any]:
+        """By MAC address."""
+        ports = self.client('neutron').list_ports(device_id=server.id)['ports']
+        return {port['mac_address']: port for port in ports}
+
+    def _addresses(self, server: Any) -> dict[str, Any]:
+        """Under each network's name and id: addresses, each with its port, its subnets and its network."""
+        ports, shown = self._ports(server), {}
+        neutron = self.client('neutron')
+
+        def show(kind: str, wanted: str) -> Any:
+            if (kind, wanted) not in shown:
+                shown[kind, wanted] = getattr(neutron, f'show_{kind}')(wanted)[kind]
+            return shown[kind, wanted]
+
+        found: dict[str, Any] = {}
+        for label, entries in (server.addresses or {}).items():
+            addresses = []
+            for entry in entries:
+                port = ports.get(entry.get('OS-EXT-IPS-MAC:mac_addr'))
+                extended = {**entry, 'port': port['id'] if port else None}
+                if port:
+                    extended['subnets'] = [show('subnet', ip['subnet_id']) for ip in port['fixed_ips']]
+                    extended['network'] = show('network', port['network_id'])
+                    found[port['network_id']] = addresses
+                addresses.append(extended)
+            found[label] = addresses
+        return found
+
+    def _networks(self, server: Any) -> dict[str, list[str]]:
+        """Under each network's name and id: addresses."""
+        ports = self._ports(server)
+        found: dict[str, list[str]] = dict(server.networks)
+        for label, entries in (server.addresses or {}).items():
+            port = next((ports[entry['OS-EXT-IPS-MAC:mac_addr']] for entry in entries
+                         if entry.get('OS-EXT-IPS-MAC:mac_addr') in ports), None)
+            if port is not None:
+                found[port['network_id']] = found[label]
+        return found
+
+    # --- updating -----------------------------------------------------------------------------------------
+
+    def needs_replace_with_prop_diff(self, changed_properties_set: set[str], after_props: Any,
+                                     before_props: Any) -> bool:
+        policies = {self.FLAVOR: self.FLAVOR_UPDATE_POLICY, self.IMAGE: self.IMAGE_UPDATE_POLICY,
+                    self.USER_DATA: self.USER_DATA_UPDATE}
+        return any(name in changed_properties_set and after_props.get(policy) == 'REPLACE'
+                   for name, policy in policies.items())
+
+    def needs_replace_failed(self) -> bool:
+        if not self.resource_id:
+            return True
+        with self.client_plugin().ignore_not_found:
+            server = self.client().servers.get(self.resource_id)
+            return server.status in ('ERROR', 'DELETED', 'SOFT_DELETED')
+        return True
+
+    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: dict[str, Any]) -> list[dict[str, Any]]:
+        """What is done at once is done; the rest is a list of steps that the check works off."""
+        if tmpl_diff.metadata_changed():
+            self.metadata_set(json_snippet.metadata(), merge_metadata=server_base.merge_metadata)
+            if self.user_data_software_config():
+                self._push_metadata(self.metadata_get())
+        steps = server_changes.from_difference(self, json_snippet, prop_diff)
+        plugin, servers = self.client_plugin(), self.client().servers
+        if self.METADATA in prop_diff:
+            plugin.meta_update(servers.get(self.resource_id), prop_diff[self.METADATA] or {})
+        if self.TAGS in prop_diff:
+            self._update_server_tags(prop_diff[self.TAGS])
+        if self.NAME in prop_diff:
+            plugin.rename(self.resource_id, prop_diff[self.NAME] or self.physical_resource_name())
+        if prop_diff.get(self.ADMIN_PASS) and not any(step['do'] == 'rebuild' for step in steps):
+            servers.change_password(self.resource_id, prop_diff[self.ADMIN_PASS])
+        if self.SOFTWARE_CONFIG_TRANSPORT in prop_diff or self.DEPLOYMENT_SWIFT_DATA in prop_diff:
+            self._update_software_config_transport(
+                prop_diff, json_snippet.properties(self.properties_schema, self.context))
+        return steps
+
+    def check_update_complete(self, steps: list[dict[str, Any]]) -> bool:
+        return server_changes.work_off(self, steps)
+
+    def get_live_resource_data(self) -> Any:
+        try:
+            server = self.client().servers.get(self.resource_id)
+        except Exception as error:
+            if self.client_plugin().is_not_found(error):
+                raise exception.EntityNotFound(entity='Resource', name=self.name) from error
+            raise
+        if server.status in ('DELETED', 'SOFT_DELETED'):
+            raise exception.EntityNotFound(entity='Resource', name=self.name)
+        return server.to_dict()
+
+    def parse_live_resource_data(self, resource_properties: Any, resource_data: dict[str, Any]) -> dict[str, Any]:
+        """Flavor, image, metadata and name. Networks are left as they are: what is plugged in has many reasons."""
+        live: dict[str, Any] = {self.METADATA: resource_data.get('metadata')}
+        flavor = resource_data.get('flavor') or {}
+        if 'id' in flavor:
+            live[self.FLAVOR] = flavor['id']
+        elif flavor.get('original_name'):
+            live[self.FLAVOR] = self.client_plugin().find_flavor_by_name_or_id(flavor['original_name'])
+        image = resource_data.get('image')
+        if resource_properties.get(self.IMAGE) and isinstance(image, dict) and image.get('id'):
+            live[self.IMAGE] = image['id']
+        if resource_properties.get(self.NAME) is not None:
+            live[self.NAME] = resource_data.get('name')
+        return live
+
+    # --- replacing ----------------------------------------------------------------------------------------
+
+    def prepare_for_replace(self) -> None:
+        self.prepare_ports_for_replace()
+
+    def restore_prev_rsrc(self, convergence: bool = False) -> None:
+        self.restore_ports_after_rollback(convergence)
+
+    # --- deleting -----------------------------------------------------------------------------------------
+
+    def handle_delete(self) -> dict[str, Any]:
+        return self._begin_delete()
+
+    def handle_snapshot_delete(self, state: tuple[str, str]) -> dict[str, Any]:
+        """With an image first, unless there is nothing worth one."""
+        if state[1] != self.FAILED and self.resource_id:
+            image = self.client().servers.create_image(self.resource_id, self.physical_resource_name())
+            return {'server': self.resource_id, 'image': image}
+        return self._begin_delete()
+
+    def _begin_delete(self) -> dict[str, Any]:
+        if self.resource_id is not None:
+            with self.client_plugin().ignore_not_found:
+                self.client().servers.delete(self.resource_id)
+        return {'server': self.resource_id, 'image': None}
+
+    def check_delete_complete(self, progress: dict[str, Any]) -> bool:
+        if progress['image'] is not None:
+            if not self._image_is_there(progress['image']):
+                return False
+            progress.update(self._begin_delete())
+            return False
+        if progress['server'] is not None and not self.client_plugin().check_delete_server_complete(progress['server']):
+            return False
+        self._delete_internal_ports()
+        if self.user_data_software_config():
+            self._delete_transport()
+        return True
+
+    def _image_is_there(self, image_id: str) -> bool:
+        """Raises Error when it failed."""
+        image = self.client('glance').images.get(image_id)
+        if image.status.lower() in ('killed', 'deleted', 'error'):
+            raise exception.Error(image.status)
+        return bool(image.status.lower() == 'active')
+
+    # --- snapshots ----------------------------------------------------------------------------------------
+
+    def handle_snapshot(self) -> str:
+        image_id = self.client().servers.create_image(self.resource_id, self.physical_resource_name())
+        self.data_set('snapshot_image_id', image_id)
+        return str(image_id)
+
+    def check_snapshot_complete(self, image_id: str) -> bool:
+        return self._image_is_there(image_id)
+
+    def handle_delete_snapshot(self, snapshot: dict[str, Any]) -> None:
+        image_id = (snapshot.get('resource_data') or {}).get('snapshot_image_id')
+        if image_id is not None:
+            with self.client_plugin('glance').ignore_not_found:
+                self.client('glance').images.delete(image_id)
+
+    def handle_restore(self, defn: Any, restore_data: dict[str, Any]) -> Any:
+        """The definition whose server is made of the saved image, and of nothing else."""
+        image_id = (restore_data.get('resource_data') or {})['snapshot_image_id']
+        given = defn.freeze()._properties or {}
+        kept = {name: value for name, value in given.items() if value is not None}
+        for name in (self.BLOCK_DEVICE_MAPPING, self.BLOCK_DEVICE_MAPPING_V2):
+            kept.pop(name, None)
+        return defn.freeze(properties={**kept, self.IMAGE: image_id})
+
+
+def resource_mapping() -> dict[str, type[resource.Resource]]:
+    return {TYPE: Server}

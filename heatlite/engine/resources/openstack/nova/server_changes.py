@@ -1,0 +1,143 @@
+"""What an update of a server does one after the other: plain steps, worked off by repeated checks.
+
+`do` names a step, `called` says that its request is in. They are what the handler returns, so that a restarted engine
+goes on with them; it may send a request again, which every step here stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from heatlite.common import exception
+
+Step = dict[str, Any]
+
+
+def work_off(resource: Any, steps: list[Step]) -> bool:
+    """One look at the first step that is not done."""
+    for step in steps:
+        if step.get('done'):
+            continue
+        call, check = STEPS[step['do']]
+        if not step.get('called'):
+            step['called'] = call(resource, step) is not False
+            return False
+        if not check(resource, step):
+            return False
+        step['done'] = True
+    return True
+
+
+def _resize(resource: Any, step: Step) -> bool:
+    plugin = resource.client_plugin()
+    server = plugin.fetch_server(resource.resource_id)
+    if server is None:
+        return False
+    if plugin.get_status(server) in ('RESIZE', 'VERIFY_RESIZE'):    # asked for before
+        return True
+    return bool(plugin.resize(resource.resource_id, step['flavor']))
+
+
+def _confirm(resource: Any, step: Step) -> bool:
+    plugin = resource.client_plugin()
+    server = plugin.fetch_server(resource.resource_id)
+    if server is None:
+        return False
+    if plugin.get_status(server) == 'ACTIVE':                       # confirmed before, or by itself
+        return True
+    return bool(plugin.verify_resize(resource.resource_id))
+
+
+def _rebuild(resource: Any, step: Step) -> bool:
+    return bool(resource.client_plugin().rebuild(
+        resource.resource_id, step['image'], password=step.get('password'),
+        preserve_ephemeral=bool(step.get('preserve_ephemeral')), meta=step.get('meta'), files=step.get('files'),
+        **({'userdata': step['user_data']} if step.get('user_data') is not None else {})))
+
+
+def _detach(resource: Any, step: Step) -> bool:
+    plugin = resource.client_plugin()
+    try:
+        plugin.interface_detach(resource.resource_id, step['port'])
+    except Exception as error:
+        if not plugin.is_conflict(error):
+            raise
+        return False
+    return True
+
+
+def _is_detached(resource: Any, step: Step) -> bool:
+    plugin = resource.client_plugin()
+    if not plugin.check_interface_detach(resource.resource_id, step['port']):
+        return False
+    if step.get('internal'):
+        resource._delete_internal_port(step['port'])
+    return True
+
+
+def _attach(resource: Any, step: Step) -> bool:
+    plugin = resource.client_plugin()
+    if step['port'] and plugin.check_interface_attach(resource.resource_id, step['port']):
+        return True
+    try:
+        return bool(plugin.interface_attach(resource.resource_id, step['port'], step['network'], step['address'],
+                                            step.get('groups')))
+    except Exception as error:
+        if not plugin.is_conflict(error):
+            raise
+        return False
+
+
+STEPS: dict[str, tuple[Callable[[Any, Step], Any], Callable[[Any, Step], bool]]] = {
+    'resize': (_resize, lambda resource, step: resource.client_plugin().check_resize(
+        resource.resource_id, step['flavor'])),
+    'confirm': (_confirm, lambda resource, step: resource.client_plugin().check_verify_resize(resource.resource_id)),
+    'rebuild': (_rebuild, lambda resource, step: resource.client_plugin().check_rebuild(resource.resource_id)),
+    'detach': (_detach, _is_detached),
+    'attach': (_attach, lambda resource, step: resource.client_plugin().check_interface_attach(
+        resource.resource_id, step['port'])),
+}
+
+
+def from_difference(server: Any, json_snippet: Any, prop_diff: dict[str, Any]) -> list[Step]:
+    """The steps for those changes that take their time. Raises UpdateReplace."""
+    after = json_snippet.properties(server.properties_schema, server.context)
+    server.translate_properties(after)
+    steps: list[Step] = []
+    if server.FLAVOR in prop_diff:
+        if after[server.FLAVOR_UPDATE_POLICY] == 'REPLACE':
+            raise exception.UpdateReplace(server.name)
+        steps += [{'do': 'resize', 'flavor': prop_diff[server.FLAVOR]}, {'do': 'confirm'}]
+    if server.IMAGE in prop_diff:
+        policy = after[server.IMAGE_UPDATE_POLICY]
+        if policy == 'REPLACE' or prop_diff[server.IMAGE] is None:
+            raise exception.UpdateReplace(server.name)
+        steps.append({'do': 'rebuild', 'image': prop_diff[server.IMAGE],
+                      'preserve_ephemeral': policy == 'REBUILD_PRESERVE_EPHEMERAL',
+                      'password': after[server.ADMIN_PASS] or None,
+                      'meta': server.client_plugin().meta_serialize(after[server.METADATA] or {})})
+    if server.USER_DATA in prop_diff:
+        match after[server.USER_DATA_UPDATE]:
+            case 'REPLACE':
+                raise exception.UpdateReplace(server.name)
+            case 'REBUILD':
+                user_data = server.userdata_of(after)
+                if steps and steps[-1]['do'] == 'rebuild':
+                    steps[-1]['user_data'] = user_data
+                else:
+                    steps.append({'do': 'rebuild', 'image': after[server.IMAGE] or _image_of(server),
+                                  'user_data': user_data, 'password': after[server.ADMIN_PASS] or None})
+    if server.NETWORKS in prop_diff:
+        found = server.client_plugin().get_server(server.resource_id)
+        steps += server._network_steps(found, server.properties[server.NETWORKS], after[server.NETWORKS],
+                                       server.properties[server.SECURITY_GROUPS])
+    return steps
+
+
+def _image_of(server: Any) -> str:
+    """Of the real one. Raises UpdateReplace for a server that has none to be rebuilt from."""
+    image = server.client_plugin().get_server(server.resource_id).to_dict().get('image')
+    if not image:
+        raise exception.UpdateReplace(server.name)
+    return str(image['id'])

@@ -1,0 +1,350 @@
+"""A server's places in networks: NICs for its start, ports of its own, moves between networks, hand-over of ports."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.engine.resources import existing
+from heatlite.engine.resources.openstack.neutron.port import Port
+
+DETACH_TURNS = 30                           # seconds to wait for a port to come free before a replacement is made
+INTERNAL, EXTERNAL = 'internal_ports', 'external_ports'         # resource data: lists of {'id': port}, as JSON
+
+
+class ServerNetworkMixin:
+    """Part of types that plug into networks. They name NETWORKS and its keys."""
+
+    # --- what the template must not say -------------------------------------------------------------------
+
+    def _validate_network(self: Any, network: Mapping[str, Any]) -> None:
+        """Raises StackValidationFailed, ResourcePropertyConflict, PropertyUnspecifiedError."""
+        net_id, port = network.get(self.NETWORK_ID), network.get(self.NETWORK_PORT)
+        subnet, auto = network.get(self.NETWORK_SUBNET), network.get(self.ALLOCATE_NETWORK)
+        if not any((net_id, port, subnet, auto)):
+            raise exception.PropertyUnspecifiedError(self.NETWORK_ID, self.NETWORK_PORT, self.NETWORK_SUBNET)
+        if port and network.get(self.NETWORK_PORT_EXTRA):
+            raise exception.ResourcePropertyConflict(
+                '.'.join([self.NETWORKS, self.NETWORK_PORT]), '.'.join([self.NETWORKS, self.NETWORK_PORT_EXTRA]))
+        if port and network.get(self.NETWORK_FIXED_IP):
+            raise exception.ResourcePropertyConflict(
+                '/'.join([self.NETWORKS, self.NETWORK_PORT]), '/'.join([self.NETWORKS, self.NETWORK_FIXED_IP]))
+        if auto and any((net_id, port, subnet)):
+            raise exception.StackValidationFailed(message=_(
+                'Can not specify "%s" with other keys of networks at the same time.') % self.ALLOCATE_NETWORK)
+
+    def _validate_belonging_subnet_to_net(self: Any, network: Mapping[str, Any]) -> None:
+        """Raises StackValidationFailed when the subnet is of another network."""
+        subnet, wanted = network.get(self.NETWORK_SUBNET), network.get(self.NETWORK_ID)
+        if network.get(self.NETWORK_PORT) is not None or subnet is None or wanted is None:
+            return
+        found = self.client_plugin('neutron').network_id_from_subnet_id(subnet)
+        if found != wanted:
+            raise exception.StackValidationFailed(message=_(
+                'Specified subnet %(subnet)s does not belongs to network %(network)s.') % {
+                    'subnet': subnet, 'network': wanted})
+
+    def _str_network(self: Any, networks: Sequence[Mapping[str, Any]]) -> str | None:
+        """`auto` or `none`, when the template leaves the networks to the service."""
+        return next((str(network[self.ALLOCATE_NETWORK]) for network in networks
+                     if network.get(self.ALLOCATE_NETWORK)), None)
+
+    # --- starting -----------------------------------------------------------------------------------------
+
+    def _build_nics(self: Any, networks: Sequence[Mapping[str, Any]] | None, security_groups: Any = None) -> Any:
+        """What Nova takes: a list, or the word for "as you like"."""
+        if not networks:
+            return 'auto'
+        word = self._str_network(networks)
+        if word:
+            return word
+        nics = []
+        for place, network in enumerate(networks):
+            self._validate_belonging_subnet_to_net(network)
+            nic: dict[str, Any] = {}
+            port = network.get(self.NETWORK_PORT)
+            if not port and self._needs_own_port(network):
+                port = self._create_internal_port(network, place, security_groups)
+            if port:
+                nic['port'] = port
+                self._associate_floating_ip(network, port)
+            else:
+                nic['uuid'] = network[self.NETWORK_ID]
+                if network.get(self.NETWORK_FIXED_IP):
+                    nic['fixed_ip'] = network[self.NETWORK_FIXED_IP]
+            if network.get(self.NIC_TAG):
+                nic['tag'] = network[self.NIC_TAG]
+            nics.append(nic)
+        return nics
+
+    def _needs_own_port(self: Any, network: Mapping[str, Any]) -> bool:
+        return any(network.get(name) for name in (self.NETWORK_SUBNET, self.NETWORK_PORT_EXTRA,
+                                                  self.NETWORK_FLOATING_IP))
+
+    def _network_of(self: Any, network: Mapping[str, Any]) -> str:
+        found = network.get(self.NETWORK_ID)
+        return str(found or self.client_plugin('neutron').network_id_from_subnet_id(network[self.NETWORK_SUBNET]))
+
+    def _internal_port_body(self: Any, network: Mapping[str, Any], security_groups: Any) -> dict[str, Any]:
+        """Fields that can be given at any time; the network is not among them."""
+        body: dict[str, Any] = {}
+        extra = network.get(self.NETWORK_PORT_EXTRA) or {}
+        address = {key: value for key, value in (('subnet_id', network.get(self.NETWORK_SUBNET)),
+                                                 ('ip_address', network.get(self.NETWORK_FIXED_IP))) if value}
+        if address:
+            body['fixed_ips'] = [address]
+        if security_groups:
+            body['security_groups'] = self.client_plugin('neutron').get_secgroup_uuids(security_groups)
+        for name, value in extra.items():
+            if value is None:
+                continue
+            match name:
+                case Port.VALUE_SPECS:
+                    body.update(value)
+                case Port.QOS_POLICY:
+                    body['qos_policy_id'] = self.client_plugin('neutron').get_qos_policy_id(value)
+                case Port.NO_FIXED_IPS:
+                    if value:
+                        body['fixed_ips'] = []
+                case Port.ALLOWED_ADDRESS_PAIRS:
+                    body[name] = [{key: part for key, part in pair.items() if part is not None} for pair in value]
+                case _:
+                    body[name] = value
+        return body
+
+    def _create_internal_port(self: Any, network: Mapping[str, Any], place: int, security_groups: Any = None) -> str:
+        """The id of a port of its own; one that an interrupted try has left is taken."""
+        name = f'{self.physical_resource_name()}-port-{place}'
+        neutron = self.client('neutron')
+
+        def find() -> str | None:
+            return next((str(port['id']) for port in neutron.list_ports(name=name)['ports'] if port['name'] == name),
+                        None)
+
+        port_id = find()
+        if port_id is None:
+            body = {'name': name, 'network_id': self._network_of(network),
+                    **self._internal_port_body(network, security_groups)}
+            try:
+                port_id = str(neutron.create_port({'port': body})['port']['id'])
+            except Exception as error:
+                port_id = find() if existing.http.reply_was_lost(error) else None
+                if port_id is None:
+                    raise
+        self._data_update_ports(port_id, 'add')
+        return port_id
+
+    def _associate_floating_ip(self: Any, network: Mapping[str, Any], port_id: str) -> None:
+        floating = network.get(self.NETWORK_FLOATING_IP)
+        if floating:
+            body = {'port_id': port_id}
+            if network.get(self.NETWORK_FIXED_IP):
+                body['fixed_ip_address'] = network[self.NETWORK_FIXED_IP]
+            self.client('neutron').update_floatingip(floating, {'floatingip': body})
+
+    def _dissociate_floating_ip(self: Any, network: Mapping[str, Any]) -> None:
+        floating = network.get(self.NETWORK_FLOATING_IP)
+        if floating:
+            with self.client_plugin('neutron').ignore_not_found:
+                self.client('neutron').update_floatingip(floating, {'floatingip': {'port_id': None}})
+
+    # --- ports in the resource's data ---------------------------------------------------------------------
+
+    def _data_get_ports(self: Any, port_type: str = INTERNAL) -> list[dict[str, str]]:
+        found: list[dict[str, str]] = json.loads(self.data().get(port_type) or '[]')
+        return found
+
+    def _data_update_ports(self: Any, port_id: str, action: str, port_type: str = INTERNAL) -> None:
+        ports = [port for port in self._data_get_ports(port_type) if port['id'] != port_id]
+        if action == 'add':
+            ports.append({'id': port_id})
+        self.data_set(port_type, json.dumps(ports))
+
+    def _delete_internal_port(self: Any, port_id: str) -> None:
+        """Gone already is fine."""
+        with self.client_plugin('neutron').ignore_not_found:
+            self.client('neutron').delete_port(port_id)
+        self._data_update_ports(port_id, 'delete')
+
+    def _delete_internal_ports(self: Any) -> None:
+        for port in self._data_get_ports():
+            self._delete_internal_port(port['id'])
+        self.data_delete(INTERNAL)
+
+    # --- moving between networks --------------------------------------------------------------------------
+
+    def _network_steps(self: Any, server: Any, before: Any, after: Any,
+                       security_groups: Any = None) -> list[dict[str, Any]]:
+        """From the entries `before` to those `after`: attach what is new, detach what is gone.
+
+        What is new comes first, so that traffic is not cut; but an address that only one can have is freed before.
+        """
+        old, new = _without_common(list(before or ()), list(after or ()))
+        old, new = self._changed_in_place(old, new)
+        detach = self._detachments(server, old if before else None, after)
+        attach = [self._attachment(network, place, security_groups, after or ()) for place, network in new]
+        if not after and before:
+            attach.append({'do': 'attach', 'port': None, 'network': None, 'address': None})
+        freed = {network.get(self.NETWORK_FIXED_IP) for network in old} | {
+            network.get(self.NETWORK_PORT) for network in old}
+        waiting = [step for step in attach if {step['address'], step['port']} & (freed - {None})]
+        return [*(step for step in attach if step not in waiting), *detach, *waiting]
+
+    def _changed_in_place(self: Any, old: list[Any], new: list[Any]) -> tuple[list[Any], list[Any]]:
+        """Entries that differ only in what can be changed on the port: done at once, and left out."""
+        def place_of(network: Mapping[str, Any]) -> tuple[Any, ...]:
+            return tuple(network.get(name) for name in (self.NETWORK_ID, self.NETWORK_SUBNET, self.NETWORK_PORT,
+                                                        self.NETWORK_FIXED_IP, self.NIC_TAG))
+        rest = list(enumerate(new)) if new and not isinstance(new[0], tuple) else list(new)
+        for network in list(old):
+            same = next((item for item in rest if place_of(item[1]) == place_of(network)), None)
+            port = self._port_of(network) if same is not None else None
+            if same is None or port is None:
+                continue
+            if network.get(self.NETWORK_FLOATING_IP) != same[1].get(self.NETWORK_FLOATING_IP):
+                self._dissociate_floating_ip(network)
+                self._associate_floating_ip(same[1], port)
+            if network.get(self.NETWORK_PORT_EXTRA) != same[1].get(self.NETWORK_PORT_EXTRA) \
+                    and same[1].get(self.NETWORK_PORT_EXTRA):
+                body = self._internal_port_body(same[1], None)
+                body.pop('fixed_ips', None)
+                self.client('neutron').update_port(port, {'port': body})
+            old.remove(network)
+            rest.remove(same)
+        return old, rest
+
+    def _port_of(self: Any, network: Mapping[str, Any]) -> str | None:
+        """The port behind an entry of the networks."""
+        if network.get(self.NETWORK_PORT):
+            return str(network[self.NETWORK_PORT])
+        wanted = network.get(self.NETWORK_ID), network.get(self.NETWORK_SUBNET), network.get(self.NETWORK_FIXED_IP)
+        ports = self.client('neutron').list_ports(device_id=self.resource_id)['ports']
+        return next((str(port['id']) for port in ports if _fits(port, *wanted)), None)
+
+    def _detachments(self: Any, server: Any, old: list[Any] | None, after: Any) -> list[dict[str, Any]]:
+        """`old` None: no networks were asked for, so all it has go - unless none are asked for now either."""
+        ports = self.client('neutron').list_ports(device_id=server.id)['ports']
+        internal = {port['id'] for port in self._data_get_ports()}
+        taken: set[str] = set()
+        steps = []
+        if old is None:
+            gone = [port['id'] for port in ports] if after else []
+        else:
+            gone = []
+            for network in old:
+                self._dissociate_floating_ip(network)
+                port = network.get(self.NETWORK_PORT) or next(
+                    (port['id'] for port in ports if port['id'] not in taken and _fits(
+                        port, network.get(self.NETWORK_ID), network.get(self.NETWORK_SUBNET),
+                        network.get(self.NETWORK_FIXED_IP))), None)
+                if port:
+                    taken.add(port)
+                    gone.append(port)
+        for port in gone:
+            steps.append({'do': 'detach', 'port': port, 'internal': port in internal})
+        return steps
+
+    def _attachment(self: Any, network: Mapping[str, Any], place: int, security_groups: Any,
+                    after: Sequence[Any]) -> dict[str, Any]:
+        port = network.get(self.NETWORK_PORT)
+        if not port and self._needs_own_port(network):
+            taken = len(self._data_get_ports())
+            port = self._create_internal_port(network, max(place, taken + len(after)), security_groups)
+        if port:
+            self._associate_floating_ip(network, port)
+        return {'do': 'attach', 'port': port, 'network': None if port else network.get(self.NETWORK_ID),
+                'address': network.get(self.NETWORK_FIXED_IP)}
+
+    # --- hand-over around a replacement -------------------------------------------------------------------
+
+    def _given_ports(self: Any) -> Iterator[str]:
+        """Ports that the template names: only one server can have them."""
+        for network in self.properties[self.NETWORKS] or ():
+            if network.get(self.NETWORK_PORT):
+                yield network[self.NETWORK_PORT]
+
+    def prepare_ports_for_replace(self: Any) -> None:
+        """Unplugs the ports that the replacement will need, and waits until they are free."""
+        if self.resource_id is None:
+            return
+        plugin = self.client_plugin('nova')
+        given = list(self._given_ports())
+        if not given:
+            return
+        try:
+            plugin.client().servers.get(self.resource_id)
+        except Exception as error:
+            plugin.ignore_not_found(error)
+            return
+        self.data_set(EXTERNAL, json.dumps([{'id': port} for port in given]))
+        for port in given:
+            with plugin.ignore_conflict_and_not_found:
+                plugin.interface_detach(self.resource_id, port)
+        self._wait_until_free(self.resource_id, given)
+
+    def _wait_until_free(self: Any, server_id: str, ports: Sequence[str]) -> None:
+        """Raises InterfaceDetachFailed."""
+        plugin = self.client_plugin('nova')
+        for port in ports:
+            for _turn in range(DETACH_TURNS):
+                if plugin.check_interface_detach(server_id, port):
+                    break
+                self.world.sleep(1)
+            else:
+                raise exception.InterfaceDetachFailed(port=port, server=server_id)
+
+    def restore_ports_after_rollback(self: Any, convergence: bool) -> None:
+        """Takes the ports back from the replacement."""
+        kept = [port['id'] for port in self._data_get_ports(EXTERNAL)]
+        if not kept or self.resource_id is None:
+            return
+        plugin = self.client_plugin('nova')
+        replacement = self.stack.physical_id_of(self.replaced_by) if self.replaced_by else None
+        if replacement:
+            self._take_ports_from(replacement, kept)
+        for port in kept:
+            with plugin.ignore_conflict_and_not_found:
+                plugin.interface_attach(self.resource_id, port)
+        self.data_delete(EXTERNAL)
+
+    def _take_ports_from(self: Any, server_id: str, ports: Sequence[str]) -> None:
+        """From a replacement that is given up. One that never came up lets nothing go: it is deleted right here."""
+        plugin = self.client_plugin('nova')
+        for port in ports:
+            try:
+                plugin.interface_detach(server_id, port)
+            except Exception as error:
+                if not plugin.is_conflict(error):
+                    raise
+                with plugin.ignore_not_found:
+                    plugin.client().servers.delete(server_id)
+                break
+        self._wait_until_free(server_id, ports)
+
+
+def _without_common(old: list[Any], new: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Entries that are only in one of both; of the new ones with their places."""
+    rest_old, rest_new = [_plain(network) for network in old], list(enumerate(_plain(network) for network in new))
+    for network in list(rest_old):
+        same = next((item for item in rest_new if item[1] == network), None)
+        if same is not None:
+            rest_old.remove(network)
+            rest_new.remove(same)
+    return rest_old, rest_new
+
+
+def _plain(network: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in network.items() if value is not None}
+
+
+def _fits(port: Mapping[str, Any], network: Any, subnet: Any, address: Any) -> bool:
+    fixed = port.get('fixed_ips') or []
+    return (not network or port.get('network_id') == network) \
+        and (not subnet or any(entry.get('subnet_id') == subnet for entry in fixed)) \
+        and (not address or any(entry.get('ip_address') == address for entry in fixed)) \
+        and bool(network or subnet or address)
+
+

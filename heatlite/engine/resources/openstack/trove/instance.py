@@ -1,0 +1,210 @@
+"""OS::Trove::Instance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.engine import resource, translation
+from heatlite.engine.resources import declared, existing
+from heatlite.engine.resources.openstack.trove import instance_steps
+
+TYPE = 'OS::Trove::Instance'
+BROKEN = ('ERROR', 'FAILED')
+FAILURE = {'ERROR': _('The last operation for the database instance failed due to an error.'),
+           'FAILED': _('The database instance was created, but heat failed to set up the datastore. If a database '
+                       'instance is in the FAILED state, it should be deleted and a new one should be created.')}
+
+
+class Instance(resource.Resource):
+    """A database server with its databases and users."""
+
+    default_client_name = 'trove'
+    entity = 'instances'
+    support_status = declared.status(TYPE)
+    properties_schema = declared.properties(TYPE)
+    attributes_schema = declared.attribute_schemata(TYPE)
+
+    PROPERTIES = (
+        NAME, FLAVOR, SIZE, DATABASES, USERS, AVAILABILITY_ZONE, RESTORE_POINT, DATASTORE_TYPE, DATASTORE_VERSION,
+        NICS, REPLICA_OF, REPLICA_COUNT) = (
+        'name', 'flavor', 'size', 'databases', 'users', 'availability_zone', 'restore_point', 'datastore_type',
+        'datastore_version', 'networks', 'replica_of', 'replica_count')
+    ATTRIBUTES = (HOSTNAME, HREF) = ('hostname', 'href')
+
+    def translation_rules(self, properties: Any) -> list[translation.TranslationRule]:
+        rule = translation.TranslationRule
+        return [rule(properties, rule.RESOLVE, [self.FLAVOR], client_plugin=self.client_plugin(),
+                     finder='find_flavor_by_name_or_id')]
+
+    def validate(self) -> Any:
+        """Raises StackValidationFailed."""
+        super().validate()
+        deferred = self.t.deferred
+        if not {self.DATASTORE_TYPE, self.DATASTORE_VERSION} & set(deferred):
+            self.client_plugin().validate_datastore(self.properties[self.DATASTORE_TYPE],
+                                                    self.properties[self.DATASTORE_VERSION],
+                                                    self.DATASTORE_TYPE, self.DATASTORE_VERSION)
+        users = self.properties[self.USERS]
+        if users and not {self.USERS, self.DATABASES} & set(deferred):
+            self._check_users(users, [database['name'] for database in self.properties[self.DATABASES] or ()])
+        for nic in self.properties[self.NICS] or ():
+            if self.NICS not in deferred and bool(nic.get('network')) == bool(nic.get('port')):
+                raise exception.StackValidationFailed(message=_('Either network or port must be provided.'))
+
+    def _check_users(self, users: Iterable[Mapping[str, Any]], databases: list[str]) -> None:
+        if not databases:
+            raise exception.StackValidationFailed(message=_(
+                'Databases property is required if users property is provided for resource %s.') % self.name)
+        for user in users:
+            missing = [name for name in user['databases'] or () if name not in databases]
+            if missing:
+                raise exception.StackValidationFailed(message=_(
+                    'Database %(dbs)s specified for user does not exist in databases for resource %(name)s.') % {
+                        'dbs': missing, 'name': self.name})
+
+    # --- creating -----------------------------------------------------------------------------------------
+
+    def _name(self) -> str:
+        return str(self.properties[self.NAME] or self.physical_resource_name())
+
+    def handle_create(self) -> str:
+        props = self.properties
+        body: dict[str, Any] = {
+            'name': self._name(), 'flavorRef': props[self.FLAVOR], 'volume': {'size': props[self.SIZE]},
+            'databases': [instance_steps.plain(database) for database in props[self.DATABASES]],
+            'users': [instance_steps.user_body(user) for user in props[self.USERS]],
+            'availability_zone': props[self.AVAILABILITY_ZONE], 'replica_of': props[self.REPLICA_OF],
+            'replica_count': props[self.REPLICA_COUNT]}
+        if props[self.RESTORE_POINT]:
+            body['restorePoint'] = {'backupRef': props[self.RESTORE_POINT]}
+        if props[self.DATASTORE_TYPE] or props[self.DATASTORE_VERSION]:
+            body['datastore'] = instance_steps.plain({'type': props[self.DATASTORE_TYPE],
+                                                      'version': props[self.DATASTORE_VERSION]})
+        nics = [self._nic(nic) for nic in props[self.NICS]]
+        if nics:
+            body['nics'] = nics
+        instance_id = existing.create(self, lambda: str(self.client().instances.create(**body).id))
+        self.resource_id_set(instance_id)
+        return instance_id
+
+    def _nic(self, nic: Mapping[str, Any]) -> dict[str, Any]:
+        neutron = self.client_plugin('neutron')
+        found: dict[str, Any] = {}
+        if nic.get('network'):
+            found['net-id'] = neutron.find_resourceid_by_name_or_id('network', nic['network'])
+        if nic.get('port'):
+            found['port-id'] = neutron.find_resourceid_by_name_or_id('port', nic['port'])
+        if nic.get('fixed_ip'):
+            found['v4-fixed-ip'] = nic['fixed_ip']
+        return found
+
+    def find_existing(self) -> str | None:
+        name = self._name()
+        entries = [each.to_dict() for each in self.client().instances.list() if each.name == name]
+        return existing.choose(self, entries, own_name=not self.properties[self.NAME])
+
+    def _shown(self) -> Any:
+        """None when the service is too busy to tell."""
+        try:
+            return self.client().instances.get(self.resource_id)
+        except Exception as error:
+            if self.client_plugin().is_over_limit(error):
+                return None
+            raise
+
+    def check_create_complete(self, instance_id: str) -> bool:
+        return self._is_active()
+
+    def _is_active(self) -> bool:
+        """Raises ResourceInError."""
+        instance = self._shown()
+        if instance is None:
+            return False
+        if instance.status in BROKEN:
+            raise exception.ResourceInError(resource_status=instance.status, status_reason=FAILURE[instance.status])
+        return bool(instance.status == 'ACTIVE')
+
+    def handle_check(self) -> None:
+        instance = self.client().instances.get(self.resource_id)
+        self._verify_check_conditions([{'attr': 'status', 'expected': 'ACTIVE', 'current': instance.status}])
+
+    # --- updating -----------------------------------------------------------------------------------------
+
+    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: dict[str, Any]) -> list[dict[str, Any]]:
+        steps: list[dict[str, Any]] = []
+        if self.NAME in prop_diff:
+            steps.append({'do': 'rename', 'name': prop_diff[self.NAME] or self.physical_resource_name()})
+        if self.FLAVOR in prop_diff:
+            steps.append({'do': 'flavor', 'flavor': prop_diff[self.FLAVOR]})
+        if self.SIZE in prop_diff:
+            steps.append({'do': 'size', 'size': prop_diff[self.SIZE]})
+        if self.DATABASES in prop_diff:
+            steps.append({'do': 'databases', 'wanted': [instance_steps.plain(each)
+                                                        for each in prop_diff[self.DATABASES] or ()]})
+        if self.USERS in prop_diff:
+            steps.append({'do': 'users', 'wanted': [instance_steps.user_body(each)
+                                                    for each in prop_diff[self.USERS] or ()],
+                          'before': [user['name'] for user in self.properties[self.USERS] or ()]})
+        return steps
+
+    def check_update_complete(self, steps: list[dict[str, Any]]) -> bool:
+        """One step at a time, each from ACTIVE to ACTIVE."""
+        for step in steps:
+            if step.get('done'):
+                continue
+            if not self._is_active():
+                return False
+            if step.get('called'):
+                step['done'] = True
+                continue
+            try:
+                instance_steps.STEPS[step['do']](self, step)
+            except Exception as error:
+                if not self.client_plugin().is_over_limit(error):
+                    raise
+                return False
+            step['called'] = True
+            return False
+        return True
+
+    def parse_live_resource_data(self, resource_properties: Any, resource_data: Mapping[str, Any]) -> dict[str, Any]:
+        live: dict[str, Any] = {self.FLAVOR: (resource_data.get('flavor') or {}).get('id'),
+                                self.SIZE: (resource_data.get('volume') or {}).get('size')}
+        if resource_properties.get(self.NAME) is not None:
+            live[self.NAME] = resource_data.get('name')
+        return live
+
+    # --- deleting -----------------------------------------------------------------------------------------
+
+    def handle_delete(self) -> str | None:
+        if self.resource_id is not None:
+            with self.client_plugin().ignore_not_found:
+                self.client().instances.delete(self.resource_id)
+        return self.resource_id
+
+    def check_delete_complete(self, instance_id: str | None) -> bool:
+        if instance_id is None:
+            return True
+        try:
+            self._shown()
+        except Exception as error:
+            self.client_plugin().ignore_not_found(error)
+            return True
+        return False
+
+    def _resolve_attribute(self, name: str) -> Any:
+        if self.resource_id is None:
+            return None
+        instance = self.client().instances.get(self.resource_id)
+        if name == self.HOSTNAME:
+            return getattr(instance, 'hostname', None)
+        return next((link['href'] for link in getattr(instance, 'links', ()) if link['rel'] == 'self'), None)
+
+
+def resource_mapping() -> dict[str, type[Instance]]:
+    return {TYPE: Instance}
+
+

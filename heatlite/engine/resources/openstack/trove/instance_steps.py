@@ -1,0 +1,87 @@
+"""What an update of a database server does, one thing at a time. Every step may be sent again after a restart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from heatlite.engine.clients.os import service
+
+
+def plain(body: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in body.items() if value is not None}
+
+
+def user_body(user: Mapping[str, Any]) -> dict[str, Any]:
+    return {**plain(user), 'databases': [{'name': name} for name in user.get('databases') or ()]}
+
+
+def _is_what_it_is(error: BaseException) -> bool:
+    """The service refuses a change to what is there already."""
+    return service.status_of(error) in (400, 409) and any(
+        word in str(error).lower() for word in ('no change', 'different', 'must be larger'))
+
+
+def _rename(instance: Any, step: Mapping[str, Any]) -> None:
+    instance.client().instances.edit(instance.resource_id, name=step['name'])
+
+
+def _flavor(instance: Any, step: Mapping[str, Any]) -> None:
+    try:
+        instance.client().instances.resize_instance(instance.resource_id, step['flavor'])
+    except Exception as error:
+        if not _is_what_it_is(error):
+            raise
+
+
+def _size(instance: Any, step: Mapping[str, Any]) -> None:
+    try:
+        instance.client().instances.resize_volume(instance.resource_id, step['size'])
+    except Exception as error:
+        if not _is_what_it_is(error):
+            raise
+
+
+def _inside(instance: Any, what: str) -> tuple[str, list[dict[str, Any]]]:
+    path = f'/instances/{instance.resource_id}/{what}'
+    return path, list(instance.client().http.get(path).json()[what])
+
+
+def _databases(instance: Any, step: Mapping[str, Any]) -> None:
+    path, there = _inside(instance, 'databases')
+    http = instance.client().http
+    names, wanted = {each['name'] for each in there}, {each['name']: each for each in step['wanted']}
+    missing = [body for name, body in wanted.items() if name not in names]
+    if missing:
+        http.post(path, json={'databases': missing})
+    for name in names - set(wanted):
+        with instance.client_plugin().ignore_not_found:
+            http.delete(f'{path}/{name}')
+
+
+def _users(instance: Any, step: Mapping[str, Any]) -> None:
+    """New ones are made, gone ones deleted, of the others the password and the grants are made so."""
+    path, there = _inside(instance, 'users')
+    http = instance.client().http
+    names, wanted = {each['name'] for each in there}, {each['name']: each for each in step['wanted']}
+    missing = [body for name, body in wanted.items() if name not in names]
+    if missing:
+        http.post(path, json={'users': missing})
+    for name in names - set(wanted):
+        with instance.client_plugin().ignore_not_found:
+            http.delete(f'{path}/{name}')
+    for name in names & set(wanted):
+        body = wanted[name]
+        http.put(f'{path}/{name}', json={'user': plain({'name': name, 'password': body.get('password'),
+                                                        'host': body.get('host')})})
+        granted = {each['name'] for each in http.get(f'{path}/{name}/databases').json()['databases']}
+        asked = {each['name'] for each in body['databases']}
+        if asked - granted:
+            http.put(f'{path}/{name}/databases',
+                     json={'databases': [{'name': each} for each in sorted(asked - granted)]})
+        for each in sorted(granted - asked):
+            http.delete(f'{path}/{name}/databases/{each}')
+
+
+STEPS: dict[str, Callable[[Any, Mapping[str, Any]], None]] = {
+    'rename': _rename, 'flavor': _flavor, 'size': _size, 'databases': _databases, 'users': _users}

@@ -1,0 +1,199 @@
+"""What the language asks about resource types, answered from the packed facts alone: no class is imported, no service
+asked.
+
+The checks types make themselves are there for the types that need no service; groups are looked into with one member.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.engine.resources import packed
+from heatlite.language import custom_constraints
+from heatlite.language.definition import ResourceDefinition
+from heatlite.language.environment import Environment
+from heatlite.language.facts import NO_SNAPSHOTS, SNAPSHOTS, Nested, OwnCheck, TypeFacts
+from heatlite.language.registry import Registry
+from heatlite.language.schema import Reader, Schema
+from heatlite.language.template import missing_template
+from heatlite.language.translation import REPLACE, TranslationRule
+from heatlite.language.unknown import UNKNOWN
+
+SNAPSHOT_TYPES = frozenset({'OS::Cinder::Volume', 'AWS::EC2::Volume', 'OS::Nova::Server', 'OS::Heat::DeployedServer'})
+ANYTHING = 'OS::Heat::None'
+VALUE_TYPES = {'string': Schema.STRING, 'number': Schema.NUMBER, 'comma_delimited_list': Schema.LIST,
+               'json': Schema.MAP, 'boolean': Schema.BOOLEAN}
+
+
+@dataclass(frozen=True)
+class BuiltIn:
+    """What stands in the operator's registry for a built-in type."""
+
+    name: str
+
+
+def operator_registry(files: Iterable[Mapping[str, Any]] = ()) -> Registry:
+    """Built-in types, their aliases, then the registries of the operator's environment files in order."""
+    entries: dict[str, Any] = {name: BuiltIn(name) for name in packed.names()}
+    entries.update(packed.aliases())
+    for file in files:
+        for name, target in file.items():
+            if target is not None:
+                entries[name] = target
+                continue
+            removed = [key for key in entries if key == name or (name.endswith('*') and key.startswith(name[:-1]))]
+            for key in removed:
+                del entries[key]
+    return Registry(entries)
+
+
+class PackedTypes:
+    """A `language.facts.TypeCatalog`. `only_pure_constraints`: custom constraints that would ask a service pass;
+    otherwise they are not found."""
+
+    def __init__(self, *, only_pure_constraints: bool = True) -> None:
+        self._makers = custom_constraints.builtin(lambda: datetime.now(UTC), ZoneInfo)
+        self._only_pure = only_pure_constraints
+        self._facts: dict[str, TypeFacts] = {}
+
+    def lookup(self, name: str) -> Any:
+        maker = self._makers.get(name)
+        if maker is not None:
+            return maker()
+        return custom_constraints.PureConstraint(_accept) if self._only_pure else None
+
+    def facts(self, type_name: str, resource_name: str | None, environment: Environment) -> TypeFacts:
+        name = environment.find(type_name, resource_name).target.name
+        if name not in self._facts:
+            self._facts[name] = facts_of(name)
+        return self._facts[name]
+
+    def fetch(self, template_name: str, is_user: bool) -> str:
+        raise missing_template(template_name, f'Invalid URL scheme {template_name.rpartition("://")[0]}')
+
+
+def _accept(value: Any) -> None:
+    """Only a service could tell."""
+
+
+def facts_of(name: str) -> TypeFacts:
+    """Raises KeyError for a type that is not among the facts."""
+    known = packed.facts(name)
+    attributes = known.get('attributes', {})
+    found = TypeFacts(
+        name=name, properties=packed.properties(name), update_policy=packed.update_policy(name),
+        attributes={key: body.get('type') for key, body in attributes.items()},
+        class_name=known['class_name'], hidden=known['support_status'].get('hidden', False),
+        deletion_policies=SNAPSHOTS if name in SNAPSHOT_TYPES else NO_SNAPSHOTS,
+        own_check=OWN_CHECKS.get(name), nested=GROUPS.get(name), rules=_rules(known.get('translation_rules', ())))
+    if name == ANYTHING:
+        return replace(found, accepts_any_property=True, accepts_any_attribute=True)
+    if known.get('family', '').startswith('stack_resource'):
+        return replace(found, accepts_any_attribute=True)
+    return found
+
+
+def _rules(packed_rules: Iterable[Mapping[str, Any]]) -> Any:
+    """Replacements only: what else there is either asks a service or depends on values."""
+    rules = [TranslationRule(None, REPLACE, rule['path'], value_name=rule.get('value_name'),
+                             value_path=rule.get('value_path'))
+             for rule in packed_rules
+             if rule['rule'] == 'replace' and not rule.get('conditional')
+             and (rule.get('value_path') or rule.get('value_name'))
+             and not any(str(part).startswith('$') for part in rule['path'])]
+    return (lambda resource, given: rules) if rules else None
+
+
+def check_random_string(resource: ResourceDefinition, values: Mapping[str, Any]) -> Iterator[exception.HeatException]:
+    parts = [*(values.get('character_classes') or ()), *(values.get('character_sequences') or ())]
+    smallest = [part.get('min') for part in parts]
+    length = values.get('length')
+    if UNKNOWN in (length, *smallest) or length is None:
+        return
+    if length < sum(1 if minimum is None else minimum for minimum in smallest) or length < 1:
+        yield exception.StackValidationFailed(message=_(
+            'Length property cannot be smaller than combined character class and character sequence minimums'))
+
+
+def check_value(resource: ResourceDefinition, values: Mapping[str, Any]) -> Iterator[exception.HeatException]:
+    wanted = VALUE_TYPES.get(str(values.get('type')))
+    if wanted is None or 'value' in resource.referring:
+        return
+    errors: list[exception.StackValidationFailed] = []
+    Reader(errors.append).value(Schema(wanted), values.get('value'), resource.property_path('value'))
+    yield from errors
+
+
+def group_members(resource: ResourceDefinition, values: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A ResourceGroup's members, of which the first stands for all."""
+    snippet, variable = values.get('resource_def'), values.get('index_var') or '%index%'
+    if not isinstance(snippet, Mapping):
+        return None
+    member = {key: item for key, item in snippet.items() if item is not None}
+    if isinstance(member.get('properties'), Mapping):
+        member['properties'] = {key: _replaced(item, str(variable), '0') for key, item in member['properties'].items()
+                                if item is not None}
+    return _members({'0': member}, resource)
+
+
+def chain_members(resource: ResourceDefinition, values: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A ResourceChain's members, each after the one before it."""
+    types = values.get('resources')
+    if not isinstance(types, list):
+        return None
+    members: dict[str, Any] = {}
+    for place, name in enumerate(types):
+        members[str(place)] = {'type': name, 'properties': values.get('resource_properties') or {}}
+        if place and not values.get('concurrent'):
+            members[str(place)]['depends_on'] = [str(place - 1)]
+    return _members(members, resource)
+
+
+def scaled_members(resource: ResourceDefinition, values: Mapping[str, Any]) -> dict[str, Any] | None:
+    """An AutoScalingGroup's members, of which one stands for all."""
+    snippet = values.get('resource')
+    if not isinstance(snippet, Mapping):
+        return None
+    return _members({'member': {key: item for key, item in snippet.items() if item is not None}}, resource)
+
+
+OF_GROUPS = frozenset({'refs', 'refs_map', 'removed_rsrc_list', 'current_size', 'show'})
+OF_MEMBERS = frozenset({'attributes', 'outputs', 'outputs_list'})
+
+
+def _members(members: dict[str, Any], resource: ResourceDefinition) -> dict[str, Any]:
+    """The template of the members, with an output for each of their attributes that somebody asks for."""
+    asked: set[tuple[Any, ...]] = set()
+    with contextlib.suppress(exception.HeatException):      # what is wrong elsewhere is said elsewhere
+        asked = set(resource.owner.referenced_attributes(resource.name))
+    outputs = {}
+    for attribute, *path in filter(None, asked):
+        if attribute in OF_MEMBERS and path:
+            attribute, *path = path
+        elif attribute in OF_GROUPS or attribute in OF_MEMBERS or str(attribute).startswith('resource.'):
+            continue
+        outputs[str(attribute)] = {'value': [{'get_attr': [name, attribute]} for name in members]}
+    return {'heat_template_version': '2015-04-30', 'resources': members, 'outputs': outputs}
+
+
+def _replaced(value: Any, old: str, new: str) -> Any:
+    if isinstance(value, str):
+        return value.replace(old, new)
+    if isinstance(value, list):
+        return [_replaced(item, old, new) for item in value]
+    if isinstance(value, Mapping):
+        return {key: _replaced(item, old, new) for key, item in value.items()}
+    return value
+
+
+OWN_CHECKS: dict[str, OwnCheck] = {'OS::Heat::RandomString': check_random_string, 'OS::Heat::Value': check_value}
+GROUPS: dict[str, Nested] = {
+    'OS::Heat::ResourceGroup': group_members, 'OS::Heat::ResourceChain': chain_members,
+    'OS::Heat::AutoScalingGroup': scaled_members}

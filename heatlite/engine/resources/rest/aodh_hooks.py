@@ -1,0 +1,53 @@
+"""What data cannot say of the types in aodh.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from heatlite.engine.resources.rest.bodies import without_nulls
+from heatlite.engine.resources.rest.hooks import hook
+
+ACTIONS = {'alarm_actions': 'alarm_queues', 'ok_actions': 'ok_queues',
+           'insufficient_data_actions': 'insufficient_data_queues'}
+METER_PREFIX, INSTANCE_PREFIX = 'metering.', 'user_metadata.'
+INSTANCE_METERS = ('instance', 'memory', 'cpu', 'cpu_util', 'vcpus', 'disk.', 'network.')
+
+
+@hook
+def alarm_actions(resource: Any, body: dict[str, Any], given: Mapping[str, Any], action: str) -> dict[str, Any]:
+    """Names of resources of the stack become the URLs they are signalled at, queues the way to them."""
+    for actions, queues in ACTIONS.items():
+        urls = [_url(resource, wanted) for wanted in given.get(actions) or ()]
+        body[actions] = urls + [f'trust+zaqar://?{urlencode({"queue_name": name})}' for name in given.get(queues) or ()]
+    return body
+
+
+def _url(resource: Any, wanted: Any) -> Any:
+    return resource.stack[wanted].FnGetAtt('AlarmUrl') if wanted in resource.stack else wanted
+
+
+@hook
+def alarm_on_a_meter(resource: Any, body: dict[str, Any], given: Mapping[str, Any], action: str) -> dict[str, Any]:
+    """The metadata to match become further parts of the query."""
+    meter = str(given.get('meter_name') or '')
+    prefix = INSTANCE_PREFIX if meter.startswith(INSTANCE_METERS) else METER_PREFIX
+    query = []
+    for key, value in (given.get('matching_metadata') or {}).items():
+        field = key if key.startswith('metadata.') else f'metadata.{key if key.startswith(prefix) else prefix + key}'
+        query.append({'field': field, 'op': 'eq', 'value': str(value)})
+    query += [without_nulls(entry) for entry in given.get('query') or ()]
+    rule = body.setdefault('threshold_rule', {})
+    rule.pop('query', None)
+    if query:
+        rule['query'] = query
+    return alarm_actions(resource, body, given, action)
+
+
+@hook
+def alarm_of_rules(resource: Any, body: dict[str, Any], given: Mapping[str, Any], action: str) -> dict[str, Any]:
+    rule = given.get('composite_rule')
+    if rule:
+        body['composite_rule'] = {rule['operator']: rule['rules']}
+    return alarm_actions(resource, body, given, action)

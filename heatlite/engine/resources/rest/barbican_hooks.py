@@ -1,0 +1,56 @@
+"""What data cannot say of the types in barbican.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.engine.resources.rest import service
+from heatlite.engine.resources.rest.calls import Call
+from heatlite.engine.resources.rest.filling import FILTERS
+from heatlite.engine.resources.rest.hooks import hook
+
+SUFFIX = '_ref'
+
+
+def _refs(given: Mapping[str, Any]) -> list[dict[str, str]]:
+    """What a container holds: the entries of `secrets`, and each property `X_ref` under the name X."""
+    refs = [{'name': entry['name'], 'secret_ref': entry['ref']} for entry in given.get('secrets') or ()]
+    return refs + [{'name': name.removesuffix(SUFFIX), 'secret_ref': ref} for name, ref in given.items()
+                   if name.endswith(SUFFIX) and ref]
+
+
+@hook
+def secret_refs(resource: Any, body: dict[str, Any], given: Mapping[str, Any], action: str) -> dict[str, Any]:
+    kept = {name: value for name, value in body.items() if name != 'secrets' and not name.endswith(SUFFIX)}
+    return {**kept, 'secret_refs': _refs(given)}
+
+
+@hook
+def no_ref_twice(resource: Any) -> None:
+    if resource.properties.deferred:
+        return
+    refs = [entry['secret_ref'] for entry in _refs(resource.properties)]
+    if len(refs) != len(set(refs)):
+        raise exception.StackValidationFailed(message=_('Duplicate refs are not allowed.'))
+
+
+@hook
+def refs_by_name(resource: Any, name: str) -> Any:
+    return {entry['name']: entry['secret_ref'] for entry in resource.shown().get('secret_refs') or ()}
+
+
+@hook
+def payload_of_the_order(resource: Any, name: str) -> Any:
+    """What is in the container that the order has made; null while there is none."""
+    reference = resource.shown().get('container_ref')
+    if not reference:
+        return None
+    container = service.send(resource, Call('GET', f'/containers/{FILTERS["last"](reference)}'))
+    for entry in container.get('secret_refs') or ():
+        if entry['name'] == name:
+            return service.send(resource, Call(
+                'GET', f'/secrets/{FILTERS["last"](entry["secret_ref"])}/payload', headers={'Accept': '*/*'}))
+    return None

@@ -1,0 +1,45 @@
+"""What data cannot say of the types in blazar.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.engine.resources.rest.hooks import hook
+
+FIELDS = {                                  # of a reservation, by what is reserved
+    'virtual:instance': ('amount', 'vcpus', 'memory_mb', 'disk_gb', 'affinity', 'resource_properties'),
+    'physical:host': ('min', 'max', 'hypervisor_properties', 'resource_properties', 'before_end'),
+}
+
+
+@hook
+def capability_without_name(resource: Any, body: dict[str, Any], given: Mapping[str, Any],
+                            action: str) -> dict[str, Any]:
+    """A capability called name would rename the host."""
+    return {**body, 'name': given['name']}
+
+
+@hook
+def extra_capabilities(resource: Any, name: str) -> Any:
+    found = resource.shown()
+    return {key: found[key] for key in resource.properties['extra_capability'] or {} if key in found and key != 'name'}
+
+
+@hook
+def fields_of_each_reservation(resource: Any, body: dict[str, Any], given: Mapping[str, Any],
+                               action: str) -> dict[str, Any]:
+    body['reservations'] = [
+        {'resource_type': entry['resource_type'],
+         **{name: entry[name] for name in FIELDS[entry['resource_type']] if entry.get(name) is not None}}
+        for entry in given['reservations']]
+    return body
+
+
+@hook
+def there_are_hosts(resource: Any) -> None:
+    if not resource.client_plugin().has_host():
+        raise exception.StackValidationFailed(
+            message=_("Couldn't find any host in Blazar. You must create a host before creating a lease."))

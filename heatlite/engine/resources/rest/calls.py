@@ -1,0 +1,87 @@
+"""One request to a service as a value, and the form in which descriptions write it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from heatlite.engine.resources.rest.filling import Scope, fill, fill_path
+
+VERBS = ('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE')
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request. `ignore`: HTTP statuses that are as good as success; `service`: client, if not the type's own;
+    `answer`: path to the part of the answer that matters."""
+
+    verb: str
+    path: str
+    body: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, Any] = field(default_factory=dict)
+    ignore: tuple[int, ...] = ()
+    service: str | None = None
+    microversion: str | None = None
+    answer: str = ''
+
+    def stored(self) -> dict[str, Any]:
+        """Plain JSON, to go on with after a crash."""
+        fields = {name: value for name, value in dataclasses.asdict(self).items() if value not in (None, {}, (), '')}
+        return {**fields, 'ignore': list(self.ignore)}
+
+    @classmethod
+    def read(cls, stored: Mapping[str, Any]) -> Call:
+        return cls(**{**stored, 'ignore': tuple(stored['ignore'])})
+
+
+@dataclass(frozen=True)
+class CallTemplate:
+    """A call before its places are filled. `when`, `unless`: places; the call is made only if that one has a
+    value, if the other has none."""
+
+    verb: str
+    path: str
+    body: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, Any] = field(default_factory=dict)
+    ignore: tuple[int, ...] = ()
+    service: str | None = None
+    microversion: str | None = None
+    when: str | None = None
+    unless: str | None = None
+    answer: str = ''
+
+    def applies(self, scope: Scope) -> bool:
+        return ((self.when is None or bool(scope.value(self.when)))
+                and (self.unless is None or not scope.value(self.unless)))
+
+    def fill(self, scope: Scope) -> Call:
+        return Call(self.verb, fill_path(self.path, scope), fill(self.body, scope), fill(self.headers, scope),
+                    fill(self.query, scope), self.ignore, self.service, self.microversion, self.answer)
+
+
+def template(written: str | Mapping[str, Any]) -> CallTemplate:
+    """From `VERB /path`, or a map with that under `call` and the other parts. Raises ValueError."""
+    parts = {'call': written} if isinstance(written, str) else dict(written)
+    verb, _space, path = str(parts.pop('call', '')).partition(' ')
+    if verb not in VERBS or not path.startswith('/'):
+        raise ValueError(f'a call is written as "VERB /path", not {written!r}')
+    unknown = sorted(set(parts) - {each.name for each in dataclasses.fields(CallTemplate)})
+    if unknown:
+        raise ValueError(f'a call has no {", ".join(unknown)}')
+    return CallTemplate(verb, path.strip(), **{**parts, 'ignore': tuple(parts.get('ignore', ()))})
+
+
+def templates(written: Any) -> tuple[CallTemplate, ...]:
+    """One call or a list of them."""
+    if written is None:
+        return ()
+    return tuple(template(each) for each in (written if isinstance(written, list) else [written]))
+
+
+def first_that_applies(choices: tuple[CallTemplate, ...], scope: Scope) -> list[Call]:
+    """The call of the first choice whose `when` holds; nothing when there is none."""
+    return next(([choice.fill(scope)] for choice in choices if choice.applies(scope)), [])

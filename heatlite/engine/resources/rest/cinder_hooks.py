@@ -1,0 +1,36 @@
+"""What data cannot say of the types in cinder.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.engine.resources.rest.calls import Call
+from heatlite.engine.resources.rest.hooks import hook
+
+PUBLIC = 'os-volume-type-access:is_public'
+
+
+@hook
+def public_has_two_names(resource: Any, body: dict[str, Any], given: Mapping[str, Any], action: str) -> dict[str, Any]:
+    """A new type takes one name of the field, an existing one the other."""
+    if action == 'update' and PUBLIC in body:
+        body['is_public'] = body.pop(PUBLIC)
+    return body
+
+
+@hook
+def removed_specs(resource: Any, calls: list[Call], changed: Mapping[str, Any]) -> list[Call]:
+    gone = sorted(set(resource.properties['specs'] or ()) - set(changed.get('specs') or ()))
+    if 'specs' not in changed or not gone:
+        return calls
+    return [*calls, Call('PUT', f'/qos-specs/{resource.resource_id}/delete_keys', {'keys': gone})]
+
+
+@hook
+def specs_and_consumer(resource: Any, wanted: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+    """The consumer stands beside the other specs in answers."""
+    specs = dict(found.get('specs') or {})
+    if 'consumer' in (wanted.get('specs') or {}):
+        specs['consumer'] = found.get('consumer')
+    return {'specs': specs}

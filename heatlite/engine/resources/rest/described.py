@@ -1,0 +1,416 @@
+"""The interpreter: a resource whose type is a description.
+
+What handlers return is plain JSON. Of an action with several calls it is stored how many were made, so that after
+a crash none is made twice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.engine import resource
+from heatlite.engine.resources.rest import existing, generic_client, hooks, names, plans, rules, service, waits
+from heatlite.engine.resources.rest.calls import Call, CallTemplate, first_that_applies, templates
+from heatlite.engine.resources.rest.description import Description
+from heatlite.engine.resources.rest.filling import Scope, fill, pick
+
+PROGRESS = 'rest_progress'                  # resource data: name of a list of calls -> how many were made
+MOST_CONFLICTS = 5                          # further tries of a deletion that is refused as a conflict
+
+
+class Described(resource.Resource):
+    """Base of the classes made from descriptions; see `types.class_of`."""
+
+    description: ClassVar[Description]
+    reference_kind: ClassVar[str] = 'physical_id'
+    reference_before: ClassVar[str | None] = 'resource_name'
+    rule_facts: ClassVar[tuple[Mapping[str, Any], ...]] = ()     # translation rules of the facts
+    made_here = False                       # this very object has begun to create the thing
+    _last_known: Any = None
+
+    # --- create -------------------------------------------------------------------------------------------
+
+    def handle_create(self) -> dict[str, Any]:
+        self.made_here = True
+        self._forget_progress()             # of an attempt that was undone
+        if not self.description.retry.get('create'):       # else it is sent while polling, as often as the service asks
+            self._make()
+        return {}
+
+    def check_create_complete(self, handle: Any) -> bool:
+        if self.resource_id is None and not self._make_in_turn():
+            return False
+        return self._settled('create')
+
+    def _make_in_turn(self) -> bool:
+        """False: the service is busy with something that must end first."""
+        if not self.made_here:              # begun by an engine that is gone: perhaps it was made
+            self.made_here = True
+            found = self.find_existing()
+            if found is not None:
+                self._made(found)
+                return True
+        try:
+            self._make()
+        except Exception as error:
+            if not self._may_ask_again('create', error):
+                raise
+            return False
+        return True
+
+    def _make(self) -> None:
+        what = self.description
+        if what.create is None:
+            self._made(str(self._id_of({})))
+            return
+        call = plans.create(what, self.scope(), self)
+        try:
+            answer = self.send(call)
+        except Exception as error:
+            if not service.reply_was_lost(error):
+                raise
+            found = self.find_existing()
+            if found is not None:
+                self._made(found)
+                return
+            answer = self.send(call)        # it never arrived
+        found = names.unwrapped(what, answer)
+        self._keep(found)
+        self._made(str(self._id_of(found)))
+
+    def _made(self, physical_id: str) -> None:
+        self.resource_id_set(physical_id)
+
+    def _id_of(self, found: Any) -> Any:
+        what = self.description
+        if 'id' in what.hooks:
+            return hooks.call(what, 'id', self, found)
+        if '{' in what.id:
+            return fill(what.id, self.scope(answer=found))
+        value = pick(found, what.id)
+        if value is None:
+            raise exception.Error(_('The service did not say the %(field)s of what it made.') % {'field': what.id})
+        return value
+
+    def _keep(self, found: Any) -> None:
+        """Values that only this answer tells."""
+        for key, how in self.description.keep.items():
+            value = pick(found, how.get('field', key))
+            if value is not None and (how.get('when') is None or self.properties.get(how['when'])):
+                self.data_set(key, value if isinstance(value, str) else json.dumps(value), bool(how.get('redact')))
+
+    def _settled(self, action: str, more: Iterable[Call] | None = None) -> bool:
+        """After the thing was made: what belongs to it, its status, its sub-collections."""
+        what = self.description
+        if what.then and not self._has_run('then'):
+            self._run('then', self._filled(what.then), last=False)
+        if not self._is_ready(action):
+            return False
+        if what.follow:
+            calls = plans.follow(what, self.scope(), self.properties, None, self.read)
+            self._run('follow', calls, last=not what.finish)
+        if what.finish:
+            self._run('finish', self._filled(what.finish))
+        self._forget_progress()
+        return True
+
+    def _filled(self, templates: Iterable[CallTemplate]) -> list[Call]:
+        scope = self.scope()
+        return [plans.versioned(self.description, template.fill(scope), scope.properties) for template in templates
+                if template.applies(scope)]
+
+    def _is_ready(self, action: str) -> bool:
+        what = self.description
+        if 'done' in what.hooks:
+            return bool(hooks.call(what, 'done', self, action))
+        wait = what.waits.get(action)
+        return wait is None or wait.is_over(self.shown(fresh=True))
+
+    def _may_ask_again(self, action: str, error: Exception) -> bool:
+        """The service is busy with something else and says so: not an error, for as long as the stack's time allows."""
+        return service.status_of(error) in self.description.retry.get(action, ())
+
+    # --- several calls ------------------------------------------------------------------------------------
+
+    def _run(self, name: str, calls: list[Call], last: bool = True) -> None:
+        """Makes the calls that were not made yet. `last`: nothing follows, so the last one need not be remembered."""
+        made = self._progress().get(name, 0)
+        for number, call in enumerate(calls):
+            if number < made:
+                continue
+            self.send(call)
+            if number + 1 < len(calls) or not last:
+                self.data_set(PROGRESS, json.dumps({**self._progress(), name: number + 1}))
+                self.resource_id_set(self.resource_id)          # durable with it
+
+    def _progress(self) -> dict[str, int]:
+        return json.loads(self.data().get(PROGRESS, '{}'))
+
+    def _has_run(self, name: str) -> bool:
+        return self._progress().get(name, 0) >= len(getattr(self.description, name))
+
+    def _forget_progress(self) -> None:
+        if PROGRESS in self._data:
+            self.data_delete(PROGRESS)
+
+    # --- update -------------------------------------------------------------------------------------------
+
+    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Mapping[str, Any]) -> dict[str, Any] | None:
+        if not prop_diff:
+            return None
+        self._forget_progress()             # of whatever was interrupted before
+        wanted = json_snippet.properties(self._schemata(), self.context)
+        self.translate_properties(wanted)
+        scope = self.scope(wanted, old=self.properties, changed=prop_diff)
+        calls = plans.update(self.description, scope, prop_diff, self)
+        calls += plans.follow(self.description, scope, wanted, self.properties, self.read, set(prop_diff))
+        if self.description.retry.get('update'):
+            return {'calls': [call.stored() for call in calls]}
+        for call in calls:
+            self.send(call)
+        return {'calls': []}
+
+    def check_update_complete(self, handle: Any) -> bool:
+        if handle is None:
+            return True
+        calls = [Call.read(stored) for stored in handle['calls']]
+        try:
+            self._run('update', calls, last='update' not in self.description.waits)
+        except Exception as error:
+            if not self._may_ask_again('update', error):
+                raise
+            return False
+        if not self._is_ready('update'):
+            return False
+        self._forget_progress()
+        return True
+
+    def needs_replace_with_prop_diff(self, changed_properties_set: set[str], after_props: Any,
+                                     before_props: Any) -> bool:
+        what = self.description
+        return 'replace' in what.hooks and bool(
+            hooks.call(what, 'replace', self, changed_properties_set, after_props, before_props))
+
+    def needs_replace_failed(self) -> bool:
+        """Kept when the description says so and the thing is there, unless it is bad itself."""
+        bad = self.description.keep_failed
+        if bad is None or self.resource_id is None:
+            return True
+        try:
+            found = self.shown(fresh=True)
+        except Exception as error:
+            if not service.is_not_found(error):
+                raise
+            return True
+        return any(pick(found, name) == value for name, value in bad.items())
+
+    def prepare_for_replace(self) -> None:
+        """Some names can exist only once: the old thing goes before the new one comes."""
+        if self.description.replace_first and self.resource_id is not None:
+            self._take_away()
+            self.resource_id_set(None)
+
+    # --- delete -------------------------------------------------------------------------------------------
+
+    def handle_delete(self) -> dict[str, Any] | None:
+        what = self.description
+        if self.resource_id is None or not (what.delete or what.delete_follow or what.before_delete):
+            return None
+        return {'sent': False, 'conflicts': 0}
+
+    def check_delete_complete(self, handle: Any) -> bool:
+        if not handle:
+            return True
+        if not handle['sent']:
+            try:
+                self._take_away()
+            except waits.NotYet:
+                return False
+            except Exception as error:
+                if self._may_ask_again('delete', error):
+                    return False
+                handle['conflicts'] += 1
+                if not service.is_conflict(error) or handle['conflicts'] > MOST_CONFLICTS:
+                    raise
+                raise resource.PollDelay(2 ** handle['conflicts'])
+            handle['sent'] = True
+        return self._is_gone()
+
+    def _take_away(self) -> None:
+        """Everything again from the start each time: it is harmless to take away what is gone."""
+        what = self.description
+        scope = self.scope(self.last_known())
+        with self._gone_is_fine():
+            calls = plans.before_delete(what, scope, self.read)
+            for call in calls:
+                with self._gone_is_fine():
+                    self.send(call)
+        if what.delete is None:
+            return
+        call = plans.versioned(what, what.delete.fill(scope), scope.properties)
+        with self._gone_is_fine():
+            for each in hooks.changed(what, 'delete', [call], self):
+                self.send(each)
+
+    @contextlib.contextmanager
+    def _gone_is_fine(self) -> Any:
+        try:
+            yield
+        except Exception as error:
+            if not service.is_not_found(error):
+                raise
+
+    def _is_gone(self) -> bool:
+        if self.description.gone is None:
+            return True
+        try:
+            return self.description.gone.is_over(self.shown(fresh=True, properties=self.last_known()))
+        except Exception as error:
+            if not service.is_not_found(error):
+                raise
+            return True
+
+    def last_known(self) -> Any:
+        """The properties as applied; a name that no longer leads anywhere stays a name."""
+        if self._last_known is None:
+            self._last_known = self.frozen_definition().properties(self._schemata(), self.context)
+            self.translate_properties(self._last_known, ignore_resolve_error=True)
+        return self._last_known
+
+    # --- after a crash ------------------------------------------------------------------------------------
+
+    def find_existing(self) -> str | None:
+        """The id of what an interrupted create has made; None: nothing was made, or making it again harms nobody.
+
+        Raises Error when nobody can tell.
+        """
+        return existing.find(self)
+
+    # --- the service ----------------------------------------------------------------------------------------
+
+    def client_plugin(self, name: str | None = None) -> Any:
+        what = self.description
+        if what.service_type and name in (None, what.service_type):
+            return generic_client.plugin(self.context, what.service_type)
+        return super().client_plugin(name)
+
+    @classmethod
+    def is_service_available(cls, context: Any) -> tuple[bool, str | None]:
+        kind = cls.description.service_type
+        if kind is None:
+            return super().is_service_available(context)
+        if generic_client.plugin(context, kind).does_endpoint_exist(service_type=kind, service_name=kind):
+            return True, None
+        return False, _('%(client)s %(service)s endpoint is not in service catalog.') % {
+            'client': kind, 'service': kind}
+
+    # --- asking the service -------------------------------------------------------------------------------
+
+    def scope(self, properties: Any = None, **more: Any) -> Scope:
+        """What the places of templates stand for."""
+        found = self.properties if properties is None else properties
+        return Scope(found, {
+            'id': self.resource_id, 'uuid': self.uuid, 'physical_name': self.physical_resource_name,
+            'name': lambda: names.chosen(self, found), 'own_project': getattr(self.context, 'project_id', None),
+            'own_projects': lambda: [self.context.project_id],
+            'old': found, 'stack': lambda: self.stack.id, **more})
+
+    def send(self, call: Call) -> Any:
+        self.__dict__.pop('_seen', None)
+        return service.send(self, call)
+
+    def read(self, call: Call) -> Any:
+        """The part of an answer that matters."""
+        return pick(service.send(self, call), call.answer)
+
+    def shown(self, fresh: bool = False, properties: Any = None) -> Any:
+        """The thing as the service describes it, read once for this object unless `fresh`."""
+        if fresh or '_seen' not in self.__dict__:
+            what = self.description
+            assert what.show is not None
+            scope = self.scope(properties)
+            call = plans.versioned(what, what.show.fill(scope), scope.properties)
+            self.__dict__['_seen'] = names.unwrapped(what, service.send(self, call))
+        return self.__dict__['_seen']
+
+    def _show_resource(self) -> Any:
+        if self.description.show is None:
+            return None
+        return self.shown(fresh=True)
+
+    def get_live_resource_data(self) -> Any:
+        try:
+            return self._show_resource()
+        except Exception as error:
+            if service.is_not_found(error):
+                raise exception.EntityNotFound(entity='Resource', name=self.name)
+            raise
+
+    def parse_live_resource_data(self, resource_properties: Any, resource_data: Mapping[str, Any]) -> dict[str, Any]:
+        return names.live(self, resource_properties, resource_data)
+
+    # --- attributes ---------------------------------------------------------------------------------------
+
+    def _resolve_any_attribute(self, attr: str) -> Any:
+        try:
+            return super()._resolve_any_attribute(attr)
+        except Exception as error:
+            if not service.is_not_found(error):
+                raise
+            return None
+
+    def _resolve_attribute(self, name: str) -> Any:
+        if self.resource_id is None:
+            return None
+        what = self.description
+        source = what.attributes.get(name, name)
+        field = source if isinstance(source, str) else source.get('field')
+        if field is not None:
+            return pick(self.shown(fresh=self.attributes.get_cache_mode(name) == 'cache_none'), field)
+        if 'data' in source:
+            kept = self.data().get(source['data'])
+            return json.loads(kept) if kept is not None and source.get('json') else kept
+        if 'call' in source:
+            calls = first_that_applies(templates(source['call']), self.scope())
+            return self.read(calls[0]) if calls else None
+        if 'value' in source:
+            return fill(source['value'], self.scope())
+        return hooks.REGISTERED[source['hook']](self, name)
+
+    def get_reference_id(self) -> Any:
+        if self.reference_kind == 'physical_name' and self.resource_id is not None:
+            return self.physical_resource_name()
+        if self.resource_id is not None:
+            return str(self.resource_id)
+        return self.name if self.reference_before == 'resource_name' else self.reference_before
+
+    # --- checking -----------------------------------------------------------------------------------------
+
+    def validate(self) -> Any:
+        found = super().validate()
+        what = self.description
+        if self.external_id is None:
+            rules.check(what.check, self._given)
+            if 'check' in what.hooks:
+                hooks.call(what, 'check', self)
+        return found
+
+    def _given(self, path: str) -> Any:
+        """A property's value for the rules: None when it was not given, SOMETHING when it is not known yet."""
+        first, _dot, rest = path.partition('.')
+        if first in self.properties.deferred:
+            return rules.SOMETHING
+        value = self.properties[first]
+        return pick(value, rest) if rest else value
+
+    def translation_rules(self, properties: Any) -> list[Any]:
+        return names.translation_rules(self, properties)
+
+    def add_dependencies(self, deps: Any) -> None:
+        from heatlite.engine.resources.rest import edges
+        edges.add(self, deps)

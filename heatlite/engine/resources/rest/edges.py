@@ -1,0 +1,47 @@
+"""Resources that must be there first although no template says so: the `after` of descriptions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.engine.resources.rest import hooks
+from heatlite.engine.resources.rest.filling import pick
+from heatlite.language.unknown import UNKNOWN
+
+
+def add(resource: Any, deps: Any) -> None:
+    """`deps += (resource, other)` for each other of a rule's type whose properties equal ours, or that a hook picks."""
+    for rule in resource.description.after:
+        for other in others(resource, rule['type']):
+            matches = hooks.REGISTERED[rule['hook']](resource, other) if 'hook' in rule else _equal(
+                resource, other, rule['where'])
+            if matches:
+                deps += (resource, other)
+
+
+def others(resource: Any, type_name: str) -> Iterator[Any]:
+    for other in list(resource.stack.values()):
+        if other.name != resource.name and other.has_interface(type_name):
+            yield other
+
+
+def _equal(resource: Any, other: Any, where: Mapping[str, str]) -> bool:
+    """`where`: property of the other -> ours. What cannot be read is equal to nothing."""
+    for theirs, ours in where.items():
+        value = known(resource, ours)
+        if value is None or value != known(other, theirs):
+            return False
+    return True
+
+
+def known(resource: Any, path: str) -> Any:
+    """A property's value as far as it can be told now."""
+    first, _dot, rest = path.partition('.')
+    try:
+        value = resource.properties.get(first)
+    except (exception.HeatException, ValueError, TypeError):
+        return None
+    value = pick(value, rest) if rest else value
+    return None if value is UNKNOWN or value == '' else value

@@ -1,0 +1,97 @@
+"""Sub-collections: tags, members, extra specs. What must be called so that they become what a property says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from heatlite.engine.resources.rest.bodies import without_nulls
+from heatlite.engine.resources.rest.calls import Call, CallTemplate, first_that_applies, template, templates
+from heatlite.engine.resources.rest.filling import Scope
+
+KEYS = frozenset({'set', 'add', 'drop', 'live', 'replace', 'batch', 'default', 'with', 'in_create',
+                  'before_delete', 'null_removed'})
+
+
+@dataclass(frozen=True)
+class Follow:
+    """One property's sub-collection.
+
+    `set`: one call with all of it (`{value}`). `add`, `drop`: for each item that is new, or no longer wanted (`{item}`,
+    of a map `{item.key}` and `{item.value}`); the first of several calls whose `when` holds. `live`: reads what is
+    there (otherwise the old property tells). `replace`: take everything away, then add everything. `batch`: one call
+    for all items (`{items}`). `default`: a place to use when the property is empty.
+    """
+
+    property: str
+    set: tuple[CallTemplate, ...] = ()
+    add: tuple[CallTemplate, ...] = ()
+    drop: tuple[CallTemplate, ...] = ()
+    live: CallTemplate | None = None
+    replace: bool = False
+    batch: bool = False
+    default: str | None = None
+    depends: tuple[str, ...] = ()           # `with`
+    in_create: bool = False
+    before_delete: bool = False
+    null_removed: bool = False              # of a map: keys that are gone are set to null
+
+    def calls(self, scope: Scope, wanted: Any, before: Any, read: Callable[[Call], Any],
+              replace: bool = False) -> list[Call]:
+        """`wanted` and `before`: values of the property. `read` asks the service, only if there is a `live`."""
+        found: list[Call] = []
+        replace = replace or self.replace
+        if not wanted and self.default is not None:
+            wanted = scope.value(self.default)
+        if wanted is None and before is None:
+            return []                       # nothing was ever said about it
+        new, old = items(wanted), items(before)
+        if self.live is not None:
+            old = items(read(self.live.fill(scope)))
+        if self.drop and (replace or not self.set):
+            found += self._each(self.drop, scope, old if replace else without(old, new))
+        if self.set and (new or (old and not self.drop)):
+            found += first_that_applies(self.set, scope.having(value=self._whole(wanted, before)))
+        if self.add:
+            found += self._each(self.add, scope, new if replace else without(new, old))
+        return found
+
+    def _whole(self, wanted: Any, before: Any) -> Any:
+        """All of it, for one call."""
+        empty: Any = {} if isinstance(wanted or before, Mapping) else []
+        value = without_nulls(wanted) if wanted else empty
+        if self.null_removed and isinstance(before, Mapping):
+            return {**{key: None for key in before if key not in value}, **value}
+        return value
+
+    def _each(self, choices: tuple[CallTemplate, ...], scope: Scope, wanted: list[Any]) -> list[Call]:
+        if self.batch:
+            return first_that_applies(choices, scope.having(items=wanted)) if wanted else []
+        return [call for item in wanted for call in first_that_applies(choices, scope.having(item=item))]
+
+
+def read(name: str, written: Mapping[str, Any]) -> Follow:
+    """From its place in a description. Raises ValueError."""
+    unknown = sorted(set(written) - KEYS)
+    if unknown:
+        raise ValueError(f'{", ".join(unknown)}: not known here')
+    return Follow(
+        name, templates(written.get('set')), templates(written.get('add')), templates(written.get('drop')),
+        template(written['live']) if 'live' in written else None, bool(written.get('replace')),
+        bool(written.get('batch')), written.get('default'), tuple(written.get('with', ())),
+        bool(written.get('in_create')), bool(written.get('before_delete')),
+        bool(written.get('null_removed')))
+
+
+def items(value: Any) -> list[Any]:
+    """Entries of a map as `{key, value}`; maps without what was not given."""
+    if isinstance(value, Mapping):
+        return [{'key': key, 'value': item} for key, item in value.items()]
+    return [without_nulls(item) for item in value or ()]
+
+
+def without(some: list[Any], others: list[Any]) -> list[Any]:
+    known = {json.dumps(item, sort_keys=True, default=str) for item in others}
+    return [item for item in some if json.dumps(item, sort_keys=True, default=str) not in known]

@@ -1,0 +1,17 @@
+"""The client of a described type whose service has no client plug-in: only its entry in the catalogue is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heatlite.engine.clients.os import service
+
+
+def plugin(context: Any, service_type: str) -> Any:
+    """A client plug-in for `service_type`, made once for a context."""
+    kept = context.__dict__.setdefault('_generic_clients', {})
+    if service_type not in kept:
+        kind = type('GenericClientPlugin', (service.ServicePlugin,), {
+            'service_types': [service_type], 'option_group': service_type.replace('-', '_'), '__doc__': __doc__})
+        kept[service_type] = kind(context)
+    return kept[service_type]

@@ -1,0 +1,33 @@
+"""What data cannot say of the types in glance.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.engine.resources.rest.calls import Call
+from heatlite.engine.resources.rest.hooks import hook
+
+AMAZON = ('ami', 'ari', 'aki')
+
+
+@hook
+def image_activity(resource: Any, calls: list[Call], changed: Mapping[str, Any]) -> list[Call]:
+    if 'active' not in changed:
+        return calls
+    action = 'reactivate' if changed['active'] else 'deactivate'
+    return [*calls, Call('POST', f'/images/{resource.resource_id}/actions/{action}')]
+
+
+@hook
+def formats_match(resource: Any) -> None:
+    given = resource.properties
+    container, disk = given['container_format'], given['disk_format']
+    if {'container_format', 'disk_format'} & given.deferred:
+        return
+    if {container, disk} & set(AMAZON) and container != disk:
+        raise exception.StackValidationFailed(message=_(
+            "Invalid mix of disk and container formats. When setting a disk or container format to one of "
+            "'aki', 'ari', or 'ami', the container and disk formats must match."))

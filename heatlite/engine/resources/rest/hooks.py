@@ -1,0 +1,36 @@
+"""Functions that descriptions call by name, where data cannot say it. Each event has its own arguments:
+
+    body     (resource, body, given, action) -> body          create   (resource, call) -> call
+    update   (resource, calls, changed) -> calls              delete   (resource, calls) -> calls
+    id       (resource, answer) -> id                         done     (resource, action) -> whether it is ready
+    check    (resource), raises                               replace  (resource, changed, after, before) -> bool
+    live     (resource, wanted, found) -> {property: value}
+
+and an attribute's is (resource, name) -> value.
+
+Those of a file X.yaml stand in X_hooks.py, which is imported with the first type of the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+REGISTERED: dict[str, Callable[..., Any]] = {}
+
+
+def hook(function: Callable[..., Any]) -> Callable[..., Any]:
+    REGISTERED[function.__name__] = function
+    return function
+
+
+def call(what: Any, event: str, *arguments: Any) -> Any:
+    """The hook of a description for an event. KeyError when it has none."""
+    return REGISTERED[what.hooks[event]](*arguments)
+
+
+def changed(what: Any, event: str, value: Any, resource: Any, *arguments: Any) -> Any:
+    """`value` as the hook for `event` makes it: hook(resource, value, ...); the value itself without one."""
+    if event not in what.hooks:
+        return value
+    return REGISTERED[what.hooks[event]](resource, value, *arguments)

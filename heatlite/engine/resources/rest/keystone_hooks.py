@@ -1,0 +1,32 @@
+"""What data cannot say of the types in keystone.yaml."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+from urllib.parse import quote
+
+from keystoneauth1 import exceptions
+
+from heatlite.engine.resources.rest.calls import Call
+from heatlite.engine.resources.rest.hooks import hook
+
+
+@hook
+def default_security_group_first(resource: Any, calls: list[Call]) -> list[Call]:
+    """Neutron gives every project a security group, which would outlive it."""
+    if resource.client_plugin('neutron') is None:
+        return calls
+    listing = Call('GET', '/security-groups', query={'tenant_id': resource.resource_id, 'name': 'default'},
+                   service='neutron', answer='security_groups.*.id')
+    try:
+        found = resource.read(listing) or []
+    except exceptions.CatalogException:
+        return calls                        # a cloud without Neutron
+    return [*(Call('DELETE', f'/security-groups/{group}', service='neutron', ignore=(404,)) for group in found), *calls]
+
+
+@hook
+def region_of_own_id(resource: Any, call: Call) -> Call:
+    wanted = resource.properties['id']
+    return replace(call, verb='PUT', path=f'/regions/{quote(wanted, safe="")}') if wanted else call

@@ -1,0 +1,42 @@
+"""What data cannot say of the types in manila.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.engine.resources.rest.calls import Call
+from heatlite.engine.resources.rest.following import items, without
+from heatlite.engine.resources.rest.hooks import hook
+
+NEW_NAMES = {'name': 'display_name', 'description': 'display_description'}
+RULE = ('access_type', 'access_to', 'access_level')
+
+
+@hook
+def network_of_the_subnet(resource: Any, body: dict[str, Any], given: Mapping[str, Any], action: str) -> dict[str, Any]:
+    if body.get('neutron_subnet_id') and not body.get('neutron_net_id'):
+        body['neutron_net_id'] = resource.client_plugin('neutron').network_id_from_subnet_id(body['neutron_subnet_id'])
+    return body
+
+
+@hook
+def share_names(resource: Any, body: dict[str, Any], given: Mapping[str, Any], action: str) -> dict[str, Any]:
+    """An update of a share has names of its own for two fields."""
+    if action == 'update':
+        return {NEW_NAMES.get(name, name): value for name, value in body.items()}
+    return body
+
+
+@hook
+def access_denied_first(resource: Any, calls: list[Call], changed: Mapping[str, Any]) -> list[Call]:
+    """Rules are taken away by an id that only the list tells."""
+    if 'access_rules' not in changed:
+        return calls
+    gone = without(items(resource.properties['access_rules']), items(changed['access_rules']))
+    if not gone:
+        return calls
+    path = f'/shares/{resource.resource_id}/action'
+    known = resource.read(Call('POST', path, {'access_list': None}, answer='access_list')) or []
+    return [*calls, *(Call('POST', path, {'deny_access': {'access_id': entry['id']}}, ignore=(404,)) for entry in known
+                      if any(all(entry.get(name) == rule.get(name) for name in RULE if name in rule) for rule in gone))]

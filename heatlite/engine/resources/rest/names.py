@@ -1,0 +1,135 @@
+"""Names and ids: the name a thing gets, lookups of what was given by name, the ways back from answers to properties."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.engine import translation
+from heatlite.engine.resources.rest import hooks
+from heatlite.engine.resources.rest.description import Description
+from heatlite.engine.resources.rest.filling import pick
+
+Rule = translation.TranslationRule
+
+
+def chosen(resource: Any, properties: Mapping[str, Any]) -> str | None:
+    """The name given, else the physical name."""
+    wanted = resource.description.name_property
+    given = properties.get(wanted) if wanted in properties else None
+    return given or resource.physical_resource_name()
+
+
+def is_given(resource: Any) -> bool:
+    """The template names the thing itself, so other things may have that name too."""
+    wanted = resource.description.name_property
+    return wanted in resource.properties and bool(resource.properties[wanted])
+
+
+def unwrapped(what: Description, answer: Any) -> Any:
+    key = what.answer_key or what.key
+    if key and isinstance(answer, Mapping) and key in answer:
+        return answer[key]
+    return {} if answer is None else answer
+
+
+def live(resource: Any, wanted: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+    """Properties that may be updated, as they are now: by the body's rules backwards, or as `live` says.
+
+    `wanted`: what the template says now. `live`: a path of fields, `~` (cannot be told), or `{each: {name: field}}`
+    for the items of a list.
+    """
+    what = resource.description
+    told: dict[str, Any] = {}
+    for name in sorted(resource.calc_update_allowed(resource.properties)):
+        if wanted.get(name) is None or (name == what.name_property and not wanted[name]):
+            continue                        # what the template leaves to the service cannot drift
+        if name in what.live:
+            how = what.live[name]
+            if how is None:
+                continue
+            if isinstance(how, str):
+                told[name] = pick(found, how)
+            elif 'call' not in how:
+                items = pick(found, how.get('from', name)) or []
+                told[name] = [{mine: pick(item, theirs) for mine, theirs in how['each'].items()} for item in items]
+        elif not any(follow.property == name for follow in what.follow) or name in found:
+            is_told, value = what.rules.live(name, found)
+            if is_told:
+                told[name] = as_far_as_asked(value, wanted[name])
+    if 'live' in what.hooks:
+        told.update(hooks.call(what, 'live', resource, wanted, found))
+    return told
+
+
+def as_far_as_asked(found: Any, wanted: Any) -> Any:
+    """Of maps only the entries that the template gives: the service may say more than was asked for."""
+    if isinstance(found, Mapping) and isinstance(wanted, Mapping):
+        return {name: as_far_as_asked(found[name], value) for name, value in wanted.items()
+                if value is not None and name in found}
+    if isinstance(found, list) and isinstance(wanted, list) and len(found) == len(wanted):
+        return [as_far_as_asked(*pair) for pair in zip(found, wanted, strict=True)]
+    return found
+
+
+# --- lookups ---------------------------------------------------------------------------------------------
+
+def translation_rules(resource: Any, properties: Any) -> list[Rule]:
+    """The rules of the facts, and those of `find` and `fold`."""
+    found = [rule for fact in resource.rule_facts for rule in _of_fact(resource, properties, fact)]
+    for old, how in resource.description.fold.items():
+        found += _folded(properties, old, how)
+    for path, how in resource.description.find.items():
+        found += _looked_up(resource, properties, path, how)
+    return found
+
+
+def _of_fact(resource: Any, properties: Any, fact: Mapping[str, Any]) -> list[Rule]:
+    path = list(fact['path'])
+    if fact.get('conditional'):
+        return []                           # said by the description, with its condition
+    if fact['rule'] == 'replace':
+        return [Rule(properties, translation.REPLACE, path, value_name=fact.get('value_name'),
+                     value_path=fact.get('value_path'))]
+    if fact['rule'] == 'resolve':
+        return [Rule(properties, translation.RESOLVE, path, client_plugin=Plugin(resource, fact['client_plugin']),
+                     finder=fact['finder'], entity=fact.get('entity'))]
+    return []
+
+
+def _folded(properties: Any, old: str, how: Any) -> list[Rule]:
+    if isinstance(how, str):
+        return [Rule(properties, translation.REPLACE, how.split('.'), value_path=old.split('.'))]
+    given = properties.get(old) if old in properties else None
+    if given is None:
+        return []
+    return [Rule(properties, translation.ADD, how['append_to'].split('.'), value=[given]),
+            Rule(properties, translation.DELETE, [old])]
+
+
+def _looked_up(resource: Any, properties: Any, path: str, how: Any) -> list[Rule]:
+    finder = how if isinstance(how, str) else how['finder']
+    entity = None if isinstance(how, str) else how.get('entity')
+    if isinstance(entity, Mapping):
+        kind = properties.get(entity['by'])
+        entity = entity.get('values', {}).get(kind, kind)
+    plugin, _dot, method = finder.partition('.')
+    method, _colon, named = method.partition(':')
+    steps = [part for part in path.split('.') if part != '*']
+    return [Rule(properties, translation.RESOLVE, steps, client_plugin=Plugin(resource, plugin), finder=method,
+                 entity=named or entity)]
+
+
+class Plugin:
+    """A client plug-in that is looked for when one of its finders is called."""
+
+    def __init__(self, resource: Any, name: str) -> None:
+        self._resource = resource
+        self._name = name
+
+    def __getattr__(self, finder: str) -> Any:
+        plugin = self._resource.client_plugin(self._name)
+        if plugin is None:
+            raise exception.ClientNotAvailable(client_name=self._name)
+        return getattr(plugin, finder)

@@ -1,0 +1,139 @@
+"""What data cannot say of the types in neutron.yaml."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.engine.resources.rest import edges
+from heatlite.engine.resources.rest.calls import Call
+from heatlite.engine.resources.rest.hooks import hook
+
+NO_GATEWAY, CHOSEN_BY_NEUTRON = '', 'auto'
+
+
+def refuse(text: str) -> exception.StackValidationFailed:
+    return exception.StackValidationFailed(message=text)
+
+
+@hook
+def subnet_gateway(resource: Any, body: dict[str, Any], given: Mapping[str, Any], action: str) -> dict[str, Any]:
+    """'' means no gateway, 'auto' leaves it to Neutron, which it does only for a new subnet."""
+    if body.get('gateway_ip') == NO_GATEWAY:
+        body['gateway_ip'] = None
+    elif body.get('gateway_ip') == CHOSEN_BY_NEUTRON:
+        if action == 'update':
+            raise refuse(_('The gateway_ip of a subnet cannot be changed to auto.'))
+        del body['gateway_ip']
+    if action == 'update':
+        if 'segment' in given and resource.properties['segment'] is not None:
+            raise refuse(_('The segment of a subnet can be set only once.'))
+        if 'allocation_pools' in body and body['allocation_pools'] is None:
+            body['allocation_pools'] = []
+    return body
+
+
+@hook
+def subnet_modes(resource: Any) -> None:
+    given = resource.properties
+    if given['ipv6_ra_mode'] and given['ipv6_address_mode'] and given['ipv6_ra_mode'] != given['ipv6_address_mode']:
+        raise refuse(_('When both ipv6_ra_mode and ipv6_address_mode are set, they must be equal.'))
+    gateway = given['gateway_ip']
+    if gateway and gateway != CHOSEN_BY_NEUTRON and 'gateway_ip' not in given.deferred:
+        try:
+            ipaddress.ip_address(gateway)
+        except ValueError:
+            raise refuse(_('Gateway IP address "%s" is in invalid format.') % gateway)
+
+
+@hook
+def prefixes_only_grow(resource: Any, calls: list[Call], changed: Mapping[str, Any]) -> list[Call]:
+    if changed.get('prefixes') is not None:
+        wanted = [ipaddress.ip_network(prefix, strict=False) for prefix in changed['prefixes']]
+        for prefix in resource.properties['prefixes']:
+            old = ipaddress.ip_network(prefix, strict=False)
+            if not any(old.version == new.version and old.subnet_of(new) for new in wanted):  # type: ignore[arg-type]
+                raise refuse(_('Property %(key)s updated value %(new)s should be superset of existing value %(old)s.')
+                             % {'key': 'prefixes', 'new': changed['prefixes'], 'old': resource.properties['prefixes']})
+    return calls
+
+
+@hook
+def one_agent_unless_ha(resource: Any) -> None:
+    given = resource.properties
+    if given.is_given('l3_agent_id') and given.is_given('l3_agent_ids'):
+        raise exception.ResourcePropertyConflict('l3_agent_id', 'l3_agent_ids')
+    agents = given['l3_agent_ids']
+    if not given['ha'] and isinstance(agents, list) and len(agents) > 1:
+        raise refuse(_('Non HA routers can only have one L3 agent.'))
+
+
+@hook
+def interface_id(resource: Any, found: Any) -> str:
+    given = resource.properties
+    kind = 'subnet' if given['subnet'] else 'port'
+    return f'{given["router"]}:{kind}_id={given[kind]}'
+
+
+@hook
+def one_route_more(resource: Any, call: Call) -> Call:
+    routes, ours = _routes(resource)
+    if ours in routes:
+        raise exception.Error(_('Route duplicates an existing route.'))
+    return replace(call, body={'router': {'routes': [*routes, ours]}})
+
+
+@hook
+def one_route_less(resource: Any, calls: list[Call]) -> list[Call]:
+    routes, ours = _routes(resource)
+    return [replace(call, body={'router': {'routes': [route for route in routes if route != ours]}}) for call in calls
+            if ours in routes]
+
+
+def _routes(resource: Any) -> tuple[list[Any], dict[str, Any]]:
+    given = resource.last_known()
+    found = resource.read(Call('GET', f'/routers/{given["router_id"]}', answer='router.routes')) or []
+    return found, {'destination': given['destination'], 'nexthop': given['nexthop']}
+
+
+@hook
+def interface_of_the_port(resource: Any, interface: Any) -> bool:
+    """The router interface is on a subnet of a port that this resource needs anyway."""
+    subnet = edges.known(interface, 'subnet')
+    for port in resource.t.dependencies(resource.stack):
+        if not port.has_interface('OS::Neutron::Port'):
+            continue
+        places = range(len(port.properties['fixed_ips'] or ()))
+        pinned = [edges.known(port, f'fixed_ips.{place}.subnet') for place in places]
+        if subnet is None or subnet in pinned:
+            return True
+        if not pinned and subnet in _subnets(resource, edges.known(port, 'network')):
+            return True
+    return False
+
+
+def _subnets(resource: Any, network: Any) -> set[Any]:
+    """References of the stack's own subnets of a network."""
+    return {other.get_reference_id() or other.name for other in edges.others(resource, 'OS::Neutron::Subnet')
+            if network is not None and edges.known(other, 'network') == network}
+
+
+@hook
+def devices_changed(resource: Any, changed: set[str], after: Any, before: Any) -> bool:
+    return 'devices' in changed
+
+
+@hook
+def gateway_connections(resource: Any) -> None:
+    if 'connections' in resource.properties.deferred:
+        return
+    for entry in resource.properties['connections'] or ():
+        kind, number = entry.get('segmentation_type'), entry.get('segmentation_id')
+        if kind == 'vlan' and number is None:
+            raise refuse(_('segmentation_id must be specified for using vlan'))
+        if kind == 'flat' and number:
+            raise refuse(_('segmentation_id cannot be specified except 0 for using flat'))

@@ -1,0 +1,93 @@
+"""Described types of an operator: files `*.yaml` in the plug-in folders, properties and attributes in them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from heatlite.engine.resources import packed
+from heatlite.engine.resources.rest import agreement, types
+from heatlite.engine.resources.rest.description import Description, DescriptionError, Document, compiled
+from heatlite.language.schema import Schema
+
+PROPERTY_WORDS = frozenset({'type', 'required', 'default', 'update_allowed', 'immutable', 'constraints', 'schema',
+                            'description'})
+TYPES = frozenset(kind.lower() for kind in Schema.TYPES)
+
+LeftOut = Callable[[str, tuple[str, ...], str], None]
+"""(file, names of types, why): tells of what cannot be used."""
+
+
+def load(directories: Iterable[str], left_out: LeftOut) -> Iterator[tuple[str, Any]]:
+    """(name, class) of every type, files sorted by name in each directory."""
+    for directory in directories:
+        for file in sorted(os.listdir(directory)):
+            if file.endswith(('.yaml', '.yml')) and not file.startswith('.'):
+                yield from load_file(os.path.join(directory, file), left_out)
+
+
+def load_file(path: str, left_out: LeftOut) -> Iterator[tuple[str, Any]]:
+    """A type that is wrong costs that type; text that is no YAML, or a wrong family, what hangs on it."""
+    try:
+        with open(path, encoding='utf-8') as source:
+            document = Document(source.read(), path)
+        entries = list(document.types())
+    except (OSError, UnicodeDecodeError, DescriptionError) as error:
+        left_out(path, getattr(error, 'types', ()), str(error))
+        return
+    for name, entry in entries:
+        try:
+            yield name, made(name, entry, document)
+        except DescriptionError as error:
+            left_out(path, (name,), str(error))
+
+
+def made(name: str, entry: Mapping[str, Any], document: Document) -> Any:
+    """The class of one type. Raises DescriptionError."""
+    what = compiled(name, entry, document, document.file)
+    facts = facts_of(what, document)
+    for word, text in agreement.complaints(what, facts):
+        raise document.error((name, word), f'{name}, {word}: {text}')
+    try:
+        return types.class_of(what, facts)
+    except Exception as error:              # schemas refuse contradictions
+        raise document.error((name, 'properties'), f'{name}: {error}') from None
+
+
+def facts_of(what: Description, document: Document) -> Mapping[str, Any]:
+    """What the type looks like, in the form of the packed facts; those themselves for a type that they know."""
+    if what.properties is None and what.name in packed.names():
+        return packed.facts(what.name)
+    attributes = {}
+    for name, how in what.attributes.items():
+        said = how if isinstance(how, Mapping) else {}
+        attributes[name] = {'type': said.get('type', 'string' if isinstance(how, str) else None),
+                            'cache_mode': 'cache_local' if said.get('cached', True) else 'cache_none'}
+    return {
+        'class_name': what.name.rpartition('::')[2], 'attributes': attributes,
+        'properties': {name: _property(what, document, (name,), body)
+                       for name, body in (what.properties or {}).items()},
+        'default_client_name': what.client or what.service_type, 'required_service_extension': what.extension,
+        'support_status': what.support and {'status': 'SUPPORTED', **what.support},
+        'refid': {'kind': 'physical_id', 'before_create': 'resource_name'},
+    }
+
+
+def _property(what: Description, document: Document, path: tuple[str, ...], body: Any) -> dict[str, Any]:
+    place = (what.name, 'properties', *path)
+    body = {'type': body} if isinstance(body, str) else body
+    if not isinstance(body, Mapping) or body.get('type') not in TYPES:
+        raise document.error(place, f'{".".join(path)} needs a type: one of {", ".join(sorted(TYPES))}')
+    unknown = sorted(set(body) - PROPERTY_WORDS)
+    if unknown:
+        raise document.error((*place, unknown[0]), f'{".".join(path)}: {unknown[0]} is no word of properties')
+    found = dict(body)
+    if 'schema' in body:
+        inner = body['schema']
+        found['schema'] = ({'*': _property(what, document, (*path, 'schema'), inner)} if body['type'] == 'list' else
+                           {name: _property(what, document, (*path, 'schema', name), child)
+                            for name, child in inner.items()})
+    found['constraints'] = [{'kind': kind, 'value': value} for limit in body.get('constraints', ())
+                            for kind, value in limit.items()]
+    return found

@@ -1,0 +1,145 @@
+"""What must be asked of a service: a description and the properties of a resource in, requests out. Asks nobody itself,
+but for the lists that some sub-collections are compared with, which are read through a callable handed in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from heatlite.engine.resources.rest import hooks
+from heatlite.engine.resources.rest.calls import Call, CallTemplate, first_that_applies
+from heatlite.engine.resources.rest.description import Description
+from heatlite.engine.resources.rest.filling import Scope, fill
+
+Read = Callable[[Call], Any]
+
+
+def create(what: Description, scope: Scope, subject: Any = None) -> Call:
+    """`subject`: the resource, for hooks."""
+    assert what.create is not None
+    call = what.create.fill(scope)
+    if what.create.body is None:
+        call = replace(call, body=wrapped(what, new_body(what, scope, subject)))
+    call = hooks.changed(what, 'create', call, subject)
+    return versioned(what, call, scope.properties)
+
+
+def new_body(what: Description, scope: Scope, subject: Any = None) -> dict[str, Any]:
+    """The fields of a new thing, without the key around them."""
+    followed = {follow.property for follow in what.follow if not follow.in_create}
+    given = {name: value for name, value in scope.properties.items()
+             if name not in followed and name not in what.ignore}
+    if what.name_property in given:
+        given[what.name_property] = scope.value('name')
+    body = {**what.rules.render(given), **fill(what.constants, scope)}
+    if what.mark and what.mark not in body:
+        body[what.mark] = scope.value('physical_name')
+    return hooks.changed(what, 'body', body, subject, given, 'create')
+
+
+def update(what: Description, scope: Scope, changed: Mapping[str, Any], subject: Any = None) -> list[Call]:
+    """The calls on the object itself; `scope.properties` are the wanted ones."""
+    body = changed_body(what, scope, changed, subject)
+    calls = []
+    for template in what.update:
+        if not template.applies(scope):
+            continue
+        if template.body is not None:
+            if not touches(what, template, changed):
+                continue
+            calls.append(template.fill(scope))
+        elif body:
+            calls.append(replace(template.fill(scope), **_content(what, body)))
+    return [versioned(what, call, scope.properties) for call in hooks.changed(what, 'update', calls, subject, changed)]
+
+
+def touches(what: Description, template: CallTemplate, changed: Mapping[str, Any]) -> bool:
+    """A call with a body of its own is made when something changed that no sub-collection takes care of."""
+    followed = {follow.property for follow in what.follow}
+    return any(name not in followed and name not in what.ignore for name in changed)
+
+
+def changed_body(what: Description, scope: Scope, changed: Mapping[str, Any], subject: Any = None) -> dict[str, Any]:
+    """The fields an update sends: what changed, everything, or the groups of which something changed."""
+    followed = {follow.property for follow in what.follow}
+    names = [name for name in changed if name not in followed and name not in what.ignore]
+    if not names:
+        return {}
+    if what.send == 'all':
+        names = [name for name in scope.properties if name not in followed and name not in what.ignore]
+    elif isinstance(what.send, list):
+        names += [name for group in what.send if set(group) & set(names) for name in group if name not in names]
+    given = {name: changed[name] if name in changed and what.send != 'all' else scope.properties.get(name)
+             for name in names}
+    if what.name_property in given:
+        given[what.name_property] = scope.value('name')
+    for name in what.rules.spread & set(given):
+        before = (scope.known.get('old') or {}).get(name) or {}
+        wanted = given[name] or {}
+        given[name] = {key: value for key, value in wanted.items() if before.get(key) != value}
+        if what.patch is not None:
+            given[name].update({key: None for key in before if key not in wanted})
+    body = what.rules.render(given, keep_nulls=what.update_nulls and what.send != 'all')
+    if what.send == 'all':
+        body.update(fill(what.constants, scope))
+    return hooks.changed(what, 'body', body, subject, given, 'update')
+
+
+def _content(what: Description, body: Mapping[str, Any]) -> dict[str, Any]:
+    if what.patch is None:
+        return {'body': wrapped(what, body)}
+    operation = what.patch.get('op', 'replace')
+    changes = [{'op': 'remove', 'path': f'/{name}'} if value is None else
+               {'op': operation, 'path': f'/{name}', 'value': value} for name, value in body.items()]
+    return {'body': changes, 'headers': {'Content-Type': what.patch.get('type', 'application/json-patch+json')}}
+
+
+def wrapped(what: Description, body: Any) -> Any:
+    return {what.key: body} if what.key else body
+
+
+def follow(what: Description, scope: Scope, wanted: Mapping[str, Any], before: Mapping[str, Any] | None, read: Read,
+           names: set[str] | None = None) -> list[Call]:
+    """Calls for the sub-collections of `names` (default: all). `before` None: the thing was just made."""
+    calls: list[Call] = []
+    for each in what.follow:
+        if before is None:
+            chosen, again = not each.in_create, False
+        else:
+            again = bool(names and set(each.depends) & names)
+            chosen = again or names is None or each.property in names
+        if chosen:
+            calls += each.calls(scope, _inner(what, each.property, wanted),
+                                None if before is None else _inner(what, each.property, before), read, again)
+    return [versioned(what, call, scope.properties) for call in calls]
+
+
+def _inner(what: Description, name: str, properties: Mapping[str, Any]) -> Any:
+    return what.rules.inner(name, properties.get(name))
+
+
+def before_delete(what: Description, scope: Scope, read: Read) -> list[Call]:
+    """What must go before the thing itself does."""
+    calls = [call for each in what.follow if what.delete_follow or each.before_delete
+             for call in each.calls(scope, [], _inner(what, each.property, scope.properties), read)]
+    for step in what.before_delete:
+        items: Any = [None]
+        if step['each']:
+            items = [item for source in step['each'] for item in read(source.fill(scope)) or ()]
+        elif step['property']:
+            items = scope.properties.get(step['property']) or ()
+        for item in items:
+            within = scope.having(item=item)
+            calls += first_that_applies(step['call'], within)
+    return [versioned(what, call, scope.properties) for call in calls]
+
+
+def versioned(what: Description, call: Call, given: Mapping[str, Any]) -> Call:
+    """`call` at the lowest version of the API that knows all that was given."""
+    wanted = [what.microversion, *(version for name, version in what.microversions.items()
+                                   if given.get(name) is not None)]
+    known = [version for version in wanted if version]
+    if call.microversion or not known or call.service:
+        return call
+    return replace(call, microversion=max(known, key=lambda version: [int(part) for part in version.split('.')]))

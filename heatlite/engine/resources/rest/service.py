@@ -1,0 +1,100 @@
+"""Requests of described types to their services, and what the answers mean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from keystoneauth1.exceptions import http as http_errors
+
+from heatlite.common import exception
+from heatlite.engine.clients.os import http
+from heatlite.engine.resources.rest.calls import Call
+
+reply_was_lost = http.reply_was_lost
+TAG = re.compile('<[^>]*>')
+
+
+def send(resource: Any, call: Call) -> Any:
+    """The answer: parsed when it is JSON, else its text, None when there is none; of HEAD, the headers.
+
+    Raises keystoneauth1's error for the status, with the service's own words and its request id.
+    """
+    adapter = adapter_of(resource, call.service)
+    arguments: dict[str, Any] = {'raise_exc': False}
+    if call.body is not None:
+        arguments['json'] = call.body
+    if call.headers:
+        arguments['headers'] = dict(call.headers)
+    if call.query:
+        arguments['params'] = dict(call.query)
+    if call.microversion:
+        arguments['microversion'] = call.microversion
+    response = adapter.request(call.path, call.verb, **arguments)
+    if response.status_code >= 400:
+        if response.status_code in call.ignore:
+            return None
+        raise error_of(response, call)
+    if call.verb == 'HEAD':
+        return dict(response.headers)
+    if not response.content:
+        return None
+    return response.json() if 'json' in response.headers.get('Content-Type', '') else response.text
+
+
+def adapter_of(resource: Any, service: str | None = None) -> Any:
+    """Made once for a resource object. Raises ClientNotAvailable."""
+    kept = resource.__dict__.setdefault('_adapters', {})
+    if service not in kept:
+        what = resource.description
+        name = service or what.service or resource.default_client_name
+        plugin = resource.client_plugin(name)
+        if plugin is None:
+            raise exception.ClientNotAvailable(client_name=name)
+        kept[service] = plugin.adapter()
+    return kept[service]
+
+
+def is_not_found(error: BaseException) -> bool:
+    return isinstance(error, exception.EntityNotFound) or status_of(error) == 404
+
+
+def is_conflict(error: BaseException) -> bool:
+    return status_of(error) == 409
+
+
+def status_of(error: BaseException) -> int | None:
+    return None if isinstance(error, exception.HeatException) else http.status_of(error)
+
+
+def error_of(response: Any, call: Call) -> Exception:
+    """keystoneauth1's error class for the status, whose text is the service's."""
+    found: Any = http_errors.from_response(response, call.verb, call.path)
+    said = next(_messages(response), None)
+    if said and isinstance(found, http_errors.HttpError):
+        text = f'{said} (HTTP {response.status_code})'
+        found.message = said
+        found.args = (f'{text} (Request-ID: {found.request_id})' if found.request_id else text,)
+    return found
+
+
+def _messages(response: Any) -> Iterator[str]:
+    """What the services of this cloud put their errors into: each has a form of its own."""
+    try:
+        body = response.json()
+    except ValueError:                      # a page for people: its text, without the headings
+        for line in TAG.sub('\n', response.text).splitlines():
+            if line.strip() and not line.strip().startswith(str(response.status_code)):
+                yield line.strip()
+        return
+    if not isinstance(body, Mapping):
+        return
+    for entry in (body, *body.values(), *(body.get('errors') or ())):
+        if isinstance(entry, Mapping):
+            for name in ('message', 'faultstring', 'detail', 'error_message', 'description', 'title'):
+                if isinstance(entry.get(name), str) and entry[name]:
+                    yield entry[name]
+    for name in ('error_message', 'error'):
+        if isinstance(body.get(name), str):
+            yield body[name]

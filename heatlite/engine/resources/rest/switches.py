@@ -1,0 +1,34 @@
+"""Handlers that only some described types have: checks, suspend and resume."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from heatlite.engine.resources.rest.calls import CallTemplate
+from heatlite.engine.resources.rest.filling import pick
+
+
+def check_health(self: Any) -> None:
+    """Raises Error when the thing is not as `healthy` says; any error of the service means that it is not."""
+    found = self.shown(fresh=True)
+    self._verify_check_conditions([{'attr': name, 'expected': wanted, 'current': pick(found, name)}
+                                   for name, wanted in (self.description.healthy or {}).items()])
+
+
+def suspend(self: Any) -> None:
+    _switch(self, self.description.suspend)
+
+
+def resume(self: Any) -> None:
+    _switch(self, self.description.resume)
+
+
+def _switch(self: Any, templates: Iterable[CallTemplate]) -> None:
+    """A service that takes whole things only gets all that it has, with what is switched."""
+    for template in templates:
+        call = template.fill(self.scope())
+        if self.description.send == 'all':
+            call = replace(call, body={**self.shown(fresh=True), **(call.body or {})})
+        self.send(call)

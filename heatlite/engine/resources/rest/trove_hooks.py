@@ -1,0 +1,34 @@
+"""What data cannot say of the types in trove.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.engine.resources.rest import waits
+from heatlite.engine.resources.rest.bodies import without_nulls
+from heatlite.engine.resources.rest.calls import Call
+from heatlite.engine.resources.rest.hooks import hook
+
+IDLE, GOING = 'NONE', 'DELETING'            # tasks of a cluster
+
+
+@hook
+def database_instances(resource: Any, body: dict[str, Any], given: Mapping[str, Any], action: str) -> dict[str, Any]:
+    body['instances'] = [without_nulls({
+        'flavorRef': entry['flavor'], 'volume': {'size': entry['volume_size']},
+        'availability_zone': entry.get('availability_zone'),
+        'nics': [{'net-id': nic.get('network'), 'port-id': nic.get('port'), 'v4-fixed-ip': nic.get('fixed_ip')}
+                 for nic in entry.get('networks') or ()] or None}) for entry in given['instances']]
+    return body
+
+
+@hook
+def idle_cluster(resource: Any, calls: list[Call]) -> list[Call]:
+    """The service takes a deletion only when it does nothing else with the cluster."""
+    task = (resource.shown(fresh=True).get('task') or {}).get('name', IDLE)
+    if task == GOING:
+        return []
+    if task != IDLE:
+        raise waits.NotYet
+    return calls

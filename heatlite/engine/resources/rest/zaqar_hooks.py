@@ -1,0 +1,69 @@
+"""What data cannot say of the types in zaqar.yaml."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.engine.resources.rest import service
+from heatlite.engine.resources.rest.calls import Call
+from heatlite.engine.resources.rest.hooks import hook
+
+SCHEMES = ('http', 'https', 'mailto', 'trust+http', 'trust+https')
+PATCH = 'application/openstack-messaging-v2.0-json-patch'
+MESSAGE = '$zaqar_message$'                 # the service puts the message there
+
+
+@hook
+def metadata_patch(resource: Any, calls: list[Call], changed: Mapping[str, Any]) -> list[Call]:
+    before, after = resource.properties['metadata'] or {}, changed.get('metadata') or {}
+    changes = [{'op': 'remove', 'path': f'/metadata/{key}'} for key in sorted(before) if key not in after]
+    changes += [{'op': 'replace' if key in before else 'add', 'path': f'/metadata/{key}', 'value': value}
+                for key, value in after.items() if before.get(key) != value]
+    return [Call('PATCH', f'/queues/{resource.resource_id}', changes, {'Content-Type': PATCH})] if changes else []
+
+
+@hook
+def known_scheme(resource: Any) -> None:
+    given = resource.properties
+    if 'subscriber' not in given.deferred and urlsplit(given['subscriber']).scheme not in SCHEMES:
+        raise exception.StackValidationFailed(
+            message=_('The subscriber type of must be one of: %s.') % ', '.join(SCHEMES))
+
+
+@hook
+def subscribed_workflow(resource: Any, body: dict[str, Any], given: Mapping[str, Any], action: str) -> dict[str, Any]:
+    """The workflow service is told of each message by a request that starts the workflow."""
+    params = dict(given['params'] or {})
+    params['env'] = {**(params.get('env') or {}), 'notification': MESSAGE}
+    data = {'workflow_id': given['workflow_id'], 'params': params, 'input': given['input'] or {}}
+    endpoint = service.adapter_of(resource, 'mistral').get_endpoint().rstrip('/')
+    return {**body, 'subscriber': f'trust+{endpoint}/executions', 'options': {'post_data': json.dumps(data)}}
+
+
+@hook
+def share_of_a_queue(resource: Any, call: Call) -> Call:
+    given = resource.properties
+    body = {name: given[name] for name in ('paths', 'methods') if given[name] is not None}
+    if given['ttl'] is not None:
+        until = resource.world.now() + timedelta(seconds=given['ttl'])
+        body['expires'] = until.strftime('%Y-%m-%dT%H:%M:%S')
+    return replace(call, body=body)
+
+
+@hook
+def signed_query(resource: Any, name: str) -> Any:
+    kept = resource.data()
+    if 'signature' not in kept:
+        return None
+    lists = {key: ','.join(json.loads(kept[key])) for key in ('paths', 'methods') if key in kept}
+    if name in lists:
+        return lists[name]
+    return urlencode({'signature': kept['signature'], 'expires': kept['expires'], 'project_id': kept['project'],
+                      **lists})

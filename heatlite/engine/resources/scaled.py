@@ -1,0 +1,229 @@
+"""Groups whose members have no numbers: they grow by new ones and shrink by the oldest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.common import exception, grouputils, short_id
+from heatlite.common.exception import NoActionRequired
+from heatlite.engine.resources import cooldown, members
+from heatlite.language.template import Template
+from heatlite.planning import scaling
+
+ROLLING_SIZE = 'rolling_size'           # key of the data: what a rolling update of a group without fixed size ends with
+RESIZING = 'resizing'                   # key of the data: the adjustment that is under way, as JSON
+LOOK = 1.0                              # seconds between two looks whether a resize is over
+
+
+class ScaledGroup(members.Group):
+    """Subclasses say what a member is, how many there shall be, and how definitions are rolled out."""
+
+    members_by_age = True
+    goal: int | None = None             # of the rolling update under way
+
+    # --- for subclasses to answer -------------------------------------------------------------------------
+
+    def member_definition(self) -> members.Member:
+        """As the template of the group has it."""
+        raise NotImplementedError(type(self).__name__)
+
+    def get_size(self) -> int:
+        """How many there shall be at first."""
+        raise NotImplementedError(type(self).__name__)
+
+    def wanted_size(self, current: int) -> int:
+        """How many there shall be after an update of the stack."""
+        return self.get_size()
+
+    def rolling_policy(self) -> tuple[int, int, float] | None:
+        """(largest batch, members in service, seconds of pause), None: who is there keeps his definition."""
+        return None
+
+    def definition_changed(self, prop_diff: Mapping[str, Any]) -> bool:
+        return False
+
+    # --- members ------------------------------------------------------------------------------------------
+
+    def ordered_members(self, include_failed: bool = True) -> dict[str, members.Member]:
+        """By age, failed ones first: in the order in which they would be taken away."""
+        known = self.current_members()
+        if not known:
+            return {}
+        inspector = grouputils.GroupInspector.from_parent_resource(self)
+        ordered = [name for name in inspector.member_names(include_failed=True) if name in known]
+        failed = set(ordered) - set(inspector.member_names(include_failed=False))
+        missing = [name for name in known if name not in set(ordered)]
+        return {name: known[name] for name in [*ordered, *missing] if include_failed or name not in failed}
+
+    def _new_name(self) -> str:
+        return short_id.get_id(self.world.uuid())
+
+    def _names_of(self, size: int, ordered: list[str]) -> list[str]:
+        kept = ordered[len(ordered) - size:] if size < len(ordered) else ordered
+        return [*kept, *(self._new_name() for _place in range(size - len(kept)))]
+
+    def sized(self, size: int) -> Template:
+        """Who stays keeps his definition."""
+        known = self.ordered_members()
+        new = self.member_definition()
+        return self.assembled({name: known.get(name, new) for name in self._names_of(size, list(known))})
+
+    def child_template(self) -> Template:
+        return self.sized(self.wanted_size(grouputils.get_size(self)) if self.resource_id else self.get_size())
+
+    # --- life ---------------------------------------------------------------------------------------------
+
+    def handle_create(self) -> Any:
+        new = self.member_definition()
+        return self.create_with_template(
+            self.assembled({self._new_name(): new for _place in range(self.get_size())}), self.child_params())
+
+    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Mapping[str, Any]) -> Any:
+        self.take_properties(json_snippet)
+        size, policy = self.wanted_size(grouputils.get_size(self)), self.rolling_policy()
+        if policy is None or not self.definition_changed(prop_diff):
+            return self.resize(size)
+        return self._begin_rolling(size, policy)
+
+    def resize(self, capacity: int) -> Any:
+        """The cookie of the nested update."""
+        return self.update_with_template(self.sized(capacity), self.child_params())
+
+    # --- rolling updates ----------------------------------------------------------------------------------
+
+    def _begin_rolling(self, size: int, policy: tuple[int, int, float]) -> Any:
+        stored = self.data().get(ROLLING_SIZE)
+        self.goal = size if stored is None else int(stored)     # begun before a crash: there may be spare members
+        largest, in_service, pause = policy
+        self.check_pauses(scaling.sizes(self.goal, grouputils.get_size(self), largest, in_service), pause)
+        if stored is None and self.resource_id is not None:
+            self.data_set(ROLLING_SIZE, str(self.goal))
+            self.resource_id_set(self.resource_id)              # durable before the first batch
+        first = self.next_template() or self.sized(self.goal)
+        cookie = self.in_batches(self.update_with_template(first, self.child_params()))
+        cookie['wanted']['size'] = self.goal
+        return cookie
+
+    def pause(self) -> float:
+        policy = self.rolling_policy()
+        return policy[2] if policy is not None else 0
+
+    def _check_batches(self, cookie: Any) -> bool:
+        self.goal = (cookie.get('wanted') or {}).get('size')
+        try:
+            done = super()._check_batches(cookie)
+        except exception.HeatException:
+            self.data_delete(ROLLING_SIZE)
+            raise
+        if done:
+            self.data_delete(ROLLING_SIZE)
+        return done
+
+    def next_template(self) -> Template | None:
+        policy = self.rolling_policy()
+        if policy is None or self.goal is None:
+            return None
+        largest, in_service, _pause = policy
+        known, new = self.ordered_members(include_failed=False), self.member_definition()
+        stale = [name for name, member in known.items() if not members.same(member, new)]
+        batch = scaling.next_batch(self.goal, len(known), min(len(known) - len(stale), self.goal), largest, in_service)
+        if batch is None:
+            return None if len(known) == len(self.current_members()) else self.sized(self.goal)
+        # Old definitions go first when it shrinks: the new ones are why all this is done.
+        names = self._names_of(batch.size, [*stale, *(name for name in known if name not in set(stale))])
+        return self.assembled(members.rolled(known, names, dict.fromkeys(names, new), stale, batch))
+
+    # --- attributes ---------------------------------------------------------------------------------------
+
+    def _resolve_attribute(self, name: str) -> Any:
+        if name == 'current_size':
+            return grouputils.get_size(self)
+        return super()._resolve_attribute(name)
+
+
+class AdjustedGroup(cooldown.CooldownMixin, ScaledGroup):
+    """A group that policies make larger and smaller."""
+
+    def bounds(self) -> tuple[int, int | None, int | None]:
+        """(least, most, wanted) number of members."""
+        raise NotImplementedError(type(self).__name__)
+
+    def group_cooldown(self) -> Any:
+        raise NotImplementedError(type(self).__name__)
+
+    def get_size(self) -> int:
+        least, _most, wanted = self.bounds()
+        return least if wanted is None else wanted
+
+    def wanted_size(self, current: int) -> int:
+        least, most, wanted = self.bounds()
+        return scaling.adjusted(current, current if wanted is None else wanted, scaling.EXACT, None, least, most)
+
+    def check_create_complete(self, cookie: Any = None) -> bool:
+        done = super().check_create_complete(cookie)
+        if done:
+            self._note_size()
+        return done
+
+    def check_update_complete(self, cookie: Any = None) -> bool:
+        done = super().check_update_complete(cookie)
+        if done:
+            self._note_size()
+        return done
+
+    def _note_size(self) -> None:
+        self._finished_scaling(self.group_cooldown(), f'ExactCapacity : {grouputils.get_size(self)}')
+
+    # --- adjusting ----------------------------------------------------------------------------------------
+
+    def adjust(self, adjustment: Any, adjustment_type: str = scaling.CHANGE, min_adjustment_step: int | None = None,
+               cooldown: Any = None) -> None:
+        """Returns when the group has its new size. Raises NoActionRequired when there is nothing to do or it is not
+        the time, and what the nested stack fails of.
+
+        What is under way is noted first, so that a signal handled again after a crash goes on with it.
+        """
+        if self.status != self.COMPLETE or self.name in self.stack.resizing:
+            raise NoActionRequired(self.name, 'scaling activity')
+        self.stack.resizing.add(self.name)
+        try:
+            begun = self.data().get(RESIZING)
+            noted = json.loads(begun) if begun else self._note_adjustment(
+                adjustment, adjustment_type, min_adjustment_step,
+                self.group_cooldown() if cooldown is None else cooldown)
+            self._adjust_to(noted)
+        finally:
+            self.stack.resizing.discard(self.name)
+
+    def _note_adjustment(self, adjustment: Any, kind: str, least_step: int | None, cooldown: Any) -> dict[str, Any]:
+        least, most, _wanted = self.bounds()
+        current = grouputils.get_size(self)
+        size = scaling.adjusted(current, adjustment, kind, least_step, least, most)
+        if size == current:
+            raise NoActionRequired(self.name, 'no change')
+        nested = self.stack.nesting.find(self)
+        if nested is None:
+            raise NoActionRequired(self.name, 'no group')
+        noted = {'before': current, 'size': size, 'why': f'{kind} : {adjustment}', 'cooldown': cooldown,
+                 'generation': nested.generation}
+        self._refuse_scaling(self.metadata_get(refresh=True), cooldown)
+        self.data_set(RESIZING, json.dumps(noted))
+        self._check_scaling_allowed(cooldown)           # durable, together with the note
+        return noted
+
+    def _adjust_to(self, noted: Mapping[str, Any]) -> None:
+        nested = self.stack.nesting.find(self)
+        try:
+            if nested is not None and nested.generation == noted['generation']:
+                cookie = self.resize(noted['size'])
+            else:
+                cookie = self._cookie_of_what_runs()
+            while not self.is_nested_done(cookie):
+                self.world.sleep(LOOK)
+        finally:
+            self.forget_nested()
+            self.data_delete(RESIZING)
+            self._finished_scaling(noted['cooldown'], noted['why'],
+                                   size_changed=grouputils.get_size(self) != noted['before'])

@@ -1,0 +1,26 @@
+"""Hints for the schedulers of other services about which stack a thing belongs to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oslo_config import cfg
+
+
+class SchedulerHintsMixin:
+    """For types whose service takes scheduler hints. [DEFAULT] stack_scheduler_hints turns ours on."""
+
+    _SCHEDULER_HINT_KEYS = (HEAT_ROOT_STACK_ID, HEAT_STACK_ID, HEAT_STACK_NAME, HEAT_PATH_IN_STACK, HEAT_RESOURCE_NAME,
+                            HEAT_RESOURCE_UUID) = (
+        'heat_root_stack_id', 'heat_stack_id', 'heat_stack_name', 'heat_path_in_stack', 'heat_resource_name',
+        'heat_resource_uuid')
+
+    def _scheduler_hints(self, scheduler_hints: dict[str, Any] | None) -> dict[str, Any] | None:
+        if not cfg.CONF.stack_scheduler_hints:
+            return scheduler_hints
+        stack: Any = self.stack             # type: ignore[attr-defined]
+        path = [','.join(str(part) for part in entry if part) for entry in stack.path_in_stack()]
+        return {**(scheduler_hints or {}), self.HEAT_ROOT_STACK_ID: stack.root_stack_id(),
+                self.HEAT_STACK_ID: stack.id, self.HEAT_STACK_NAME: stack.name, self.HEAT_PATH_IN_STACK: path,
+                self.HEAT_RESOURCE_NAME: self.name,     # type: ignore[attr-defined]
+                self.HEAT_RESOURCE_UUID: self.uuid}     # type: ignore[attr-defined]

@@ -1,0 +1,200 @@
+"""What servers share, made by us or not: the metadata their agents fetch, and the ways they fetch it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.engine.resources import stack_user
+
+TRANSPORTS = (CFN, HEAT, TEMP_URL, ZAQAR) = (
+    'POLL_SERVER_CFN', 'POLL_SERVER_HEAT', 'POLL_TEMP_URL', 'ZAQAR_MESSAGE')
+COLLECTORS = {CFN: 'cfn', HEAT: 'heat', TEMP_URL: 'request', ZAQAR: 'zaqar'}
+BLOCKS = {                                  # collector -> its keys in os-collect-config
+    'cfn': ('metadata_url', 'access_key_id', 'secret_access_key', 'stack_name', 'path'),
+    'heat': ('user_id', 'password', 'auth_url', 'project_id', 'stack_id', 'resource_name', 'region_name'),
+    'request': ('metadata_url',),
+    'zaqar': ('user_id', 'password', 'auth_url', 'project_id', 'queue_id', 'region_name')}
+METADATA_TTL = 3600                         # seconds a message with metadata is kept
+TEMP_URL_LIFETIME = 10 * 365 * 86400        # seconds
+
+
+class BaseServer(stack_user.StackUser):
+    """Subclasses name SOFTWARE_CONFIG_TRANSPORT, DEPLOYMENT_SWIFT_DATA, and say `user_data_software_config()`."""
+
+    physical_resource_name_limit = 53
+    entity = 'servers'
+
+    _SOFTWARE_CONFIG_TRANSPORTS = TRANSPORTS
+    POLL_SERVER_CFN, POLL_SERVER_HEAT, POLL_TEMP_URL, ZAQAR_MESSAGE = TRANSPORTS
+    first_collectors: tuple[str, ...] = ()  # asked before that of the transport
+
+    # --- which way ----------------------------------------------------------------------------------------
+
+    def user_data_software_config(self) -> bool:
+        """Whether agents in the server fetch deployments."""
+        return True
+
+    def transport(self, props: Mapping[str, Any]) -> str:
+        return str(props[self.SOFTWARE_CONFIG_TRANSPORT])       # type: ignore[attr-defined]
+
+    def transport_poll_server_cfn(self, props: Mapping[str, Any]) -> bool:
+        return self.transport(props) == CFN
+
+    def transport_poll_server_heat(self, props: Mapping[str, Any]) -> bool:
+        return self.transport(props) == HEAT
+
+    def transport_poll_temp_url(self, props: Mapping[str, Any]) -> bool:
+        return self.transport(props) == TEMP_URL
+
+    def transport_zaqar_message(self, props: Mapping[str, Any]) -> bool:
+        return self.transport(props) == ZAQAR
+
+    # --- what it needs ------------------------------------------------------------------------------------
+
+    def _create_transport_credentials(self, props: Mapping[str, Any]) -> None:
+        """Users, keys, queues that the transport needs; what is there already is kept."""
+        match self.transport(props):
+            case 'POLL_SERVER_CFN':
+                if self._get_user_id() is None:
+                    self._create_user()
+                if 'access_key' not in self.data():
+                    self._create_keypair() if self.has_identity else self._make_up_keypair()
+                self._register_access_key()
+            case 'POLL_SERVER_HEAT' | 'ZAQAR_MESSAGE':
+                if self.password is None:
+                    self.password = self._new_password()
+                if self._get_user_id() is None:
+                    self._create_user()
+                self._register_access_key()
+
+    def _make_up_keypair(self) -> None:
+        """In a cloud without identity nobody checks it."""
+        self.data_set('access_key', self.world.uuid().replace('-', ''), redact=True)
+        self.data_set('secret_key', self._new_password(), redact=True)
+
+    def _delete_transport(self) -> None:
+        """Users, queues and objects of the transport; gone already is fine."""
+        queue = self.data().get('metadata_queue_id')
+        if queue is not None:                   # while there is still a user to do it
+            with self.client_plugin('zaqar').ignore_not_found:
+                self._zaqar().queue(queue).delete()
+            self.data_delete('metadata_queue_id')
+        if self._get_user_id() is not None:
+            self._delete_user()
+        self._delete_temp_object()
+
+    def _delete_temp_object(self) -> None:
+        name = self.data().get('metadata_object_name')
+        if name is None:
+            return
+        container = self._temp_container()
+        plugin = self.client_plugin('swift')
+        with plugin.ignore_not_found:
+            self.client('swift').delete_object(container, name)
+        with plugin.ignore_conflict_and_not_found:
+            self.client('swift').delete_container(container)
+        for key in ('metadata_object_name', 'metadata_put_url'):
+            self.data_delete(key)
+
+    def _temp_container(self) -> str:
+        return self.data().get('metadata_container') or str(self.physical_resource_name())
+
+    def _zaqar(self) -> Any:
+        """A client in the stack's own project, with the token of the user inside the stack."""
+        project = self.stack.stack_user_project_id
+        return self.client_plugin('zaqar').create_for_tenant(project, self._user_token())
+
+    # --- os-collect-config --------------------------------------------------------------------------------
+
+    def _collector_block(self, props: Mapping[str, Any]) -> dict[str, Any]:
+        """How the transport's collector reaches the metadata."""
+        heat = self.client_plugin('heat')
+        region = heat._get_region_name()
+        match self.transport(props):
+            case 'POLL_SERVER_CFN':
+                return {'metadata_url': heat.get_cfn_metadata_server_url(), 'access_key_id': self.data()['access_key'],
+                        'secret_access_key': self.data()['secret_key'], 'stack_name': self.stack.name,
+                        'path': f'{self.name}.Metadata'}
+            case 'POLL_SERVER_HEAT':
+                return {**self._login(region), 'stack_id': self.stack.identifier().stack_path(),
+                        'resource_name': self.name}
+            case 'ZAQAR_MESSAGE':
+                queue = self.data().get('metadata_queue_id')
+                if queue is None:
+                    queue = str(self.physical_resource_name())
+                    self._zaqar().queue(queue).ensure_exists()
+                    self.data_set('metadata_queue_id', queue)
+                return {**self._login(region), 'queue_id': queue}
+        return {'metadata_url': self._temp_url(props)}
+
+    def _login(self, region: str | None) -> dict[str, Any]:
+        keystone = self.keystone()
+        return {'user_id': self._get_user_id(), 'password': self.password,
+                'auth_url': keystone.server_keystone_endpoint_url(fallback_endpoint=keystone.v3_endpoint),
+                'project_id': self.stack.stack_user_project_id, 'region_name': region}
+
+    def _temp_url(self, props: Mapping[str, Any]) -> str:
+        """The URL to read the object with; the one to write it with is kept."""
+        swift = self.client_plugin('swift')
+        given = props.get(self.DEPLOYMENT_SWIFT_DATA) or {}     # type: ignore[attr-defined]
+        container = given.get('container') or str(self.physical_resource_name())
+        name = self.data().get('metadata_object_name') or given.get('object') or self.world.uuid()
+        self.client('swift').put_container(container)
+        put_url = swift.get_temp_url(container, name, TEMP_URL_LIFETIME)
+        self.data_set('metadata_container', container)
+        self.data_set('metadata_object_name', name)
+        self.data_set('metadata_put_url', put_url)
+        self.client('swift').put_object(container, name, json.dumps(self.metadata_get()))
+        return str(swift.get_temp_url(container, name, TEMP_URL_LIFETIME, method='GET'))
+
+    def _populate_deployments_metadata(self, meta: dict[str, Any], props: Mapping[str, Any]) -> None:
+        """Completes `meta`, in place, and stores it: a deployments list and how to fetch it."""
+        meta.setdefault('deployments', [])
+        collect = meta.setdefault('os-collect-config', {})
+        transport = self.transport(props)
+        collector = COLLECTORS[transport]
+        block = self._collector_block(props)
+        # Keys of the way it was before stay with null: they must hide what the server was started with.
+        for other, keys in BLOCKS.items():
+            if other != collector and other in collect:
+                collect[other] = dict.fromkeys(keys)
+        collect[collector] = block
+        collect['collectors'] = [*self.first_collectors, collector, 'local']
+        self.metadata_set(meta)
+        self._push_metadata(meta)
+
+    def _push_metadata(self, metadata: Mapping[str, Any]) -> None:
+        """For transports where the server does not ask us: an object, or a message, with the new metadata."""
+        if self.data().get('metadata_object_name') is not None:
+            self.client('swift').put_object(self._temp_container(), self.data()['metadata_object_name'],
+                                            json.dumps(metadata))
+        queue = self.data().get('metadata_queue_id')
+        if queue is not None:
+            self._zaqar().queue(queue).post({'body': metadata, 'ttl': METADATA_TTL})
+
+    def _update_software_config_transport(self, prop_diff: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+        """The server is told the new way by the old one."""
+        if not self.user_data_software_config():
+            return
+        self._create_transport_credentials(after)
+        self._populate_deployments_metadata(dict(self.metadata_get(True) or {}), after)
+
+    def metadata_update(self, new_metadata: Any = None) -> None:
+        """The template's metadata, evaluated again; what the engine put in stays."""
+        wanted = new_metadata if new_metadata is not None else self.t.metadata()
+        self.metadata_set(wanted, merge_metadata=merge_metadata)
+        if self.user_data_software_config():
+            self._push_metadata(self.metadata_get())
+
+    def _show_resource(self) -> Any:
+        if not self.resource_id:
+            return None
+        return self.client().servers.get(self.resource_id).to_dict()
+
+
+def merge_metadata(new: Mapping[str, Any], current: Mapping[str, Any]) -> dict[str, Any]:
+    """`new` with the deployments and the collectors' configuration of `current`."""
+    kept = {key: current[key] for key in ('deployments', 'os-collect-config') if key in current}
+    return {**new, **kept}

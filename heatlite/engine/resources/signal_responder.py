@@ -1,0 +1,240 @@
+"""For types that are told something from outside: the ways to tell them, and the secrets that go with each (engine
+specification 8.2, 8.3)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import quote, unquote, urlencode, urlsplit
+
+from oslo_config import cfg
+from oslo_log import log
+
+from heatlite.engine.resources import stack_user
+
+LOG = log.getLogger(__name__)
+
+SIGNAL_TYPES = (WAITCONDITION, SIGNAL) = ('/waitcondition', '/signal')
+SIGNAL_VERB = {WAITCONDITION: 'PUT', SIGNAL: 'POST'}
+IN_PROGRESS = b'in progress'            # what an object for signals holds before the first
+TIME = '%Y-%m-%dT%H:%M:%SZ'
+
+
+class SignalResponder(stack_user.StackUser):
+    """Subclasses that let users choose name their property SIGNAL_TRANSPORT."""
+
+    SIGNAL_TRANSPORT = 'signal_transport'
+    CFN_SIGNAL, TEMP_URL_SIGNAL, HEAT_SIGNAL, NO_SIGNAL, ZAQAR_SIGNAL, TOKEN_SIGNAL, AUTO = (
+        'CFN_SIGNAL', 'TEMP_URL_SIGNAL', 'HEAT_SIGNAL', 'NO_SIGNAL', 'ZAQAR_SIGNAL', 'TOKEN_SIGNAL', 'AUTO')
+    requires_deferred_auth = True
+
+    def handle_delete(self) -> Any:
+        self._delete_signals()
+        return super().handle_delete()
+
+    # --- which way ----------------------------------------------------------------------------------------
+
+    def _transport(self) -> str | None:
+        found: str | None = self.properties.get(self.SIGNAL_TRANSPORT)
+        return found
+
+    def _signal_transport_cfn(self) -> bool:
+        return self._transport() == self.CFN_SIGNAL
+
+    def _signal_transport_heat(self) -> bool:
+        return self._transport() == self.HEAT_SIGNAL
+
+    def _signal_transport_none(self) -> bool:
+        return self._transport() == self.NO_SIGNAL
+
+    def _signal_transport_temp_url(self) -> bool:
+        return self._transport() == self.TEMP_URL_SIGNAL
+
+    def _signal_transport_zaqar(self) -> bool:
+        return self._transport() == self.ZAQAR_SIGNAL
+
+    # --- a signed address of the CFN API ------------------------------------------------------------------
+
+    def _get_ec2_signed_url(self, signal_type: str = SIGNAL, never_expire: bool = False) -> str | None:
+        """Who has it may signal, by that verb only. None in a cloud without identity."""
+        stored = self.data().get('ec2_signed_url')
+        if stored is not None:
+            return stored
+        if self.action == self.DELETE or not self.has_identity:
+            return None
+        if self._get_user_id() is None:
+            self._create_user()
+        if 'access_key' not in self.data():
+            self._create_keypair()
+        url = self._signed(signal_type, self.data()['access_key'], self.data()['secret_key'], never_expire)
+        self.data_set('ec2_signed_url', url)
+        return url
+
+    def _signed(self, signal_type: str, access: str, secret: str, never_expire: bool) -> str:
+        from keystoneclient.contrib.ec2 import utils
+        base = cfg.CONF.heat_waitcondition_server_url
+        if base:
+            address = str(base).replace('/waitcondition', signal_type)
+        else:
+            address = self.client_plugin('heat').get_heat_cfn_url().rstrip('/') + signal_type
+        place = urlsplit(address)
+        path = place.path + self.identifier().arn_url_path()
+        params = {'SignatureMethod': 'HmacSHA256', 'SignatureVersion': '2', 'AWSAccessKeyId': access}
+        if not never_expire:
+            params['Timestamp'] = self.world.now().strftime(TIME)
+        host = place.netloc.lower()
+        signature = utils.Ec2Signer(secret).generate(
+            {'host': host, 'verb': SIGNAL_VERB[signal_type], 'path': unquote(path), 'params': params})
+        return f'{place.scheme}://{host}{path}?{urlencode({**params, "Signature": signature})}'
+
+    def _delete_ec2_signed_url(self) -> None:
+        self.data_delete('ec2_signed_url')
+        if self.has_identity:
+            self._delete_keypair()
+
+    # --- the native API -----------------------------------------------------------------------------------
+
+    def _get_heat_signal_url(self, project_id: str | None = None) -> str | None:
+        """Takes a token. `project_id`: in the place of the caller's project."""
+        stored = self.data().get('heat_signal_url')
+        if stored is not None:
+            return stored
+        if self.action == self.DELETE:
+            return None
+        try:
+            base = self.client_plugin('heat').get_heat_url().rstrip('/')
+        except Exception as error:
+            LOG.info('%s has no address for signals: the orchestration service is not found: %s', self.name, error)
+            return None
+        if project_id is not None:
+            base = f'{base.rpartition("/")[0]}/{project_id}'
+        place = self.identifier()
+        return f'{base}/stacks/{quote(place.stack_name)}/{place.stack_id}/resources/{quote(self.name)}/signal'
+
+    def _get_heat_signal_credentials(self) -> dict[str, Any]:
+        """What a guest needs to log in as the resource's user; that user is made when there is none."""
+        if self.password is None:
+            self.password = self._new_password()
+        if self._get_user_id() is None:
+            self._create_user()
+        found = {'username': self.physical_resource_name(), 'user_id': self._get_user_id(), 'password': self.password,
+                 'project_id': self.stack.stack_user_project_id, 'domain_id': None, 'auth_url': None,
+                 'region_name': self.context.region_name}
+        if self.has_identity:
+            keystone = self.keystone()
+            found['auth_url'] = keystone.server_keystone_endpoint_url(fallback_endpoint=keystone.v3_endpoint)
+            if keystone.stack_domain_is_configured:
+                found['domain_id'] = keystone.stack_domain_id
+        return found
+
+    def _delete_heat_signal_url(self) -> None:
+        self.data_delete('heat_signal_url')
+
+    # --- an object, a queue -------------------------------------------------------------------------------
+
+    def _get_swift_signal_url(self, multiple_signals: bool = False) -> str | None:
+        stored = self.data().get('swift_signal_url')
+        if stored is not None:
+            return stored
+        if self.action == self.DELETE:
+            return None
+        name = str(self.physical_resource_name())
+        plugin = self.client_plugin('swift')
+        if multiple_signals:
+            url = str(plugin.get_signal_url(self.stack.id, name))
+        else:
+            self.client('swift').put_container(self.stack.id)
+            url = str(plugin.get_temp_url(self.stack.id, name))
+            self.client('swift').put_object(self.stack.id, name, b'')
+        self.data_set('swift_signal_url', url)
+        self.data_set('swift_signal_object_name', name)
+        return url
+
+    def _delete_swift_signal_url(self) -> None:
+        name = self.data().get('swift_signal_object_name')
+        if name is None:
+            return
+        swift, plugin = self.client('swift'), self.client_plugin('swift')
+        with plugin.ignore_not_found:
+            _headers, objects = swift.get_container(self.stack.id)
+            for found in objects:
+                if found.get('name') == name:
+                    swift.delete_object(self.stack.id, name)
+        with plugin.ignore_conflict_and_not_found:
+            swift.delete_container(self.stack.id)
+        for key in ('swift_signal_object_name', 'swift_signal_url'):
+            self.data_delete(key)
+
+    def _get_zaqar_signal_queue_id(self) -> str | None:
+        stored = self.data().get('zaqar_signal_queue_id')
+        if stored is not None:
+            return stored
+        if self.action == self.DELETE:
+            return None
+        if self.password is None:
+            self.password = self._new_password()
+        if self._get_user_id() is None:
+            self._create_user()
+        queue = str(self.physical_resource_name())
+        self._zaqar().queue(queue).ensure_exists()
+        self.data_set('zaqar_signal_queue_id', queue)
+        return queue
+
+    def _zaqar(self) -> Any:
+        return self.client_plugin('zaqar').create_for_tenant(self.stack.stack_user_project_id, self._user_token())
+
+    def _delete_zaqar_signal_queue(self) -> None:
+        queue = self.data().get('zaqar_signal_queue_id')
+        if queue is None:
+            return
+        with self.client_plugin('zaqar').ignore_not_found:
+            self._zaqar().queue(queue).delete()
+        self.data_delete('zaqar_signal_queue_id')
+
+    # --- all of them --------------------------------------------------------------------------------------
+
+    def _get_signal(self, signal_type: str = SIGNAL, multiple_signals: bool = False) -> dict[str, Any] | None:
+        """What a guest needs for the chosen way; None when there is nothing to tell."""
+        match self._transport():
+            case self.CFN_SIGNAL:
+                return {'alarm_url': self._get_ec2_signed_url(signal_type)}
+            case self.HEAT_SIGNAL:
+                found = self._get_heat_signal_credentials()
+                return {**found, 'alarm_url': self._get_heat_signal_url(found['project_id'])}
+            case self.TEMP_URL_SIGNAL:
+                return {'alarm_url': self._get_swift_signal_url(multiple_signals)}
+            case self.ZAQAR_SIGNAL:
+                return {**self._get_heat_signal_credentials(), 'queue_id': self._get_zaqar_signal_queue_id()}
+            case self.NO_SIGNAL:
+                return {}
+        return None
+
+    def _service_signal(self) -> None:
+        """For ways on which nobody calls: fetches what is there and handles it."""
+        if self.data().get('swift_signal_object_name') is not None:
+            self._service_swift_signal()
+        elif self.data().get('zaqar_signal_queue_id') is not None:
+            for message in self._zaqar().queue(self.data()['zaqar_signal_queue_id']).pop():
+                self.signal(details=message.body)
+
+    def _service_swift_signal(self) -> None:
+        swift, name = self.client('swift'), self.data()['swift_signal_object_name']
+        try:
+            _headers, body = swift.get_object(self.stack.id, name)
+        except Exception as error:
+            self.client_plugin('swift').ignore_not_found(error)
+            return
+        if body == IN_PROGRESS or not body:
+            return
+        try:
+            details = json.loads(body)
+        except ValueError:
+            LOG.warning('What was put to signal %s is no JSON', self.name)
+            return
+        self.signal(details)
+
+    def _delete_signals(self) -> None:
+        self._delete_ec2_signed_url()
+        self._delete_heat_signal_url()
+        self._delete_swift_signal_url()
+        self._delete_zaqar_signal_queue()

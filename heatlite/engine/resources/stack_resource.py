@@ -1,0 +1,281 @@
+"""The base of types whose body is a stack of its own (plug-in specification, section 4).
+
+The nested stack is a stack with its own row and owner: handlers ask for something and return a cookie of plain JSON,
+checks ask whether that is over. Whatever was asked for goes on by itself when this engine dies meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.common import exception, grouputils
+from heatlite.common.exception import UpdateReplace
+from heatlite.common.i18n import _
+from heatlite.common.identifier import HeatIdentifier
+from heatlite.engine import attributes, resource
+from heatlite.language.template import Template
+
+UNREAD = object()
+
+
+class StackResource(resource.Resource):
+    """A resource that is a stack. Types override `child_template()` and `child_params()`."""
+
+    requires_deferred_auth = True
+    always_inspected = True                 # an update always reaches the members: they decide
+    nested_members: Any = None              # for groups: the members' template for the checks, see TypeFacts.nested
+
+    def __init__(self, name: str, definition: Any, stack: Any) -> None:
+        super().__init__(name, definition, stack)
+        self._nested_row: Any = UNREAD
+        self._nested: Any = None
+
+    # --- for types to answer ------------------------------------------------------------------------------
+
+    def child_template(self) -> Any:
+        """The nested stack's template: a Template, or its document."""
+        raise NotImplementedError(f'{type(self).__name__}.child_template')
+
+    def child_params(self) -> Mapping[str, Any]:
+        """What the nested stack's parameters receive."""
+        return {}
+
+    def child_template_files(self, child_env: Any = None) -> Mapping[str, str]:
+        """Nested stacks share the files of the whole tree."""
+        files: Mapping[str, str] = self.stack.defn.files
+        return files
+
+    @property
+    def template_url(self) -> str | None:
+        return None
+
+    def validate_nested_stack(self) -> None:
+        """Nothing: the checks of the root stack look into nested ones by themselves."""
+
+    # --- asking for something -----------------------------------------------------------------------------
+
+    def create_with_template(self, child_template: Any, user_params: Mapping[str, Any] | None = None,
+                             timeout_mins: int | None = None, adopt_data: Any = None) -> Any:
+        """The cookie for `check_create_complete`. A nested stack that an interrupted try has left is taken over."""
+        cookie = self.stack.nesting.create(self, as_template(child_template), user_params, timeout_mins=timeout_mins,
+                                           adopt=adopt_data)
+        self.forget_nested()
+        self.resource_id_set(cookie['stack'])
+        return dict(cookie)
+
+    def update_with_template(self, child_template: Any, user_params: Mapping[str, Any] | None = None,
+                             timeout_mins: int | None = None) -> Any:
+        """The cookie for `check_update_complete`. Where no nested stack was ever made, one is made now."""
+        if self.resource_id is None:
+            found = self.stack.nesting.find(self)
+            if found is None:
+                return self.create_with_template(child_template, user_params, timeout_mins)
+            self.resource_id_set(found.id)
+        self.forget_nested()
+        return dict(self.stack.nesting.update(
+            self, as_template(child_template), user_params, timeout_mins=timeout_mins, converge=self.stack.converge))
+
+    def delete_nested(self) -> Any:
+        """The cookie for `check_delete_complete`; None when there is nothing (any more)."""
+        if self.resource_id is None:
+            return None
+        self.forget_nested()
+        try:
+            return dict(self.stack.nesting.act(self, self.DELETE))
+        except exception.NotFound:
+            return None
+        except exception.EntityNotFound:
+            return None
+
+    def find_existing(self) -> str | None:
+        """The id of the nested stack, when a crash took the answer away."""
+        found = self.stack.nesting.find(self)
+        return found.id if found is not None and found.deleted_at is None else None
+
+    # --- its life -----------------------------------------------------------------------------------------
+
+    def handle_create(self) -> Any:
+        return self.create_with_template(self.child_template(), self.child_params())
+
+    def handle_adopt(self, resource_data: Mapping[str, Any] | None = None) -> Any:
+        return self.create_with_template(self.child_template(), self.child_params(), adopt_data=resource_data or {})
+
+    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Mapping[str, Any]) -> Any:
+        self.take_properties(json_snippet)
+        return self.update_with_template(self.child_template(), self.child_params())
+
+    def handle_delete(self) -> Any:
+        return self.delete_nested()
+
+    def handle_suspend(self) -> Any:
+        return self._pass_down(self.SUSPEND, _('Cannot suspend %s, stack not created'))
+
+    def handle_resume(self) -> Any:
+        return self._pass_down(self.RESUME, _('Cannot resume %s, stack not created'))
+
+    def handle_check(self) -> Any:
+        return self._pass_down(self.CHECK, _('Cannot check %s, stack not created'))
+
+    def handle_snapshot(self) -> Any:
+        return self._pass_down(self.SNAPSHOT, _('Cannot snapshot %s, stack not created'))
+
+    def _pass_down(self, action: str, without: str) -> Any:
+        try:
+            if self.resource_id is not None:
+                return dict(self.stack.nesting.act(self, action))
+        except exception.EntityNotFound:
+            pass
+        raise exception.Error(without % self.name)
+
+    def check_create_complete(self, cookie: Any = None) -> bool:
+        return self.is_nested_done(cookie or self._cookie_of_what_runs())
+
+    def check_adopt_complete(self, cookie: Any = None) -> bool:
+        return self.is_nested_done(cookie or self._cookie_of_what_runs())
+
+    def check_update_complete(self, cookie: Any = None) -> bool:
+        return self.is_nested_done(cookie or self._cookie_of_what_runs())
+
+    def check_delete_complete(self, cookie: Any = None) -> bool:
+        return cookie is None or self.is_nested_done(cookie)
+
+    def check_suspend_complete(self, cookie: Any = None) -> bool:
+        return self.is_nested_done(cookie or self._cookie_of_what_runs())
+
+    def check_resume_complete(self, cookie: Any = None) -> bool:
+        return self.is_nested_done(cookie or self._cookie_of_what_runs())
+
+    def check_check_complete(self, cookie: Any = None) -> bool:
+        return self.is_nested_done(cookie or self._cookie_of_what_runs())
+
+    def check_snapshot_complete(self, cookie: Any = None) -> bool:
+        return self.is_nested_done(cookie or self._cookie_of_what_runs())
+
+    def is_nested_done(self, cookie: Mapping[str, Any]) -> bool:
+        """Raises what the nested stack failed of."""
+        done = bool(self.stack.nesting.is_done(self, cookie))
+        if done:
+            self.forget_nested()
+        return done
+
+    def _cookie_of_what_runs(self) -> dict[str, Any]:
+        """For a check after a crash that took the handler's answer away."""
+        found = self.stack.nesting.find(self)
+        if found is None:
+            raise exception.Error(_('The nested stack of %s is gone') % self.name)
+        return {'stack': found.id, 'generation': found.generation, 'action': found.action}
+
+    def handle_create_cancel(self, cookie: Any) -> None:
+        self.stack.nesting.cancel(self)
+
+    def handle_update_cancel(self, cookie: Any) -> None:
+        self.stack.nesting.cancel(self)
+
+    def handle_preempt(self) -> None:
+        self.stack.nesting.cancel(self)
+
+    # --- what an update means -----------------------------------------------------------------------------
+
+    def needs_replace_failed(self) -> bool:
+        return False                        # the nested stack goes on from where it is
+
+    def _needs_update(self, after: Any, before: Any, after_props: Any, before_props: Any, prev_resource: Any,
+                      check_init_complete: bool = True) -> bool:
+        """Always true, unless only a new one will do."""
+        if self.state == (self.DELETE, self.COMPLETE) or (
+                check_init_complete and self.state == (self.INIT, self.COMPLETE)):
+            raise UpdateReplace(self)
+        nesting = getattr(self.stack, 'nesting', None)      # a preview has none
+        if self.resource_id is not None and nesting is not None:
+            nested = nesting.find(self)
+            if nested is None or nested.deleted_at is not None or nested.action == self.DELETE:
+                raise UpdateReplace(self)
+            marked = self.state == (self.CHECK, self.FAILED)
+            if marked and (nested.action, nested.status) != (self.CHECK, self.FAILED):
+                raise UpdateReplace(self)   # it was said to be unhealthy; nobody found that out
+        if self.needs_replace(after_props):
+            raise UpdateReplace(self)
+        return True
+
+    def take_properties(self, wanted: Any) -> None:
+        """The definition that an update brings: from now on `self.properties` are the new ones."""
+        self.t = wanted
+        found = wanted.properties(self._schemata(), self.context)
+        self.translate_properties(found)
+        self.properties = found
+        self._update_policy = None
+
+    # --- looking at the nested stack ----------------------------------------------------------------------
+
+    def forget_nested(self) -> None:
+        """It has changed, or will: look again when asked."""
+        self._nested_row, self._nested = UNREAD, None
+
+    def nested_row(self) -> Any:
+        """Its own row; None when there is none. Read once for each piece of work."""
+        if self._nested_row is UNREAD:
+            nesting = getattr(self.stack, 'nesting', None)
+            self._nested_row = nesting.row(self) if nesting is not None else None
+        return self._nested_row
+
+    def member_rows(self) -> list[Any]:
+        """What is stored of its resources, replaced ones included."""
+        nesting = getattr(self.stack, 'nesting', None)
+        return nesting.members(self) if nesting is not None else []
+
+    def nested(self) -> Any:
+        """The nested stack as types see stacks, for reading; None when there is none."""
+        if self._nested is None and self.resource_id is not None:
+            nesting = getattr(self.stack, 'nesting', None)
+            self._nested = nesting.stack(self) if nesting is not None else None
+        return self._nested
+
+    def has_nested(self) -> bool:
+        return self.nested_row() is not None
+
+    def nested_identifier(self) -> HeatIdentifier | None:
+        row = self.nested_row()
+        return HeatIdentifier(row.project_id, row.name, row.id) if row is not None else None
+
+    def get_output(self, op: str) -> Any:
+        """The value of an output. Raises NotFound, or TemplateOutputError for one that cannot be computed."""
+        row = self.nested_row()
+        for output in (row.outputs or ()) if row is not None else ():
+            if output['output_key'] == op:
+                return self._output_value(op, output)
+        raise exception.NotFound(_('Specified output key %s not found.') % op)
+
+    def _output_value(self, op: str, output: Mapping[str, Any]) -> Any:
+        if output.get('live'):
+            nested = self.nested()
+            return nested.output_value(op) if nested is not None else None
+        if output.get('output_error'):
+            raise exception.TemplateOutputError(resource=self.name, attribute=op, message=output['output_error'])
+        return output['output_value']
+
+    def has_output(self, op: str) -> bool:
+        row = self.nested_row()
+        return row is not None and any(output['output_key'] == op for output in row.outputs or ())
+
+    # --- attributes ---------------------------------------------------------------------------------------
+
+    def get_attribute(self, key: str, *path: Any) -> Any:
+        """Declared ones, else outputs of the nested stack, else `resource.<member>...`."""
+        if key.startswith('resource.'):
+            return grouputils.get_nested_attrs(self, key, False, *path)
+        if key in self.attributes_schema or not self.has_output(key):
+            return super().get_attribute(key, *path)
+        return attributes.select_from_attribute(self.get_output(key), path)
+
+    def _resolve_attribute(self, name: str) -> Any:
+        return self.get_output(name) if self.resource_id is not None else None
+
+
+def as_template(template: Any) -> Template:
+    """From what types give: a template, or a document."""
+    if isinstance(template, Template):
+        return template
+    if isinstance(template, Mapping):
+        return Template(dict(template), source='nested_stack')
+    raise exception.Error(_('A nested template must be a map, not %s') % type(template).__name__)

@@ -1,0 +1,130 @@
+"""For types with a user of their own inside the stack: one who may signal, or fetch metadata, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keystoneauth1 import exceptions
+
+from heatlite.common import exception, password_gen
+from heatlite.common.i18n import _
+from heatlite.engine import resource
+
+
+class StackUser(resource.Resource):
+    """The user is made by `handle_create`; suspending the resource disables it."""
+
+    def handle_create(self) -> None:
+        self._create_user()
+
+    def handle_delete(self) -> Any:
+        self._delete_user()
+        return super().handle_delete()
+
+    def handle_suspend(self) -> None:
+        self._suspend_user()
+
+    def handle_resume(self) -> None:
+        self._resume_user()
+
+    # --- the user -----------------------------------------------------------------------------------------
+
+    @property
+    def password(self) -> str | None:
+        return self.data().get('password')
+
+    @password.setter
+    def password(self, value: str | None) -> None:
+        if value is None:
+            self.data_delete('password')
+        else:
+            self.data_set('password', value, redact=True)
+
+    @staticmethod
+    def _new_password() -> str:
+        return password_gen.generate_openstack_password()
+
+    def _get_user_id(self) -> str | None:
+        """Old stacks have it as the physical id."""
+        return self.data().get('user_id')
+
+    def _project(self) -> str:
+        """Of the users of this stack; made when there is none."""
+        keystone = self.keystone()
+        return str(self.stack.user_project(lambda root_id: keystone.create_stack_domain_project(root_id),
+                                           keystone.delete_stack_domain_project))
+
+    @property
+    def has_identity(self) -> bool:
+        """The stack is somebody's; in a cloud without identity everybody may do everything, and users are no use."""
+        return self.context.user_id is not None or self.context.trust_id is not None
+
+    def _create_user(self) -> None:
+        if self.data().get('user_id'):
+            return
+        if not self.has_identity:
+            self.data_set('user_id', self.world.uuid())
+            return
+        user_id = self.keystone().create_stack_domain_user(
+            username=self.physical_resource_name(), password=self.password, project_id=self._project())
+        self.data_set('user_id', user_id)
+
+    def _user_token(self) -> str:
+        """A token of the user. Raises ValueError without a password."""
+        if self.password is None:
+            raise ValueError(_("Can't get user token without password"))
+        return str(self.keystone().stack_domain_user_token(
+            user_id=self._get_user_id(), project_id=self._project(), password=self.password))
+
+    def _delete_user(self) -> None:
+        """With its keys; gone already is fine."""
+        user_id = self._get_user_id()
+        if user_id is None:
+            return
+        if not self.has_identity:
+            self.data_delete('user_id')
+            return
+        try:
+            self.keystone().delete_stack_domain_user(user_id=user_id, project_id=self._project())
+        except exceptions.NotFound:
+            pass
+        except ValueError:                  # of a time before there was a domain for such users
+            self.keystone().delete_stack_user(user_id)
+        for key in ('credential_id', 'access_key', 'secret_key', 'user_id', 'password'):
+            self.data_delete(key)
+
+    def _suspend_user(self) -> None:
+        user_id = self._get_user_id()
+        if user_id is not None and self.has_identity:
+            self.keystone().disable_stack_domain_user(user_id=user_id, project_id=self._project())
+
+    def _resume_user(self) -> None:
+        user_id = self._get_user_id()
+        if user_id is not None and self.has_identity:
+            self.keystone().enable_stack_domain_user(user_id=user_id, project_id=self._project())
+
+    # --- its key pair -------------------------------------------------------------------------------------
+
+    def _create_keypair(self) -> Any:
+        """Raises Error when there is no user yet."""
+        user_id = self._get_user_id()
+        if user_id is None:
+            raise exception.Error(_('Error creating ec2 keypair for user %s') % user_id)
+        made = self.keystone().create_stack_domain_user_keypair(user_id=user_id, project_id=self._project())
+        self.data_set('credential_id', made.id, redact=True)
+        self.data_set('access_key', made.access, redact=True)
+        self.data_set('secret_key', made.secret, redact=True)
+        return made
+
+    def _delete_keypair(self) -> None:
+        user_id, credential_id = self._get_user_id(), self.data().get('credential_id')
+        if user_id is None or credential_id is None:
+            return
+        self.keystone().delete_stack_domain_user_keypair(
+            user_id=user_id, project_id=self._project(), credential_id=credential_id)
+        for key in ('access_key', 'secret_key', 'credential_id'):
+            self.data_delete(key)
+
+    def _register_access_key(self) -> None:
+        """Who logs in with it may read this resource, and no other."""
+        self.stack.register_access_allowed_handler(self._get_user_id(), lambda name: name == self.name)

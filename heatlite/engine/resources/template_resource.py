@@ -1,0 +1,102 @@
+"""Resources whose type is a template (template specification, section 13)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.common import exception, urlfetch
+from heatlite.engine import attributes
+from heatlite.engine.resources import stack_resource
+from heatlite.language import nested
+from heatlite.language import template as templates
+from heatlite.language.limits import Limits
+from heatlite.language.schema import Schema
+from heatlite.language.template import Template
+
+REFERENCE = 'OS::stack_id'              # an output of that name is what get_resource gives
+KEPT = 64                               # templates whose text was read lately
+
+
+class TemplateResource(stack_resource.StackResource):
+    """Its properties are the parameters of the template, its attributes the outputs."""
+
+    @functools.cached_property
+    def child(self) -> Template:
+        """Raises StackValidationFailed when it cannot be read."""
+        found = self.stack.env.find(self.type(), self.name)
+        name = str(found.target)
+        text = self.stack.defn.files.get(name)
+        if not isinstance(text, str):
+            text = self._fetched(name, found.is_user or not found.path)
+        return text if isinstance(text, Template) else parsed(text, name)
+
+    def _fetched(self, name: str, is_user: bool) -> str | Template:
+        """Where it cannot be had any more, the one that the nested stack was last made of."""
+        try:
+            return urlfetch.get(name, ('http', 'https') if is_user else ('http', 'https', 'file'))
+        except urlfetch.URLFetchError as error:
+            stored = self.nested()
+            if stored is None:
+                raise templates.missing_template(name, str(error)) from None
+            kept: Template = stored.t
+            return kept
+
+    @functools.cached_property
+    def properties_schema(self) -> Mapping[str, Schema]:        # type: ignore[override]
+        return nested.template_schemas(self.child, self.stack.env.parameter_defaults)
+
+    @functools.cached_property
+    def attributes_schema(self) -> Mapping[str, attributes.Schema]:         # type: ignore[override]
+        return attributes.Attributes.schema_from_outputs(self.child.section('outputs'))
+
+    @property
+    def template_url(self) -> str | None:
+        return str(self.stack.env.find(self.type(), self.name).target)
+
+    def child_template(self) -> Template:
+        return self.child
+
+    def child_params(self) -> dict[str, Any]:
+        """Only what was given: for the rest the template has its own defaults. Raises TypeError for a list of what
+        cannot be text."""
+        given = self.properties.data
+        values = {name: self.properties[name] for name in given if name in self.properties_schema}
+        return nested.child_parameters(self.properties_schema, given, values)
+
+    def get_reference_id(self) -> str:
+        if self.resource_id is None:
+            return str(self.name)
+        if self.has_output(REFERENCE):
+            return str(self.get_output(REFERENCE))
+        identifier = self.nested_identifier()
+        return identifier.arn() if identifier is not None else str(self.name)
+
+    def get_attribute(self, key: str, *path: Any) -> Any:
+        if key == attributes.SHOW_ATTR:
+            raise exception.InvalidTemplateAttribute(resource=self.name, key=key)
+        if self.resource_id is None:
+            return None
+        return super().get_attribute(key, *path)
+
+    def FnGetAtts(self) -> dict[str, Any]:
+        return {name: self.FnGetAtt(name) for name in self.attributes_schema}
+
+
+def shown(name: str) -> type[TemplateResource]:
+    """What an operator's template is as a type, for who asks about types. Raises URLFetchError."""
+    child = parsed(urlfetch.get(name, ('http', 'https', 'file')), name)
+    return type('TemplateResource', (TemplateResource,), {
+        'properties_schema': nested.template_schemas(child, {}), '__doc__': str(child.description),
+        'attributes_schema': attributes.Attributes.schema_from_outputs(child.section('outputs'))})
+
+
+@functools.lru_cache(KEPT)
+def parsed(text: str, name: str) -> Template:
+    """It was accepted with its stack, so no limits apply."""
+    return nested.parse_child(text, name, UNLIMITED)
+
+
+ANY = 1 << 62
+UNLIMITED = Limits(max_size=ANY, max_depth=ANY, max_expansion=ANY, max_functions=ANY, max_result=ANY)

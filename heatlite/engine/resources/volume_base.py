@@ -1,0 +1,219 @@
+"""What volumes and attachments of volumes share, whichever family of names they have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oslo_config import cfg
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.engine import resource
+from heatlite.engine.resources import existing
+
+BUSY_CREATING = ('creating', 'restoring-backup', 'downloading')
+BACKUP, DELETED = 'backup', 'deleted'
+
+
+class BaseVolume(resource.Resource):
+    """Subclasses say how a create looks: `_create_arguments`, `_fetch_name_and_description`.
+
+    What handlers return is plain JSON: a restarted engine goes on with it.
+    """
+
+    default_client_name = 'cinder'
+    entity = 'volumes'
+    _volume_creating_status = list(BUSY_CREATING)
+
+    NAME_PROPERTY: str | None = 'name'
+
+    # --- creating -----------------------------------------------------------------------------------------
+
+    def handle_create(self) -> str:
+        backup_id = self.properties.get(self.BACKUP_ID)         # type: ignore[attr-defined]
+        if backup_id is not None:
+            self.client_plugin().get_volume_backup(backup_id)
+        arguments = self._create_arguments()
+        volume_id = existing.create(self, lambda: str(self.client().volumes.create(**arguments).id))
+        self.resource_id_set(volume_id)
+        return volume_id
+
+    def _create_arguments(self) -> dict[str, Any]:
+        name, description = self._fetch_name_and_description()
+        return {'size': self.properties[self.SIZE],             # type: ignore[attr-defined]
+                'availability_zone': self.properties[self.AVAILABILITY_ZONE] or None,   # type: ignore[attr-defined]
+                'name': name, 'description': description}
+
+    def _fetch_name_and_description(self) -> tuple[Any, Any]:
+        return self._name(), self._description()
+
+    def _name(self) -> Any:
+        given = self.properties.get(self.NAME_PROPERTY) if self.NAME_PROPERTY in self.properties else None
+        return given or self.physical_resource_name()
+
+    def _description(self) -> Any:
+        return self.physical_resource_name()
+
+    def find_existing(self) -> str | None:
+        name = self._name()
+        entries = [volume.to_dict() for volume in self.client().volumes.list(search_opts={'name': name})]
+        return existing.choose(self, [entry for entry in entries if entry.get('name') == name],
+                               own_name=name == self.physical_resource_name())
+
+    def check_create_complete(self, vol_id: str) -> bool:
+        volume = self.client().volumes.get(vol_id)
+        if volume.status == 'available':
+            return self._is_restored(volume)
+        if volume.status in self._volume_creating_status:
+            return False
+        if volume.status == 'error':
+            raise exception.ResourceInError(resource_status=volume.status)
+        raise exception.ResourceUnknownStatus(resource_status=volume.status, result=_('Volume create failed'))
+
+    def _is_restored(self, volume: Any) -> bool:
+        """A volume from a backup is made empty, then filled. Remembered in the resource's data, so it is done once."""
+        backup_id = self.properties.get(self.BACKUP_ID)         # type: ignore[attr-defined]
+        if backup_id is None:
+            return True
+        if self.data().get('restored') == backup_id:
+            return True
+        self.client().restores.restore(backup_id, self.resource_id)
+        self.data_set('restored', backup_id)
+        return False
+
+    # --- checking -----------------------------------------------------------------------------------------
+
+    def handle_check(self) -> None:
+        volume = self.client().volumes.get(self.resource_id)
+        self._verify_check_conditions([
+            {'attr': 'status', 'expected': ['available', 'in-use'], 'current': volume.status}])
+
+    @classmethod
+    def validate_deletion_policy(cls, policy: str) -> None:
+        """Snapshots are backups: the operator says whether the cloud has them."""
+        super().validate_deletion_policy(policy)
+        if policy == resource.SNAPSHOT and not cfg.CONF.volumes.backups_enabled:
+            raise exception.StackValidationFailed(message=_('"%s" deletion policy not supported - volume backup '
+                                                            'service is not enabled.') % policy)
+
+    # --- deleting -----------------------------------------------------------------------------------------
+
+    def handle_delete(self) -> dict[str, Any]:
+        return {'backup': None}
+
+    def handle_snapshot_delete(self, state: tuple[str, str]) -> dict[str, Any]:
+        """With a backup first, unless there is nothing worth one."""
+        if state not in ((self.CREATE, self.FAILED), (self.UPDATE, self.FAILED)) and self.resource_id:
+            made = self.client().backups.create(self.resource_id)
+            return {'backup': made.id}
+        return {'backup': None}
+
+    def check_delete_complete(self, progress: dict[str, Any]) -> bool:
+        if self.resource_id is None:
+            return True
+        if progress['backup'] is not None and not progress.get('saved'):
+            if not self._is_saved(progress['backup']):
+                return False
+            progress['saved'] = True
+        if not self._may_be_deleted():
+            return False
+        return self._is_gone()
+
+    def _is_saved(self, backup_id: str) -> bool:
+        backup = self.client().backups.get(backup_id)
+        if backup.status == 'creating':
+            return False
+        if backup.status != 'available':
+            raise exception.ResourceUnknownStatus(resource_status=backup.status, result=_('Volume backup failed'))
+        return True
+
+    def _is_gone(self) -> bool:
+        """Asks for the deletion if nobody has, by what the volume says of itself."""
+        try:
+            volume = self.client().volumes.get(self.resource_id)
+            if volume.status == 'deleting':
+                return False
+            if volume.status == 'in-use':
+                raise exception.Error(_('Volume in use'))
+            if volume.status == 'error_deleting':
+                raise exception.ResourceInError(resource_status=volume.status)
+            self.client().volumes.delete(self.resource_id)
+        except Exception as error:
+            self.client_plugin().ignore_not_found(error)
+            return True
+        return False
+
+    def _may_be_deleted(self) -> bool:
+        """Its own snapshots go first."""
+        try:
+            snapshots = self.client().volume_snapshots.list(search_opts={'volume_id': self.resource_id})
+        except Exception as error:
+            self.client_plugin().ignore_not_found(error)
+            return True
+        for snapshot in snapshots:
+            if snapshot.status not in ('deleting', 'error_deleting'):
+                with self.client_plugin().ignore_not_found:
+                    self.client().volume_snapshots.delete(snapshot.id)
+        return not snapshots
+
+
+class BaseVolumeAttachment(resource.Resource):
+    """Subclasses name their properties: INSTANCE_ID, VOLUME_ID, DEVICE."""
+
+    default_client_name = 'cinder'
+
+    def handle_create(self) -> dict[str, Any]:
+        progress = {'server': self.properties[self.INSTANCE_ID],    # type: ignore[attr-defined]
+                    'volume': self.properties[self.VOLUME_ID],      # type: ignore[attr-defined]
+                    'device': self.properties[self.DEVICE]}         # type: ignore[attr-defined]
+        self._attach(progress)
+        return progress
+
+    def _attach(self, progress: dict[str, Any]) -> bool:
+        """Whether the request is in; a conflict means: once more, later."""
+        plugin = self.client_plugin('nova')
+        device = progress['device'] or None
+        made = existing.create(self, lambda: plugin.attach_volume(progress['server'], progress['volume'], device) or '')
+        if made:
+            self.resource_id_set(made)
+        return bool(made)
+
+    def find_existing(self) -> str | None:
+        """A server has a volume at most once."""
+        server, volume = self.properties[self.INSTANCE_ID], self.properties[self.VOLUME_ID]  # type: ignore[attr-defined]
+        for attachment in self.client('nova').volumes.get_server_volumes(server):
+            if attachment.volumeId == volume:
+                return str(attachment.id)
+        return None
+
+    def check_create_complete(self, progress: dict[str, Any]) -> bool:
+        if self.resource_id is None and not self._attach(progress):
+            return False
+        return bool(self.client_plugin().check_attach_volume_complete(progress['volume']))
+
+    # --- detaching ----------------------------------------------------------------------------------------
+
+    def handle_delete(self) -> dict[str, Any] | None:
+        if self.resource_id is None:
+            return None
+        return self._detachment()
+
+    def _detachment(self) -> dict[str, Any]:
+        return {'server': self.properties[self.INSTANCE_ID],        # type: ignore[attr-defined]
+                'volume': self.properties[self.VOLUME_ID],          # type: ignore[attr-defined]
+                'attachment': self.resource_id, 'called': False, 'freed': False}
+
+    def check_delete_complete(self, progress: dict[str, Any] | None) -> bool:
+        return progress is None or self._is_detached(progress)
+
+    def _is_detached(self, progress: dict[str, Any]) -> bool:
+        """Asks for it, then waits for the volume, then for the server."""
+        compute, storage = self.client_plugin('nova'), self.client_plugin('cinder')
+        if not progress['called']:
+            progress['called'] = compute.detach_volume(progress['server'], progress['attachment'])
+            return False
+        if not progress['freed']:
+            progress['freed'] = storage.check_detach_volume_complete(progress['volume'], progress['server'])
+            if not progress['freed']:
+                return False
+        return bool(compute.check_detach_volume_complete(progress['server'], progress['attachment']))

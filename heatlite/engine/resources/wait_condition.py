@@ -1,0 +1,70 @@
+"""What handles of wait conditions have in common: signals gathered in the metadata of the handle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.engine.resources import signal_responder
+
+
+class BaseWaitConditionHandle(signal_responder.SignalResponder):
+    """Its metadata: {id of the signal: {status, reason, data}}. The same id again takes the place of the former."""
+
+    properties_schema: Mapping[str, Any] = {}
+    WAIT_STATUSES = (STATUS_FAILURE, STATUS_SUCCESS) = ('FAILURE', 'SUCCESS')
+    METADATA_KEYS = (DATA, REASON, STATUS, UNIQUE_ID) = ('Data', 'Reason', 'Status', 'UniqueId')
+
+    def handle_create(self) -> None:
+        super().handle_create()
+        self.resource_id_set(self._get_user_id())
+
+    def normalise_signal_data(self, signal_data: Any, latest_metadata: Mapping[str, Any]) -> Any:
+        """What a signal means, in the handle's own words."""
+        return signal_data
+
+    def _status_ok(self, status: Any) -> bool:
+        return status in self.WAIT_STATUSES
+
+    def _metadata_format_ok(self, metadata: Any) -> bool:
+        return (isinstance(metadata, Mapping) and sorted(metadata) == sorted(self.METADATA_KEYS)
+                and self._status_ok(metadata[self.STATUS]))
+
+    def handle_signal(self, details: Any = None) -> str:
+        """Raises ValueError for what is no signal of a wait condition."""
+        gathered = dict(self.metadata_get(refresh=True))
+        signal = self.normalise_signal_data(details, gathered)
+        if not self._metadata_format_ok(signal):
+            raise ValueError(_('Metadata format invalid'))
+        gathered[str(signal[self.UNIQUE_ID])] = {
+            key: signal[key] for key in (self.DATA, self.REASON, self.STATUS)}
+        self.metadata_set(gathered)
+        return _('status:%(status)s reason:%(reason)s') % {
+            'status': signal[self.STATUS], 'reason': signal[self.REASON]}
+
+    def get_status(self) -> list[str]:
+        """The status of every signal."""
+        return [each[self.STATUS] for each in self._gathered()]
+
+    def get_status_reason(self, status: str) -> str:
+        """The reasons of all signals of a status."""
+        return ';'.join(str(each[self.REASON]) for each in self._gathered() if each[self.STATUS] == status)
+
+    def _gathered(self) -> list[Mapping[str, Any]]:
+        found = self.metadata_get(refresh=True) or {}
+        return [each for each in found.values() if isinstance(each, Mapping) and self.STATUS in each]
+
+
+class WaitConditionFailure(exception.Error):
+    def __init__(self, wait_condition: Any, handle: Any) -> None:
+        super().__init__(handle.get_status_reason(handle.STATUS_FAILURE))
+
+
+class WaitConditionTimeout(exception.Error):
+    def __init__(self, wait_condition: Any, handle: Any) -> None:
+        reasons = handle.get_status_reason(handle.STATUS_SUCCESS)
+        wanted = wait_condition.properties[wait_condition.COUNT]
+        text = _('%(got)d of %(wanted)d received') % {'got': len(handle.get_status()), 'wanted': wanted}
+        super().__init__(f'{text} - {reasons}' if reasons else text)

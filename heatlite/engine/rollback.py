@@ -1,0 +1,32 @@
+"""Where a rollback goes back to: the last definition that was reached; after a create, the empty one."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from heatlite.db import stacks, templates
+from heatlite.language import template as language_template
+from heatlite.planning.states import Action, Status
+
+
+def target(tx: Any, row: stacks.Stack, new_id: str, now: datetime) -> str:
+    """Id of the template to go back to. `new_id`: for the empty template, if that is it."""
+    if row.previous_template_id is not None:
+        return row.previous_template_id
+    current = templates.show(tx, row.template_id)
+    return templates.insert(tx, new_id, _empty(language_template.Template(dict(current.document))),
+                            current.environment, None, now, stack_id=row.id)
+
+
+def last_good(row: stacks.Stack) -> str | None:
+    """The template a failed update goes back to: the last one that was reached, not the last one asked for."""
+    if row.status == Status.COMPLETE or row.action == Action.ROLLBACK:
+        return row.template_id
+    return row.previous_template_id
+
+
+def _empty(template: language_template.Template) -> dict[str, Any]:
+    """A template of the same version with nothing in it."""
+    key, _, version = template.version.partition('.')
+    return {key: version, template.keys.resources: {}}

@@ -1,0 +1,259 @@
+"""What the template says of one resource, as a type sees it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.engine import function, properties
+
+DELETION_POLICIES = (DELETE, RETAIN, SNAPSHOT) = ('Delete', 'Retain', 'Snapshot')
+POLICY_WORDS = {'delete': DELETE, 'retain': RETAIN, 'snapshot': SNAPSHOT,
+                DELETE: DELETE, RETAIN: RETAIN, SNAPSHOT: SNAPSHOT}
+
+# Keys of the mapping that old plug-ins index -> attribute; the template formats differ only in the keys.
+_OLD_KEYS = {'Type': 'resource_type', 'Properties': '_properties', 'Metadata': '_metadata', 'DependsOn': '_depends',
+             'DeletionPolicy': '_deletion_policy', 'UpdatePolicy': '_update_policy', 'Description': 'description'}
+_HOT_KEYS = {'type': 'resource_type', 'properties': '_properties', 'metadata': '_metadata', 'depends_on': '_depends',
+             'deletion_policy': '_deletion_policy', 'update_policy': '_update_policy', 'description': 'description',
+             'external_id': '_external_id', 'condition': '_condition'}
+_STORED = tuple(key for key in _HOT_KEYS if key not in ('properties', 'description', 'condition'))
+
+
+class ResourceDefinition(Mapping[str, Any]):
+    """Parts may hold functions; `evaluate(part)` makes plain data of them when they are read.
+
+    The engine adds what it knows from the template already: `requires`, the names it depends on; `references(name)`,
+    the attributes of that resource it reads; `deferred`, properties whose value depends on something not made yet.
+    Old plug-ins read it like a mapping with the keys `Type`, `Properties`, `Metadata`...
+    """
+
+    __slots__ = ('_condition', '_deletion_policy', '_depends', '_external_id', '_metadata', '_properties',
+                 '_references', '_rules', '_update_policy', 'deferred', 'description', 'evaluate', 'name', 'requires',
+                 'resource_type')
+    DELETION_POLICIES = (DELETE, RETAIN, SNAPSHOT) = DELETION_POLICIES
+
+    def __init__(self, name: str, resource_type: str, properties: Mapping[str, Any] | None = None,
+                 metadata: Any = None, depends: Any = None, deletion_policy: Any = None,
+                 update_policy: Mapping[str, Any] | None = None, description: str | None = None,
+                 external_id: Any = None, condition: Any = None, *,
+                 evaluate: Callable[[Any], Any] = function.resolve, requires: Collection[str] | None = None,
+                 references: Callable[[str], Collection[Any]] | None = None,
+                 deferred: frozenset[str] = frozenset()) -> None:
+        self.name = name
+        self.resource_type = resource_type
+        self.description = description
+        self.evaluate = evaluate
+        self.requires = requires
+        self.deferred = deferred
+        self._properties = properties
+        self._metadata = metadata
+        self._depends = depends
+        self._deletion_policy = deletion_policy
+        self._update_policy = update_policy
+        self._external_id = external_id
+        self._condition = condition
+        self._references = references
+        self._rules: tuple[Any, bool] = ((), True)
+
+    # --- what it says -------------------------------------------------------------------------------------
+
+    def properties(self, schema: Mapping[str, Any], context: Any = None) -> properties.Properties:
+        found = properties.Properties(schema, self._properties or {}, self.evaluate, self.name, context,
+                                      section='Properties', rsrc_description=self.description or None,
+                                      deferred=self.deferred)
+        rules, client_resolve = self._rules
+        if rules:
+            found.update_translation(rules, client_resolve)
+        return found
+
+    def update_policy(self, schema: Mapping[str, Any], context: Any = None) -> properties.Properties:
+        return properties.Properties(schema, self._update_policy or {}, self.evaluate, self.name, context,
+                                     section='UpdatePolicy')
+
+    def metadata(self) -> dict[str, Any]:
+        return self.evaluate(self._metadata) or {} if self._metadata is not None else {}
+
+    def deletion_policy(self) -> str:
+        """As the public words: Delete, Retain, Snapshot. An unknown one comes back as it is."""
+        policy = self.evaluate(self._deletion_policy) if self._deletion_policy is not None else None
+        if policy is None:
+            return RETAIN if self.external_id() is not None else DELETE
+        return POLICY_WORDS.get(policy, policy)
+
+    def external_id(self) -> str | None:
+        return self.evaluate(self._external_id) if self._external_id is not None else None
+
+    def condition(self) -> Any:
+        return self._condition
+
+    def set_translation_rules(self, rules: Any = None, client_resolve: bool = True) -> None:
+        self._rules = (rules or (), client_resolve)
+
+    # --- what it depends on -------------------------------------------------------------------------------
+
+    def explicit_dependencies(self) -> list[str]:
+        """The names in depends_on."""
+        depends = self.evaluate(self._depends) if self._depends is not None else None
+        return [depends] if isinstance(depends, str) else list(depends or ())
+
+    def dependencies(self, stack: Any) -> Iterator[Any]:
+        """The resources of `stack` it depends on. Raises InvalidTemplateReference."""
+        if self.requires is not None:
+            return (stack[name] for name in self.requires)
+
+        def explicit() -> Iterator[Any]:
+            for name in self.explicit_dependencies():
+                if name not in stack:
+                    raise exception.InvalidTemplateReference(resource=name, key=self.name)
+                yield stack[name]
+
+        return itertools.chain(explicit(), function.dependencies(self._properties, f'{self.name}.Properties'),
+                               function.dependencies(self._metadata, f'{self.name}.Metadata'))
+
+    def required_resource_names(self) -> set[str]:
+        if self.requires is not None:
+            return set(self.requires)
+        referred = itertools.chain(function.dependencies(self._properties), function.dependencies(self._metadata))
+        return {*self.explicit_dependencies(), *(getattr(other, 'name', other) for other in referred)}
+
+    def dep_attrs(self, resource_name: str) -> set[Any]:
+        """The attributes of that resource it reads: names, or tuples of a name and a path."""
+        if self._references is not None:
+            return set(self._references(resource_name))
+        return set(itertools.chain(function.dep_attrs(self._properties, resource_name),
+                                   function.dep_attrs(self._metadata, resource_name)))
+
+    # --- other forms of it --------------------------------------------------------------------------------
+
+    def freeze(self, **overrides: Any) -> ResourceDefinition:
+        """The same with plain data only; `overrides` by the names of the constructor."""
+        def plain(name: str, part: Any) -> Any:
+            if name in overrides:
+                return overrides.pop(name)
+            return self.evaluate(part) if part is not None else None
+
+        frozen = ResourceDefinition(
+            overrides.pop('name', self.name), overrides.pop('resource_type', self.resource_type),
+            plain('properties', self._properties), plain('metadata', self._metadata),
+            plain('depends', self._depends), plain('deletion_policy', self._deletion_policy),
+            plain('update_policy', self._update_policy), overrides.pop('description', self.description),
+            plain('external_id', self._external_id), overrides.pop('condition', None),
+            requires=self.requires, references=self._references, deferred=self.deferred)
+        if overrides:
+            raise TypeError(f'unexpected argument {", ".join(sorted(overrides))}')
+        frozen._rules = self._rules
+        return frozen
+
+    def reparse(self, stack: Any, template: Any) -> ResourceDefinition:
+        """The same with its functions parsed again by `template` in the scope of `stack`."""
+        parts = {name: template.parse(stack, part) if part is not None else None
+                 for name, part in (('properties', self._properties), ('metadata', self._metadata),
+                                    ('depends', self._depends), ('deletion_policy', self._deletion_policy),
+                                    ('update_policy', self._update_policy), ('external_id', self._external_id))}
+        return ResourceDefinition(self.name, self.resource_type, description=self.description,
+                                  condition=self._condition, **parts)
+
+    def validate(self) -> None:
+        """Checks the functions in its parts."""
+        for section, part in (('properties', self._properties), ('metadata', self._metadata),
+                              ('deletion_policy', self._deletion_policy), ('update_policy', self._update_policy),
+                              ('external_id', self._external_id)):
+            function.validate(part, [section])
+
+    def render_hot(self) -> dict[str, Any]:
+        """As the entry of a HOT template; functions stay functions."""
+        return {key: getattr(self, name) for key, name in _HOT_KEYS.items() if getattr(self, name)}
+
+    def to_stored(self) -> dict[str, Any]:
+        """What is kept of it with the resource, beside the properties: plain JSON."""
+        frozen = self.freeze()
+        return {key: getattr(frozen, _HOT_KEYS[key]) for key in _STORED if getattr(frozen, _HOT_KEYS[key])}
+
+    @classmethod
+    def from_stored(cls, name: str, stored: Mapping[str, Any],
+                    properties: Mapping[str, Any] | None) -> ResourceDefinition:
+        """The definition last applied, from what `to_stored` gave."""
+        return cls(name, stored['type'], properties, stored.get('metadata'), stored.get('depends_on'),
+                   stored.get('deletion_policy'), stored.get('update_policy'), external_id=stored.get('external_id'))
+
+    # --- comparing ----------------------------------------------------------------------------------------
+
+    def __sub__(self, previous: ResourceDefinition) -> ResourceDefinitionDiff:
+        if not isinstance(previous, ResourceDefinition):
+            return NotImplemented
+        return ResourceDefinitionDiff(previous, self)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ResourceDefinition):
+            return NotImplemented
+        return self is other or _plain(self) == _plain(other)
+
+    def __hash__(self) -> int:
+        return hash(self.resource_type)
+
+    def __repr__(self) -> str:
+        return f'<ResourceDefinition {self.name} {self.resource_type}>'
+
+    # --- as the mapping of old plug-ins -------------------------------------------------------------------
+
+    def __getitem__(self, key: str) -> Any:
+        attribute = _OLD_KEYS[key]
+        part = getattr(self, attribute)
+        if not part:
+            if key != 'Properties':
+                raise KeyError(key)
+            return {}                       # indexed without asking first, by nearly everybody
+        return part if attribute in ('resource_type', 'description') else self.evaluate(part)
+
+    def __iter__(self) -> Iterator[str]:
+        return (key for key, attribute in _OLD_KEYS.items() if getattr(self, attribute) or key == 'Properties')
+
+    def __len__(self) -> int:
+        return sum(1 for _key in self)
+
+
+def _plain(definition: ResourceDefinition) -> dict[str, Any]:
+    frozen = definition.freeze()
+    found = {key: getattr(frozen, name) for key, name in _HOT_KEYS.items() if key != 'condition'}
+    return {key: value for key, value in found.items() if value}
+
+
+class ResourceDefinitionDiff:
+    """What differs between two definitions; true when anything does."""
+
+    __slots__ = ('_metadata', '_properties', '_update_policy')
+
+    def __init__(self, old: ResourceDefinition, new: ResourceDefinition) -> None:
+        before, after = old.freeze(), new.freeze()
+        self._properties = (before._properties or {}) != (after._properties or {})
+        self._metadata = (before._metadata or {}) != (after._metadata or {})
+        self._update_policy = (before._update_policy or {}) != (after._update_policy or {})
+
+    def properties_changed(self) -> bool:
+        return self._properties
+
+    def metadata_changed(self) -> bool:
+        return self._metadata
+
+    def update_policy_changed(self) -> bool:
+        return self._update_policy
+
+    def __bool__(self) -> bool:
+        return self._properties or self._metadata or self._update_policy
+
+    def __contains__(self, section: str) -> bool:
+        """Old plug-ins ask `'Metadata' in tmpl_diff`."""
+        return {'Properties': self._properties, 'Metadata': self._metadata,
+                'UpdatePolicy': self._update_policy}.get(section, False)
+
+    def __repr__(self) -> str:
+        changed = [name for name in ('Properties', 'Metadata', 'UpdatePolicy') if name in self]
+        return f'<ResourceDefinitionDiff {", ".join(changed)}>'
+
+
+def invalid_deletion_policy(policy: Any) -> exception.StackValidationFailed:
+    return exception.StackValidationFailed(message=_('Invalid deletion policy "%s"') % policy)

@@ -1,0 +1,152 @@
+"""One engine: its parts, put together; started and stopped."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from collections.abc import Callable
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.world import World
+from heatlite.db.connection import Database
+from heatlite.engine import registry as registries
+from heatlite.engine.driving import Driving, Limits
+from heatlite.engine.endpoint import Endpoint
+from heatlite.engine.health import Health
+from heatlite.engine.journal import Journal
+from heatlite.engine.nesting import Children, Nesting
+from heatlite.engine.ownership import Ownership
+from heatlite.engine.pool import Pool
+from heatlite.engine.signals import Signals
+from heatlite.engine.snapshots import Snapshots
+from heatlite.engine.software import Software
+from heatlite.engine.stacks import Quotas, Stacks
+from heatlite.engine.timers import Timers
+from heatlite.language.limits import Limits as TemplateLimits
+from heatlite.rpc import messages
+
+LOG = logging.getLogger(__name__)
+
+BINARY, TOPIC = 'heat-engine', 'engine'
+
+
+class EngineService:
+    def __init__(self, conf: Any, world: World, database: Database, *, engine_id: str | None = None,
+                 wake: Callable[[str, str | None], None] = lambda stack_id, engine_id: None,
+                 notify: Callable[[Any, str, str, str], None] = lambda *told: None) -> None:
+        """`wake(stack_id, engine_id)` rings at another engine, or at any (None). Raises Error for wrong options."""
+        if not conf.auth_encryption_key:
+            raise exception.Error('The option auth_encryption_key must be set: 32 characters, the same in all engines')
+        self.engine_id = engine_id or world.uuid()
+        self._conf = conf
+        self._world = world
+        self._database = database
+        self._journal = Journal(world, database, largest=conf.journal.max_changes)
+        self._pool = Pool(world, conf.engine.runner_pool_size)
+        self._timers = Timers(world)
+        self.registry = registries.create(conf)
+        limits = Limits(stacks=conf.engine.max_stacks, action_timeout=conf.stack_action_timeout,
+                        retry_limit=conf.action_retry_limit, interval=conf.engine.poll_interval,
+                        observe=conf.observe_on_update, events=conf.max_events_per_stack)
+        self.driving = Driving(world, database, self.engine_id, self._journal, self._pool, self._timers,
+                               self.registry, limits, self._may_act, notify)
+        self._journal.refused = self.driving.let_go
+        self.ownership = Ownership(
+            world, database, self.engine_id, self._describe, ttl=conf.engine.lease_ttl,
+            sweep_interval=conf.engine.sweep_interval, room=self.driving.room, take=self.driving.take,
+            missing=self.driving.missing)
+        quotas = Quotas(resources_per_stack=conf.max_resources_per_stack,
+                        stacks_per_project=conf.max_stacks_per_tenant,
+                        stack_adopt=conf.enable_stack_adopt, stack_abandon=conf.enable_stack_abandon)
+        self.stacks = Stacks(world, database, self.registry, self.driving, self.engine_id, quotas,
+                             TemplateLimits.of(conf), wake, conf.action_retry_limit, notify)
+        self.snapshots = Snapshots(world, database, self.stacks, self.driving.read, conf.max_snapshots_per_stack)
+        self.driving.snapshots = self.snapshots
+        self.health = Health(world, database)
+        self.signals = Signals(world, database, self.registry, self.driving, self.engine_id, wake)
+        self.software = Software(world, database, conf.max_software_configs_per_tenant,
+                                 conf.max_software_deployments_per_tenant,
+                                 lambda stack_id, name: self.driving.read(stack_id)[name], self.driving.forget_row)
+        self.driving.software = self.software
+        children = Children(world, database)
+        self.driving.nest = lambda owned: Nesting(owned, self.stacks, children, database, self.driving.read,
+                                                  conf.max_nested_stack_depth)
+        self.endpoint = Endpoint(self._use_cases())
+
+    def start(self) -> None:
+        """Registers, begins to sweep, and answers from then on."""
+        self.registry.load_plugins()
+        self.ownership.start()
+        LOG.info('Engine %s is up (process %d)', self.engine_id, os.getpid())
+
+    def stop(self) -> None:
+        """Lets go of all stacks at once; what was begun is written first."""
+        self.driving.stop()
+        if not self._journal.flush(self._conf.engine.stop_timeout):
+            LOG.warning('Some changes could not be written before the engine stopped; others begin from what was')
+        self.ownership.stop()
+        self._pool.stop()
+        self._timers.stop()
+        self._journal.stop()
+        LOG.info('Engine %s has stopped', self.engine_id)
+
+    def _may_act(self) -> None:
+        self.ownership.may_act()
+
+    def _describe(self) -> dict[str, object]:
+        host = self._conf.host or socket.gethostname()
+        return {'host': host, 'hostname': socket.gethostname(), 'binary': BINARY, 'topic': TOPIC,
+                'report_interval': self._conf.periodic_interval}
+
+    def _use_cases(self) -> dict[type[messages.Message], Callable[..., Any]]:
+        stacks, types = self.stacks, self.registry
+        return {
+            messages.CreateStack: stacks.create,
+            messages.PreviewStack: stacks.preview,
+            messages.UpdateStack: stacks.update,
+            messages.PreviewUpdateStack: stacks.preview_update,
+            messages.ValidateTemplate: stacks.validate,
+            messages.DeleteStack: stacks.delete,
+            messages.StackAction: stacks.act,
+            messages.CancelStack: stacks.cancel,
+            messages.AbandonStack: stacks.abandon,
+            messages.ExportStack: stacks.export,
+            messages.SnapshotStack: self.snapshots.create,
+            messages.RestoreSnapshot: self.snapshots.restore,
+            messages.DeleteSnapshot: self.snapshots.delete,
+            messages.CreateSoftwareConfig: self.software.create_config,
+            messages.DeleteSoftwareConfig: self.software.delete_config,
+            messages.CreateSoftwareDeployment: self.software.create_deployment,
+            messages.UpdateSoftwareDeployment: self.software.update_deployment,
+            messages.DeleteSoftwareDeployment: self.software.delete_deployment,
+            messages.SignalResource: self.signals.signal,
+            messages.MarkUnhealthy: self.health.mark,
+            messages.ResolveOutputs: self._resolve_outputs,
+            messages.ResourceAttributes: self._resource_attributes,
+            messages.ListResourceTypes: types.list_types,
+            messages.ResourceSchema: types.schema,
+            messages.GenerateTemplate: types.template,
+            messages.Wake: lambda context, message: self.driving.wake(message.stack_id),
+        }
+
+    def _resolve_outputs(self, context: Any, message: messages.ResolveOutputs) -> list[dict[str, Any]]:
+        found = self.driving.outputs(message.stack_id)
+        return [each for each in found if message.keys is None or each['output_key'] in message.keys]
+
+    def _resource_attributes(self, context: Any, message: messages.ResourceAttributes) -> dict[str, Any]:
+        """Null for what the resource does not have or cannot tell now."""
+        stack = self.driving.read(message.stack_id)
+        if stack is None:
+            raise exception.EntityNotFound(entity='Stack', name=message.stack_id)
+        resource = stack[message.resource_name]
+        return {name: _or_null(resource, name) for name in message.names or resource.attributes}
+
+
+def _or_null(resource: Any, attribute: str) -> Any:
+    try:
+        return resource.FnGetAtt(attribute)
+    except Exception as error:
+        LOG.info('Attribute %s of %s cannot be read: %s', attribute, resource.name, error)
+        return None

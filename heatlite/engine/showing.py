@@ -1,0 +1,117 @@
+"""Stacks and resources as previews and exports show them: raw, as REST specification 8.3 and 8.5 say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.common.identifier import HeatIdentifier
+from heatlite.common.timeutils import isotime
+from heatlite.engine.inspection import PropertyChange
+from heatlite.engine.preview import Change
+from heatlite.language.definition import StackDefinition
+from heatlite.language.expression import PLACEHOLDERS
+from heatlite.language.parameters import HIDDEN_TEXT
+from heatlite.language.unknown import is_known
+from heatlite.planning import graph
+from heatlite.planning.states import ResourceState
+from heatlite.rpc import messages
+
+KINDS = ('unchanged', 'updated', 'replaced', 'added', 'deleted')
+
+
+def changes(found: Mapping[str, Change], wanted: StackDefinition) -> dict[str, list[dict[str, Any]]]:
+    """The five lists of a preview of an update.
+
+    Beyond what clients know, each entry says `changed_properties`, `property_changes` ({name: {old, new or unknown,
+    forces_replacement}}) and, for a replacement, `replace_reason`.
+    """
+    needed_by = required_by(wanted)
+    secrets = frozenset(str(wanted.parameters[name]) for name in wanted.parameters.hidden
+                        if wanted.parameters[name] not in (None, ''))
+    lists: dict[str, list[dict[str, Any]]] = {kind: [] for kind in KINDS}
+    for change in found.values():
+        if change.kind in ('updated', 'deleted') and change.row is not None:
+            shown = _stored(change.row, wanted, needed_by)
+        else:
+            shown = _wanted(change.name, wanted, needed_by)
+        if change.properties:
+            shown['changed_properties'] = sorted(change.properties)
+            shown['property_changes'] = {name: _masked(_property_change(each), secrets)
+                                         for name, each in change.properties.items()}
+        if change.why:
+            shown['replace_reason'] = change.why
+        lists[change.kind].append(shown)
+    return lists
+
+
+def _property_change(change: PropertyChange) -> dict[str, Any]:
+    told: dict[str, Any] = {'old': change.old, 'forces_replacement': change.forces_replacement}
+    if is_known(change.new):
+        told['new'] = change.new
+    else:
+        told['unknown'] = True                      # it depends on something that will be made or changed
+    return told
+
+
+def _masked(value: Any, secrets: frozenset[str]) -> Any:
+    """With the values of hidden parameters out of sight, wherever they are part of a text."""
+    match value:
+        case Mapping():
+            return {key: _masked(item, secrets) for key, item in value.items()}
+        case list():
+            return [_masked(item, secrets) for item in value]
+        case str() if any(secret in value for secret in secrets):
+            return HIDDEN_TEXT
+    return value
+
+
+def previewed(definition: StackDefinition, message: messages.CreateStack, username: str | None,
+              created: str) -> dict[str, Any]:
+    """The stack as it would be."""
+    needed_by = required_by(definition)
+    identity = _identity(definition)
+    return {
+        'id': str(definition.identity.id),
+        'stack_identity': dict(identity), 'stack_name': identity.stack_name, 'creation_time': created,
+        'updated_time': None, 'deletion_time': None, 'stack_owner': username, 'parent': None,
+        'stack_user_project_id': None, 'notification_topics': [], 'parameters': definition.parameters.shown(),
+        'description': definition.description, 'template_description': definition.description, 'capabilities': [],
+        'disable_rollback': message.disable_rollback, 'timeout_mins': message.timeout_mins,
+        'tags': list(message.tags or ()),
+        'outputs': [{'output_key': name, 'description': output.description, 'output_value': None}
+                    for name, output in definition.outputs.items()],
+        'resources': [{**_wanted(name, definition, needed_by), 'properties': resource.properties(PLACEHOLDERS)}
+                      for name, resource in definition.resources.items()]}
+
+
+def required_by(definition: StackDefinition) -> Mapping[str, list[str]]:
+    return graph.dependents({name: resource.requires for name, resource in definition.resources.items()})
+
+
+def _identity(definition: StackDefinition) -> HeatIdentifier:
+    whose = definition.identity
+    return HeatIdentifier(whose.project_id, whose.name, str(whose.id))
+
+
+def _wanted(name: str, definition: StackDefinition, needed_by: Mapping[str, list[str]]) -> dict[str, Any]:
+    resource = definition.resources[name]
+    return {**_raw(name, resource.type, definition, needed_by), 'physical_resource_id': '',
+            'resource_action': 'INIT', 'resource_status': 'COMPLETE', 'resource_status_reason': '',
+            'creation_time': None, 'updated_time': None, 'description': resource.description,
+            'metadata': resource.metadata(PLACEHOLDERS)}
+
+
+def _stored(row: ResourceState, definition: StackDefinition, needed_by: Mapping[str, list[str]]) -> dict[str, Any]:
+    return {**_raw(row.name, row.type, definition, needed_by), 'physical_resource_id': row.physical_id or '',
+            'resource_action': row.action, 'resource_status': row.status, 'resource_status_reason': row.reason,
+            'creation_time': isotime(row.created_at), 'updated_time': isotime(row.updated_at or row.created_at),
+            'description': '', 'metadata': {}}
+
+
+def _raw(name: str, kind: str, definition: StackDefinition, needed_by: Mapping[str, list[str]]) -> dict[str, Any]:
+    stack = _identity(definition)
+    return {'resource_name': name, 'resource_type': kind, 'required_by': needed_by.get(name, []),
+            'resource_identity': dict(HeatIdentifier(stack.tenant, stack.stack_name, stack.stack_id,
+                                                     f'/resources/{name}')),
+            'stack_identity': dict(stack), 'stack_name': stack.stack_name, 'attributes': {}}

@@ -1,0 +1,277 @@
+"""Software configs and deployments: what users and types ask of them (engine specification 9, REST 6.20 and 6.21).
+
+Types get it as `rpc_client()`, under the names of the plug-in contract. Answers are objects as clients see them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.context import RequestContext
+from heatlite.common.i18n import _
+from heatlite.common.timeutils import isotime
+from heatlite.common.world import World
+from heatlite.db import resources, software_configs, software_deployments
+from heatlite.db.connection import Database
+from heatlite.db.software_configs import Config
+from heatlite.db.software_deployments import Deployment
+from heatlite.rpc import messages
+
+LOG = logging.getLogger(__name__)
+
+TRIES = 11                              # to replace the deployments in a server's metadata while others write it
+KINDS_OF_PUSH = ('metadata_put_url', 'metadata_queue_id')       # keys of the data of servers that do not ask us
+UNLIMITED = -1
+
+
+class Ignored:
+    """Errors of one class name are swallowed: `with` it, or call it with an error to raise all others."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> bool:
+        return error is not None and self._is_meant(error)
+
+    def __call__(self, error: BaseException) -> None:
+        if not self._is_meant(error):
+            raise error
+
+    def _is_meant(self, error: BaseException) -> bool:
+        return any(kind.__name__ == self._name for kind in type(error).__mro__)
+
+
+class Software:
+    def __init__(self, world: World, database: Database, max_configs: int, max_deployments: int,
+                 resource_of: Callable[[str, str], Any], changed: Callable[[str, int], None]) -> None:
+        """`resource_of(stack id, name)`: an object of the type; `changed(stack id, row)`: what was read is old."""
+        self._world = world
+        self._database = database
+        self._max_configs = max_configs
+        self._max_deployments = max_deployments
+        self._resource_of = resource_of
+        self._changed = changed
+
+    # --- use cases ----------------------------------------------------------------------------------------
+
+    def create_config(self, context: RequestContext, message: messages.CreateSoftwareConfig) -> dict[str, Any]:
+        return self.create_software_config(
+            context, name=message.name, group=message.group, config=message.config, inputs=list(message.inputs),
+            outputs=list(message.outputs), options=dict(message.options))
+
+    def delete_config(self, context: RequestContext, message: messages.DeleteSoftwareConfig) -> None:
+        self.delete_software_config(context, message.config_id)
+
+    def create_deployment(self, context: RequestContext, message: messages.CreateSoftwareDeployment) -> dict[str, Any]:
+        return self.create_software_deployment(
+            context, server_id=message.server_id, config_id=message.config_id, input_values=dict(message.input_values),
+            action=message.action, status=message.status, status_reason=message.status_reason,
+            stack_user_project_id=message.stack_user_project_id)
+
+    def update_deployment(self, context: RequestContext, message: messages.UpdateSoftwareDeployment) -> dict[str, Any]:
+        given = {name: getattr(message, name) for name in software_deployments.CHANGEABLE}
+        return self.update_software_deployment(context, message.deployment_id, **given)
+
+    def delete_deployment(self, context: RequestContext, message: messages.DeleteSoftwareDeployment) -> None:
+        self.delete_software_deployment(context, message.deployment_id)
+
+    # --- configs ------------------------------------------------------------------------------------------
+
+    def create_software_config(self, context: RequestContext, *, config_id: str | None = None,
+                               **fields: Any) -> dict[str, Any]:
+        """`config_id`: the one to take; a config that has it already is what an interrupted try has left.
+
+        Raises RequestLimitExceeded.
+        """
+        new = self._config(context, config_id or self._world.uuid(), fields)
+        with self._database.writer() as tx:
+            known = software_configs.show(tx, new.id) if config_id else None
+            if known is not None:
+                return shown_config(known)
+            limit = self._max_configs
+            if limit != UNLIMITED and not context.is_admin and software_configs.count(tx, new.project_id) >= limit:
+                raise exception.RequestLimitExceeded(_(
+                    'You have reached the maximum software configs per tenant, %d. Please delete some of them.')
+                    % limit)
+            software_configs.insert(tx, new)
+        return shown_config(new)
+
+    def _config(self, context: RequestContext, config_id: str, fields: Mapping[str, Any]) -> Config:
+        return Config(config_id, context.project_id, fields.get('name'), fields.get('group'), {
+            'config': fields.get('config'), 'inputs': list(fields.get('inputs') or ()),
+            'outputs': list(fields.get('outputs') or ()), 'options': fields.get('options') or {}}, self._world.now())
+
+    def show_software_config(self, context: RequestContext, config_id: str) -> dict[str, Any]:
+        """Raises NotFound."""
+        with self._database.reader() as tx:
+            return shown_config(self._own_config(tx, context, config_id))
+
+    def delete_software_config(self, context: RequestContext, config_id: str) -> None:
+        """Raises NotFound, InvalidRestrictedAction while a deployment refers to it."""
+        with self._database.writer() as tx:
+            self._own_config(tx, context, config_id)
+            if software_configs.is_deployed(tx, config_id):
+                raise exception.InvalidRestrictedAction(message=_(
+                    'Software config with id %s can not be deleted as it is referenced.') % config_id)
+            software_configs.delete(tx, config_id)
+
+    def _own_config(self, tx: Any, context: RequestContext, config_id: str) -> Config:
+        found = software_configs.show(tx, config_id)
+        if found is None or not (context.is_admin or found.project_id == context.project_id):
+            raise exception.NotFound(_('Software config with id %s not found') % config_id)
+        return found
+
+    # --- deployments --------------------------------------------------------------------------------------
+
+    def create_software_deployment(self, context: RequestContext, *, server_id: str, config_id: str,
+                                   deployment_id: str | None = None, **fields: Any) -> dict[str, Any]:
+        with self._database.writer() as tx:
+            self._own_config(tx, context, config_id)
+            made = self._insert(tx, context, deployment_id or self._world.uuid(), server_id, config_id, fields)
+        self.push_metadata(context, server_id)
+        return shown_deployment(made)
+
+    def _insert(self, tx: Any, context: RequestContext, deployment_id: str, server_id: str, config_id: str,
+                fields: Mapping[str, Any]) -> Deployment:
+        limit = self._max_deployments
+        if limit != UNLIMITED and not context.is_admin and software_deployments.count(
+                tx, context.project_id) >= limit:
+            raise exception.RequestLimitExceeded(_(
+                'You have reached the maximum software deployments per tenant, %d. Please delete some of them.')
+                % limit)
+        made = Deployment(
+            deployment_id, context.project_id, fields.get('stack_user_project_id'), server_id, config_id,
+            fields.get('action'), fields.get('status'), str(fields.get('status_reason')),
+            fields.get('input_values') or {}, None, self._world.now(), None)
+        software_deployments.insert(tx, made)
+        return made
+
+    def deploy(self, context: RequestContext, deployment_id: str, server_id: str, config: Mapping[str, Any],
+               **fields: Any) -> dict[str, Any]:
+        """Puts a derived `config` on a server, in the place of the one that this deployment had. In one step: whatever
+        happens, the deployment refers to a config that is there, and no other one is left."""
+        new = self._config(context, self._world.uuid(), config)
+        with self._database.writer() as tx:
+            software_configs.insert(tx, new)
+            known = software_deployments.show(tx, deployment_id)
+            if known is None:
+                self._insert(tx, context, deployment_id, server_id, new.id, fields)
+            else:
+                changed = {name: fields[name] for name in ('action', 'status', 'status_reason') if name in fields}
+                software_deployments.update(tx, deployment_id, self._world.now(), config_id=new.id, **changed)
+                if not software_configs.is_deployed(tx, known.config_id):
+                    software_configs.delete(tx, known.config_id)
+        self.push_metadata(context, server_id)
+        return self.show_software_deployment(context, deployment_id)
+
+    def show_software_deployment(self, context: RequestContext, deployment_id: str) -> dict[str, Any]:
+        """Raises NotFound."""
+        with self._database.reader() as tx:
+            return shown_deployment(self._own_deployment(tx, context, deployment_id))
+
+    def update_software_deployment(self, context: RequestContext, deployment_id: str,
+                                   updated_at: datetime | None = None, **fields: Any) -> dict[str, Any]:
+        """What is empty stays as it is."""
+        changed = {name: value for name, value in fields.items() if value and name in software_deployments.CHANGEABLE}
+        with self._database.writer() as tx:
+            found = self._own_deployment(tx, context, deployment_id)
+            software_deployments.update(tx, deployment_id, updated_at or self._world.now(), **changed)
+        if changed.get('config_id'):
+            self.push_metadata(context, found.server_id)
+        return self.show_software_deployment(context, deployment_id)
+
+    def delete_software_deployment(self, context: RequestContext, deployment_id: str) -> None:
+        with self._database.writer() as tx:
+            found = self._own_deployment(tx, context, deployment_id)
+            software_deployments.delete(tx, deployment_id)
+        self.push_metadata(context, found.server_id)
+
+    def withdraw(self, context: RequestContext, deployment_id: str) -> None:
+        """The deployment and its derived config go; gone already is fine."""
+        with self._database.writer() as tx:
+            found = software_deployments.show(tx, deployment_id)
+            if found is None:
+                return
+            software_deployments.delete(tx, deployment_id)
+            if not software_configs.is_deployed(tx, found.config_id):
+                software_configs.delete(tx, found.config_id)
+        self.push_metadata(context, found.server_id)
+
+    def _own_deployment(self, tx: Any, context: RequestContext, deployment_id: str) -> Deployment:
+        found = software_deployments.show(tx, deployment_id)
+        if found is None or not (context.is_admin or context.project_id in (
+                found.project_id, found.stack_user_project_id)):
+            raise exception.NotFound(_('Deployment with id %s not found') % deployment_id)
+        return found
+
+    # --- what servers are told ----------------------------------------------------------------------------
+
+    def metadata_software_deployments(self, context: RequestContext, server_id: str) -> list[dict[str, Any]]:
+        """The configs of a server, by name."""
+        with self._database.reader() as tx:
+            found = software_deployments.configs_of_server(
+                tx, None if context.is_admin else context.project_id, server_id)
+        return [shown_config(each) for each in found]
+
+    def push_metadata(self, context: RequestContext, server_id: str) -> None:
+        """Writes what is deployed into the metadata of the server's resource, whoever owns its stack.
+
+        That it could not be told to a server which does not ask us is only logged: the next change tells it.
+        """
+        for _try in range(TRIES):
+            if self._written(context, server_id):
+                return
+        LOG.warning('The metadata of server %s changes too often, the deployments were not written', server_id)
+
+    def _written(self, context: RequestContext, server_id: str) -> bool:
+        pushed = []
+        with self._database.writer() as tx:
+            rows = resources.by_physical_id(tx, server_id, context.project_id)
+            found = software_deployments.configs_of_server(tx, context.project_id, server_id) if rows else []
+            deployments = [shown_config(each) for each in found]
+            for row in rows:
+                metadata, version = resources.metadata(tx, row.stack_id, row.id)
+                value = {**(metadata or {}), 'deployments': deployments}
+                if not resources.set_metadata(tx, row.stack_id, row.id, value, version):
+                    return False
+                keys = {datum.key for datum in resources.data(tx, row.stack_id, row.id)}
+                if keys & set(KINDS_OF_PUSH):
+                    pushed.append((row, value))
+        for row in rows:
+            self._changed(row.stack_id, row.id)
+        for row, value in pushed:
+            try:
+                self._resource_of(row.stack_id, row.name)._push_metadata(value)
+            except Exception as error:
+                LOG.warning('Server %s could not be told its deployments: %s', server_id, error)
+        return True
+
+    # --- names of the plug-in contract --------------------------------------------------------------------
+
+    @staticmethod
+    def ignore_error_by_name(name: str) -> Ignored:
+        return Ignored(name)
+
+
+def shown_config(found: Config) -> dict[str, Any]:
+    stored = found.config
+    return {'id': found.id, 'name': found.name, 'group': found.group, 'creation_time': isotime(found.created_at),
+            'config': stored.get('config'), 'inputs': stored.get('inputs') or [],
+            'outputs': stored.get('outputs') or [], 'options': stored.get('options') or {}}
+
+
+def shown_deployment(found: Deployment) -> dict[str, Any]:
+    shown = {'id': found.id, 'server_id': found.server_id, 'config_id': found.config_id,
+             'input_values': dict(found.input_values or {}), 'output_values': found.output_values,
+             'action': found.action, 'status': found.status, 'status_reason': found.status_reason,
+             'creation_time': isotime(found.created_at)}
+    if found.updated_at is not None:
+        shown['updated_time'] = isotime(found.updated_at)
+    return shown

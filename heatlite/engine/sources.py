@@ -1,0 +1,78 @@
+"""From what a client sent to the definition of a stack."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from heatlite.common import exception
+from heatlite.db.templates import Template as StoredTemplate
+from heatlite.language import definition as definitions
+from heatlite.language import merging
+from heatlite.language import parameters as parameter_definitions
+from heatlite.language import template as templates
+from heatlite.language.definition import StackDefinition, StackIdentity
+from heatlite.language.environment import Environment
+from heatlite.language.limits import Limits
+from heatlite.language.registry import Registry
+from heatlite.rpc import messages
+
+Update = TypeVar('Update', bound=messages.UpdateStack)
+
+
+def define(message: messages.Source, whose: StackIdentity, operator: Registry, limits: Limits) -> StackDefinition:
+    """The definition; nothing is checked yet but versions and environment files."""
+    if message.template is None:
+        raise exception.HTTPBadRequest('No template specified')
+    template = templates.from_mapping(message.template, limits, text=message.template_text)
+    sections = message.environment
+    if message.environment_files:
+        sections = merging.merge_files(message.environment_files, message.files,
+                                       message.environment.get('parameters') or {}, kinds(template, message.files),
+                                       limits)
+    return definitions.build(template, Environment(sections, operator), message.files, whose, limits=limits)
+
+
+def kinds(template: templates.Template, files: Mapping[str, str]) -> dict[str, str]:
+    """The kind of each parameter that the template, or a template among the files, defines."""
+    found: dict[str, str] = {}
+    for name, text in files.items():
+        try:
+            nested = templates.load(text, name)
+        except (exception.HeatException, ValueError):
+            continue                                # a script, an environment, or broken: whoever uses it will say so
+        found.update(_kinds_of(nested))
+    found.update(_kinds_of(template))
+    return found
+
+
+def _kinds_of(template: templates.Template) -> dict[str, str]:
+    section = template.section('parameters') or {}
+    return {name: schema.kind for name, schema in
+            parameter_definitions.schemata(section, template.edition).items()}
+
+
+def over_existing(message: Update, stored: StoredTemplate) -> Update:
+    """A PATCH: what was given, laid over what the stack has (REST specification 6.10)."""
+    document = message.template if message.template is not None else stored.document
+    given = message.environment
+    kept = stored.environment
+    parameters = {name: value for name, value in (kept.get('parameters') or {}).items()
+                  if name not in message.clear_parameters}
+    parameters.update(given.get('parameters') or {})
+    known = _names(document)
+    sections: dict[str, Any] = {
+        'parameters': {name: value for name, value in parameters.items() if name in known},
+        **{section: {**(kept.get(section) or {}), **(given.get(section) or {})}
+           for section in ('parameter_defaults', 'resource_registry')},
+        **{section: given.get(section) or kept.get(section) or []
+           for section in ('event_sinks', 'encrypted_param_names')}}
+    return replace(message, template=document, environment=sections, files={**stored.files, **message.files})
+
+
+def _names(document: Mapping[str, Any]) -> set[str]:
+    for section in ('parameters', 'Parameters'):
+        if isinstance(document.get(section), Mapping):
+            return set(document[section])
+    return set()

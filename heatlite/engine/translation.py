@@ -1,0 +1,37 @@
+"""Rules by which a type rewrites given properties: the public names for plug-in authors, and the look-up they need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from oslo_log import log
+
+from heatlite.language.translation import ADD, DELETE, REPLACE, RESOLVE, RULES, TranslationRule, apply
+
+LOG = log.getLogger(__name__)
+
+__all__ = ['ADD', 'DELETE', 'REPLACE', 'RESOLVE', 'RULES', 'TranslationRule', 'apply', 'service_lookup']
+
+
+def service_lookup(ignore_errors: bool = False) -> Callable[[TranslationRule, Any], Any]:
+    """What runs a Resolve rule: asks the rule's client plug-in for the id of a name.
+
+    `ignore_errors`: keep the value as given when the service cannot tell.
+    """
+    def lookup(rule: TranslationRule, value: Any) -> Any:
+        if isinstance(value, dict) and rule.custom_value_path:
+            for name in rule.custom_value_path:
+                value = value.get(name) if isinstance(value, dict) else None
+            if value is None:
+                return None
+        arguments = (rule.entity, value) if rule.entity else (value,)
+        try:
+            return getattr(rule.client_plugin, rule.finder)(*arguments)
+        except Exception as error:
+            if not ignore_errors:
+                raise
+            LOG.info('Keeping %r as it was given: %s', value, error)
+            return value
+
+    return lookup

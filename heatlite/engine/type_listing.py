@@ -1,0 +1,76 @@
+"""What clients ask about resource types: lists, schemas, generated templates (REST specification 6.2)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from heatlite.common import exception, param_utils
+from heatlite.common.i18n import _
+from heatlite.engine import attributes, properties, support
+
+Allows = Callable[[Any, str], bool]         # (context, type name) -> whether the caller may use it
+
+
+def list_types(classes: Iterable[tuple[str, Any]], context: Any, message: Any, allows: Allows) -> list[Any]:
+    """Names, or `{resource_type, description}`, of the types the caller can use here and now."""
+    wanted = message.support_status
+    if wanted is not None and not support.is_valid_status(wanted):
+        raise exception.Invalid(reason=_('Invalid support status and should be one of %s')
+                                % (support.SUPPORT_STATUSES,))
+    try:
+        pattern = re.compile(message.name) if message.name is not None else None
+    except re.error:
+        return []
+    found: list[Any] = []
+    for name, kind in classes:
+        status = kind.support_status
+        if (status.status == support.HIDDEN or (wanted is not None and status.status != wanted)
+                or (message.version is not None and status.version != message.version)
+                or (pattern is not None and not pattern.match(name))
+                or not allows(context, name) or not _is_available(kind, context)):
+            continue
+        found.append({'resource_type': name, 'description': kind.getdoc()} if message.with_description else name)
+    return found
+
+
+def _is_available(kind: Any, context: Any) -> bool:
+    if kind.default_client_name is None:
+        return True
+    try:
+        return bool(kind.is_service_available(context)[0])
+    except Exception:                       # a service that cannot be asked is not there for the caller
+        return False
+
+
+def schema(kind: Any, context: Any, message: Any, allows: Allows) -> dict[str, Any]:
+    """Raises NotSupported for a hidden type, Forbidden, ResourceTypeUnavailable."""
+    if kind.support_status.status == support.HIDDEN:
+        raise exception.NotSupported(feature=message.type_name)
+    if not allows(context, message.type_name):
+        raise exception.Forbidden(action=message.type_name)
+    kind.check_service_available(context, message.type_name)
+    found: dict[str, Any] = {
+        'resource_type': message.type_name,
+        'properties': {name: dict(entry) for name, entry in properties.schemata(kind.properties_schema).items()
+                       if entry.implemented and entry.support_status.status != support.HIDDEN},
+        'attributes': {name: dict(entry) for name, entry in attributes.all_schemata(kind).items()
+                       if entry.support_status.status != support.HIDDEN},
+        'support_status': kind.support_status.to_dict(),
+    }
+    if message.with_description:
+        found['description'] = kind.getdoc()
+    return found
+
+
+def template(kind: Any, message: Any) -> dict[str, Any]:
+    """Works for types whose service is missing. Raises NotSupported for a hidden one."""
+    if kind.support_status.status == support.HIDDEN:
+        raise exception.NotSupported(feature=message.type_name)
+    try:
+        template_type = param_utils.extract_template_type(message.kind)
+    except ValueError as error:
+        raise exception.BadRequest(_('Template type is not supported: %s') % error)
+    generated: dict[str, Any] = kind.resource_to_template(message.type_name, template_type)
+    return generated

@@ -1,0 +1,135 @@
+"""Is a definition right? All complaints at once: the language's, and through it what the types themselves say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oslo_config import cfg
+
+from heatlite.common import exception
+from heatlite.common.context import RequestContext
+from heatlite.engine import clients, rsrc_defn
+from heatlite.engine.registry import Registry
+from heatlite.engine.resource import Resource
+from heatlite.engine.type_catalog import Catalog
+from heatlite.language import describe, lint
+from heatlite.language.definition import ResourceDefinition, StackDefinition
+from heatlite.language.expression import PLACEHOLDERS
+from heatlite.rpc import messages
+
+
+def check(definition: StackDefinition, registry: Registry, context: RequestContext, *,
+          updating: bool = False) -> None:
+    """Raises the error clients know, with all other complaints behind its first line."""
+    lint.raise_first(lint.check(definition, _catalog(definition, registry, context), updating=updating))
+
+
+def check_immutable(old: StackDefinition, new: StackDefinition) -> None:
+    """Raises ImmutableParameterModified (template specification 3.8)."""
+    changed = new.parameters.changed_immutables(old.parameters)
+    if changed:
+        raise exception.ImmutableParameterModified(*changed)
+
+
+def described(definition: StackDefinition, registry: Registry, context: RequestContext,
+              message: messages.ValidateTemplate) -> dict[str, Any]:
+    """The answer of POST /validate; values need not be given and are not checked.
+
+    What goes wrong inside is the caller's bad request, under that name; other errors keep theirs.
+    """
+    catalog = _catalog(definition, registry, context)
+    return describe.validation_answer(definition, catalog, show_nested=message.show_nested,
+                                      ignored=frozenset(message.ignore_errors))
+
+
+def _catalog(definition: StackDefinition, registry: Registry, context: RequestContext) -> Catalog:
+    draft = Draft(definition, context, registry)
+    return Catalog(registry, context, draft.make)
+
+
+class Draft:
+    """The stack that types see while it is only checked: nothing of it exists."""
+
+    convergence = True
+    action, status = 'CREATE', 'IN_PROGRESS'
+
+    def __init__(self, definition: StackDefinition, context: RequestContext, registry: Registry, *,
+                 strict: bool = True) -> None:
+        self.definition = self.defn = definition
+        self.strict_validate = strict               # nested stacks are checked without values, until they are made
+        self._nested: dict[int, Draft] = {}
+        self.context = context
+        self.name = definition.identity.name
+        self.id = definition.identity.id
+        self.t = definition.template
+        self.env = definition.environment
+        self._registry = registry
+
+    @property
+    def parameters(self) -> Any:
+        return self.definition.parameters
+
+    @property
+    def clients(self) -> Any:
+        return clients.of(self.context)
+
+    def timeout_secs(self) -> int:
+        """The default: how long the user will wait is stored with the stack, and this one is not stored."""
+        return int(cfg.CONF.stack_action_timeout)
+
+    def make(self, kind: type[Resource], wanted: ResourceDefinition) -> Resource:
+        """An object of the type that is only asked. Values that depend on what does not exist yet are deferred."""
+        if wanted.owner is not self.definition:
+            return self._of(wanted.owner).make(kind, wanted)
+        return kind(wanted.name, rsrc_defn.ResourceDefinition(
+            wanted.name, wanted.type, wanted.properties(PLACEHOLDERS), _metadata(wanted),
+            list(wanted.depends_on), wanted.deletion_policy, wanted.update_policy(PLACEHOLDERS), wanted.description,
+            wanted.external_id(PLACEHOLDERS), requires=wanted.requires, deferred=frozenset(wanted.referring)), self)
+
+    def _of(self, definition: StackDefinition) -> Draft:
+        if id(definition) not in self._nested:
+            self._nested[id(definition)] = Draft(definition, self.context, self._registry, strict=False)
+        return self._nested[id(definition)]
+
+    def __getitem__(self, name: str) -> Resource:
+        wanted = self.definition.resources[name]
+        return self.make(self._registry.resolve(wanted.type, name, self.env), wanted)
+
+    def __iter__(self) -> Any:
+        return iter(self.definition.resources)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.definition.resources
+
+    def __len__(self) -> int:
+        return len(self.definition.resources)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in self else default              # noqa: SIM401 - this is that method
+
+    def keys(self) -> Any:
+        return self.definition.resources.keys()
+
+    def values(self) -> Any:
+        return [self[name] for name in self]
+
+    def items(self) -> Any:
+        return [(name, self[name]) for name in self]
+
+    itervalues, iteritems = values, items
+
+    @property
+    def resources(self) -> Any:
+        return self
+
+    def resource_by_refid(self, refid: Any) -> Resource | None:
+        """Before they exist, resources are referred to by their names."""
+        return self.get(refid) if isinstance(refid, str) else None
+
+
+def _metadata(wanted: ResourceDefinition) -> Any:
+    """Clients learn of metadata that cannot be evaluated when the resource is made, not before."""
+    try:
+        return wanted.metadata(PLACEHOLDERS)
+    except Exception:                               # functions of the template may raise anything
+        return {}

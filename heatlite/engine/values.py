@@ -1,0 +1,75 @@
+"""What finished resources have to say: references and attributes, for those that depend on them and for outputs.
+
+Kept with the row (column `attributes`), so that an update which changes one resource asks no service about the
+others. Keys of that column: '' the reference, an attribute's name, or a JSON list of a name and a path.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from heatlite.language.unknown import UNKNOWN
+from heatlite.planning.states import ResourceState
+
+REFERENCE = ''
+
+
+def key(attribute: str, path: tuple[Any, ...] = ()) -> str:
+    """The name a value is kept under."""
+    return json.dumps([attribute, *path]) if path else attribute
+
+
+def shown(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Those kept values that are whole attributes."""
+    return {name: value for name, value in values.items() if name != REFERENCE and not name.startswith('[')}
+
+
+class StackScope:
+    """The values of one stack's resources, as the template language asks for them (`language` Scope).
+
+    `current(name)`: the row that is the resource now; `kept(row)`: values kept with it; `ask(row, attribute, path)`:
+    the type itself, which may mean a call to a service. `future(row, attribute)`: a preview only; its reference, or its
+    attributes, will be known when it is done.
+    """
+
+    def __init__(self, current: Callable[[str], ResourceState | None],
+                 kept: Callable[[ResourceState], Mapping[str, Any]],
+                 ask: Callable[[ResourceState, str, tuple[Any, ...]], Any],
+                 future: Callable[[ResourceState, bool], bool] = lambda row, attribute: False) -> None:
+        self._current = current
+        self._kept = kept
+        self._ask = ask
+        self._future = future
+
+    def reference(self, resource_name: str) -> Any:
+        row = self._current(resource_name)
+        if row is None or not row.exists:
+            return resource_name
+        if self._future(row, False):
+            return UNKNOWN
+        kept = self._kept(row)
+        if REFERENCE in kept:
+            return kept[REFERENCE]
+        return row.physical_id if row.physical_id is not None else row.name
+
+    def attribute(self, resource_name: str, attribute: str, path: tuple[Any, ...] = ()) -> Any:
+        row = self._current(resource_name)
+        if row is None or not row.exists:
+            return None
+        if self._future(row, True):
+            return UNKNOWN
+        kept = self._kept(row)
+        name = key(attribute, path)
+        if name not in kept:
+            return self._ask(row, attribute, path)
+        if isinstance(kept[name], Exception):       # raised to whoever reads it
+            raise kept[name]
+        return kept[name]
+
+    def all_attributes(self, resource_name: str) -> Any:
+        row = self._current(resource_name)
+        if row is None or not row.exists:
+            return None
+        return UNKNOWN if self._future(row, True) else self._ask(row, '*', ())

@@ -1,0 +1,54 @@
+"""What the bus is told of stacks, through the messaging library's own test driver."""
+
+from dataclasses import fields
+from datetime import datetime
+
+import oslo_messaging
+import pytest
+from oslo_config import cfg
+from oslo_messaging.notify import _impl_test
+
+from heatlite.common import config
+from heatlite.common.world import GreenWorld
+from heatlite.db.stacks import Stack
+from heatlite.engine import notifications
+
+STACK = Stack(**{
+    **{field.name: None for field in fields(Stack)}, 'id': 'i', 'name': 'n', 'project_id': 'p', 'username': 'u',
+    'description': 'd', 'tags': ['t'], 'created_at': datetime(2026, 1, 2, 3, 4, 5, 678)})
+
+
+@pytest.fixture
+def conf():
+    made = cfg.ConfigOpts()
+    config.register(made)
+    made([], project='heatlite', default_config_files=[])
+    oslo_messaging.get_notification_transport(made, 'fake://')
+    made.set_override('transport_url', 'fake://', group='oslo_messaging_notifications')
+    made.set_override('host', 'h')
+    _impl_test.reset()
+    return made
+
+
+def told(conf, action, status, reason):
+    world = GreenWorld()
+    notifications.sender(conf, world)(STACK, action, status, reason)
+    world.sleep(0)
+    return [(message['event_type'], priority, message['publisher_id'], message['payload'])
+            for context, message, priority, retry in _impl_test.NOTIFICATIONS]
+
+
+@pytest.mark.parametrize('status, suffix, priority', [
+    ('IN_PROGRESS', 'start', 'INFO'), ('COMPLETE', 'end', 'INFO'), ('FAILED', 'error', 'ERROR')])
+def test_each_change_of_state_has_its_event(conf, status, suffix, priority):
+    conf.set_override('driver', ['test'], group='oslo_messaging_notifications')
+    [(event, level, publisher, payload)] = told(conf, 'CREATE', status, 'because')
+    assert (event, level.upper(), publisher) == (f'orchestration.stack.create.{suffix}', priority, 'orchestration.h')
+    assert payload == {
+        'tenant_id': 'p', 'user_id': 'u', 'user_identity': None, 'username': 'u', 'stack_identity': 'i',
+        'stack_name': 'n', 'state': f'CREATE_{status}', 'state_reason': 'because', 'create_at': '2026-01-02T03:04:05Z',
+        'updated_at': None, 'description': 'd', 'tags': ['t']}
+
+
+def test_without_a_driver_nothing_is_sent(conf):
+    assert told(conf, 'CREATE', 'COMPLETE', 'because') == []

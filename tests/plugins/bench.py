@@ -1,0 +1,175 @@
+"""A bench for types: a stack to look at, a record in memory, and a recorder that remembers what it was told."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.context import RequestContext
+from heatlite.common.identifier import HeatIdentifier
+from heatlite.engine import record, registry, resource, rsrc_defn
+from heatlite.planning.states import ResourceState
+
+FIRST_POLLS = 50                            # questions after which a check is taken to hang
+
+
+class SteppedWorld:
+    """Time moves only when somebody sleeps; chance comes from a seed."""
+
+    def __init__(self, seed: int = 7) -> None:
+        self._chance = random.Random(seed)
+        self._passed = 0.0
+
+    def now(self) -> datetime:
+        return datetime(2026, 1, 1) + timedelta(seconds=self._passed)
+
+    def monotonic(self) -> float:
+        return self._passed
+
+    def sleep(self, seconds: float) -> None:
+        self._passed += seconds
+
+    def uuid(self) -> str:
+        return str(uuid.UUID(int=self._chance.getrandbits(128), version=4))
+
+    def chance(self) -> float:
+        return self._chance.random()
+
+
+class Stack(Mapping[str, Any]):
+    """As much of a stack as types look at."""
+
+    strict_validate = True
+    env = None
+    id = 'stack-id'
+    name = 'city'
+
+    def __init__(self, world: Any, references: Mapping[str, Any] | None = None) -> None:
+        self.world = world
+        self.context = RequestContext(project_id='p', auth_token='t', overwrite=False)
+        self.defn = self
+        self._references = references or {}
+
+    def referenced_attributes(self, name: str) -> Any:
+        return self._references.get(name, ())
+
+    def timeout_secs(self) -> int:
+        return 3600
+
+    def identifier(self) -> HeatIdentifier:
+        return HeatIdentifier('p', self.name, self.id)
+
+    def __getitem__(self, name: str) -> Any:
+        raise KeyError(name)
+
+    def __iter__(self) -> Any:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+class Memory:
+    """A recorder."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[Any, ...]] = []
+
+    def physical_id(self, resource: Any, value: str | None) -> None:
+        self.told.append(('physical_id', value))
+
+    def data(self, resource: Any, key: str, value: str | None, redact: bool) -> None:
+        self.told.append(('data', key, value, redact))
+
+    def metadata(self, resource: Any, value: dict[str, Any]) -> None:
+        self.told.append(('metadata', dict(value)))
+
+    def event(self, resource: Any, action: str, status: str, reason: str) -> None:
+        self.told.append(('event', str(action), str(status), reason))
+
+    def state(self, resource: Any, action: str, status: str, reason: str) -> None:
+        self.told.append(('state', str(action), str(status), reason))
+
+
+class Bench:
+    """One resource of one type, driven through its life as an engine would."""
+
+    def __init__(self, type_name: str, properties: dict[str, Any] | None = None, name: str = 'r',
+                 world: Any = None, **parts: Any) -> None:
+        self.world = world or SteppedWorld()
+        self.stack = Stack(self.world)
+        self.type_name = type_name
+        self.name = name
+        self.memory = Memory()
+        self.definition = self.define(properties, **parts)
+        self.record = record.Record(ResourceState(1, name, self.world.uuid(), type_name))
+        self.polls: list[Any] = []
+
+    def define(self, properties: dict[str, Any] | None, **parts: Any) -> rsrc_defn.ResourceDefinition:
+        return rsrc_defn.ResourceDefinition(self.name, self.type_name, properties, **parts)
+
+    def kind(self) -> type[resource.Resource]:
+        return registry.resolve(self.type_name, self.name)
+
+    def validate(self) -> Any:
+        return self.kind()(self.name, self.definition, self.stack).validate()
+
+    def fresh(self, action: str, status: str = 'IN_PROGRESS') -> resource.Resource:
+        """A new object over what is stored, as every piece of work gets one."""
+        from dataclasses import replace
+        physical_id = self.record.state.physical_id
+        for told in self.memory.told:
+            if told[0] == 'physical_id':
+                physical_id = told[1]
+        if (action, status) != self.record.state.state:
+            self.record.before = tuple(str(part) for part in self.record.state.state)
+        self.record.state = replace(self.record.state, action=action, status=status, physical_id=physical_id)
+        stored = self.record.definition
+        definition = (self.definition if stored is None else
+                      rsrc_defn.ResourceDefinition.from_stored(self.name, stored, self.record.properties))
+        found = self.kind()(self.name, definition, self.stack)
+        found.bind(self.record, self.memory)
+        return found
+
+    def run(self, action: str, *arguments: Any) -> resource.Resource:
+        """The handler, then the check until it is true; a second of the world's time passes in between."""
+        acting = self.fresh(action)
+        handler = acting.handler(action)
+        if handler is not None:
+            token = handler(*arguments)
+            check = acting.checker(action)
+            turns = 0
+            while check is not None:
+                try:
+                    answer = check(token)
+                except exception.PollDelay as delay:
+                    answer, turns = False, turns + delay.period - 1
+                self.polls.append(answer)
+                if answer:
+                    break
+                assert len(self.polls) < FIRST_POLLS, 'the check never ends'
+                self.world.sleep(1)
+        return acting
+
+    def create(self) -> resource.Resource:
+        made = self.run('CREATE')
+        made.apply_definition(self.definition)
+        return self.fresh('CREATE', 'COMPLETE')
+
+    def update(self, properties: dict[str, Any], **parts: Any) -> Any:
+        """The property diff, or None when nothing has to be done. Raises UpdateReplace."""
+        old = self.fresh(str(self.record.state.action), str(self.record.state.status))
+        after = self.define(properties, **parts)
+        comparison = old.compare(after)
+        if not old.needs_update(comparison):
+            return None
+        template_diff, property_diff = old.changes(comparison)
+        updated = self.run('UPDATE', after, template_diff, property_diff)
+        updated.apply_definition(after)
+        self.definition = after
+        self.fresh('UPDATE', 'COMPLETE')
+        return property_diff

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from oslo_config import cfg
+
+from heatlite.common import config
+from heatlite.common import world as worlds
+from heatlite.engine import plugin_loading, registry
+from tests.plugins import bench
+
+FIXTURES = Path(__file__).parent / 'fixtures'
+
+
+@pytest.fixture
+def world() -> Iterator[bench.SteppedWorld]:
+    before = worlds.current()
+    stepped = bench.SteppedWorld()
+    worlds.use(stepped)
+    yield stepped
+    worlds.use(before)
+
+
+@pytest.fixture
+def types() -> Iterator[registry.Registry]:
+    """Built-in types only, and options nobody has set."""
+    conf = cfg.ConfigOpts()
+    config.register(conf)
+    conf([], project='heatlite', default_config_files=[], default_config_dirs=[])
+    yield registry.create(conf)
+    registry.use(None)
+
+
+@pytest.fixture
+def plugin_folders() -> Iterator[None]:
+    """Nothing of a test's plug-ins is left behind."""
+    before = list(plugin_loading.package.__path__)
+    yield
+    plugin_loading.package.__path__[:] = before
+    gone = ('heatlite.engine.plugins.', 'heat.engine.plugins.')
+    for name in [name for name in sys.modules if name.startswith(gone)]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def vendors(types: registry.Registry, plugin_folders: None) -> registry.Registry:
+    """Built-in types and the third-party modules of the fixtures."""
+    found = plugin_loading.load([str(FIXTURES / 'vendors')])
+    for name, kind in found.types.items():
+        types.register(name, kind)
+    for name, check in found.constraints.items():
+        types.register_constraint(name, check)
+    types.failures += found.failures
+    return types

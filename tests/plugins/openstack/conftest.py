@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import pathlib
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+import requests
+
+from heatlite.engine import registry
+from heatlite.engine.clients import sessions
+from tests.plugins.openstack.cloud import Cloud
+
+ROOT = pathlib.Path(__file__).parents[3]
+
+
+@pytest.fixture(scope='session')
+def simulator() -> Iterator[str]:
+    """The URL of a simulated cloud, in a process of its own, whose clock moves only when it is told to."""
+    process = subprocess.Popen([sys.executable, '-m', 'heatlite.cloudsim', '--port', '0'], cwd=ROOT,
+                               stdout=subprocess.PIPE, text=True)
+    try:
+        line = process.stdout.readline()
+        url = re.search(r'http://\S+', line).group()
+        requests.post(f'{url}/_sim/clock', json={'stopped': True}, timeout=10).raise_for_status()
+        yield url
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+@pytest.fixture
+def cloud(simulator: str) -> Iterator[Cloud]:
+    """What is in the cloud at the end of a test must be what was there before."""
+    registry.create()
+    found = Cloud(simulator)
+    yield found
+    found.clear_faults()
+    registry.use(None)
+
+
+@pytest.fixture(scope='session', autouse=True)
+def fresh_connections() -> Iterator[None]:
+    yield
+    sessions.forget()

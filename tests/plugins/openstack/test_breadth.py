@@ -1,0 +1,157 @@
+"""Database servers, containers and workflows in the simulated cloud."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+from oslo_config import cfg
+
+from heatlite.common import exception
+from tests.plugins.openstack.cloud import Cloud, Life
+
+# --- OS::Trove::Instance ---------------------------------------------------------------------------------------
+
+SERVER = {'flavor': 'm1.tiny', 'size': 1, 'databases': [{'name': 'shop'}, {'name': 'stock'}],
+          'users': [{'name': 'clerk', 'password': 'secret', 'databases': ['shop']}]}
+
+
+def test_database_server(cloud: Cloud):
+    life = Life(cloud, 'OS::Trove::Instance', SERVER)
+    life.validate()
+    made = life.create()
+    instances = cloud.client('trove').instances
+    assert instances.get(made.resource_id).status == 'ACTIVE'
+    assert instances.get(made.resource_id).name == made.physical_resource_name()
+    assert life.writes_of(life.update, dict(SERVER)) == []
+    life.update({**SERVER, 'name': 'shop-db', 'flavor': 'm1.small', 'size': 2, 'databases': [
+        {'name': 'shop'}, {'name': 'orders'}], 'users': [{'name': 'clerk', 'password': 'other', 'databases': [
+            'shop', 'orders']}, {'name': 'boss', 'password': 'secret', 'databases': ['orders']}]})
+    found = instances.get(made.resource_id)
+    assert (found.name, found.volume['size']) == ('shop-db', 2)
+    assert found.flavor['id'] == cloud.plugin('trove').find_flavor_by_name_or_id('m1.small')
+    http = cloud.client('trove').http
+    inside = {what: {each['name'] for each in http.get(f'/instances/{made.resource_id}/{what}').json()[what]}
+              for what in ('databases', 'users')}
+    assert inside == {'databases': {'shop', 'orders'}, 'users': {'clerk', 'boss'}}
+    granted = http.get(f'/instances/{made.resource_id}/users/clerk/databases').json()['databases']
+    assert {each['name'] for each in granted} == {'shop', 'orders'}
+    life.delete()
+    life.delete()
+
+
+@pytest.mark.parametrize('change, text', [
+    ({'databases': []}, 'Databases property is required'), ({'databases': [{'name': 'stock'}]}, 'does not exist'),
+    ({'networks': [{}]}, 'Either network or port'), ({'datastore_version': '8'}, 'Not allowed'),
+    ({'datastore_type': 'no-such'}, 'not known'), ({'datastore_type': 'mysql', 'datastore_version': '0'}, 'not valid')])
+def test_wrong_database_servers(cloud: Cloud, change, text):
+    with pytest.raises(exception.StackValidationFailed, match=text):
+        Life(cloud, 'OS::Trove::Instance', {**SERVER, **change}).validate()
+
+
+# --- OS::Zun::Container ----------------------------------------------------------------------------------------
+
+
+def test_container(cloud: Cloud):
+    wanted = {'image': 'cirros', 'command': 'sleep 1', 'cpu': 0.1, 'memory': 128, 'restart_policy': 'on-failure:2',
+              'networks': [{'network': 'private'}], 'labels': {'a': 'b'}}
+    life = Life(cloud, 'OS::Zun::Container', wanted)
+    life.validate()
+    made = life.create()
+    containers = cloud.client('zun').containers
+    found = containers.get(made.resource_id)
+    assert (found.status, found.name, found.memory) == ('Running', made.physical_resource_name(), '128')
+    assert found.restart_policy == {'Name': 'on-failure', 'MaximumRetryCount': '2'}
+    assert life.attribute('addresses')
+    assert life.writes_of(life.update, dict(wanted)) == []
+    port = cloud.client('neutron').create_port({'port': {'network_id': cloud.network()}})['port']['id']
+    life.update({**wanted, 'name': 'box', 'cpu': 0.2, 'networks': [{'port': port}]})
+    assert containers.get(made.resource_id).name == 'box'
+    assert [each.port_id for each in containers.network_list(made.resource_id)] == [port]
+    life.delete()
+    cloud.client('neutron').delete_port(port)
+    life.delete()
+
+
+@pytest.mark.parametrize('change', [
+    {'networks': [{}]}, {'mounts': [{'mount_path': '/a'}]}, {'restart_policy': 'always:3'},
+    {'mounts': [{'mount_path': '/a', 'volume_size': 1, 'volume_id': 'x'}]}])
+def test_wrong_containers(cloud: Cloud, change):
+    with pytest.raises(exception.HeatException):
+        Life(cloud, 'OS::Zun::Container', {'image': 'cirros', **change}).validate()
+
+
+# --- OS::Mistral -----------------------------------------------------------------------------------------------
+
+FLOW = {'type': 'direct', 'input': {'who': 'world'}, 'tasks': [
+    {'name': 'hello', 'action': 'std.echo', 'input': {'output': '<% $.who %>'}, 'on_success': ['bye'],
+     'policies': {'wait_before': 1}}, {'name': 'bye', 'action': 'std.noop'}]}
+
+
+@pytest.fixture
+def stack_domain(cloud: Cloud):
+    """Users inside stacks live in a domain of their own."""
+    for name, value in (('stack_user_domain_name', 'heat'), ('stack_domain_admin', 'heat_domain_admin'),
+                        ('stack_domain_admin_password', 'secret')):
+        cfg.CONF.set_override(name, value)
+    yield
+    for name in ('stack_user_domain_name', 'stack_domain_admin', 'stack_domain_admin_password'):
+        cfg.CONF.clear_override(name)
+
+
+def test_workflow_text(cloud: Cloud):
+    life = Life(cloud, 'OS::Mistral::Workflow', {**FLOW, 'name': 'greet'})
+    life.validate()
+    flow = life.fresh('CREATE')
+    flow.reparse()
+    text = yaml.safe_load(flow.definition_of(flow.properties))
+    assert text['version'] == '2.0' and text['greet']['type'] == 'direct' and text['greet']['input'] == ['who']
+    assert text['greet']['tasks']['hello'] == {
+        'action': 'std.echo', 'input': {'output': '<% $.who %>'}, 'on-success': ['bye'], 'wait-before': 1}
+
+
+def test_workflow(cloud: Cloud, stack_domain):
+    life = Life(cloud, 'OS::Mistral::Workflow', FLOW)
+    made = life.create()
+    workflows = cloud.client('mistral').workflows
+    assert workflows.get(made.resource_id).name == made.resource_id == made.get_reference_id()
+    assert life.writes_of(life.update, dict(FLOW)) == []
+    life.update({**FLOW, 'tasks': FLOW['tasks'][1:]})
+    assert 'hello' not in workflows.get(made.resource_id).definition
+    life.fresh('UPDATE', 'COMPLETE').handle_signal({'input': {'who': 'you'}})
+    cloud.advance(1)
+    assert [each['input']['who'] for each in life.attribute('executions')] == ['you']
+    with pytest.raises(exception.Error, match='unknown'):
+        life.fresh('UPDATE', 'COMPLETE').handle_signal({'input': {'unknown': 1}})
+    life.delete()
+    with pytest.raises(Exception, match='404'):
+        workflows.get(made.resource_id)
+
+
+@pytest.mark.parametrize('change', [
+    {'type': 'reverse'}, {'tasks': [{'name': 'a', 'action': 'b', 'workflow': 'c'}]},
+    {'tasks': [{'name': 'a', 'requires': ['b']}]}])
+def test_wrong_workflows(cloud: Cloud, change):
+    with pytest.raises(exception.HeatException):
+        Life(cloud, 'OS::Mistral::Workflow', {**FLOW, **change}).validate()
+
+
+def test_what_a_workflow_makes(cloud: Cloud):
+    client = cloud.client('mistral')
+    client.workflows.create(yaml.safe_dump({'version': '2.0', 'make': {'input': ['size'], 'tasks': {
+        'a': {'action': 'std.noop'}}}}))
+    wanted = {'actions': {'CREATE': {'workflow': 'make'}, 'UPDATE': {'workflow': 'make'}}, 'input': {'size': 1},
+              'replace_on_change_inputs': ['kind']}
+    life = Life(cloud, 'OS::Mistral::ExternalResource', wanted)
+    life.create()
+    assert len(client.executions.list()) == 1 and life.attribute('output') == {'size': 1}
+    assert life.writes_of(life.update, dict(wanted)) == []
+    life.update({**wanted, 'input': {'size': 2}})
+    assert json.loads(client.executions.list()[-1].input)['size'] == 2
+    with pytest.raises(exception.UpdateReplace):
+        life.update({**wanted, 'input': {'size': 2, 'kind': 'other'}})
+    life.delete()
+    for execution in client.executions.list():
+        client.executions.delete(execution)
+    client.workflows.delete('make')

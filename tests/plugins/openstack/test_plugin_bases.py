@@ -1,0 +1,122 @@
+"""Third-party modules that build on our types, under the names they import them by."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+
+import pytest
+
+from heatlite.engine import alias, registry
+from tests.plugins.openstack.cloud import Cloud, Life
+
+CONTRACT = {                                # module -> names (plug-in specification 4, 9, 14)
+    'heat.engine.resources.openstack.neutron.neutron': 'NeutronResource',
+    'heat.engine.resources.openstack.nova.server': 'Server',
+    'heat.engine.resources.openstack.neutron.security_group': 'SecurityGroup',
+    'heat.engine.resources.openstack.neutron.segment': 'Segment',
+    'heat.engine.resources.openstack.neutron.port': 'Port',
+    'heat.engine.resources.openstack.cinder.volume': 'CinderVolume CinderVolumeAttachment',
+    'heat.engine.resources.aws.ec2.instance': 'Instance',
+    'heat.engine.resources.server_base': 'BaseServer',
+    'heat.engine.resources.volume_base': 'BaseVolume BaseVolumeAttachment',
+    'heat.engine.resources.scheduler_hints': 'SchedulerHintsMixin',
+    'heat.engine.resources.stack_user': 'StackUser',
+    'heat.engine.resources.server': 'Server',
+    'heat.engine.resources.neutron.neutron': 'NeutronResource',
+    'heat.engine.clients.os.nova': 'NovaClientPlugin',
+    'heat.engine.clients.os.cinder': 'CinderClientPlugin',
+    'heat.engine.clients.os.glance': 'GlanceClientPlugin',
+    'heat.engine.clients.os.keystone': 'KeystoneClientPlugin',
+    'heat.engine.clients.os.neutron': 'NeutronClientPlugin',
+    'heat.engine.clients.os.swift': 'SwiftClientPlugin MAX_EPOCH IN_PROGRESS',
+    'heat.engine.clients.os.trove': 'TroveClientPlugin',
+    'heat.engine.clients.os.heat_plugin': 'HeatClientPlugin',
+    'heat.engine.clients.os.zaqar': 'ZaqarClientPlugin',
+}
+
+
+@pytest.fixture(autouse=True)
+def old_names():
+    alias.install()
+
+
+@pytest.mark.parametrize('module', CONTRACT)
+def test_names(module):
+    found = importlib.import_module(module)
+    assert [name for name in CONTRACT[module].split() if not hasattr(found, name)] == []
+
+
+def test_a_network_type_of_a_vendor(cloud: Cloud):
+    from heat.engine import properties
+    from heat.engine.resources.openstack.neutron import neutron
+
+    class Zone(neutron.NeutronResource):
+        entity = 'address_scope'
+        PROPERTIES = (NAME, VERSION, VALUE_SPECS) = ('name', 'ip_version', 'value_specs')
+        properties_schema = {
+            NAME: properties.Schema(properties.Schema.STRING, update_allowed=True),
+            VERSION: properties.Schema(properties.Schema.INTEGER, default=4),
+            VALUE_SPECS: properties.Schema(properties.Schema.MAP, default={}, update_allowed=True)}
+
+        def handle_create(self):
+            props = self.prepare_properties(self.properties, self.physical_resource_name())
+            self.resource_id_set(self.neutron().create_address_scope({'address_scope': props})['address_scope']['id'])
+
+        def handle_update(self, json_snippet, tmpl_diff, prop_diff):
+            self.prepare_update_properties(prop_diff)
+            self.client().update_address_scope(self.resource_id, {'address_scope': prop_diff})
+
+        def handle_delete(self):
+            try:
+                self.client().delete_address_scope(self.resource_id)
+            except Exception as ex:
+                self.client_plugin().ignore_not_found(ex)
+            else:
+                return True
+
+    registry.current().register('Vendor::Zone', Zone)
+    life = Life(cloud, 'Vendor::Zone', {'ip_version': 6})
+    life.validate()
+    made = life.create()
+    assert life.attribute('show')['name'] == made.physical_resource_name()
+    life.update({'ip_version': 6, 'name': 'zone'})
+    assert life.attribute('show')['name'] == 'zone'
+    life.delete()
+    life.delete()
+    wrong = Life(cloud, 'Vendor::Zone', {'value_specs': {'shared': True}})
+    assert wrong.validate() == 'shared not allowed in value_specs'
+
+
+def test_a_server_of_a_vendor(cloud: Cloud):
+    from heat.engine.resources.openstack.nova import server
+
+    class VendorServer(server.Server):
+        properties_schema = copy.deepcopy(dict(server.Server.properties_schema))
+
+        def check_create_complete(self, server_id):
+            if not super().check_create_complete(server_id):
+                return False
+            found = self.client_plugin().fetch_server(server_id)
+            return found.metadata.get('managed') == 'yes' and bool(found.addresses) and found.id == server_id
+
+    registry.current().register('Vendor::Server', VendorServer)
+    life = Life(cloud, 'Vendor::Server', {
+        'image': 'cirros', 'flavor': 'm1.tiny', 'networks': [{'network': 'private'}], 'metadata': {'managed': 'yes'},
+        VendorServer.USER_DATA_FORMAT: VendorServer.RAW})
+    life.create()
+    life.delete()
+
+
+def test_a_client_plugin_of_a_vendor(cloud: Cloud):
+    from heat.engine.clients.os import nova
+
+    class VendorNova(nova.NovaClientPlugin):
+        def get_ip(self, server, net_type, net_version):
+            return super().get_ip(server, {'public': 'private'}[net_type], net_version)
+
+    life = Life(cloud, 'OS::Nova::Server', {'image': 'cirros', 'flavor': 'm1.tiny', 'user_data_format': 'RAW',
+                                            'networks': [{'network': 'private'}]})
+    server = VendorNova(cloud.context).client().servers.get(life.create().resource_id)
+    assert VendorNova(cloud.context).get_ip(server, 'public', 4) == life.attribute('first_address')
+    life.delete()

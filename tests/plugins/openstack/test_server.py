@@ -1,0 +1,327 @@
+"""OS::Nova::Server in the simulated cloud."""
+
+from __future__ import annotations
+
+import base64
+import email
+import json
+
+import pytest
+
+from heatlite.common import exception
+from tests.plugins.openstack.cloud import Cloud, Life
+
+SERVER, SERVERS, PORTS = 'OS::Nova::Server', 'compute.servers', 'network.ports'
+PLAIN = {'image': 'cirros', 'flavor': 'm1.tiny', 'user_data_format': 'RAW', 'networks': [{'network': 'private'}]}
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(cloud: Cloud):
+    before = cloud.count(SERVERS), cloud.count(PORTS)
+    yield
+    cloud.advance(10)
+    assert (cloud.count(SERVERS), cloud.count(PORTS)) == before
+
+
+def server(cloud: Cloud, **properties) -> Life:
+    return Life(cloud, SERVER, {**PLAIN, **properties})
+
+
+def shown(cloud: Cloud, life: Life):
+    return cloud.client('nova').servers.get(life.physical_id)
+
+
+def test_life(cloud: Cloud):
+    life = server(cloud, metadata={'colour': 'red', 'rooms': [1, 2]}, user_data='#!/bin/sh\n', config_drive=True)
+    life.validate()
+    made = life.create()
+    assert False in life.polls                  # it had to be waited for
+    found = shown(cloud, life)
+    assert found.name == made.physical_resource_name() and found.status == 'ACTIVE'
+    assert found.metadata == {'colour': 'red', 'rooms': '[1, 2]'}
+    assert len(found.name) <= 53
+    made.handle_check()
+    life.delete()
+
+
+def test_attributes(cloud: Cloud):
+    life = server(cloud, name='web')
+    life.create()
+    assert life.attribute('name') == 'web'
+    address = life.attribute('first_address')
+    assert address.startswith('10.0.')
+    assert life.attribute('networks', 'private') == [address] == life.attribute('networks', cloud.network())
+    entry = life.attribute('addresses', 'private', 0)
+    assert entry['addr'] == address and entry['port'] and entry['network']['name'] == 'private'
+    assert entry['subnets'][0]['cidr'] == '10.0.0.0/16'
+    assert life.attribute('show')['id'] == life.physical_id
+    assert life.attribute('console_urls', 'novnc').startswith('http')
+    assert set(life.attribute('console_urls')) >= {'novnc', 'serial'}
+    assert life.attribute('tags') == []
+    life.delete()
+
+
+def test_an_update_that_changes_nothing_writes_nothing(cloud: Cloud):
+    life = server(cloud, name='web', tags=['a'], metadata={'a': 'b'})
+    life.create()
+    assert life.writes_of(life.update, {**PLAIN, 'name': 'web', 'tags': ['a'], 'metadata': {'a': 'b'}}) == []
+    life.delete()
+
+
+def test_changes_at_once(cloud: Cloud):
+    life = server(cloud, metadata={'old': '1', 'kept': '2'}, tags=['a'])
+    life.create()
+    life.update({**PLAIN, 'name': 'web', 'metadata': {'kept': '2', 'new': '3'}, 'tags': ['b', 'c']})
+    found = shown(cloud, life)
+    assert (found.name, found.metadata, sorted(found.tags)) == ('web', {'kept': '2', 'new': '3'}, ['b', 'c'])
+    life.delete()
+
+
+def test_resize(cloud: Cloud):
+    life = server(cloud)
+    life.create()
+    writes = life.writes_of(life.update, {**PLAIN, 'flavor': 'm1.small'})
+    assert writes == ['POST /servers/ID/action'] * 2        # resize, confirm
+    assert shown(cloud, life).flavor['original_name'] == 'm1.small' and shown(cloud, life).status == 'ACTIVE'
+    life.delete()
+
+
+def test_a_resize_goes_on_after_a_restart(cloud: Cloud):
+    life = server(cloud)
+    life.create()
+    after = life.define({**PLAIN, 'flavor': 'm1.small'})
+    old = life.fresh('CREATE', 'COMPLETE')
+    template_diff, property_diff = old.changes(old.compare(after))
+    steps = life.fresh('UPDATE').handle_update(after, template_diff, property_diff)
+    stored = json.dumps(steps)
+    life.fresh('UPDATE').check_update_complete(steps)       # the request is in; here the engine dies
+    again = json.loads(stored)
+    while not life.fresh('UPDATE').check_update_complete(again):
+        cloud.advance(1)
+    assert shown(cloud, life).flavor['original_name'] == 'm1.small' and shown(cloud, life).status == 'ACTIVE'
+    life.delete()
+
+
+def test_rebuild(cloud: Cloud):
+    images = cloud.client('glance').images
+    other = images.create(name='other', disk_format='raw', container_format='bare')
+    cloud.client('glance').http.put(f'/images/{other.id}/file', data=b'x',
+                                    headers={'Content-Type': 'application/octet-stream'})
+    cloud.advance(1)
+    life = server(cloud)
+    made = life.create()
+    assert life.writes_of(life.update, {**PLAIN, 'image': 'other'}) == ['POST /servers/ID/action']
+    assert shown(cloud, life).id == made.resource_id
+    assert shown(cloud, life).image['id'] == other.id
+    life.delete()
+    images.delete(other.id)
+
+
+@pytest.mark.parametrize('change', [
+    {'key_name': 'other'}, {'user_data': 'new'}, {'flavor': 'm1.small', 'flavor_update_policy': 'REPLACE'},
+    {'availability_zone': 'nova'}])
+def test_replaced(cloud: Cloud, change):
+    life = server(cloud, user_data='old')
+    life.create()
+    with pytest.raises(exception.UpdateReplace):
+        life.update({**PLAIN, 'user_data': 'old', **change})
+    life.delete()
+
+
+def test_networks_are_changed_in_place(cloud: Cloud):
+    neutron = cloud.client('neutron')
+    port = neutron.create_port({'port': {'network_id': cloud.network()}})['port']['id']
+    life = server(cloud)
+    made = life.create()
+    first = neutron.list_ports(device_id=made.resource_id)['ports'][0]['id']
+    life.update({**PLAIN, 'networks': [{'port': port}]})
+    assert [each['id'] for each in neutron.list_ports(device_id=made.resource_id)['ports']] == [port] != [first]
+    life.update({**PLAIN, 'networks': [{'port': port}, {'subnet': 'private-subnet'}]})
+    assert len(neutron.list_ports(device_id=made.resource_id)['ports']) == 2
+    life.update({**PLAIN, 'networks': [{'network': 'private'}]})
+    life.delete()
+    neutron.delete_port(port)
+
+
+def test_ports_of_its_own(cloud: Cloud):
+    life = server(cloud, networks=[{'subnet': 'private-subnet', 'fixed_ip': '10.0.7.7',
+                                    'port_extra_properties': {'port_security_enabled': False}}])
+    made = life.create()
+    port = cloud.client('neutron').list_ports(device_id=made.resource_id)['ports'][0]
+    assert port['fixed_ips'][0]['ip_address'] == '10.0.7.7' and port['port_security_enabled'] is False
+    assert port['name'] == f'{made.physical_resource_name()}-port-0'
+    life.delete()
+
+
+def test_a_given_port_is_handed_to_the_replacement_and_back(cloud: Cloud):
+    neutron = cloud.client('neutron')
+    port = neutron.create_port({'port': {'network_id': cloud.network()}})['port']['id']
+    life = server(cloud, networks=[{'port': port}])
+    made = life.create()
+    old = life.fresh('UPDATE')
+    old.prepare_for_replace()
+    assert not neutron.show_port(port)['port']['device_id']
+    old.restore_prev_rsrc(convergence=True)
+    assert neutron.show_port(port)['port']['device_id'] == made.resource_id
+    life.delete()
+    assert not neutron.show_port(port)['port']['device_id']
+    neutron.delete_port(port)
+
+
+def test_a_port_is_taken_back_from_a_replacement_that_never_came_up(cloud: Cloud):
+    neutron = cloud.client('neutron')
+    port = neutron.create_port({'port': {'network_id': cloud.network()}})['port']['id']
+    life = server(cloud, networks=[{'port': port}])
+    made = life.create()
+    life.fresh('UPDATE').prepare_for_replace()
+    cloud.fault(kind='fail', service='compute', method='POST', path='*/servers', text='No valid host')
+    other = server(cloud, networks=[{'port': port}])
+    with pytest.raises(exception.ResourceInError):
+        other.create()
+    assert neutron.show_port(port)['port']['device_id'] == other.physical_id
+    life.stack.rows = {7: other.physical_id}
+    old = life.fresh('UPDATE')
+    old.replaced_by = 7
+    old.restore_prev_rsrc(convergence=True)
+    assert neutron.show_port(port)['port']['device_id'] == made.resource_id
+    other.delete()
+    life.delete()
+    neutron.delete_port(port)
+
+
+def test_drift(cloud: Cloud):
+    wanted = {**PLAIN, 'name': 'web', 'metadata': {'a': 'b'}}
+    life = Life(cloud, SERVER, wanted)
+    made = life.create()
+    assert life.drift(wanted) == {}
+    cloud.client('nova').servers.update(made.resource_id, name='other')
+    cloud.client('nova').servers.set_meta(made.resource_id, {'a': 'c'})
+    assert life.drift(wanted) == {'name': 'web', 'metadata': {'a': 'b'}}
+    cloud.client('nova').servers.delete(made.resource_id)
+    cloud.advance(5)
+    with pytest.raises(exception.EntityNotFound):
+        life.drift(wanted)
+    life.delete()
+
+
+def test_suspend_and_resume(cloud: Cloud):
+    life = server(cloud)
+    life.create()
+    life.run('SUSPEND')
+    assert shown(cloud, life).status == 'SUSPENDED'
+    life.run('RESUME')
+    assert shown(cloud, life).status == 'ACTIVE'
+    life.delete()
+
+
+def test_gone_already(cloud: Cloud):
+    life = server(cloud)
+    made = life.create()
+    cloud.client('nova').servers.delete(made.resource_id)
+    cloud.advance(5)
+    assert life.fresh('CREATE', 'COMPLETE').needs_replace_failed()
+    assert life.attribute('networks') is None
+    life.delete()
+
+
+def test_a_build_that_fails(cloud: Cloud):
+    cloud.fault(kind='fail', service='compute', method='POST', path='*/servers', text='No valid host')
+    life = server(cloud)
+    with pytest.raises(exception.ResourceInError, match='No valid host'):
+        life.create()
+    life.delete()
+
+
+def test_a_lost_reply_makes_no_second_server(cloud: Cloud):
+    cloud.fault(kind='lost', service='compute', method='POST', path='*/servers')
+    life = server(cloud)
+    before = cloud.count(SERVERS)
+    made = life.create()
+    assert cloud.count(SERVERS) == before + 1 and shown(cloud, life).name == made.physical_resource_name()
+    life.delete()
+
+
+def test_nothing_was_made_when_nothing_arrived(cloud: Cloud):
+    cloud.fault(kind='error', service='compute', method='POST', path='*/servers', status=500)
+    before = cloud.count(SERVERS)
+    life = server(cloud)
+    with pytest.raises(Exception):              # noqa: B017 - whatever the service says
+        life.run('CREATE')
+    assert cloud.count(SERVERS) == before
+    assert life.fresh('CREATE').find_existing() is None
+
+
+def test_busy_services_are_asked_again(cloud: Cloud):
+    life = server(cloud)
+    cloud.fault(kind='throttle', service='compute', method='POST', path='*/servers', seconds=0)
+    life.create()
+    cloud.fault(kind='error', service='compute', method='GET', path='*/servers/*', status=503, count=1)
+    assert shown(cloud, life).status == 'ACTIVE'
+    life.delete()
+
+
+def test_snapshot_restore_and_what_is_left_of_them(cloud: Cloud):
+    images = cloud.count('image.images')
+    life = server(cloud)
+    life.create()
+    life.run('SNAPSHOT')
+    saved = {'resource_data': life.fresh('SNAPSHOT').data()}
+    assert cloud.count('image.images') == images + 1
+    restored = life.fresh('RESUME').handle_restore(life.definition, saved)
+    assert restored.properties(life.kind().properties_schema)['image'] == saved['resource_data']['snapshot_image_id']
+    life.fresh('SNAPSHOT').handle_delete_snapshot(saved)
+    assert cloud.count('image.images') == images
+    life.delete()
+
+
+def test_deletion_policy_snapshot(cloud: Cloud):
+    images = cloud.count('image.images')
+    life = server(cloud)
+    life.definition = life.define(life.definition._properties, deletion_policy='Snapshot')
+    life.create()
+    life.delete()
+    assert cloud.count('image.images') == images + 1
+    for image in cloud.client('glance').images.list():
+        if image.name.startswith('city-'):
+            cloud.client('glance').images.delete(image.id)
+
+
+@pytest.mark.parametrize('properties, text', [
+    ({'image': None}, 'Neither image nor bootable volume'),
+    ({'networks': [{'fixed_ip': '10.0.0.9'}]}, 'At least one of the following'),
+    ({'networks': [{'allocate_network': 'auto'}, {'network': 'private'}]}, 'multiple networks'),
+    ({'networks': [{'allocate_network': 'auto', 'network': 'private'}]}, 'Can not specify'),
+    ({'block_device_mapping': [{'device_name': 'vda'}]}, 'Either volume_id or snapshot_id'),
+    ({'flavor': 'no-such-flavor'}, 'no-such-flavor'),
+])
+def test_refused(cloud: Cloud, properties, text):
+    wanted = {name: value for name, value in {**PLAIN, **properties}.items() if value is not None}
+    with pytest.raises(exception.HeatException, match=text):
+        Life(cloud, SERVER, wanted).validate()
+
+
+def test_devices(cloud: Cloud):
+    kind = server(cloud).kind()
+    assert kind._build_block_device_mapping_v2([
+        {'volume_id': 'v', 'boot_index': 0}, {'snapshot_id': 's', 'volume_size': 3, 'delete_on_termination': True},
+        {'swap_size': 64}, {'ephemeral_size': 2, 'ephemeral_format': 'ext4'}]) == [
+        {'uuid': 'v', 'source_type': 'volume', 'destination_type': 'volume', 'boot_index': 0},
+        {'uuid': 's', 'source_type': 'snapshot', 'destination_type': 'volume', 'volume_size': 3,
+         'delete_on_termination': True},
+        {'source_type': 'blank', 'destination_type': 'local', 'boot_index': -1, 'delete_on_termination': True,
+         'guest_format': 'swap', 'volume_size': 64},
+        {'source_type': 'blank', 'destination_type': 'local', 'boot_index': -1, 'delete_on_termination': True,
+         'volume_size': 2, 'guest_format': 'ext4'}]
+
+
+def test_cfn_user_data(cloud: Cloud):
+    text = cloud.plugin('nova').build_userdata({'a': 1}, '#!/bin/sh\necho hi\n', user_data_format='SOFTWARE_CONFIG')
+    message = email.message_from_string(text)
+    parts = {part.get_filename(): part for part in message.get_payload()}
+    assert list(parts)[:3] == [None, 'boothook.sh', 'part-handler.py'] or set(parts) >= {
+        'boothook.sh', 'part-handler.py', 'cfn-init-data'}
+    assert json.loads(parts['cfn-init-data'].get_payload()) == {'a': 1}
+    ignition = json.loads(cloud.plugin('nova').build_userdata(
+        {'a': 1}, json.dumps({'ignition': {'version': '3.0.0'}}), user_data_format='SOFTWARE_CONFIG'))
+    stored = ignition['storage']['files'][0]['contents']['source'].partition('base64,')[2]
+    assert json.loads(base64.b64decode(stored)) == {'a': 1}

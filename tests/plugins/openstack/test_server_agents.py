@@ -1,0 +1,119 @@
+"""Servers whose agents fetch deployments: what they are started with, and what is left when they are gone."""
+
+from __future__ import annotations
+
+import base64
+import email
+import json
+
+import pytest
+from oslo_config import cfg
+
+from heatlite.common import exception
+from tests.plugins.openstack.cloud import Cloud, Life
+
+PLAIN = {'image': 'cirros', 'flavor': 'm1.tiny', 'networks': [{'network': 'private'}],
+         'user_data_format': 'SOFTWARE_CONFIG', 'user_data': '#!/bin/sh\necho hello\n'}
+
+
+@pytest.fixture(autouse=True)
+def stack_domain(cloud: Cloud):
+    """Users inside stacks live in a domain of their own."""
+    before = cloud.count('identity.users')
+    values = {'stack_user_domain_name': 'heat', 'stack_domain_admin': 'heat_domain_admin',
+              'stack_domain_admin_password': 'secret', 'heat_metadata_server_url': 'http://203.0.113.5:8000'}
+    for name, value in values.items():
+        cfg.CONF.set_override(name, value)
+    yield
+    for name in values:
+        cfg.CONF.clear_override(name)
+    cloud.advance(10)
+    assert cloud.count('identity.users') == before
+
+
+def metadata_of(cloud: Cloud, life: Life) -> dict:
+    """What the server was started with."""
+    full = cloud._sim('GET', 'objects/compute.servers', params={'full': '1'})['objects']['compute.servers']['objects']
+    found = next(each for each in full if each['id'] == life.physical_id)
+    message = email.message_from_bytes(base64.b64decode(found['OS-EXT-SRV-ATTR:user_data']))
+    parts = {part.get_filename(): part.get_payload() for part in message.get_payload()}
+    assert '#!/bin/sh' in str(parts)
+    return json.loads(parts['cfn-init-data'])
+
+
+@pytest.mark.parametrize('transport, collector, keys', [
+    ('POLL_SERVER_CFN', 'cfn', {'metadata_url', 'access_key_id', 'secret_access_key', 'stack_name', 'path'}),
+    ('POLL_SERVER_HEAT', 'heat', {'user_id', 'password', 'auth_url', 'project_id', 'stack_id', 'resource_name',
+                                  'region_name'}),
+    ('POLL_TEMP_URL', 'request', {'metadata_url'}),
+    ('ZAQAR_MESSAGE', 'zaqar', {'user_id', 'password', 'auth_url', 'project_id', 'queue_id', 'region_name'})])
+def test_transports(cloud: Cloud, transport, collector, keys):
+    life = Life(cloud, 'OS::Nova::Server', {**PLAIN, 'software_config_transport': transport})
+    life.create()
+    collect = life.attribute('os_collect_config')
+    assert collect['collectors'] == ['ec2', collector, 'local']
+    assert set(collect[collector]) == keys and all(collect[collector].values())
+    started = metadata_of(cloud, life)
+    assert started['os-collect-config'] == collect and started['deployments'] == []
+    life.delete()
+
+
+def test_the_url_of_the_cfn_api(cloud: Cloud):
+    life = Life(cloud, 'OS::Nova::Server', PLAIN)
+    life.create()
+    cfn = life.attribute('os_collect_config', 'cfn')
+    assert cfn['metadata_url'] == 'http://203.0.113.5:8000/v1/' and cfn['path'] == 'r.Metadata'
+    life.delete()
+
+
+def test_another_transport_hides_the_old_one(cloud: Cloud):
+    life = Life(cloud, 'OS::Nova::Server', PLAIN)
+    life.create()
+    life.update({**PLAIN, 'software_config_transport': 'POLL_TEMP_URL'})
+    collect = life.attribute('os_collect_config')
+    assert collect['collectors'] == ['ec2', 'request', 'local'] and collect['request']['metadata_url']
+    assert set(collect['cfn'].values()) == {None}
+    life.delete()
+
+
+def test_metadata_of_the_template_is_merged(cloud: Cloud):
+    life = Life(cloud, 'OS::Nova::Server', PLAIN, metadata={'colour': 'red'})
+    life.create()
+    life.update(PLAIN, metadata={'colour': 'blue'})
+    found = life.fresh('UPDATE', 'COMPLETE').metadata_get()
+    assert found['colour'] == 'blue' and found['deployments'] == [] and found['os-collect-config']
+    life.delete()
+
+
+def test_user_data_can_rebuild(cloud: Cloud):
+    wanted = {**PLAIN, 'user_data_format': 'RAW', 'user_data': 'old', 'user_data_update_policy': 'REBUILD'}
+    life = Life(cloud, 'OS::Nova::Server', wanted)
+    made = life.create()
+    assert life.writes_of(life.update, {**wanted, 'user_data': 'new'}) == ['POST /servers/ID/action']
+    full = cloud._sim('GET', 'objects/compute.servers', params={'full': '1'})['objects']['compute.servers']['objects']
+    found = next(each for each in full if each['id'] == made.resource_id)
+    assert base64.b64decode(found['OS-EXT-SRV-ATTR:user_data']) == b'new'
+    assert cloud.client('nova').servers.get(made.resource_id).image['id'] == \
+        cloud.plugin('glance').find_image_by_name_or_id('cirros')
+    life.delete()
+
+
+def test_ignored_user_data_changes_nothing(cloud: Cloud):
+    wanted = {**PLAIN, 'user_data_format': 'RAW', 'user_data': 'old', 'user_data_update_policy': 'IGNORE'}
+    life = Life(cloud, 'OS::Nova::Server', wanted)
+    life.create()
+    assert life.writes_of(life.update, {**wanted, 'user_data': 'new'}) == []
+    life.delete()
+
+
+def test_what_keystone_refuses_fails_the_server(cloud: Cloud):
+    cfg.CONF.set_override('stack_domain_admin_password', 'wrong')
+    servers = cloud.count('compute.servers')
+    life = Life(cloud, 'OS::Nova::Server', PLAIN)
+    with pytest.raises(Exception, match='401|requires authentication'):
+        life.create()
+    assert cloud.count('compute.servers') == servers
+    cfg.CONF.set_override('stack_domain_admin_password', 'secret')
+    life.delete()
+    with pytest.raises(exception.HeatException):
+        Life(cloud, 'OS::Nova::Server', {**PLAIN, 'software_config_transport': 'PIGEON'}).validate()

@@ -1,0 +1,235 @@
+"""The way to the services: logging in, repeating, giving up, names and ids - in the simulated cloud."""
+
+from __future__ import annotations
+
+import pytest
+from keystoneauth1 import exceptions
+from oslo_config import cfg
+
+from heatlite.common import exception
+from heatlite.common.context import RequestContext
+from heatlite.engine import clients, registry
+from heatlite.engine.clients import constraint_names, sessions
+from heatlite.engine.clients.os import http
+from tests.plugins.openstack.cloud import Cloud
+
+
+@pytest.fixture
+def neutron(cloud: Cloud):
+    return cloud.client('neutron')
+
+
+def ports(cloud: Cloud) -> int:
+    return cloud.count('network.ports')
+
+
+# --- repeating and giving up -----------------------------------------------------------------------------------
+
+
+def test_reading_is_repeated_when_the_reply_is_lost(cloud: Cloud, neutron):
+    cloud.fault(kind='lost', service='network', method='GET', path='*/networks')
+    assert neutron.list_networks(name='private')['networks'][0]['name'] == 'private'
+
+
+@pytest.mark.parametrize('kind, more', [('error', {'status': 503}), ('throttle', {'seconds': 0})])
+def test_a_busy_service_is_asked_again(cloud: Cloud, neutron, kind, more):
+    before = ports(cloud)
+    cloud.fault(kind=kind, service='network', method='POST', path='*/ports', **more)
+    port = neutron.create_port({'port': {'network_id': cloud.network()}})['port']['id']
+    assert ports(cloud) == before + 1
+    neutron.delete_port(port)
+
+
+@pytest.mark.parametrize('kind, more', [('lost', {}), ('error_after', {'status': 502})])
+def test_making_is_not_repeated_when_nobody_knows(cloud: Cloud, neutron, kind, more):
+    before = ports(cloud)
+    cloud.fault(kind=kind, service='network', method='POST', path='*/ports', **more)
+    with pytest.raises(exceptions.ClientException) as failed:
+        neutron.create_port({'port': {'network_id': cloud.network(), 'name': 'once'}})
+    assert http.reply_was_lost(failed.value)
+    assert ports(cloud) == before + 1
+    neutron.delete_port(neutron.list_ports(name='once')['ports'][0]['id'])
+
+
+def test_a_service_that_never_answers_is_given_up(cloud: Cloud):
+    cfg.CONF.set_override('timeout', 1.0, group='clients')
+    try:
+        context = RequestContext.from_dict(cloud.context.to_dict())
+        cloud.fault(kind='hang', service='network', method='POST', path='*/ports', seconds=5)
+        with pytest.raises(exceptions.ConnectTimeout) as failed:
+            clients.of(context).client('neutron').create_port({'port': {'network_id': 'x'}})
+        assert http.reply_was_lost(failed.value)
+    finally:
+        cfg.CONF.clear_override('timeout', group='clients')
+
+
+def test_nobody_at_home_is_known_not_to_have_done_it(cloud: Cloud):
+    context = RequestContext.from_dict({**cloud.context.to_dict(), 'auth_url': 'http://127.0.0.1:1/v3'})
+    with pytest.raises(exceptions.ClientException) as failed:
+        clients.of(context).client('neutron').list_networks()
+    assert not http.reply_was_lost(failed.value)
+
+
+def test_errors_are_told_in_the_services_words(cloud: Cloud, neutron):
+    with pytest.raises(exceptions.NotFound, match='could not be found'):
+        neutron.show_network('00000000-0000-0000-0000-000000000000')
+    with pytest.raises(exceptions.NotFound, match='Instance'):
+        cloud.client('nova').servers.get('00000000-0000-0000-0000-000000000000')
+
+
+def test_meaning_of_errors(cloud: Cloud):
+    plugin = cloud.plugin('nova')
+    assert plugin.is_not_found(exceptions.NotFound()) and plugin.is_conflict(exceptions.Conflict())
+    assert plugin.is_over_limit(exceptions.from_response(type('Answer', (), {
+        'status_code': 413, 'headers': {}, 'json': dict, 'text': ''})(), 'GET', '/'))
+    assert plugin.is_not_found(exception.EntityNotFound(entity='x', name='y'))
+    assert not plugin.is_conflict(exception.PhysicalResourceExists(name='x'))
+    with plugin.ignore_not_found:
+        raise exceptions.NotFound()
+    with pytest.raises(exceptions.Conflict), plugin.ignore_not_found:
+        raise exceptions.Conflict()
+
+
+# --- sessions --------------------------------------------------------------------------------------------------
+
+
+def test_version_documents_are_read_once(cloud: Cloud):
+    sessions.forget()
+    cloud.client('neutron').list_networks()
+    for _turn in range(2):
+        context = RequestContext.from_dict(cloud.context.to_dict())
+        cloud.forget_requests()
+        clients.of(context).client('neutron').list_networks()
+    assert [path for service, _method, path, _status in cloud.requests() if service == 'network'] == ['/v2.0/networks']
+
+
+def test_a_token_of_the_caller_is_enough(cloud: Cloud):
+    session = cloud.context.keystone_session
+    token = session.get_token()
+    access = session.auth.get_access(session)
+    context = RequestContext(auth_token=token, auth_url=cloud.context.auth_url, project_id=cloud.context.project_id,
+                             auth_token_info=access._data, region_name='RegionOne', overwrite=False)
+    assert clients.of(context).client('neutron').list_networks(name='private')['networks']
+
+
+def test_a_trust_acts_for_the_caller(cloud: Cloud, request):
+    from keystoneauth1 import loading
+    loading.register_auth_conf_options(cfg.CONF, 'trustee')
+    cfg.CONF.register_opts(loading.get_auth_plugin_conf_options('password'), group='trustee')
+    for option, value in (('auth_type', 'password'), ('auth_url', f'{cloud.url}/v3'), ('username', 'heat'),
+                          ('password', 'secret'), ('user_domain_id', 'default')):
+        cfg.CONF.set_override(option, value, group='trustee')
+        request.addfinalizer(lambda option=option: cfg.CONF.clear_override(option, group='trustee'))
+    trusted = cloud.client('keystone').create_trust_context()
+    over = RequestContext(auth_token='long-over', trust_id=trusted.trust_id, auth_url=cloud.context.auth_url,
+                          project_id=cloud.context.project_id, region_name='RegionOne', overwrite=False,
+                          auth_token_info=cloud.context.keystone_session.auth.get_access(
+                              cloud.context.keystone_session)._data)
+    assert clients.of(over).client('neutron').list_networks(name='private')['networks']
+    assert trusted.trust_id and trusted.trustor_user_id == cloud.context.user_id and trusted.password is None
+    assert clients.of(trusted).client('neutron').list_networks(name='private')['networks']
+    assert trusted.keystone_session.get_project_id() == cloud.context.project_id
+    assert cloud.client('keystone').create_trust_context().trust_id != trusted.trust_id
+    cloud.client('keystone').delete_trust(trusted.trust_id)
+    cloud.client('keystone').delete_trust(trusted.trust_id)
+
+
+# --- names and ids ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize('client, finder, arguments', [
+    ('nova', 'find_flavor_by_name_or_id', ('m1.tiny',)), ('glance', 'find_image_by_name_or_id', ('cirros',)),
+    ('neutron', 'find_resourceid_by_name_or_id', ('network', 'private')),
+    ('neutron', 'find_resourceid_by_name_or_id', ('subnet', 'private-subnet')),
+    ('openstack', 'find_network_port', None), ('trove', 'find_flavor_by_name_or_id', ('m1.tiny',))])
+def test_a_name_and_its_id_find_the_same(cloud: Cloud, neutron, client, finder, arguments):
+    if arguments is None:
+        port = neutron.create_port({'port': {'network_id': cloud.network(), 'name': 'door'}})['port']['id']
+        arguments = ('door',)
+    find = getattr(cloud.plugin(client), finder)
+    found = find(*arguments)
+    assert find(*arguments[:-1], found) == found
+    with pytest.raises(exception.HeatException):
+        find(*arguments[:-1], 'no-such-thing')
+    if arguments == ('door',):
+        neutron.delete_port(port)
+
+
+def test_a_name_of_two_things_is_refused(cloud: Cloud, neutron):
+    made = [neutron.create_port({'port': {'network_id': cloud.network(), 'name': 'twin'}})['port']['id']
+            for _twin in range(2)]
+    plugin = cloud.plugin('neutron')
+    with pytest.raises(Exception, match='Multiple') as failed:
+        plugin.find_resourceid_by_name_or_id('port', 'twin')
+    assert plugin.is_no_unique(failed.value)
+    for port in made:
+        neutron.delete_port(port)
+
+
+def test_a_name_is_looked_up_once_in_one_piece_of_work(cloud: Cloud):
+    context = RequestContext.from_dict(cloud.context.to_dict())
+    plugin = clients.of(context).client_plugin('neutron')
+    plugin.find_resourceid_by_name_or_id('network', 'private')
+    cloud.forget_requests()
+    plugin.find_resourceid_by_name_or_id('network', 'private')
+    assert cloud.requests() == []
+
+
+def test_names_in_domains(cloud: Cloud):
+    admin = RequestContext.from_dict({**cloud.context.to_dict(), 'username': 'admin'})
+    admin.project_id = cloud.plugin('keystone').client().session.get_project_id()
+    keystone = clients.of(RequestContext(
+        username='admin', password='secret', auth_url=cloud.context.auth_url, overwrite=False, region_name='RegionOne',
+        user_domain_id='default', project_id=_admin_project(cloud))).client_plugin('keystone')
+    assert keystone.get_project_id('demo') == keystone.get_project_id('demo{default}') == cloud.context.project_id
+    assert keystone.get_role_id('member') and keystone.get_domain_id('heat') and keystone.get_user_id('demo')
+    with pytest.raises(exception.EntityNotFound):
+        keystone.get_project_id('demo{heat}')
+
+
+def _admin_project(cloud: Cloud) -> str:
+    found = cloud._sim('GET', 'objects/identity.projects', params={'full': '1'})['objects']['identity.projects']
+    return next(each['id'] for each in found['objects'] if each['name'] == 'admin')
+
+
+@pytest.mark.parametrize('name', sorted(constraint_names.NAMES))
+def test_every_constraint_can_be_loaded(name):
+    found = registry.create().constraint(name)
+    assert hasattr(found(), 'validate')
+
+
+@pytest.mark.parametrize('name, right', [
+    ('nova.flavor', 'm1.tiny'), ('glance.image', 'cirros'), ('neutron.network', 'private'), ('nova.keypair', ''),
+    ('neutron.subnet', 'private-subnet'), ('zaqar.queue', 'any'), ('neutron.security_group', 'default')])
+def test_constraints_that_ask(cloud: Cloud, name, right):
+    check = registry.create().constraint(name)
+    assert check().validate(right, cloud.context)
+    wrong = check()
+    assert not wrong.validate('x' * 100, cloud.context)
+    assert wrong.error('x' * 100).startswith("Error validating value 'xxx")
+
+
+def test_a_user_of_a_try_before_a_crash_is_taken(cloud: Cloud, request):
+    for name, value in (('stack_user_domain_name', 'heat'), ('stack_domain_admin', 'heat_domain_admin'),
+                        ('stack_domain_admin_password', 'secret')):
+        cfg.CONF.set_override(name, value)
+        request.addfinalizer(lambda name=name: cfg.CONF.clear_override(name))
+    keystone = cloud.client('keystone')
+    project = keystone.create_stack_domain_project('stack')
+    assert keystone.create_stack_domain_project('stack') == project
+    user = keystone.create_stack_domain_user('agent', project, 'first-Secret1')
+    assert keystone.create_stack_domain_user('agent', project, 'other-Secret1') == user
+    assert keystone.stack_domain_user_token(user, project, 'other-Secret1')
+    key = keystone.create_stack_domain_user_keypair(user, project)
+    assert key.access and key.secret
+    keystone.disable_stack_domain_user(user, project)
+    with pytest.raises(exceptions.Unauthorized):
+        keystone.stack_domain_user_token(user, project, 'other-Secret1')
+    keystone.enable_stack_domain_user(user, project)
+    with pytest.raises(ValueError, match='invalid'):
+        keystone.delete_stack_domain_user(user, 'another-project')
+    keystone.delete_stack_domain_user_keypair(user, project, key.id)
+    keystone.delete_stack_domain_user(user, project)
+    keystone.delete_stack_domain_user(user, project)
+    keystone.delete_stack_domain_project(project)
+    keystone.delete_stack_domain_project(project)

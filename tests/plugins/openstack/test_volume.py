@@ -1,0 +1,137 @@
+"""OS::Cinder::Volume and its attachments in the simulated cloud."""
+
+from __future__ import annotations
+
+import pytest
+
+from heatlite.common import exception
+from tests.plugins.openstack.cloud import Cloud, Life
+
+VOLUME, ATTACHMENT, VOLUMES = 'OS::Cinder::Volume', 'OS::Cinder::VolumeAttachment', 'volume.volumes'
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(cloud: Cloud):
+    before = cloud.count(VOLUMES)
+    yield
+    cloud.advance(10)
+    assert cloud.count(VOLUMES) == before
+
+
+@pytest.fixture
+def server(cloud: Cloud):
+    life = Life(cloud, 'OS::Nova::Server', {'image': 'cirros', 'flavor': 'm1.tiny', 'user_data_format': 'RAW',
+                                            'networks': [{'network': 'private'}]}, name='host')
+    yield life.create().resource_id
+    life.delete()
+
+
+def shown(cloud: Cloud, life: Life):
+    return cloud.client('cinder').volumes.get(life.physical_id)
+
+
+def test_life(cloud: Cloud):
+    life = Life(cloud, VOLUME, {'size': 1, 'metadata': {'a': 'b'}, 'description': 'disk'})
+    life.validate()
+    made = life.create()
+    found = shown(cloud, life)
+    assert (found.name, found.size, found.status) == (made.physical_resource_name(), 1, 'available')
+    assert life.attribute('metadata_values') == {'a': 'b'} and life.attribute('metadata') == '{"a": "b"}'
+    assert life.attribute('display_description') == 'disk' and life.attribute('size') == '1'
+    made.handle_check()
+    life.delete()
+
+
+def test_an_update_that_changes_nothing_writes_nothing(cloud: Cloud):
+    life = Life(cloud, VOLUME, {'size': 1, 'name': 'disk'})
+    life.create()
+    assert life.writes_of(life.update, {'size': 1, 'name': 'disk'}) == []
+    life.delete()
+
+
+def test_update_in_place(cloud: Cloud):
+    life = Life(cloud, VOLUME, {'size': 1})
+    life.create()
+    life.update({'size': 3, 'name': 'disk', 'metadata': {'x': 'y'}})
+    found = shown(cloud, life)
+    assert (found.size, found.name, found.metadata) == (3, 'disk', {'x': 'y'})
+    with pytest.raises(exception.NotSupported):
+        life.update({'size': 2, 'name': 'disk'})
+    life.delete()
+
+
+def test_a_lost_reply_makes_no_second_volume(cloud: Cloud):
+    before = cloud.count(VOLUMES)
+    cloud.fault(kind='lost', service='volume', method='POST', path='*/volumes')
+    life = Life(cloud, VOLUME, {'size': 1})
+    life.create()
+    assert cloud.count(VOLUMES) == before + 1
+    life.delete()
+
+
+def test_gone_already(cloud: Cloud):
+    life = Life(cloud, VOLUME, {'size': 1})
+    made = life.create()
+    cloud.client('cinder').volumes.delete(made.resource_id)
+    cloud.advance(5)
+    life.delete()
+
+
+def test_attached_and_detached(cloud: Cloud, server: str):
+    disk = Life(cloud, VOLUME, {'size': 1}, name='disk')
+    volume = disk.create().resource_id
+    life = Life(cloud, ATTACHMENT, {'instance_uuid': server, 'volume_id': volume, 'mountpoint': '/dev/vdc'})
+    life.validate()
+    made = life.create()
+    assert shown(cloud, disk).status == 'in-use'
+    assert made.find_existing() == made.resource_id
+    life.delete()
+    assert shown(cloud, disk).status == 'available'
+    disk.delete()
+
+
+def test_an_attachment_moves(cloud: Cloud, server: str):
+    first, second = Life(cloud, VOLUME, {'size': 1}, name='a'), Life(cloud, VOLUME, {'size': 1}, name='b')
+    ids = [first.create().resource_id, second.create().resource_id]
+    life = Life(cloud, ATTACHMENT, {'instance_uuid': server, 'volume_id': ids[0]})
+    life.create()
+    life.update({'instance_uuid': server, 'volume_id': ids[1]})
+    assert [shown(cloud, first).status, shown(cloud, second).status] == ['available', 'in-use']
+    life.delete()
+    first.delete()
+    second.delete()
+
+
+def test_an_attached_volume_is_taken_out_to_grow(cloud: Cloud, server: str):
+    disk = Life(cloud, VOLUME, {'size': 1}, name='disk')
+    volume = disk.create().resource_id
+    life = Life(cloud, ATTACHMENT, {'instance_uuid': server, 'volume_id': volume})
+    life.create()
+    disk.update({'size': 2})
+    assert shown(cloud, disk).status == 'in-use' and shown(cloud, disk).size == 2
+    life.delete()
+    disk.delete()
+
+
+def test_deletion_policy_snapshot_leaves_a_backup(cloud: Cloud):
+    before = cloud.count('volume.backups')
+    life = Life(cloud, VOLUME, {'size': 1}, deletion_policy='Snapshot')
+    life.create()
+    life.delete()
+    assert cloud.count('volume.backups') == before + 1
+
+
+@pytest.mark.parametrize('properties', [{}, {'image': 'cirros', 'snapshot_id': 'x', 'size': 1}])
+def test_refused(cloud: Cloud, properties):
+    with pytest.raises(exception.HeatException):
+        Life(cloud, VOLUME, properties).validate()
+
+
+def test_drift(cloud: Cloud):
+    wanted = {'size': 1, 'name': 'disk', 'metadata': {'a': 'b'}}
+    life = Life(cloud, VOLUME, wanted)
+    made = life.create()
+    assert life.drift(wanted) == {}
+    cloud.client('cinder').volumes.update(made.resource_id, name='other')
+    assert life.drift(wanted) == {'name': 'disk'}
+    life.delete()

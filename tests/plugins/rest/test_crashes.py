@@ -1,0 +1,236 @@
+"""An engine that dies at any moment of a creation: another one goes on, and in the end there is one thing, whole."""
+
+from __future__ import annotations
+
+import copy
+import re
+
+import pytest
+
+from heatlite.common import exception
+from heatlite.engine.resources.rest import service, types
+from tests.plugins.bench import Memory
+from tests.plugins.rest import samples
+from tests.plugins.rest.generic_service import Fault
+
+TURNS = 20
+IDS = ('id', 'uuid', 'alarm_id', 'subscription_id')
+RANDOM = '[0-9a-f]{8}-[0-9a-f-]{27}'
+
+MANY_CALLS = {
+    'OS::Neutron::AddressScope': {},
+    'OS::Neutron::Router': {'l3_agent_ids': ['known-1', 'known-2'], 'tags': ['a', 'b']},
+    'OS::Keystone::User': {'groups': ['known-1', 'known-2'], 'roles': [
+        {'role': 'known-r', 'project': 'known-p'}, {'role': 'known-r', 'domain': 'known-d'}]},
+    'OS::Glance::WebImage': {'container_format': 'bare', 'disk_format': 'qcow2', 'location': 'http://lamp.town',
+                             'members': ['known-1', 'known-2'], 'active': False},
+    'OS::Manila::Share': {'size': 1, 'share_protocol': 'NFS', 'access_rules': [
+        {'access_to': '10.0.0.1', 'access_type': 'ip'}, {'access_to': '10.0.0.2', 'access_type': 'ip'}]},
+    'OS::Octavia::PoolMember': {'pool': 'known-pool', 'address': '10.0.0.7', 'protocol_port': 80},
+    'OS::Neutron::Net': {'dhcp_agent_ids': ['known-1', 'known-2'], 'tags': ['a']},
+    'OS::Neutron::FloatingIP': {'floating_network': 'known-outside'},
+    'OS::Neutron::RouterInterface': {'router': 'known-router', 'subnet': 'known-subnet'},
+}
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+class Journal(Memory):
+    """Knows what would be on the disk: data goes there with the next physical id."""
+
+    def __init__(self):
+        super().__init__()
+        self.physical_id_stored = None
+        self.data_stored = {}
+
+    def physical_id(self, resource, value):
+        super().physical_id(resource, value)
+        self.physical_id_stored = value
+        self.data_stored = resource.data()
+
+
+class Engine:
+    """Drives one creation as the real one does, and loses everything that is not on the disk when it is killed."""
+
+    def __init__(self, bench):
+        self.bench = bench
+        self.journal = bench.memory = Journal()
+        self.handle = None
+        self.has_handle = False
+
+    def begin(self):
+        acting = self.bench.fresh('CREATE')
+        handle = acting.handle_create()
+        return self.poll(acting, handle)
+
+    def poll(self, acting, handle):
+        for _turn in range(TURNS):
+            if acting.check_create_complete(handle):
+                return acting
+            self.handle, self.has_handle = copy.deepcopy(handle), True
+        raise AssertionError('the check never ends')
+
+    def recover(self):
+        """Another engine, with what is stored."""
+        self.bench.memory = self.journal
+        self.bench.record.data = dict(self.journal.data_stored)
+        acting = self.bench.fresh('CREATE')
+        acting.resource_id = self.journal.physical_id_stored
+        if self.has_handle:
+            return self.poll(acting, self.handle)
+        if acting.resource_id is not None:
+            self.bench.run('DELETE')
+            self.journal.physical_id(acting, None)
+            return self.begin()
+        found = acting.find_existing()
+        if found is None:
+            return self.begin()
+        self.journal.physical_id(acting, found)
+        return self.poll(self.bench.fresh('CREATE'), None)
+
+
+def killed_at(monkeypatch, number, before):
+    """The `number`-th request from now is the last thing this process does, or its reply never reaches it."""
+    real, sent = service.send, []
+
+    def send(resource, call):
+        sent.append(call)
+        if len(sent) == number and before:
+            raise Killed
+        answer = real(resource, call)
+        if len(sent) == number:
+            raise Killed
+        return answer
+
+    monkeypatch.setattr(service, 'send', send)
+
+
+def ready(cloud):
+    for path, said in samples.THERE.items():
+        cloud.seed(path, **said)
+
+
+def prepare(cloud, name):
+    ready(cloud)
+    if 'Glance' in name:
+        cloud.born['status'] = 'active'
+    if 'Manila' in name:
+        cloud.born['status'] = 'available'
+
+
+def outcome(cloud, physical_id):
+    """Everything there is that has to do with a thing, and everything of its own collection."""
+    own = next((path.rpartition('/')[0] for path in cloud.things if path.endswith(physical_id)), '')
+    def said(thing):
+        return str(sorted((key, str(value)) for key, value in thing.items()
+                          if key not in IDS and not key.endswith('_ref')))
+
+    told = [(path, said(thing)) for path, thing in cloud.things.items() if path not in samples.THERE]
+    return sorted((re.sub(RANDOM, 'SOME', path.replace(physical_id, 'ID')), said.replace(physical_id, 'ID'))
+                  for path, said in told if physical_id in path + said or path.rpartition('/')[0] == own)
+
+
+@pytest.mark.parametrize('name', MANY_CALLS)
+def test_a_kill_at_any_request_leaves_one_whole_thing(cloud, bench, monkeypatch, name):
+    prepare(cloud, name)
+    made = Engine(bench(name, MANY_CALLS[name])).begin()
+    undisturbed, requests = outcome(cloud, made.resource_id), len(cloud.requests)
+    assert undisturbed or 'Interface' in name
+    for number in range(1, requests + 1):
+        for before in (True, False):
+            cloud.things.clear()
+            prepare(cloud, name)
+            engine = Engine(bench(name, MANY_CALLS[name]))
+            killed_at(monkeypatch, number, before)
+            try:
+                made = engine.begin()
+            except Killed:
+                monkeypatch.undo()
+                made = engine.recover()
+            monkeypatch.undo()
+            when = f'killed {"before" if before else "after"} request {number}'
+            assert outcome(cloud, made.resource_id) == undisturbed, when
+            own = types.description_of(name).path
+            if own and '{' not in own:
+                assert len(set(cloud.collection(own)) - set(samples.THERE)) == 1
+
+
+def test_steps_that_were_made_are_not_made_again(cloud, bench, monkeypatch):
+    """Ready only at the second question, so the handle is stored; then killed between two members."""
+    prepare(cloud, 'Glance')
+    cloud.born['status'] = 'queued'
+    engine = Engine(bench('OS::Glance::WebImage', MANY_CALLS['OS::Glance::WebImage']))
+    acting = engine.bench.fresh('CREATE')
+    handle = acting.handle_create()
+    assert not acting.check_create_complete(handle)
+    engine.handle, engine.has_handle = handle, True
+    for thing in cloud.things.values():
+        thing['status'] = 'active'
+    killed_at(monkeypatch, 3, before=True)      # after the look and the first member
+    with pytest.raises(Killed):
+        acting.check_create_complete(handle)
+    monkeypatch.undo()
+    engine.recover()
+    image = f'/images/{acting.resource_id}'
+    assert cloud.said('POST') == ['POST /images', f'POST {image}/import', f'POST {image}/members',
+                                  f'POST {image}/members', f'POST {image}/actions/deactivate']
+
+
+# --- replies that never come -------------------------------------------------------------------------------
+
+def test_a_lost_reply_makes_no_second_thing(cloud, bench):
+    cloud.faults.append(Fault('POST /address-scopes', lost=True))
+    made = bench('OS::Neutron::AddressScope').create()
+    assert cloud.said('POST') == ['POST /address-scopes']
+    assert list(cloud.things) == [f'/address-scopes/{made.resource_id}']
+
+
+def test_a_request_that_was_not_carried_out_is_sent_again(cloud, bench):
+    cloud.faults.append(Fault('POST /address-scopes', 504))
+    bench('OS::Neutron::AddressScope').create()
+    assert len(cloud.things) == 1
+
+
+def test_somebody_elses_thing_of_the_same_name_is_not_taken(cloud, bench):
+    cloud.seed('/address-scopes/theirs', name='inner', ip_version=4, created_at='2001-01-01T00:00:00Z')
+    mine = bench('OS::Neutron::AddressScope', {'name': 'inner'})
+    mine.record.state = mine.record.state.__class__(
+        1, 'r', 'a' * 8 + '-0000-4000-8000-000000000000', 'OS::Neutron::AddressScope', created_at=mine.world.now())
+    assert mine.fresh('CREATE').find_existing() is None         # older than we are: nothing of ours exists
+    cloud.seed('/address-scopes/mine', name='inner', ip_version=4, created_at='2026-01-01T00:00:01Z', shared=False)
+    assert mine.fresh('CREATE').find_existing() == 'mine'
+    cloud.seed('/address-scopes/twin', name='inner', ip_version=4, created_at='2026-01-01T00:00:02Z', shared=False)
+    with pytest.raises(exception.Error, match='Engine went down during resource CREATE'):
+        mine.fresh('CREATE').find_existing()
+
+
+# --- a service that is busy --------------------------------------------------------------------------------
+
+def test_one_change_at_a_time(cloud, bench):
+    """Octavia refuses changes while another one goes on: they are asked for again at each turn."""
+    cloud.faults.append(Fault('POST .*/members', 409, count=2))
+    member = bench('OS::Octavia::PoolMember', MANY_CALLS['OS::Octavia::PoolMember'])
+    made = member.create()
+    assert member.polls == [False, False, True]
+    path = f'/lbaas/pools/known-pool/members/{made.resource_id}'
+    cloud.faults.append(Fault('PUT .*/members', 409, count=1))
+    member.update({**MANY_CALLS['OS::Octavia::PoolMember'], 'weight': 7})
+    assert cloud.body(f'PUT {path}') == {'member': {'weight': 7}}
+    cloud.faults.append(Fault('DELETE .*/members', 409, count=3))
+    member.run('DELETE')
+    assert cloud.said('DELETE') == [f'DELETE {path}'] * 4
+
+
+def test_a_deletion_that_is_refused_is_tried_again_with_growing_pauses(cloud, bench):
+    network = bench('OS::Neutron::Net')
+    network.create()
+    cloud.faults.append(Fault('DELETE', 409, count=3))
+    before = network.world.monotonic()
+    network.run('DELETE')
+    assert len(cloud.said('DELETE')) == 4
+    cloud.faults.append(Fault('DELETE', 409, count=9))
+    with pytest.raises(Exception, match='the lamp is busy'):
+        network.run('DELETE')
+    assert len(cloud.said('DELETE')) == 10 and network.world.monotonic() > before

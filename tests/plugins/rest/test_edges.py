@@ -1,0 +1,76 @@
+"""Resources that must be there first although no template says so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from heatlite.engine import dependencies, registry, rsrc_defn
+from tests.plugins.bench import Stack, SteppedWorld
+
+NET, SUBNET, ROUTER = 'OS::Neutron::Net', 'OS::Neutron::Subnet', 'OS::Neutron::Router'
+INTERFACE, GATEWAY, PORT = 'OS::Neutron::RouterInterface', 'OS::Neutron::RouterGateway', 'OS::Neutron::Port'
+FLOATING, PLACED = 'OS::Neutron::FloatingIP', 'OS::Neutron::FloatingIPAssociation'
+
+
+class Town(Stack):
+    """A stack of resources that do not exist yet: a reference is the name of what it refers to."""
+
+    def __init__(self, entries):
+        super().__init__(SteppedWorld())
+        self._resources = {
+            name: registry.resolve(kind, name)(name, rsrc_defn.ResourceDefinition(
+                name, kind, properties, depends=needs), self)
+            for name, (kind, properties, *needs) in entries.items()}
+
+    def __getitem__(self, name):
+        return self._resources[name]
+
+    def __iter__(self):
+        return iter(self._resources)
+
+    def __len__(self):
+        return len(self._resources)
+
+
+def needs(name, entries):
+    """Names of what `name` gets edges to."""
+    stack, found = Town(entries), dependencies.Dependencies()
+    stack[name].add_dependencies(found)
+    return {other.name for other in found.requires(stack[name])} if len(found) else set()
+
+
+@pytest.fixture(autouse=True)
+def types():
+    yield registry.create()
+    registry.use(None)
+
+
+BASE: Mapping[str, tuple] = {
+    'net': (NET, {}), 'subnet': (SUBNET, {'network': 'net', 'cidr': '10.0.0.0/24'}),
+    'outside': (SUBNET, {'network': 'public', 'cidr': '10.1.0.0/24'}),
+    'router': (ROUTER, {'external_gateway_info': {'network': 'public'}}),
+    'interface': (INTERFACE, {'router': 'router', 'subnet': 'subnet'}),
+}
+
+
+@pytest.mark.parametrize('name, entry, wanted', [
+    ('router', BASE['router'], {'outside'}),
+    ('address', (FLOATING, {'floating_network': 'public'}), {'router'}),
+    ('address', (FLOATING, {'floating_network': 'elsewhere'}), set()),
+    ('address', (FLOATING, {'floating_network': 'public', 'port_id': 'port'}, 'port'), {'router', 'interface'}),
+    ('address', (FLOATING, {'floating_network': 'public', 'port_id': 'free'}, 'free'), {'router', 'interface'}),
+    ('address', (FLOATING, {'floating_network': 'public', 'port_id': 'else'}, 'else'), {'router'}),
+    ('placed', (PLACED, {'floatingip_id': 'a', 'port_id': 'port'}, 'port'), {'interface'}),
+    ('gateway', (GATEWAY, {'router_id': 'router', 'network': 'public'}), {'interface', 'outside'}),
+    ('routes', ('OS::Neutron::ExtraRouteSet', {'router': 'router'}), {'interface'}),
+    ('net', BASE['net'], set()),
+])
+def test_edges(name, entry, wanted):
+    ports = {
+        'port': (PORT, {'network': 'net', 'fixed_ips': [{'subnet': 'subnet'}]}),
+        'free': (PORT, {'network': 'net'}),
+        'else': (PORT, {'network': 'elsewhere', 'fixed_ips': [{'subnet': 'elsewhere'}]}),
+    }
+    assert needs(name, {**BASE, **ports, name: entry}) == wanted

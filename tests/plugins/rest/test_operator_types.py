@@ -1,0 +1,95 @@
+"""Described types that operators add: loaded from the plug-in folders, mistakes named by file and line."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from heatlite.engine import plugin_loading
+from heatlite.engine.resources.rest import description
+
+LAMP = '''
+    families:
+      lantern: {service_type: lantern, create: POST, update: PUT, delete: DELETE}
+
+    Town::Lamp:
+      family: lantern
+      path: /lamps
+      key: lamp
+      properties:
+        watts: {type: integer, update_allowed: true}
+      attributes: {color: color}
+    '''
+
+
+@pytest.fixture
+def load(tmp_path, plugin_folders):
+    def from_text(text):
+        (tmp_path / 'lamps.yaml').write_text(textwrap.dedent(text))
+        return plugin_loading.load([str(tmp_path)])
+    return from_text
+
+
+def test_a_file_of_types(load):
+    found = load(LAMP)
+    kind = found.types['Town::Lamp']
+    assert found.failures == []
+    assert kind.properties_schema['watts'].update_allowed
+    assert kind.default_client_name == 'lantern'
+    assert set(kind.attributes_schema) == {'color'}
+
+
+@pytest.mark.parametrize('change, line, text', [
+    (('path: /lamps', 'pth: /lamps'), 7, 'pth is no word of descriptions'),
+    (('family: lantern', 'family: lanterns'), 6, 'there is no family lanterns in this file'),
+    (('type: integer', 'type: int'), 10, 'watts needs a type: one of any, boolean, integer, list, map, number, string'),
+    (('update_allowed', 'updatable'), 10, 'watts: updatable is no word of properties'),
+    (('attributes: {color: color}', 'body: {color: shade}'), 11, 'there is no property color'),
+    (('attributes: {color: color}', 'suspend: [HALT /lamps]'), 11, 'a call is written as "VERB /path"'),
+    (('attributes: {color: color}', 'follow: {watts: {ad: "PUT /x"}}'), 11, 'ad: not known here'),
+    (('attributes: {color: color}', 'before_delete: ["DELETE /rooms/{room}"]'), 11, '{room} is neither a property nor'),
+    (('attributes: {color: color}', 'hooks: {body: nobody}'), 11, 'there is no hook nobody'),
+    (('update: PUT, ', ''), 5, 'watts may be updated, but nothing does it'),
+    (('key: lamp', 'key: lamp\n      key: lamps'), 9, 'key is there twice'),
+    (('attributes: {color: color}', 'attributes: [color'), 12, 'expected'),
+])
+def test_a_mistake_is_named_with_its_line(load, change, line, text):
+    found = load(LAMP.replace(*change))
+    assert not found.types
+    failure, = found.failures
+    assert failure.name == 'lamps.yaml'
+    assert f'line {line}: ' in failure.error and text in failure.error
+
+
+def test_one_wrong_type_does_not_cost_the_others(load):
+    found = load(LAMP + '''
+    Town::Broken:
+      family: lantern
+      path: /lamps
+      size: 3
+    ''')
+    assert set(found.types) == {'Town::Lamp'}
+    assert [failure.types for failure in found.failures] == [('Town::Broken',)]
+
+
+def test_a_type_of_ours_described_anew_keeps_its_face(load):
+    found = load('''
+    OS::Neutron::AddressScope:
+      path: /my-address-scopes
+      key: address_scope
+      create: POST
+      update: PUT
+      delete: DELETE
+    ''')
+    kind = found.types['OS::Neutron::AddressScope']
+    assert kind.default_client_name == 'neutron' and set(kind.properties_schema) == {
+        'name', 'shared', 'tenant_id', 'ip_version'}
+
+
+def test_every_word_is_explained():
+    page = Path(__file__).parents[3] / 'docs' / 'authors' / 'described-types.rst'
+    explained = page.read_text()
+    assert [word for word in sorted(description.WORDS)
+            if f'``{word}``' not in explained and f' {word}:' not in explained] == []

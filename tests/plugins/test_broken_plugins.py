@@ -1,0 +1,90 @@
+"""A broken plug-in costs a clear line in the log and a record, never the engine."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from heatlite.engine import plugin_loading, registry
+
+GOOD = '''
+from heat.engine import resource
+class Lamp(resource.Resource):
+    properties_schema = {}
+def resource_mapping():
+    return {'Good::Lamp': Lamp}
+'''
+
+BROKEN = {                                  # name -> text, types it would have defined, what the record says
+    'python2': ("print 'hello'\ndef resource_mapping():\n    return {'Old::Lamp': None,\n 'Old::Post': None}\n",
+                ('Old::Lamp', 'Old::Post'), 'SyntaxError: Missing parentheses'),
+    'no_library': ('import a_library_nobody_has\n', (), "ModuleNotFoundError: No module named 'a_library_nobody_has'"),
+    'no_heat_module': ('from heat.engine import flying\n', (),
+                       "ImportError: cannot import name 'flying' from 'heatlite.engine'"),
+    'quits': ('import sys\nsys.exit(3)\n', (), 'SystemExit: 3'),
+    'own_error': ('1 / 0\n', (), 'ZeroDivisionError: division by zero'),
+    'bad_schema': ('''
+from heat.engine import properties, resource
+class Lamp(resource.Resource):
+    properties_schema = {'watts': properties.Schema('Watt')}
+def resource_mapping():
+    return {'Bad::Schema': Lamp}
+''', ('Bad::Schema',), 'InvalidSchemaError: Invalid type (Watt)'),
+    'bad_dictionary': ('''
+from heat.engine import resource
+class Lamp(resource.Resource):
+    properties_schema = {'watts': {'Type': 'Integer', 'Watt': 5}}
+def resource_mapping():
+    return {'Bad::Dictionary': Lamp}
+''', ('Bad::Dictionary',), "Lamp.properties_schema: InvalidSchemaError: Unknown key(s) ['Watt']"),
+    'mapping_raises': ("def resource_mapping():\n    raise KeyError('x')\n", (),
+                       "resource_mapping failed: KeyError: 'x'"),
+    'mapping_is_a_list': ("def available_resource_mapping():\n    return ['x']\n", (),
+                          'available_resource_mapping must return a map, not list'),
+    'no_type': ("def resource_mapping():\n    return {'No::Type': dict}\n", ('No::Type',),
+                "<class 'dict'> is not a subclass of heat.engine.resource.Resource"),
+    'no_constraint': ("def constraint_mapping():\n    return {'odd': 5}\n", (),
+                      'the constraint odd has no method validate'),
+}
+
+
+@pytest.mark.parametrize('name', BROKEN)
+def test_it_is_left_out_with_a_record(name, types, plugin_folders, tmp_path, caplog):
+    text, expected_types, expected = BROKEN[name]
+    (tmp_path / f'{name}.py').write_text(text)
+    (tmp_path / 'zz_good.py').write_text(GOOD)
+    with caplog.at_level(logging.ERROR):
+        found = plugin_loading.load([str(tmp_path)])
+    failure, = found.failures
+    assert failure.name == f'heat.engine.plugins.{name}'
+    assert failure.file == str(tmp_path / f'{name}.py')
+    assert failure.types == expected_types
+    assert expected in failure.error
+    assert [record.getMessage() for record in caplog.records] == [f'Plug-in {failure}']
+    assert list(found.types) == ['Good::Lamp']
+
+
+def test_a_package_that_fails_takes_only_itself(plugin_folders, tmp_path):
+    for folder, text in (('bad', 'raise RuntimeError("no")'), ('good', '')):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / '__init__.py').write_text(text)
+        (tmp_path / folder / 'lamp.py').write_text(GOOD.replace('Good', folder))
+    (tmp_path / 'good' / 'setup.py').write_text('raise RuntimeError("never run")')
+    found = plugin_loading.load([str(tmp_path)])
+    assert list(found.types) == ['good::Lamp']
+    assert {failure.error for failure in found.failures} == {'RuntimeError: no'}
+
+
+def test_schemas_of_old_attributes_are_accepted(plugin_folders, tmp_path):
+    (tmp_path / 'old.py').write_text(GOOD.replace('properties_schema = {}',
+                                                  "properties_schema = {}\n    attributes_schema = {'a': 'text'}"))
+    kind = plugin_loading.load([str(tmp_path)]).types['Good::Lamp']
+    from heatlite.engine import attributes
+    assert attributes.all_schemata(kind)['a'].description == 'text'
+
+
+def test_without_folders_nothing_is_done(caplog):
+    found = plugin_loading.load(['/nowhere'])
+    assert (found.types, found.constraints, found.failures) == ({}, {}, [])
+    registry.use(None)

@@ -1,0 +1,253 @@
+"""The types of OS::Heat::* against their facts, and through their lives."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from heatlite.common import exception
+from heatlite.engine import attributes, properties
+from tests.plugins.bench import Bench
+
+FACTS = {facts['type']: facts for facts in (
+    json.loads(file.read_text()) for file in sorted((Path(__file__).parent / 'facts').glob('*.json')))}
+
+
+def constraint_facts(schema):
+    def one(entry):
+        (kind, value), = ((kind, value) for kind, value in entry.items() if kind != 'description')
+        return {'kind': kind, 'value': list(value) if isinstance(value, tuple) else value}
+    return [one(dict(limit)) for limit in schema.constraints]
+
+
+def support_facts(status):
+    previous, before = [], status.previous_status
+    while before is not None:
+        previous.append({'status': before.status, 'version': before.version})
+        before = before.previous_status
+    return {'status': status.status, 'version': status.version, 'hidden': status.status == 'HIDDEN',
+            'previous': previous}
+
+
+def property_facts(schema):
+    found = {'type': schema.kind, 'required': schema.required, 'update_allowed': schema.update_allowed,
+             'immutable': schema.immutable}
+    if schema.default is not None:
+        found['default'] = schema.default
+    if schema.constraints:
+        found['constraints'] = constraint_facts(schema)
+    if isinstance(schema.schema, properties.Schema):
+        found['schema'] = {'*': property_facts(schema.schema)}
+    elif schema.schema is not None:
+        found['schema'] = {name: property_facts(child) for name, child in schema.schema.items()}
+    if schema.support_status.version is not None:
+        found['support_status'] = support_facts(schema.support_status)
+    return found
+
+
+@pytest.mark.parametrize('name', FACTS)
+def test_the_schema_is_that_of_the_facts(types, name):
+    facts, kind = FACTS[name], types.resolve(name, 'r')
+    assert {key: property_facts(schema) for key, schema in kind.properties_schema.items()} == facts['properties']
+    assert {key: {'type': schema.type.lower() if schema.type else None, 'cache_mode': schema.cache_mode}
+            for key, schema in attributes.all_schemata(kind).items()} == facts['attributes']
+    assert support_facts(kind.support_status) == facts['support_status']
+    assert dict(kind.update_policy_schema) == facts['update_policy']
+    assert (kind.default_client_name, kind.entity) == (facts['default_client_name'], facts['entity'])
+    own = {method for method in facts['handlers'] if method in vars(kind)}
+    assert own >= set(facts['handlers']) - {'handle_delete'}, 'handlers'
+    assert kind.__doc__ and kind.idempotent_create
+
+
+@pytest.mark.parametrize('name, given', [
+    ('OS::Heat::RandomString', {}), ('OS::Heat::Value', {'value': [1, None]}), ('OS::Heat::None', {'any': 'thing'}),
+    ('OS::Heat::TestResource', {'wait_secs': 2}), ('OS::Heat::Delay', {'min_wait': 2, 'actions': ['CREATE', 'DELETE']}),
+])
+def test_life(types, name, given):
+    bench = Bench(name, given)
+    bench.validate()
+    made = bench.create()
+    assert made.resource_id
+    json.dumps(bench.record.properties), json.dumps(bench.record.definition)
+    told = len(bench.memory.told)
+    assert bench.update(given) is None                      # nothing changed: nothing is written
+    assert len(bench.memory.told) == told
+    bench.run('DELETE')
+
+
+# --- OS::Heat::RandomString ------------------------------------------------------------------------------
+
+def random_string(**given):
+    bench = Bench('OS::Heat::RandomString', given)
+    bench.validate()
+    made = bench.create()
+    value = made.FnGetAtt('value')
+    assert made.get_reference_id() == value
+    assert ('data', 'value', value, True) in bench.memory.told
+    return value
+
+
+def test_the_random_string_is_secret_and_is_the_reference(types):
+    assert len(random_string()) == 32
+    assert random_string().isalnum()
+    before = Bench('OS::Heat::RandomString')
+    assert before.fresh('INIT', 'COMPLETE').get_reference_id() == 'r'
+    assert before.fresh('INIT', 'COMPLETE').FnGetAtt('value') is None
+
+
+@pytest.mark.parametrize('given, alphabet', [
+    ({'length': 200, 'sequence': 'octdigits'}, '01234567'),
+    ({'length': 200, 'character_classes': [{'class': 'lowercase'}]}, 'abcdefghijklmnopqrstuvwxyz'),
+    ({'length': 200, 'character_classes': [{'class': 'hexdigits', 'min': 4}]}, '0123456789ABCDEF'),
+    ({'length': 200, 'character_classes': [], 'character_sequences': [{'sequence': '-+'}]}, '-+'),
+])
+def test_characters_come_from_the_classes_alone(types, given, alphabet):
+    assert set(random_string(**given)) == set(alphabet)
+
+
+def test_minimums_are_kept(types):
+    value = random_string(length=6, character_classes=[{'class': 'digits', 'min': 2}, {'class': 'uppercase', 'min': 3}],
+                          character_sequences=[{'sequence': '#', 'min': 1}])
+    assert (sum(c.isdigit() for c in value), sum(c.isupper() for c in value), value.count('#')) == (2, 3, 1)
+
+
+@pytest.mark.parametrize('given, text', [
+    ({'length': 1000}, 'Property error: resources.r.properties.length: 1000 is out of range (min: 1, max: 512)'),
+    ({'length': 1, 'character_classes': [{'class': 'digits', 'min': 2}]},
+     'Length property cannot be smaller than combined character class and character sequence minimums'),
+    ({'character_sequences': [{'min': 2}]},
+     'Property error: resources.r.properties.character_sequences[0]: Property sequence not assigned'),
+    ({'foo': 1}, 'Property error: resources.r.properties: Unknown Property foo'),
+])
+def test_random_string_refuses(types, given, text):
+    with pytest.raises(exception.StackValidationFailed) as error:
+        Bench('OS::Heat::RandomString', given).validate()
+    assert str(error.value) == text
+
+
+def test_another_salt_is_another_string(types):
+    bench = Bench('OS::Heat::RandomString', {'salt': 'a'})
+    bench.create()
+    with pytest.raises(exception.UpdateReplace, match='The Resource r requires replacement'):
+        bench.update({'salt': 'b'})
+
+
+# --- OS::Heat::Value -------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize('kind, value', [
+    ('string', 'a'), ('number', '5'), ('comma_delimited_list', [1]), ('json', {'a': 1}), ('boolean', 'True'),
+    (None, {'a': [None]}),
+])
+def test_the_value_is_checked_but_handed_out_as_it_was_given(types, kind, value):
+    given = {'value': value, 'type': kind} if kind else {'value': value}
+    bench = Bench('OS::Heat::Value', given)
+    bench.validate()
+    assert bench.create().FnGetAtt('value') == value
+
+
+@pytest.mark.parametrize('kind, value, text', [
+    ('number', 'x', "could not convert string to float: 'x'"),
+    ('comma_delimited_list', 'a,b', '"\'a,b\'" is not a list'),
+    ('json', [], '"[]" is not a map'),
+    ('boolean', 'yes', '"yes" is not a valid boolean'),
+])
+def test_value_refuses_another_type(types, kind, value, text):
+    with pytest.raises(exception.StackValidationFailed) as error:
+        Bench('OS::Heat::Value', {'value': value, 'type': kind}).validate()
+    assert str(error.value) == f'Property error: resources.r.properties.value: {text}'
+
+
+def test_a_new_value_is_an_update(types):
+    bench = Bench('OS::Heat::Value', {'value': 1})
+    bench.create()
+    assert bench.update({'value': 2}) == {'value': 2}
+    assert bench.fresh('UPDATE', 'COMPLETE').FnGetAtt('value') == 2
+
+
+# --- OS::Heat::None --------------------------------------------------------------------------------------
+
+def test_none_accepts_everything_and_says_nothing(types):
+    bench = Bench('OS::Heat::None', {'a': {'b': 1}})
+    bench.validate()
+    made = bench.create()
+    assert made.get_reference_id() == made.resource_id
+    assert made.FnGetAtt('anything', 0, 'x') is None
+    assert bench.update({'b': 2}) is None
+
+
+# --- OS::Heat::TestResource ------------------------------------------------------------------------------
+
+def test_it_waits_as_long_as_it_is_told(types):
+    bench = Bench('OS::Heat::TestResource', {'wait_secs': 9, 'action_wait_secs': {'create': 3}})
+    assert bench.create().FnGetAtt('output') == 'test_string'
+    assert bench.polls == [False, False, False, True]
+
+
+def test_it_goes_on_waiting_in_another_process(types):
+    bench = Bench('OS::Heat::TestResource', {'wait_secs': 2, 'fail': True})
+    handle = json.loads(json.dumps(bench.fresh('CREATE').handler('CREATE')()))
+    later = bench.fresh('CREATE').checker('CREATE')
+    assert later(handle) is False
+    bench.world.sleep(5)
+    with pytest.raises(ValueError, match=r'^Test Resource failed r$') as error:
+        later(handle)
+    assert exception.ResourceFailure(error.value, later.__self__).message == (
+        'ValueError: resources.r: Test Resource failed r')
+
+
+def test_a_negative_wait_has_no_end(types):
+    bench = Bench('OS::Heat::TestResource', {'wait_secs': -1})
+    handle = bench.fresh('CREATE').handler('CREATE')()
+    bench.world.sleep(10**6)
+    assert bench.fresh('CREATE').checker('CREATE')(handle) is False
+
+
+def test_its_updates(types):
+    bench = Bench('OS::Heat::TestResource', {'value': 'a'})
+    bench.create()
+    assert bench.update({'value': 'b'}) == {'value': 'b'}
+    assert bench.fresh('UPDATE', 'COMPLETE').FnGetAtt('output') == 'b'
+    with pytest.raises(ValueError, match='Test Resource failed r'):
+        bench.update({'value': 'c', 'fail': True})
+    with pytest.raises(exception.UpdateReplace, match=r'TestResource "r" \[city-r-\w{12}\] Stack "city" \[stack-id\]'):
+        bench.update({'value': 'b', 'update_replace': True})
+    with pytest.raises(exception.UpdateReplace, match='The Resource r requires'):
+        bench.update({'value': 'b', 'update_replace_value': 'x'})
+
+
+def test_deleting_never_fails(types):
+    bench = Bench('OS::Heat::TestResource', {'fail': True, 'action_wait_secs': {'delete': 1}})
+    bench.run('DELETE')
+    assert bench.polls == [False, True]
+
+
+def test_its_slow_constraint_and_attribute_take_the_worlds_time(types, world):
+    bench = Bench('OS::Heat::TestResource', {'constraint_prop_secs': 4, 'attr_wait_secs': 5}, world=world)
+    bench.validate()
+    assert world.monotonic() == 4
+    bench.create().FnGetAtt('output')
+    assert world.monotonic() == 9
+
+
+# --- OS::Heat::Delay -------------------------------------------------------------------------------------
+
+def test_delay_waits_at_its_actions_only(types):
+    bench = Bench('OS::Heat::Delay', {'min_wait': 2, 'actions': ['RESUME']})
+    bench.create()
+    assert bench.polls == [True]
+    bench.run('SUSPEND')
+    bench.run('RESUME')
+    assert bench.polls == [True, True, False, False, True]
+
+
+def test_chance_adds_at_most_the_jitter(types):
+    bench = Bench('OS::Heat::Delay', {'min_wait': 10, 'max_jitter': 5, 'jitter_multiplier': 4})
+    bench.create()
+    assert 10 <= bench.world.monotonic() <= 31
+
+
+def test_delay_refuses_to_outlast_the_stack(types):
+    with pytest.raises(exception.StackValidationFailed, match='maximum delay 3601'):
+        Bench('OS::Heat::Delay', {'min_wait': 3601}).validate()

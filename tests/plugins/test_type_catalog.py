@@ -1,0 +1,63 @@
+"""Types as the language sees them: templates with built-in and third-party types are checked as a whole."""
+
+from __future__ import annotations
+
+import pytest
+
+from heatlite.common import exception
+from heatlite.common.context import RequestContext
+from heatlite.engine import validation
+from heatlite.language import definition as definitions
+from heatlite.language import template as templates
+from heatlite.language.environment import Environment
+
+CONTEXT = RequestContext(project_id='p', overwrite=False)
+
+
+def check(types, resources, environment=None):
+    document = {'heat_template_version': '2018-08-31', 'resources': resources}
+    definition = definitions.build(templates.from_mapping(document), Environment(environment, types.operator), {},
+                                   definitions.StackIdentity('s', None, 'p'))
+    validation.check(definition, types, CONTEXT)
+
+
+def one(type_name, **properties):
+    return {'r': {'type': type_name, 'properties': properties}}
+
+
+@pytest.mark.parametrize('resources', [
+    one('OS::Heat::Delay', min_wait=3), one('OS::Heat::None', anything={'goes': 1}), one('OS::Heat::RandomString'),
+    one('Vendor::Kilo::Lamp', old_bulb='b', tags=['a']), one('Vendor::Icehouse::Lamp', name='a'),
+    one('OS::Heat::Value', value=[1], type='comma_delimited_list'),
+    {'a': {'type': 'OS::Heat::None'},
+     'b': {'type': 'OS::Heat::Value', 'properties': {'value': {'get_attr': ['a', 'what', 'ever']}}}},
+])
+def test_right(vendors, resources):
+    check(vendors, resources)
+
+
+@pytest.mark.parametrize('resources, text', [
+    (one('OS::Heat::Delay', min_wait=4000), 'OS::Heat::Delay maximum delay'),
+    (one('OS::Heat::Delay', min_wait=-1), 'Property error: resources.r.properties.min_wait: -1.* is out of range'),
+    (one('OS::Heat::RandomString', length=1, character_classes=[{'class': 'digits', 'min': 4}]),
+     'Length property cannot be smaller'),
+    (one('Vendor::Kilo::Lamp', bulb='broken'), "properties.bulb: Error validating value 'broken': No lamp broken."),
+    (one('Vendor::Kilo::Lamp', bulb='a', old_bulb='b'), 'properties at the same time: bulb, old_bulb'),
+    (one('Vendor::Kilo::Lamp', settings={'mode': 'night', 'level': 9}), 'Too bright for the night'),
+    (one('Vendor::Icehouse::Lamp'), 'Property error: resources.r.properties: Property name not assigned'),
+    (one('Vendor::None::Such'), r'The Resource Type \(Vendor::None::Such\) could not be found'),
+    ({'a': {'type': 'OS::Heat::RandomString'},
+      'b': {'type': 'OS::Heat::Value', 'properties': {'value': {'get_attr': ['a', 'valeu']}}}},
+     r'The Referenced Attribute \(a valeu\) is incorrect'),
+    ({'r': {'type': 'OS::Heat::RandomString', 'deletion_policy': 'snapshot'}}, 'deletion policy not supported'),
+])
+def test_wrong(vendors, resources, text):
+    with pytest.raises(exception.HeatException, match=text):
+        check(vendors, resources)
+
+
+def test_the_users_environment_decides_first(vendors):
+    mapped = {'resource_registry': {'Town::*': 'OS::Heat::None', 'resources': {'r': {'Town::X': 'OS::Heat::Value'}}}}
+    check(vendors, {'other': {'type': 'Town::X', 'properties': {'a': 1}}}, mapped)
+    with pytest.raises(exception.StackValidationFailed, match='Unknown Property a'):
+        check(vendors, one('Town::X', a=1), mapped)

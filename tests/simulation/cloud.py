@@ -1,0 +1,113 @@
+"""A cloud that counts what exists, and types that live in it. Every call may be the last thing a process does."""
+
+from __future__ import annotations
+
+import itertools
+
+from heatlite.common import exception
+from heatlite.engine import properties, resource
+
+
+class Lost(Exception):
+    """It was done, but nobody got the answer."""
+
+
+class Cloud:
+    def __init__(self, chaos) -> None:
+        self.chaos = chaos
+        self.objects: dict[str, dict] = {}
+        self.made: list[str] = []               # names in the order they were made
+        self.calls: list[tuple[str, str]] = []
+        self.lose_creates = False               # every first answer to a create is lost
+        self._lost: set[str] = set()
+        self._numbers = itertools.count(1)
+
+    def create(self, world, name: str, value: str) -> str:
+        self.chaos.point('create', world)
+        ident = f'obj-{next(self._numbers)}'
+        self.objects[ident] = {'name': name, 'value': value, 'polls': 0}
+        self.made.append(name)
+        self.calls.append(('create', name))
+        self.chaos.point('created', world)
+        if self.lose_creates and name not in self._lost:
+            self._lost.add(name)
+            raise Lost(name)
+        return ident
+
+    def find(self, world, name: str) -> str | None:
+        self.chaos.point('find', world)
+        return next((ident for ident, found in self.objects.items() if found['name'] == name), None)
+
+    def is_ready(self, world, ident: str) -> bool:
+        self.chaos.point('poll', world)
+        found = self.objects[ident]
+        found['polls'] += 1
+        return found['polls'] > 1
+
+    def update(self, world, ident: str, value: str) -> None:
+        self.chaos.point('update', world)
+        self.objects[ident]['value'] = value
+        self.calls.append(('update', self.objects[ident]['name']))
+        self.chaos.point('updated', world)
+
+    def delete(self, world, ident: str) -> None:
+        self.chaos.point('delete', world)
+        found = self.objects.pop(ident, None)
+        if found is not None:
+            self.calls.append(('delete', found['name']))
+        self.chaos.point('deleted', world)
+
+
+CLOUD: Cloud | None = None
+
+
+def use(cloud: Cloud) -> None:
+    global CLOUD
+    CLOUD = cloud
+
+
+class Thing(resource.Resource):
+    """Takes two polls to become ready. Its name is its own, so it can be found again."""
+
+    PROPERTIES = (VALUE, FIXED, FAIL) = ('value', 'fixed', 'fail')
+    properties_schema = {
+        VALUE: properties.Schema(properties.Schema.STRING, default='', update_allowed=True),
+        FIXED: properties.Schema(properties.Schema.STRING, default=''),
+        FAIL: properties.Schema(properties.Schema.BOOLEAN, default=False, update_allowed=True),
+    }
+
+    def handle_create(self):
+        if self.properties[self.FAIL]:
+            raise exception.Error('told to fail')
+        ident = CLOUD.create(self.world, self.physical_resource_name(), self.properties[self.VALUE])
+        self.resource_id_set(ident)
+        return {'ident': ident}
+
+    def find_existing(self):
+        return CLOUD.find(self.world, self.physical_resource_name())
+
+    def check_create_complete(self, handle):
+        return CLOUD.is_ready(self.world, self.resource_id)
+
+    def handle_update(self, json_snippet, tmpl_diff, prop_diff):
+        if prop_diff.get(self.FAIL):
+            raise exception.Error('told to fail')
+        CLOUD.update(self.world, self.resource_id, json_snippet.properties(self.properties_schema)[self.VALUE])
+
+    def handle_check(self):
+        if self.resource_id not in CLOUD.objects:
+            raise exception.Error('gone')
+
+    def handle_suspend(self):
+        CLOUD.chaos.point('suspend', self.world)
+
+    def handle_resume(self):
+        CLOUD.chaos.point('resume', self.world)
+
+    def handle_delete(self):
+        if self.resource_id is not None:
+            CLOUD.delete(self.world, self.resource_id)
+
+
+def resource_mapping():
+    return {'Sim::Thing': Thing}

@@ -1,0 +1,148 @@
+"""Random histories: what users, clouds and machines may do to a stack, in any order. `run(seed)` replays one.
+
+    python -m tests.simulation.histories [FIRST [COUNT]]
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+
+from heatlite.common import exception
+from heatlite.rpc import messages
+from tests.simulation.house import House
+
+REFUSED = (exception.NotSupported, exception.EntityNotFound)
+
+
+def definition(dice: random.Random, may_fail: bool):
+    names = [f'r{n}' for n in range(dice.randrange(1, 7))]
+    dice.shuffle(names)
+    resources = {}
+    for place, name in enumerate(names):
+        needed = names[dice.randrange(place)] if place and dice.random() < 0.7 else None
+        value = {'get_resource': needed} if needed and dice.random() < 0.6 else dice.choice('xyz')
+        resources[name] = {'type': 'Sim::Thing', 'properties': {
+            'value': value, 'fixed': dice.choice(['', '', 'f']),
+            'fail': may_fail and dice.random() < 0.15}}
+        if needed:
+            resources[name]['depends_on'] = [needed]
+    return {'heat_template_version': '2018-08-31', 'resources': resources}
+
+
+class History:
+    def __init__(self, seed: int) -> None:
+        self.dice = random.Random(seed)
+        kills = [self.dice.randrange(1, 120) for _ in range(self.dice.randrange(4))]
+        self.house = House(seed, kills, engines=self.dice.randrange(1, 4))
+        self.house.cloud.lose_creates = self.dice.random() < 0.3
+        self.house.chaos.enabled = True
+        self.told: list[str] = []
+
+    def tell(self, what: str) -> None:
+        self.told.append(f'{self.house.universe.time:8.1f} {what}')
+
+    def wait(self) -> None:
+        seconds = self.dice.choice([0.0, 0.01, 0.5, 3.0, 20.0])
+        end = self.house.universe.time + seconds
+        self.house.user.spawn(self.house.user.sleep, seconds)
+        self.house.universe.run(lambda: self.house.universe.time >= end, limit=seconds + 1.0)
+
+    def happen(self, stack_id: str) -> None:
+        """One thing that may happen."""
+        house, dice = self.house, self.dice
+        match dice.choice(['update', 'update', 'update', 'cancel', 'stop', 'check', 'suspend', 'resume', 'freeze',
+                           'wait']):
+            case 'update':
+                self.tell('update')
+                house.ask(messages.UpdateStack(stack_id=stack_id, environment={},
+                                               template=definition(dice, may_fail=True),
+                                               disable_rollback=dice.random() < 0.5), allowed=REFUSED)
+            case 'cancel' | 'stop' as how:
+                self.tell(how)
+                house.ask(messages.CancelStack(stack_id, rollback=how == 'cancel'), allowed=REFUSED)
+            case 'check' | 'suspend' | 'resume' as action:
+                self.tell(action)
+                house.ask(messages.StackAction(stack_id, action), allowed=REFUSED)
+            case 'freeze' if house.engines:
+                world, _ = dice.choice(house.engines)
+                seconds = dice.choice([1.0, 4.0, 9.0])
+                self.tell(f'{world.name} stands still for {seconds} s')
+                world.freeze(seconds)
+            case 'wait':
+                self.tell('nothing')
+
+    def run(self) -> None:
+        house, dice = self.house, self.dice
+        self.tell('create')
+        stack_id = house.create('s', definition(dice, may_fail=True), disable_rollback=dice.random() < 0.5)
+        for _ in range(dice.randrange(6)):
+            self.wait()
+            self.happen(stack_id)
+        self.wait()
+        house.settle(stack_id)
+        house.cloud.lose_creates = False
+        if dice.random() < 0.8:
+            self.reach_the_last_definition(stack_id)
+        self.tell('delete')
+        house.delete(stack_id)
+        row = house.settle(stack_id)
+        assert (row.action, row.status) == ('DELETE', 'COMPLETE'), row.reason
+        assert house.states(stack_id) == {}, 'rows are left'
+        assert house.cloud.objects == {}, f'orphans: {house.cloud.objects}'
+
+    def reach_the_last_definition(self, stack_id: str) -> None:
+        house, dice = self.house, self.dice
+        if house.row(stack_id).action == 'SUSPEND':
+            self.tell('resume')
+            house.ask(messages.StackAction(stack_id, 'resume'))
+            house.settle(stack_id)
+        wanted = definition(dice, may_fail=False)
+        self.tell('last update')
+        house.update(stack_id, wanted)
+        row = house.settle(stack_id)
+        assert (row.action, row.status) == ('UPDATE', 'COMPLETE'), row.reason
+        states = house.states(stack_id)
+        assert states.keys() == wanted['resources'].keys(), states
+        physical = {name: rows[0][2] for name, rows in states.items()}
+        assert all(len(rows) == 1 for rows in states.values()), states
+        assert sorted(physical.values()) == sorted(house.cloud.objects), (physical, house.cloud.objects)
+        for name, resource in wanted['resources'].items():
+            value = resource['properties']['value']
+            expected = physical[value['get_resource']] if isinstance(value, dict) else value
+            assert house.cloud.objects[physical[name]]['value'] == expected, f'{name} is not as wanted'
+
+
+def run(seed: int) -> None:
+    """Raises AssertionError that tells what happened."""
+    history = History(seed)
+    try:
+        history.run()
+    except BaseException as error:
+        told = '\n'.join(history.told)
+        raise AssertionError(
+            f'history {seed} (again: python -m tests.simulation.histories {seed}): {error}\n'
+            f'killed: {history.house.chaos.killed}\n{told}') from error
+    finally:
+        history.house.close()
+
+
+def main(arguments: list[str]) -> int:
+    first = int(arguments[0]) if arguments else 0
+    count = int(arguments[1]) if len(arguments) > 1 else 1
+    began, failed = time.monotonic(), 0
+    for seed in range(first, first + count):
+        try:
+            run(seed)
+        except AssertionError as error:
+            failed += 1
+            print(error)
+        if sys.stderr.isatty() and seed % 50 == 0:
+            print(f'\r{seed - first} of {count}', end='', file=sys.stderr)
+    print(f'{count - failed} passed, {failed} failed in {time.monotonic() - began:.0f} s')
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))

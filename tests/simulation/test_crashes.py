@@ -1,0 +1,156 @@
+"""Killed at every durable write and every call to the cloud: the same end state, nothing twice, nothing orphaned."""
+
+from __future__ import annotations
+
+import copy
+import os
+
+import pytest
+
+from tests.simulation.house import House
+
+PAIRS = int(os.environ.get('HEATLITE_TEST_PAIRS', '16'))     # every which pair of points is tried; 1: all
+
+
+def thing(value='', fixed='', needs=(), **more):
+    found = {'type': 'Sim::Thing', 'properties': {'value': value, 'fixed': fixed, **more}}
+    if needs:
+        found['depends_on'] = list(needs)
+    return found
+
+
+def template(resources, outputs=None):
+    return {'heat_template_version': '2018-08-31', 'resources': resources, 'outputs': outputs or {}}
+
+
+def twenty():
+    """Four layers of five, each thing standing on one or two of the layer below."""
+    found = {}
+    for layer in range(4):
+        for place in range(5):
+            needs = [f'r{layer - 1}{place}', f'r{layer - 1}{(place + 1) % 5}'][:1 + place % 2] if layer else []
+            found[f'r{layer}{place}'] = thing(f'v{layer}', needs=needs)
+    return template(found, {'ids': {'value': [{'get_resource': 'r00'}]}})
+
+
+SMALL = template({'a': thing('1'), 'b': thing({'get_resource': 'a'}), 'c': thing('3', needs=['b'])})
+
+
+def small_update():
+    """a is replaced, b follows, c goes, d comes."""
+    changed = copy.deepcopy(SMALL)
+    changed['resources']['a']['properties']['fixed'] = 'new'
+    del changed['resources']['c']
+    changed['resources']['d'] = thing('4', needs=['a'])
+    return changed
+
+
+def assert_one_object_per_resource(house, stack_id):
+    states = house.states(stack_id)
+    physical = [state[2] for rows in states.values() for state in rows]
+    assert all(len(rows) == 1 for rows in states.values()), states
+    assert sorted(physical) == sorted(house.cloud.objects), (physical, house.cloud.objects)
+
+
+def small_create(house):
+    stack_id = house.create('s', template({'a': thing('1'), 'b': thing({'get_resource': 'a'})}))
+    row = house.settle(stack_id)
+    assert (row.action, row.status) == ('CREATE', 'COMPLETE'), row.reason
+    assert len(house.cloud.made) == 2
+    assert_one_object_per_resource(house, stack_id)
+
+
+def create(house):
+    stack_id = house.create('s', twenty())
+    row = house.settle(stack_id)
+    assert (row.action, row.status) == ('CREATE', 'COMPLETE'), row.reason
+    assert len(house.cloud.objects) == 20
+    assert len(house.cloud.made) == len(set(house.cloud.made)), 'made twice under one name'
+    assert_one_object_per_resource(house, stack_id)
+
+
+def update(house):
+    house.chaos.enabled = False
+    stack_id = house.create('s', SMALL)
+    house.settle(stack_id)
+    house.chaos.enabled = True
+    house.update(stack_id, small_update())
+    row = house.settle(stack_id)
+    assert (row.action, row.status) == ('UPDATE', 'COMPLETE'), row.reason
+    assert set(house.states(stack_id)) == {'a', 'b', 'd'}
+    assert_one_object_per_resource(house, stack_id)
+    a = house.states(stack_id)['a'][0][2]
+    assert house.cloud.objects[house.states(stack_id)['b'][0][2]]['value'] == a
+
+
+def rollback(house):
+    house.chaos.enabled = False
+    stack_id = house.create('s', SMALL, disable_rollback=False)
+    house.settle(stack_id)
+    house.chaos.enabled = True
+    failing = small_update()
+    failing['resources']['d']['properties']['fail'] = True
+    house.update(stack_id, failing)
+    row = house.settle(stack_id)
+    assert (row.action, row.status) == ('ROLLBACK', 'COMPLETE'), row.reason
+    assert set(house.states(stack_id)) == {'a', 'b', 'c'}
+    assert_one_object_per_resource(house, stack_id)
+    a = house.states(stack_id)['a'][0][2]
+    assert house.cloud.objects[house.states(stack_id)['b'][0][2]]['value'] == a
+
+
+def delete(house):
+    house.chaos.enabled = False
+    stack_id = house.create('s', twenty())
+    house.settle(stack_id)
+    house.chaos.enabled = True
+    house.delete(stack_id)
+    row = house.settle(stack_id)
+    assert (row.action, row.status) == ('DELETE', 'COMPLETE'), row.reason
+    assert house.cloud.objects == {} and house.states(stack_id) == {}
+
+
+SCENARIOS = {scenario.__name__: scenario for scenario in (create, update, rollback, delete)}
+
+
+def points(scenario):
+    with House() as house:
+        house.chaos.enabled = True
+        scenario(house)
+        return house.chaos.count
+
+
+@pytest.mark.parametrize('name', SCENARIOS)
+def test_killed_at_every_point(name):
+    scenario = SCENARIOS[name]
+    count = points(scenario)
+    assert count > 10
+    for point in range(1, count + 1):
+        with House(seed=point, kill_at=[point]) as house:
+            house.chaos.enabled = True
+            try:
+                scenario(house)
+            except BaseException as error:
+                raise AssertionError(f'{name}, seed {point}, killed at {house.chaos.killed}: {error}') from error
+
+
+def test_killed_at_every_pair_of_points_of_a_small_create():
+    count = points(small_create)
+    pairs = [(first, second) for first in range(1, count + 1)
+             for second in range(first + 1, count + 8)]     # the second life is a few points longer
+    for first, second in pairs[::PAIRS]:
+        with House(seed=first * 1000 + second, kill_at=[first, second], restart_after=1.0) as house:
+            house.chaos.enabled = True
+            try:
+                small_create(house)
+            except BaseException as error:
+                raise AssertionError(f'killed at {house.chaos.killed}: {error}') from error
+
+
+def test_every_answer_to_a_create_is_lost():
+    with House(seed=7) as house:
+        house.cloud.lose_creates = True
+        create(house)
+        house.delete(house.user_stack('s'))
+        house.settle(house.user_stack('s'))
+        assert house.cloud.objects == {}

@@ -1,0 +1,269 @@
+"""Groups that are made larger and smaller by signals, and updated member by member."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from heatlite.db import resources, stacks
+from heatlite.engine import attributes, constraints, properties
+from heatlite.rpc import messages
+from tests.simulation import cloud as clouds
+from tests.simulation.house import House
+
+STRIDE = int(os.environ.get('HEATLITE_TEST_STRIDE', '9'))       # 1: every point
+
+
+def scaled(value='v', least=1, most=5, policy=None, member=None, rolling=None, **more):
+    group = {'type': 'OS::Heat::AutoScalingGroup', 'properties': {
+        'min_size': least, 'max_size': most,
+        'resource': {'type': 'Sim::Thing', 'properties': {'value': value, 'fixed': None, **(member or {})}}, **more}}
+    if rolling is not None:
+        group['properties']['rolling_updates'] = rolling
+    found = {'group': group, 'policy': {'type': 'OS::Heat::ScalingPolicy', 'properties': {
+        'auto_scaling_group_id': {'get_resource': 'group'}, 'adjustment_type': 'change_in_capacity',
+        'scaling_adjustment': 1, **(policy or {})}}}
+    return {'heat_template_version': '2018-08-31', 'resources': found, 'outputs': {
+        name: {'value': {'get_attr': ['group', *path]}} for name, path in {
+            'size': ['current_size'], 'refs': ['refs'], 'first': ['resource.0']}.items()}}
+
+
+def signal(house, stack_id, name='policy', details=None):
+    return house.ask(messages.SignalResource(stack_id, name, details, False))
+
+
+def handled(house):
+    def is_handled():
+        with house.database.reader() as tx:
+            return not tx.exec_driver_sql('SELECT count(*) FROM "signal"').scalar()
+    assert house.universe.run(is_handled, limit=300)
+
+
+def scale(house, stack_id, **more):
+    signal(house, stack_id, **more)
+    handled(house)
+    return house.settle(stack_id)
+
+
+def done(house, stack_id, action):
+    row = house.settle(stack_id)
+    assert (row.action, row.status) == (action, 'COMPLETE'), row.reason
+    return row
+
+
+def outputs(row):
+    return {output['output_key']: output['output_value'] for output in row.outputs}
+
+
+def values(house):
+    return sorted(each['value'] for each in house.cloud.objects.values())
+
+
+def child(house, stack_id):
+    with house.database.reader() as tx:
+        return stacks.get(tx, house.states(stack_id)['group'][-1][2])
+
+
+def metadata(house, stack_id):
+    with house.database.reader() as tx:
+        return resources.by_name(tx, stack_id, 'group')[-1].metadata
+
+
+def signals_told(house, stack_id):
+    return [event[1:] for event in house.events(stack_id) if event[1] == 'SIGNAL']
+
+
+def test_a_signal_makes_the_group_larger():
+    with House() as house:
+        stack_id = house.create('s', scaled(desired_capacity=2))
+        row = done(house, stack_id, 'CREATE')
+        assert outputs(row)['size'] == 2 and len(house.cloud.objects) == 2
+        told = house.events(stack_id)
+        row = scale(house, stack_id, details={'previous': 'ok', 'current': 'alarm', 'reason': 'hot'})
+        assert (row.action, row.status) == ('CREATE', 'COMPLETE'), 'the stack itself stays as it is'
+        assert outputs(row)['size'] == len(house.cloud.objects) == 3
+        assert sorted(outputs(row)['refs']) == sorted(house.cloud.objects)
+        assert house.events(stack_id)[len(told):] == [
+            ('policy', 'SIGNAL', 'COMPLETE', 'alarm state changed from ok to alarm (hot)')]
+        assert child(house, stack_id).action == 'UPDATE'
+        why, = metadata(house, stack_id)['cooldown_end'].values()
+        assert (why, metadata(house, stack_id)['scaling_in_progress']) == ('change_in_capacity : 1', False)
+
+
+def test_the_oldest_go_first():
+    with House() as house:
+        stack_id = house.create('s', scaled(policy={'scaling_adjustment': -1}, desired_capacity=1))
+        first = outputs(done(house, stack_id, 'CREATE'))['refs']
+        house.update(stack_id, scaled(policy={'scaling_adjustment': -1}, desired_capacity=3))
+        assert outputs(done(house, stack_id, 'UPDATE'))['first'] == first[0]
+        scale(house, stack_id)
+        assert first[0] not in house.cloud.objects and len(house.cloud.objects) == 2
+
+
+@pytest.mark.parametrize('policy, size', [
+    ({'scaling_adjustment': 9}, 5), ({'scaling_adjustment': -9}, 1),
+    ({'adjustment_type': 'exact_capacity', 'scaling_adjustment': 4}, 4),
+    ({'adjustment_type': 'percent_change_in_capacity', 'scaling_adjustment': 10}, 4),
+    ({'adjustment_type': 'percent_change_in_capacity', 'scaling_adjustment': -10, 'min_adjustment_step': 2}, 1)])
+def test_adjustments(policy, size):
+    with House() as house:
+        stack_id = house.create('s', scaled(policy=policy, desired_capacity=3))
+        done(house, stack_id, 'CREATE')
+        assert outputs(scale(house, stack_id))['size'] == size
+
+
+def test_it_cools_down():
+    with House() as house:
+        stack_id = house.create('s', scaled(policy={'cooldown': 60}))
+        done(house, stack_id, 'CREATE')
+        assert outputs(scale(house, stack_id))['size'] == 2
+        assert outputs(scale(house, stack_id))['size'] == 2
+        assert len(signals_told(house, stack_id)) == 1, 'what is ignored leaves no event'
+        house.user.spawn(house.user.sleep, 70)
+        house.universe.run(lambda: False, limit=65)
+        assert outputs(scale(house, stack_id))['size'] == 3
+
+
+def test_signals_while_it_is_being_resized_are_ignored():
+    with House() as house:
+        stack_id = house.create('s', scaled())
+        done(house, stack_id, 'CREATE')
+        for _ in range(4):
+            signal(house, stack_id)
+        handled(house)
+        assert outputs(house.settle(stack_id))['size'] == 2
+
+
+def test_nothing_to_do():
+    with House() as house:
+        stack_id = house.create('s', scaled(most=1))
+        done(house, stack_id, 'CREATE')
+        before = child(house, stack_id).generation
+        assert outputs(scale(house, stack_id))['size'] == 1
+        assert child(house, stack_id).generation == before and signals_told(house, stack_id) == []
+
+
+def test_a_resize_that_fails_leaves_no_flag():
+    with House() as house:
+        stack_id = house.create('s', scaled())
+        done(house, stack_id, 'CREATE')
+        house.cloud.create = None                           # from now on nothing can be made
+        scale(house, stack_id)
+        assert metadata(house, stack_id)['scaling_in_progress'] is False
+        del house.cloud.create
+        assert len(house.cloud.objects) == 1
+        assert outputs(scale(house, stack_id))['size'] == 2
+        assert len(house.states(child(house, stack_id).id)) == 2, 'the failed one went first'
+
+
+@pytest.mark.parametrize('properties, message', [
+    ({'least': 3, 'most': 2}, 'MinSize can not be greater than MaxSize'),
+    ({'desired_capacity': 9}, 'DesiredCapacity must be between MinSize and MaxSize'),
+    ({'policy': {'min_adjustment_step': 1}}, 'min_adjustment_step property should only be specified for '
+                                             'adjustment_type with value percent_change_in_capacity.')])
+def test_refused(properties, message):
+    with House() as house, pytest.raises(Exception, match=message):
+        house.create('s', scaled(**properties))
+
+
+def test_a_changed_definition_is_rolled_out():
+    """One by one when nothing is said; whose size is not fixed stays as large as it is."""
+    with House() as house:
+        stack_id = house.create('s', scaled())
+        done(house, stack_id, 'CREATE')
+        scale(house, stack_id)
+        before = child(house, stack_id).generation
+        house.update(stack_id, scaled('w'))
+        row = done(house, stack_id, 'UPDATE')
+        assert values(house) == ['w', 'w'] and outputs(row)['size'] == 2
+        assert child(house, stack_id).generation == before + 2
+        assert metadata(house, stack_id)['cooldown_end'].popitem()[1] == 'ExactCapacity : 2'
+
+
+def test_a_fixed_size_comes_back_with_every_update():
+    with House() as house:
+        stack_id = house.create('s', scaled(desired_capacity=2))
+        done(house, stack_id, 'CREATE')
+        scale(house, stack_id)
+        house.update(stack_id, scaled(desired_capacity=2))
+        assert outputs(done(house, stack_id, 'UPDATE'))['size'] == 2
+
+
+SERVERS = {
+    'HeatTemplateFormatVersion': '2012-12-12', 'Resources': {
+        'config': {'Type': 'AWS::AutoScaling::LaunchConfiguration', 'Metadata': {'m': 1}, 'Properties': {
+            'ImageId': 'i', 'InstanceType': 'f', 'UserData': 'one'}},
+        'group': {'Type': 'AWS::AutoScaling::AutoScalingGroup', 'UpdatePolicy': {
+            'AutoScalingRollingUpdate': {'MinInstancesInService': 1, 'MaxBatchSize': 1, 'PauseTime': 'PT2S'}},
+            'Properties': {'AvailabilityZones': ['nova'], 'LaunchConfigurationName': {'Ref': 'config'},
+                           'MinSize': 1, 'MaxSize': 3, 'DesiredCapacity': 2, 'Tags': [{'Key': 'k', 'Value': 'v'}]}},
+        'policy': {'Type': 'AWS::AutoScaling::ScalingPolicy', 'Properties': {
+            'AutoScalingGroupName': {'Ref': 'group'}, 'AdjustmentType': 'ChangeInCapacity', 'ScalingAdjustment': 1}}},
+    'Outputs': {'Addresses': {'Value': {'Fn::GetAtt': ['group', 'InstanceList']}}}}
+
+
+class Machine(clouds.Thing):
+    """Stands for a server."""
+
+    properties_schema = {name: properties.Schema(properties.Schema.STRING, update_allowed=True)
+                         for name in ('ImageId', 'InstanceType', 'UserData')} | {
+        'Tags': properties.Schema(properties.Schema.LIST)}
+    attributes_schema = {'PublicIp': attributes.Schema()}
+
+    def handle_create(self):
+        self.resource_id_set(clouds.CLOUD.create(self.world, self.physical_resource_name(),
+                                                 [self.properties['UserData'], self.metadata_get()]))
+
+    def _resolve_attribute(self, name):
+        return self.resource_id
+
+
+class Anything(constraints.BaseCustomConstraint):
+    def validate(self, value, context):
+        return True
+
+
+def test_groups_of_servers():
+    """Images and flavours are nobody's here, so they are not checked."""
+    with House() as house:
+        for _world, service in house.engines:
+            for name in ('glance.image', 'nova.flavor'):
+                service.registry.register_constraint(name, Anything)
+            service.registry.register('Sim::Machine', Machine)
+        stack_id = house.ask(messages.CreateStack(
+            template=SERVERS, stack_name='s',
+            environment={'resource_registry': {'OS::Heat::ScaledResource': 'Sim::Machine'}}))['stack_id']
+        row = done(house, stack_id, 'CREATE')
+        assert sorted(row.outputs[0]['output_value'].split(',')) == sorted(house.cloud.objects)
+        assert values(house) == [['one', {'m': 1}]] * 2
+        scale(house, stack_id)
+        assert len(house.cloud.objects) == 3
+
+
+def life(house):
+    stack_id = house.create('s', scaled(rolling={'max_batch_size': 1, 'min_in_service': 1}))
+    done(house, stack_id, 'CREATE')
+    assert outputs(scale(house, stack_id))['size'] == 2
+    house.update(stack_id, scaled('w', rolling={'max_batch_size': 1, 'min_in_service': 1}))
+    row = done(house, stack_id, 'UPDATE')
+    assert values(house) == ['w', 'w'], 'one by one'
+    assert outputs(row)['size'] == 2 and sorted(outputs(row)['refs']) == sorted(house.cloud.objects)
+    assert metadata(house, stack_id)['scaling_in_progress'] is False
+    house.delete(stack_id)
+    done(house, stack_id, 'DELETE')
+    assert house.cloud.objects == {}
+
+
+def test_killed_at_any_point():
+    with House() as house:
+        house.chaos.enabled = True
+        life(house)
+        count = house.chaos.count
+    for point in range(1 + count % STRIDE, count + 1, STRIDE):
+        with House(seed=point, kill_at=[point]) as house:
+            house.chaos.enabled = True
+            try:
+                life(house)
+            except BaseException as error:
+                raise AssertionError(f'seed {point}, killed at {house.chaos.killed}: {error}') from error

@@ -1,0 +1,291 @@
+"""Configs, deployments, and what servers are told and tell."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from oslo_config import cfg
+
+from heatlite.common import config, exception
+from heatlite.db import resources, software_configs, software_deployments
+from heatlite.rpc import messages
+from tests.simulation.house import PROJECT, House
+
+STRIDE = int(os.environ.get('HEATLITE_TEST_STRIDE', '9'))       # 1: every point
+
+
+@pytest.fixture(autouse=True)
+def _options():
+    config.register(cfg.CONF)
+    cfg.CONF.set_override('auth_encryption_key', 'k' * 32)
+    cfg.CONF.set_override('heat_metadata_server_url', 'http://here:8000')
+    yield
+    for name in ('auth_encryption_key', 'heat_metadata_server_url'):
+        cfg.CONF.clear_override(name)
+
+
+def deployed(**given):
+    server = {'type': 'OS::Heat::DeployedServer', 'metadata': {'own': 1}}
+    source = {'type': 'OS::Heat::SoftwareConfig', 'properties': {
+        'group': 'script', 'config': '#!/bin/sh', 'inputs': [
+            {'name': 'size', 'type': 'Number', 'default': 3}, {'name': 'place', 'replace_on_change': True}],
+        'outputs': [{'name': 'result'}, {'name': 'problem', 'error_output': True}]}}
+    deployment = {'type': 'OS::Heat::SoftwareDeployment', 'properties': {
+        'config': {'get_resource': 'config'}, 'server': {'get_resource': 'server'},
+        'input_values': {'place': 'here', 'more': 'x'}, 'name': 'first', **given}}
+    return {'heat_template_version': '2018-08-31',
+            'resources': {'server': server, 'config': source, 'deployment': deployment},
+            'outputs': {'result': {'value': {'get_attr': ['deployment', 'result']}},
+                        'code': {'value': {'get_attr': ['deployment', 'deploy_status_code']}}}}
+
+
+def signal(house, stack_id, name, **details):
+    return house.ask(messages.SignalResource(stack_id, name, details, False))
+
+
+def waits(house, stack_id, name, action):
+    """Until the deployment of the resource waits for its server."""
+    def is_waiting():
+        if house.states(stack_id).get(name, [((), ())])[-1][:2] != (action, 'IN_PROGRESS'):
+            return False
+        found = [each for each in deployments(house) if each.id == house.states(stack_id)[name][-1][2]]
+        return bool(found) and (found[0].action, found[0].status) == (action, 'IN_PROGRESS')
+    assert house.universe.run(is_waiting, limit=100)
+
+
+def deployments(house):
+    with house.database.reader() as tx:
+        return software_deployments.page(tx, PROJECT)
+
+
+def configs(house):
+    with house.database.reader() as tx:
+        return software_configs.page(tx, PROJECT)
+
+
+def of_server(house, server_id):
+    with house.database.reader() as tx:
+        return software_deployments.configs_of_server(tx, PROJECT, server_id)
+
+
+def metadata(house, stack_id, name):
+    with house.database.reader() as tx:
+        return resources.by_name(tx, stack_id, name)[-1].metadata
+
+
+def outputs(row):
+    return {output['output_key']: output['output_value'] for output in row.outputs}
+
+
+def told(house, stack_id):
+    return [event[1:] for event in house.events(stack_id) if event[1] == 'SIGNAL']
+
+
+def done(house, stack_id, action):
+    row = house.settle(stack_id)
+    assert (row.action, row.status) == (action, 'COMPLETE'), row.reason
+    return row
+
+
+def test_a_deployment_waits_for_its_server():
+    with House() as house:
+        stack_id = house.create('s', deployed())
+        waits(house, stack_id, 'deployment', 'CREATE')
+        server_id = house.states(stack_id)['server'][0][2]
+        found = metadata(house, stack_id, 'server')
+        assert found['own'] == 1
+        assert found['os-collect-config']['collectors'] == ['cfn', 'local']
+        assert found['os-collect-config']['cfn']['path'] == 'server.Metadata'
+        told_to_server, = found['deployments']
+        assert told_to_server['id'] == of_server(house, server_id)[0].id
+        assert (told_to_server['name'], told_to_server['group'], told_to_server['config']) == (
+            'first', 'script', '#!/bin/sh')
+        inputs = {entry['name']: entry['value'] for entry in told_to_server['inputs']}
+        assert list(inputs)[:8] == ['size', 'place', 'more', 'deploy_server_id', 'deploy_action', 'deploy_stack_id',
+                                    'deploy_resource_name', 'deploy_signal_transport']
+        assert (inputs['size'], inputs['place'], inputs['more'], inputs['deploy_server_id'], inputs['deploy_action'],
+                inputs['deploy_stack_id']) == (3, 'here', 'x', server_id, 'CREATE', f's/{stack_id}')
+
+        signal(house, stack_id, 'deployment', result='r', deploy_stdout='out', deploy_status_code=0, other='dropped')
+        row = done(house, stack_id, 'CREATE')
+        assert outputs(row) == {'result': 'r', 'code': 0}
+        record, = deployments(house)
+        assert (record.status, record.status_reason) == ('COMPLETE', 'Outputs received')
+        assert record.output_values == {'result': 'r', 'deploy_stdout': 'out', 'deploy_stderr': None,
+                                        'deploy_status_code': 0}
+        assert told(house, stack_id) == [('SIGNAL', 'IN_PROGRESS', f'Signal: deployment {record.id} succeeded')]
+
+        signal(house, stack_id, 'deployment', result='late')
+        house.universe.run(lambda: len(told(house, stack_id)) == 2, limit=20)
+        assert told(house, stack_id)[1] == ('SIGNAL', 'COMPLETE', 'Unknown')
+        assert deployments(house)[0].output_values['result'] == 'r'
+
+
+@pytest.mark.parametrize('details, reason, event', [
+    ({'deploy_status_code': 5}, 'deploy_status_code : Deployment exited with non-zero status code: 5', 'failed (5)'),
+    ({'problem': 'p'}, 'problem : p', 'failed'),
+    ({'problem': 'p', 'deploy_status_code': '1'},
+     'problem : p, deploy_status_code : Deployment exited with non-zero status code: 1', 'failed (1)')])
+def test_a_server_says_that_it_failed(details, reason, event):
+    with House() as house:
+        stack_id = house.create('s', deployed())
+        waits(house, stack_id, 'deployment', 'CREATE')
+        signal(house, stack_id, 'deployment', **details)
+        row = house.settle(stack_id)
+        assert row.reason == ('Resource CREATE failed: Error: resources.deployment: '
+                              f'Deployment to server failed: {reason}')
+        assert told(house, stack_id)[0][2].endswith(f' {event}')
+
+
+def test_nobody_waits():
+    with House() as house:
+        stack_id = house.create('s', deployed(signal_transport='NO_SIGNAL'))
+        done(house, stack_id, 'CREATE')
+        record, = deployments(house)
+        assert (record.status, record.status_reason) == ('COMPLETE', 'Not waiting for outputs signal')
+
+
+def test_an_update_deploys_again():
+    with House() as house:
+        stack_id = house.create('s', deployed(signal_transport='NO_SIGNAL'))
+        done(house, stack_id, 'CREATE')
+        record, = deployments(house)
+        house.update(stack_id, deployed(signal_transport='NO_SIGNAL', input_values={'place': 'here', 'size': 4}))
+        done(house, stack_id, 'UPDATE')
+        again, = deployments(house)
+        assert again.id == record.id and again.config_id != record.config_id and again.action == 'UPDATE'
+        assert len(configs(house)) == 2, 'the old derived config is gone'
+        found, = metadata(house, stack_id, 'server')['deployments']
+        assert found['id'] == again.config_id
+
+        house.update(stack_id, deployed(signal_transport='NO_SIGNAL', input_values={'place': 'there'}))
+        done(house, stack_id, 'UPDATE')
+        assert [each.id for each in deployments(house)] != [record.id], 'this input replaces'
+        assert len(deployments(house)) == 1
+
+        house.delete(stack_id)
+        done(house, stack_id, 'DELETE')
+        assert deployments(house) == [] and configs(house) == []
+
+
+def test_it_is_deployed_when_it_is_deleted():
+    with House() as house:
+        stack_id = house.create('s', deployed(actions=['DELETE']))
+        done(house, stack_id, 'CREATE')
+        assert deployments(house) == []
+        house.update(stack_id, deployed(actions=['CREATE', 'UPDATE', 'DELETE']))
+        waits(house, stack_id, 'deployment', 'UPDATE')
+        signal(house, stack_id, 'deployment')
+        done(house, stack_id, 'UPDATE')
+        house.delete(stack_id)
+        waits(house, stack_id, 'deployment', 'DELETE')
+        assert not house.universe.run(lambda: house.row(stack_id).status == 'COMPLETE', limit=30), 'it waits'
+        signal(house, stack_id, 'deployment')
+        done(house, stack_id, 'DELETE')
+        assert deployments(house) == [] and configs(house) == []
+
+
+def test_a_deletion_ends_the_waiting():
+    with House() as house:
+        stack_id = house.create('s', deployed())
+        waits(house, stack_id, 'deployment', 'CREATE')
+        house.delete(stack_id)
+        done(house, stack_id, 'DELETE')
+        assert deployments(house) == []
+
+
+def test_structured_and_component_configs():
+    wanted = {'heat_template_version': '2018-08-31', 'resources': {
+        'map': {'type': 'OS::Heat::StructuredConfig', 'properties': {
+            'config': {'a': {'get_input': 'x'}, 'b': [{'get_input': 'none'}, 'kept']}, 'inputs': [{'name': 'x'}]}},
+        'parts': {'type': 'OS::Heat::SoftwareComponent', 'properties': {'configs': [
+            {'actions': ['CREATE'], 'config': 'c', 'tool': 'script'},
+            {'actions': ['UPDATE'], 'config': 'u', 'tool': 'script'}]}},
+        'cloud': {'type': 'OS::Heat::CloudConfig', 'properties': {'cloud_config': {'runcmd': ['ls']}}},
+        'mime': {'type': 'OS::Heat::MultipartMime', 'properties': {'parts': [
+            {'config': {'get_resource': 'cloud'}, 'filename': 'cloud-config.txt'}]}},
+        'one': {'type': 'OS::Heat::StructuredDeployment', 'properties': {
+            'config': {'get_resource': 'map'}, 'server': 'machine', 'input_values': {'x': 1},
+            'signal_transport': 'NO_SIGNAL'}},
+        'two': {'type': 'OS::Heat::SoftwareDeployment', 'properties': {
+            'config': {'get_resource': 'parts'}, 'server': 'machine', 'signal_transport': 'NO_SIGNAL'}}},
+        'outputs': {name: {'value': {'get_attr': path}} for name, path in {
+            'cloud': ['cloud', 'config'], 'mime': ['mime', 'config'], 'parts': ['parts', 'config']}.items()}}
+    with House() as house:
+        row = done(house, house.create('s', wanted), 'CREATE')
+        found = outputs(row)
+        assert found['cloud'] == '#cloud-config\nruncmd:\n- ls\n'
+        assert 'Content-Type: text/cloud-config' in found['mime'] and '#cloud-config' in found['mime']
+        assert [entry['config'] for entry in found['parts']] == ['c', 'u']
+        by_group = {each.group: each.config for each in of_server(house, 'machine')}
+        assert by_group['Heat::Ungrouped']['config'] == {'a': 1, 'b': [None, 'kept']}
+        assert by_group['component']['config']['configs'][0]['actions'] == ['CREATE']
+
+
+def group(**given):
+    return {'heat_template_version': '2018-08-31', 'resources': {
+        'config': {'type': 'OS::Heat::SoftwareConfig', 'properties': {'config': 'c', 'outputs': [{'name': 'result'}]}},
+        'group': {'type': 'OS::Heat::SoftwareDeploymentGroup', 'properties': {
+            'config': {'get_resource': 'config'}, 'servers': {'a': 'server-a', 'b': 'server-b'}, **given}}},
+        'outputs': {name: {'value': {'get_attr': ['group', path]}} for name, path in {
+            'result': 'result', 'out': 'deploy_stdouts'}.items()}}
+
+
+def test_a_group_of_deployments():
+    with House() as house:
+        stack_id = house.create('s', group())
+        assert house.universe.run(lambda: len(deployments(house)) == 2, limit=100)
+        child_id = house.states(stack_id)['group'][0][2]
+        for name in 'ab':
+            signal(house, child_id, name, result=f'r-{name}', deploy_stdout=name)
+        row = done(house, stack_id, 'CREATE')
+        assert outputs(row) == {'result': {'a': 'r-a', 'b': 'r-b'}, 'out': {'a': 'a', 'b': 'b'}}
+        house.update(stack_id, group(servers={'b': 'server-b'}, signal_transport='NO_SIGNAL'))
+        done(house, stack_id, 'UPDATE')
+        assert [each.server_id for each in deployments(house)] == ['server-b']
+
+
+def test_what_users_ask():
+    with House() as house:
+        made = house.ask(messages.CreateSoftwareConfig(name='n', config='text', inputs=({'name': 'x'},)))
+        assert made['config'] == 'text' and made['inputs'] == [{'name': 'x'}]
+        deployment = house.ask(messages.CreateSoftwareDeployment(config_id=made['id'], server_id='server'))
+        assert deployment['status_reason'] == 'None' and 'updated_time' not in deployment
+        changed = house.ask(messages.UpdateSoftwareDeployment(
+            deployment['id'], status='COMPLETE', output_values={'o': 1}))
+        assert (changed['status'], changed['output_values'], changed['config_id']) == ('COMPLETE', {'o': 1}, made['id'])
+        with pytest.raises(exception.InvalidRestrictedAction):
+            house.ask(messages.DeleteSoftwareConfig(made['id']))
+        house.ask(messages.DeleteSoftwareDeployment(deployment['id']))
+        house.ask(messages.DeleteSoftwareConfig(made['id']))
+        with pytest.raises(exception.NotFound):
+            house.ask(messages.DeleteSoftwareConfig(made['id']))
+
+
+def life(house):
+    stack_id = house.create('s', deployed(signal_transport='NO_SIGNAL'))
+    done(house, stack_id, 'CREATE')
+    house.update(stack_id, deployed(signal_transport='NO_SIGNAL', input_values={'place': 'there'}))
+    done(house, stack_id, 'UPDATE')
+    record, = deployments(house)
+    assert record.id == house.states(stack_id)['deployment'][0][2]
+    assert {each.id for each in configs(house)} == {record.config_id, house.states(stack_id)['config'][0][2]}
+    assert [each['id'] for each in metadata(house, stack_id, 'server')['deployments']] == [record.config_id]
+    house.delete(stack_id)
+    done(house, stack_id, 'DELETE')
+    assert deployments(house) == [] and configs(house) == []
+
+
+def test_killed_at_any_point():
+    with House() as house:
+        house.chaos.enabled = True
+        life(house)
+        count = house.chaos.count
+    for point in range(1 + count % STRIDE, count + 1, STRIDE):
+        with House(seed=point, kill_at=[point]) as house:
+            house.chaos.enabled = True
+            try:
+                life(house)
+            except BaseException as error:
+                raise AssertionError(f'seed {point}, killed at {house.chaos.killed}: {error}') from error

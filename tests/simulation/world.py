@@ -1,0 +1,205 @@
+"""A world with virtual time and seeded chance, in which processes can be killed at any point.
+
+Threads are greenlets, run one at a time in an order the seed decides; time passes only when all of them wait.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import random
+import uuid
+from datetime import datetime, timedelta
+
+import greenlet
+
+EPOCH = datetime(2026, 1, 1)
+
+
+class Killed(greenlet.GreenletExit):
+    """Thrown into the threads of a process that is killed."""
+
+
+class Universe:
+    """Time and the order of things, shared by all processes of a simulation."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.time = 0.0
+        self._ready: list[SimThread] = []
+        self._timers: list[tuple[float, int, SimThread, object]] = []
+        self._order = itertools.count()
+        self.main = greenlet.getcurrent()
+        self.steps = 0
+
+        self.processes: list[SimWorld] = []
+
+    def process(self, name: str) -> SimWorld:
+        self.processes.append(SimWorld(self, name))
+        return self.processes[-1]
+
+    def close(self) -> None:
+        """Unwinds every thread: one that hangs in the middle keeps all it refers to in memory."""
+        for process in self.processes:
+            process.dead = True
+        for process in self.processes:
+            for thread in process.threads:
+                thread.unwind()
+            process.threads.clear()
+        self._ready.clear()
+        self._timers.clear()
+
+    def schedule(self, thread: SimThread) -> None:
+        if thread not in self._ready:
+            self._ready.append(thread)
+
+    def wake_at(self, seconds: float, thread: SimThread, token: object) -> None:
+        heapq.heappush(self._timers, (self.time + max(seconds, 0.0), next(self._order), thread, token))
+
+    def run(self, until, limit: float = 100_000.0, most_steps: int = 2_000_000) -> bool:
+        """Runs until `until()` is true; False when nothing is left to do or `limit` virtual seconds passed."""
+        end = self.time + limit
+        while not until():
+            self.steps += 1
+            if self.steps > most_steps:
+                raise AssertionError(f'no end after {most_steps} steps, at {self.time:.1f} s')
+            if self._ready:
+                thread = self._ready.pop(self.random.randrange(len(self._ready)))
+                if thread.world.frozen_until > self.time:
+                    thread.token = token = object()
+                    self.wake_at(thread.world.frozen_until - self.time, thread, token)
+                else:
+                    thread.resume()
+            elif self._timers:
+                when, _, thread, token = heapq.heappop(self._timers)
+                if when > end:
+                    return False
+                if thread.is_waiting_for(token):
+                    self.time = max(self.time, when)
+                    thread.token = None
+                    self.schedule(thread)
+            else:
+                return False
+        return True
+
+
+class SimThread:
+    def __init__(self, world: SimWorld, function, args) -> None:
+        self.world = world
+        self.token: object = None               # what it waits for
+        self._greenlet = greenlet.greenlet(lambda: function(*args), world.universe.main)
+        self.error: BaseException | None = None
+
+    def resume(self) -> None:
+        if self._greenlet.dead or self.world.dead:
+            return
+        before, self.world.universe.running = getattr(self.world.universe, 'running', None), self
+        try:
+            self._greenlet.switch()
+        except Killed:
+            pass
+        finally:
+            self.world.universe.running = before
+
+    def is_waiting_for(self, token: object) -> bool:
+        return self.token is token and not self._greenlet.dead and not self.world.dead
+
+    def pause(self) -> None:
+        """Gives way; called by the thread itself. A thread of a dead process does not come back."""
+        if not self.world.dead:
+            self.world.universe.main.switch()
+        if self.world.dead:
+            raise Killed
+
+    def unwind(self) -> None:
+        if self._greenlet and not self._greenlet.dead:
+            self._greenlet.parent = greenlet.getcurrent()
+            self.world.universe.running = self
+            self._greenlet.throw(Killed)
+
+    def kill(self) -> None:
+        if not self._greenlet.dead and self is not getattr(self.world.universe, 'running', None):
+            self._greenlet.parent = greenlet.getcurrent()
+            if self._greenlet:
+                self._greenlet.throw(Killed)
+
+
+class SimSignal:
+    def __init__(self, world: SimWorld) -> None:
+        self._world = world
+        self._set = False
+        self._waiting: list[tuple[SimThread, object]] = []
+
+    def set(self) -> None:
+        self._set = True
+        waiting, self._waiting = self._waiting, []
+        for thread, token in waiting:
+            if thread.is_waiting_for(token):
+                thread.token = None
+                self._world.universe.schedule(thread)
+
+    def clear(self) -> None:
+        self._set = False
+
+    def is_set(self) -> bool:
+        return self._set
+
+    def wait(self, timeout: float | None = None) -> bool:
+        if self._set:
+            return True
+        thread = self._world.universe.running
+        token = thread.token = object()
+        self._waiting.append((thread, token))
+        if timeout is not None:
+            self._world.universe.wake_at(timeout, thread, token)
+        thread.pause()
+        return self._set
+
+
+class SimWorld:
+    """One process. `kill()` is SIGKILL: its threads never run again, and nothing of it is tidied up."""
+
+    def __init__(self, universe: Universe, name: str) -> None:
+        self.universe = universe
+        self.name = name
+        self.dead = False
+        self.offset = 0.0                       # of its clock, seconds
+        self.frozen_until = 0.0                 # universe time; until then it gets no turn (SIGSTOP)
+        self.threads: list[SimThread] = []
+
+    def now(self) -> datetime:
+        return EPOCH + timedelta(seconds=self.universe.time + self.offset)
+
+    def monotonic(self) -> float:
+        return self.universe.time
+
+    def sleep(self, seconds: float) -> None:
+        thread = self.universe.running
+        token = thread.token = object()
+        self.universe.wake_at(seconds, thread, token)
+        thread.pause()
+
+    def spawn(self, function, *args) -> SimThread:
+        thread = SimThread(self, function, args)
+        self.threads.append(thread)
+        self.universe.schedule(thread)
+        return thread
+
+    def spawn_apart(self, function) -> None:
+        self.spawn(function)
+
+    def signal(self) -> SimSignal:
+        return SimSignal(self)
+
+    def uuid(self) -> str:
+        return str(uuid.UUID(int=self.universe.random.getrandbits(128), version=4))
+
+    def chance(self) -> float:
+        return self.universe.random.random()
+
+    def freeze(self, seconds: float) -> None:
+        self.frozen_until = self.universe.time + seconds
+
+    def kill(self) -> None:
+        """At once. A thread that calls this on its own process must raise Killed right after."""
+        self.dead = True
