@@ -1,0 +1,168 @@
+"""Request bodies with a template: create, preview, update, preview of an update, validate (specification 7).
+
+What a client sent becomes one message. Wrong fields raise HTTPBadRequest that names them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.api import documents
+from heatlite.api.query import boolean, natural, tags
+from heatlite.common import exception, template_format
+from heatlite.common.i18n import _
+from heatlite.language.limits import Limits
+from heatlite.rpc import messages
+
+SERVICE_UNAVAILABLE = '99001'               # the one error code a validation may ignore
+
+# Keys that a PATCH may hold and still change nothing.
+_HARMLESS = frozenset({'template', 'template_url', 'files', 'environment', 'environment_files', 'files_container',
+                       'existing'})
+
+Body = Mapping[str, Any]
+
+
+def create_stack(body: Body, limits: Limits) -> messages.CreateStack:
+    return messages.CreateStack(**_creation(body, limits))
+
+
+def preview_stack(body: Body, limits: Limits) -> messages.PreviewStack:
+    return messages.PreviewStack(**_creation(body, limits))
+
+
+def update_stack(body: Body, stack_id: str, limits: Limits, existing: bool) -> messages.UpdateStack:
+    return messages.UpdateStack(**_update(body, stack_id, limits, existing))
+
+
+def preview_update_stack(body: Body, stack_id: str, limits: Limits, existing: bool,
+                         show_nested: bool) -> messages.PreviewUpdateStack:
+    return messages.PreviewUpdateStack(**_update(body, stack_id, limits, existing), show_nested=show_nested)
+
+
+def validate_template(body: Body, limits: Limits, show_nested: bool,
+                      ignore_errors: tuple[str, ...]) -> messages.ValidateTemplate:
+    return messages.ValidateTemplate(**_source(body, limits, required=True), show_nested=show_nested,
+                                     ignore_errors=ignore_errors)
+
+
+def ignored_errors(text: str | None) -> tuple[str, ...]:
+    """The `ignore_errors` query value: a comma list of error codes."""
+    codes = tuple(text.split(',')) if text else ()
+    unknown = [code for code in codes if code != SERVICE_UNAVAILABLE]
+    if unknown:
+        raise exception.HTTPBadRequest(_('Invalid codes in ignore_errors : %s') % unknown)
+    return codes
+
+
+def changes_nothing(body: Body) -> bool:
+    """Whether a PATCH asks for the definition that the stack has."""
+    environment = body.get('environment')
+    return (set(body) <= _HARMLESS
+            and not any(body.get(key) for key in ('template', 'template_url', 'files', 'environment_files',
+                                                  'files_container'))
+            and (not environment or (isinstance(environment, Mapping) and not any(environment.values()))))
+
+
+def _creation(body: Body, limits: Limits) -> dict[str, Any]:
+    fields = _options(body)
+    if 'converge' in body:
+        raise exception.HTTPBadRequest(
+            _('converge flag only supported in stack update (or update preview) request.'))
+    name = body.get('stack_name')
+    if name is None or name == '':
+        raise exception.HTTPBadRequest(_('No stack name specified'))
+    if not isinstance(name, str):
+        raise exception.StackValidationFailed(message=_('Invalid stack name %s, must be a string') % name)
+    if fields['disable_rollback'] is None:
+        fields['disable_rollback'] = True
+    adopted = body.get('adopt_stack_data')
+    if adopted is None:
+        return {**fields, **_source(body, limits, required=True), 'stack_name': name}
+    document = documents.adopt_data(adopted, limits)
+    return {**fields, **_source(_with_adopted(body, document, limits), limits, required=True), 'stack_name': name,
+            'adopt': document}
+
+
+def _with_adopted(body: Body, document: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
+    """The body as if it had brought what it leaves to the adopt data; its own values are stronger."""
+    completed = {**body, 'template': document['template']}
+    if not body.get('files') and isinstance(document.get('files'), Mapping):
+        completed['files'] = document['files']
+    adopted = document.get('environment')
+    if not isinstance(adopted, Mapping):
+        return completed
+    own = {} if body.get('environment_files') else documents.environment(body.get('environment'), limits)
+    inherited = documents.environment({'parameters': adopted.get('parameters') or {}}, limits)['parameters']
+    if body.get('environment') or body.get('environment_files'):
+        completed['environment'] = own
+    else:
+        completed['environment'] = {name: adopted[name] for name in ('parameter_defaults', 'resource_registry')
+                                    if adopted.get(name)}
+    completed['parameters'] = {**inherited, **own.get('parameters', {}), **_parameters(body)}
+    return completed
+
+
+def _update(body: Body, stack_id: str, limits: Limits, patch: bool) -> dict[str, Any]:
+    fields = _options(body)
+    fields['converge'] = boolean('converge', body['converge']) if body.get('converge') is not None else None
+    existing = patch or ('existing' in body and boolean('existing', body['existing']))
+    forgotten = body.get('clear_parameters') or ()
+    if isinstance(forgotten, str) or not all(isinstance(name, str) for name in _listed('clear_parameters', forgotten)):
+        raise messages.wrong('clear_parameters', _('a list of names'), forgotten)
+    return {**fields, **_source(body, limits, required=not patch), 'stack_id': stack_id, 'existing': existing,
+            'clear_parameters': tuple(forgotten) if existing else ()}
+
+
+def _options(body: Body) -> dict[str, Any]:
+    """The fields that create and update read alike; None where the body says nothing."""
+    found: dict[str, Any] = {'timeout_mins': None, 'disable_rollback': None, 'tags': None}
+    if body.get('timeout_mins') is not None:
+        found['timeout_mins'] = natural('timeout_mins', body['timeout_mins'])
+    if 'disable_rollback' in body:
+        found['disable_rollback'] = boolean('disable_rollback', body['disable_rollback'])
+    if body.get('tags') is not None:
+        found['tags'] = tags(body['tags'])
+    return found
+
+
+def _source(body: Body, limits: Limits, required: bool) -> dict[str, Any]:
+    """The fields of `messages.Source`. Without a template: None, or an error where one is `required`."""
+    files = body.get('files') or {}
+    if not isinstance(files, Mapping) or not all(isinstance(text, str) for text in files.values()):
+        raise messages.wrong('files', _('a map of names and texts'), type(files).__name__)
+    names = body.get('environment_files') or ()
+    if not all(isinstance(name, str) for name in _listed('environment_files', names)):
+        raise messages.wrong('environment_files', _('a list of names in "files"'), names)
+    missing = [name for name in names if name not in files]
+    if missing and not body.get('files_container'):
+        raise exception.HTTPBadRequest(_('Environment files are missing in "files": %s') % ', '.join(missing))
+    container = body.get('files_container')
+    if container is not None and not isinstance(container, str):
+        raise messages.wrong('files_container', _('a name'), container)
+    template, text = documents.template(body, limits)
+    if template is None and required:
+        raise exception.HTTPBadRequest(_('No template specified'))
+    return {'template': template, 'template_text': text, 'files': dict(files), 'environment_files': tuple(names),
+            'files_container': container, 'environment': _environment(body, limits, ignore=bool(names))}
+
+
+def _environment(body: Body, limits: Limits, ignore: bool) -> dict[str, Any]:
+    """The environment with the request's parameters over it; only those when environment files are given."""
+    environment = {} if ignore else documents.environment(body.get('environment'), limits)
+    given = template_format.check_size(dict(_parameters(body)), limits)
+    return {**environment, 'parameters': {**environment.get('parameters', {}), **given}} if given else environment
+
+
+def _parameters(body: Body) -> Mapping[str, Any]:
+    given = body.get('parameters', {})
+    if not isinstance(given, Mapping):
+        raise messages.wrong('parameters', _('a map of names and values'), given)
+    return given
+
+
+def _listed(key: str, value: Any) -> Any:
+    if not isinstance(value, list | tuple):
+        raise messages.wrong(key, _('a list'), value)
+    return value

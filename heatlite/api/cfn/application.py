@@ -1,0 +1,63 @@
+"""The innermost layer: one URL for all actions, and one for each kind of signal (CFN specification 1, 3, 5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import webob
+from webob import exc
+
+from heatlite.api import wsgi
+from heatlite.api.cfn import envelope, resources, signals, stacks, templates
+from heatlite.api.cfn.errors import CfnError
+from heatlite.api.cfn.request import CfnRequest
+from heatlite.api.middleware import access, context
+
+ACTIONS = {
+    'ListStacks': stacks.list_stacks,
+    'DescribeStacks': stacks.describe_stacks,
+    'CreateStack': stacks.create_stack,
+    'UpdateStack': stacks.update_stack,
+    'CancelUpdateStack': stacks.cancel_update_stack,
+    'DeleteStack': stacks.delete_stack,
+    'DescribeStackEvents': resources.describe_stack_events,
+    'DescribeStackResource': resources.describe_stack_resource,
+    'DescribeStackResources': resources.describe_stack_resources,
+    'ListStackResources': resources.list_stack_resources,
+    'GetTemplate': templates.get_template,
+    'ValidateTemplate': templates.validate_template,
+    'EstimateTemplateCost': templates.estimate_template_cost,
+}
+SIGNALS = {('PUT', 'waitcondition'): signals.wait_condition, ('POST', 'signal'): signals.signal}
+
+
+class Actions:
+    def __init__(self, services: wsgi.Services) -> None:
+        self._services = services
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+        request = CfnRequest(environ)
+        request.services = self._services
+        request.context = environ[context.KEY]
+        return self._answer(request)(environ, start_response)
+
+    def _answer(self, request: CfnRequest) -> webob.Response:
+        if request.path_info == '/' and request.method in ('GET', 'POST'):
+            request.environ[access.ROUTE] = request.parameters.get('Action', '')[:40]
+            return self._act(request)
+        _slash, kind, arn = [*request.path_info.split('/', 2), '', ''][:3]
+        found = SIGNALS.get((request.method, kind))
+        if found is None or not arn:
+            return exc.HTTPNotFound()
+        request.environ[access.ROUTE] = f'/{kind}'
+        return found(request, arn)
+
+    def _act(self, request: CfnRequest) -> webob.Response:
+        name = request.parameters.get('Action', '')
+        action = ACTIONS.get(name)
+        if action is None:
+            raise CfnError('InvalidAction')
+        if not self._services.policy.allows(request.context, f'cloudformation:{name}'):
+            raise CfnError('AccessDenied', f'Action {name} not allowed for user')
+        return envelope.response({f'{name}Response': {f'{name}Result': action(request)}},
+                                 envelope.wants_json(request.environ))

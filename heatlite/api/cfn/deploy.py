@@ -1,0 +1,72 @@
+"""Puts the CloudFormation API together: the layers around its actions, from outside to inside, in one list."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from oslo_middleware import http_proxy_to_wsgi, request_id
+
+from heatlite.api import deploy, wsgi
+from heatlite.api.cfn import application, errors
+from heatlite.api.cfn.signature import Ec2Signature
+from heatlite.api.deploy import STANDALONE, Application, Layer
+from heatlite.api.middleware.access import AccessLog
+from heatlite.api.middleware.context import ContextMiddleware
+from heatlite.api.middleware.version import VersionNegotiation
+from heatlite.common.policy import Policy
+
+
+def build(conf: Any, database: Any, engine: Any, identity: Layer | None = None) -> Application:
+    """The WSGI application of the CloudFormation API.
+
+    `identity`: the layer that leaves verified identity headers, instead of signature and token.
+    """
+    policy = Policy(conf)
+    made: Application = application.Actions(wsgi.Services(conf, database, engine, policy))
+    layers: list[Layer] = [
+        partial(AccessLog, observe=deploy.observe),
+        deploy.cross_origin(conf),
+        request_id.RequestId,
+        errors.Faults,
+        partial(http_proxy_to_wsgi.HTTPProxyToWSGI, conf=conf),
+        deploy.outside(conf),
+        VersionNegotiation,
+        *(_authentication(conf) if identity is None else [identity]),
+        partial(ContextMiddleware, policy=policy, auth_url=deploy.identity_url(conf)),
+    ]
+    for layer in reversed(layers):
+        made = layer(made)
+    return made
+
+def _authentication(conf: Any) -> list[Layer]:
+    """The signature, and the token that comes of it; without a token of its own in flavour standalone."""
+    signed = partial(Ec2Signature, keystones=keystones(conf), session=partial(_session, conf))
+    if conf.paste_deploy.flavor == STANDALONE:
+        return [signed]
+    return [signed, deploy.authentication(conf)]
+
+def keystones(conf: Any) -> tuple[str, ...]:
+    """Addresses of the services that check signatures."""
+    options = conf.ec2authtoken
+    if options.multi_cloud:
+        return tuple(options.allowed_auth_uris)
+    found = options.auth_uri or deploy.identity_url(conf)
+    return (str(found),) if found else ()
+
+def _session(conf: Any) -> Any:
+    """Our own login at Keystone: current ones check signatures only for services they know.
+
+    [ec2authtoken] auth_type says how; without it, [keystone_authtoken] does.
+    """
+    from keystoneauth1 import loading, session
+    options = conf.ec2authtoken
+    login = None
+    for group in ('ec2authtoken', 'keystone_authtoken'):
+        loading.register_auth_conf_options(conf, group)
+        login = loading.load_auth_from_conf_options(conf, group)
+        if login is not None:
+            break
+    certificate = (options.cert_file, options.key_file) if options.cert_file and options.key_file else options.cert_file
+    return session.Session(auth=login, verify=options.ca_file or not options.insecure, cert=certificate)
+

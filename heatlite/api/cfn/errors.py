@@ -1,0 +1,82 @@
+"""Errors of the CloudFormation API: their codes, and the document that tells them (CFN specification 4)."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import webob
+
+from heatlite.api.cfn import envelope
+from heatlite.common import exception
+from heatlite.common.i18n import _
+
+LOG = logging.getLogger(__name__)
+
+SENDER, SERVER = 'Sender', 'Server'
+
+# code -> status, text
+CODES = {
+    'IncompleteSignature': (400, _('The request signature does not conform to AWS standards')),
+    'MissingAuthenticationToken': (403, _('Does not contain a valid AWS Access Key or certificate')),
+    'InvalidClientTokenId': (403, _('The certificate or AWS Key ID provided does not exist')),
+    'SignatureDoesNotMatch': (403, _('The request signature we calculated does not match the signature you provided')),
+    'AccessDenied': (403, _('User is not authorized to perform action')),
+    'InvalidAction': (400, _('The action or operation requested is invalid')),
+    'MissingParameter': (400, _('A mandatory input parameter is missing')),
+    'InvalidParameterCombination': (400, _('Incompatible parameters were used together')),
+    'InvalidParameterValue': (400, _('A bad or out-of-range value was supplied')),
+    'AlreadyExists': (400, _('Resource with the name requested already exists')),
+    'RequestLimitExceeded': (400, _('Payload exceeds maximum allowed size')),
+    'InternalFailure': (500, _('The request processing has failed due to an internal error')),
+    'ServiceUnavailable': (503, _('Service temporarily unavailable')),
+}
+IN_PROGRESS = _('Cannot perform action on stack while other actions are in progress')
+
+
+class CfnError(Exception):
+    """An error of this door. `detail` follows the fixed text of its code."""
+
+    def __init__(self, code: str, detail: str = '', text: str = '') -> None:
+        self.code = code
+        self.status, fixed = CODES[code]
+        self.message = f'{text or fixed}:{detail}' if detail else text or fixed
+        super().__init__(self.message)
+
+
+def told(error: Exception) -> CfnError:
+    """What a client is told of any error. Faults of the service keep their words to themselves."""
+    match error:
+        case CfnError():
+            return error
+        case exception.ActionInProgress():
+            return CfnError('InvalidAction', str(error), IN_PROGRESS)
+        case exception.HeatException():
+            return CfnError(error.cfn_code if error.cfn_code in CODES else 'InternalFailure',
+                            str(error) if getattr(error, 'safe', False) else '')
+        case ValueError() | AttributeError():           # builtins that an engine answers with: a wrong value
+            return CfnError('InvalidParameterValue')
+    return CfnError('InternalFailure')
+
+
+def response(error: Exception, as_json: bool) -> webob.Response:
+    """The answer for an error. Our own faults are logged here, once, with their traceback."""
+    found = told(error)
+    if found.status >= 500:
+        LOG.error('Unexpected %s while answering a request', type(error).__name__, exc_info=error)
+    document = {'ErrorResponse': {'Error': {
+        'Type': SERVER if found.status >= 500 else SENDER, 'Code': found.code, 'Message': found.message}}}
+    return envelope.response(document, as_json, found.status)
+
+
+class Faults:
+    """The layer that answers for what the layers below raise."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+        try:
+            return self._app(environ, start_response)
+        except Exception as error:
+            return response(error, envelope.wants_json(environ))(environ, start_response)

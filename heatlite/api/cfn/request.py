@@ -1,0 +1,68 @@
+"""A request of the CloudFormation API: its parameters, and the stack it names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+from heatlite.api import finding, wsgi
+from heatlite.api.cfn import envelope
+from heatlite.api.cfn.errors import CfnError
+from heatlite.common.identifier import HeatIdentifier
+
+
+class CfnRequest(wsgi.Request):
+    @cached_property
+    def parameters(self) -> dict[str, str]:
+        return envelope.parameters(self.environ)
+
+    def required(self, name: str) -> str:
+        """Raises MissingParameter."""
+        value = self.parameters.get(name)
+        if not value:
+            raise CfnError('MissingParameter', name)
+        return value
+
+    def stack(self, tx: Any) -> Any:
+        """The stack of StackName: a name, or an ARN, which also finds deleted ones."""
+        name = self.required('StackName')
+        if name[:4].lower() != 'arn:':
+            return finding.stack_by_name_or_id(self, tx, name)
+        identity = identity_of(name)
+        return finding.stack(self, tx, identity.stack_name, identity.stack_id)
+
+    def live_stack(self, tx: Any) -> Any:
+        found = self.stack(tx)
+        if found.deleted_at is not None:
+            raise finding.unknown(found.name)
+        return found
+
+    def pairs(self, prefix: str, key: str, value: str) -> dict[str, str]:
+        """`PREFIX.member.N.KEY` with `PREFIX.member.N.VALUE`, in the order of N."""
+        found: dict[int, dict[str, str]] = {}
+        for number, name, text in self._members(prefix):
+            found.setdefault(number, {})[name] = text
+        return {each[key]: each.get(value, '') for _number, each in sorted(found.items()) if key in each}
+
+    def _members(self, prefix: str) -> Iterator[tuple[int, str, str]]:
+        pattern = re.compile(rf'{re.escape(prefix)}\.member\.([0-9]{{1,9}})\.(\w+)')
+        for parameter, text in self.parameters.items():
+            if found := pattern.fullmatch(parameter):
+                yield int(found[1]), found[2], text
+
+
+def identity_of(arn: str) -> HeatIdentifier:
+    """Raises InvalidParameterValue."""
+    try:
+        return HeatIdentifier.from_arn(arn)
+    except ValueError as error:
+        raise CfnError('InvalidParameterValue', str(error)) from None
+
+
+def arn_of(stack: Any) -> str:
+    """Of a row."""
+    return HeatIdentifier(stack.project_id, stack.name, stack.id).arn()
+
+

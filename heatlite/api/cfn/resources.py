@@ -1,0 +1,92 @@
+"""Actions on resources and events (CFN specification 3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heatlite.api import guests
+from heatlite.api.cfn.errors import CfnError
+from heatlite.api.cfn.request import CfnRequest, arn_of
+from heatlite.api.handlers.resources import current
+from heatlite.api.schemas import ListEvents, ListStacks
+from heatlite.api.views import when
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.db import events, resources, stacks
+
+View = dict[str, Any]
+
+
+def describe_stack_resource(req: CfnRequest) -> View:
+    """Polled by agents inside servers; never leaves the API."""
+    name = req.required('LogicalResourceId')
+    with req.db.reader() as tx:
+        stack = req.live_stack(tx)
+        guests.check_access(req.context, tx, stack, name, req.conf.heat_stack_user_role)
+        rows = current(resources.by_name(tx, stack.id, name), stack.template_id)
+    if not rows:
+        raise exception.ResourceNotFound(resource_name=name, stack_name=stack.name)
+    row = rows[0]
+    return {'StackResourceDetail': {
+        'Description': _description(row), 'LastUpdatedTimestamp': when(row.updated_at or row.created_at),
+        'LogicalResourceId': row.name, 'Metadata': row.metadata or {}, **_state(row), 'StackId': arn_of(stack),
+        'StackName': stack.name, 'ResourceStatus': f'{row.action}_{row.status}'}}
+
+
+def describe_stack_resources(req: CfnRequest) -> View:
+    with req.db.reader() as tx:
+        stack = _stack(req, tx)
+        rows = current(resources.page(tx, [stack.id], with_detail=True), stack.template_id)
+    wanted = req.parameters.get('LogicalResourceId')
+    if wanted and all(row.name != wanted for row in rows):
+        raise exception.ResourceNotFound(resource_name=wanted, stack_name=stack.name)
+    return {'StackResources': [{
+        'Description': _description(row), 'Timestamp': when(row.updated_at or row.created_at),
+        'LogicalResourceId': row.name, **_state(row), 'StackId': arn_of(stack), 'StackName': stack.name,
+        'ResourceStatus': f'{row.action}_{row.status}'} for row in rows if not wanted or row.name == wanted]}
+
+
+def _stack(req: CfnRequest, tx: Any) -> Any:
+    """The stack of StackName, or the one in which PhysicalResourceId is."""
+    physical_id = req.parameters.get('PhysicalResourceId')
+    if req.parameters.get('StackName') and physical_id:
+        raise CfnError('InvalidParameterCombination', _('Use `StackName` or `PhysicalResourceId` but not both'))
+    if not physical_id:
+        return req.stack(tx)
+    found = resources.by_physical_id(tx, physical_id, None if req.context.is_admin else req.context.project_id)
+    if not found:
+        raise exception.EntityNotFound(entity='Resource', name=physical_id)
+    return stacks.identity(tx, found[0].stack_id)
+
+
+def list_stack_resources(req: CfnRequest) -> View:
+    with req.db.reader() as tx:
+        stack = req.stack(tx)
+        rows = current(resources.page(tx, [stack.id]), stack.template_id)
+    return {'StackResourceSummaries': [{
+        'LastUpdatedTimestamp': when(row.updated_at or row.created_at), 'LogicalResourceId': row.name, **_state(row),
+        'ResourceStatus': f'{row.action}_{row.status}'} for row in rows]}
+
+
+def _state(row: Any) -> View:
+    return {'PhysicalResourceId': row.physical_id or '', 'ResourceStatusReason': row.reason, 'ResourceType': row.type}
+
+
+def _description(row: Any) -> str:
+    return str((row.definition or {}).get('description') or '')
+
+
+def describe_stack_events(req: CfnRequest) -> View:
+    """Newest first; of all stacks of the project without StackName. Properties are left out: lists do not read them."""
+    with req.db.reader() as tx:
+        if req.parameters.get('StackName'):
+            found = [req.stack(tx)]
+        else:
+            found = list(stacks.page(tx, req.context.project_id, ListStacks()))
+        names = {stack.id: stack for stack in found}
+        listed = events.page(tx, list(names), ListEvents())
+    return {'StackEvents': [{
+        'EventId': event.uuid, 'LogicalResourceId': event.resource_name, 'PhysicalResourceId': event.physical_id,
+        'ResourceProperties': '{}', 'ResourceStatusReason': event.reason, 'ResourceType': event.resource_type,
+        'StackId': arn_of(names[event.stack_id]), 'StackName': names[event.stack_id].name,
+        'Timestamp': when(event.created_at), 'ResourceStatus': f'{event.action}_{event.status}'} for event in listed]}

@@ -1,0 +1,53 @@
+"""Signals from inside servers and from other services, to URLs that heatlite has signed itself (specification 5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import webob
+
+from heatlite.api import finding, guests
+from heatlite.api.cfn import envelope
+from heatlite.api.cfn.errors import CfnError
+from heatlite.api.cfn.request import CfnRequest, identity_of
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.rpc import messages
+
+RESOURCES = '/resources/'
+
+
+def wait_condition(req: CfnRequest, arn: str) -> webob.Response:
+    """Handled before the answer, which shows the metadata of the handle to those who read JSON."""
+    stack_id, name = _target(req, arn)
+    details = req.json
+    if details is None:
+        raise CfnError('InvalidParameterValue', _('The body of the request is not a JSON object.'))
+    metadata = req.call(messages.SignalResource(stack_id, name, details, wait=True))
+    if envelope.wants_json(req.environ):
+        return envelope.response({'resource': name, 'metadata': metadata or {}}, as_json=True)
+    return envelope.response({'resource': name}, as_json=False)
+
+
+def signal(req: CfnRequest, arn: str) -> webob.Response:
+    """Handled after the answer."""
+    stack_id, name = _target(req, arn)
+    req.call(messages.SignalResource(stack_id, name, req.json))
+    return webob.Response(status=200, content_type='text/html')
+
+
+def _target(req: CfnRequest, arn: str) -> tuple[str, str]:
+    """(stack id, resource name), once the caller is known to be allowed to signal it."""
+    identity = identity_of(arn)
+    if not identity.path.startswith(RESOURCES):
+        raise CfnError('InvalidParameterValue', _('"%s" names no resource') % arn)
+    name = identity.path.removeprefix(RESOURCES)
+    with req.db.reader() as tx:
+        stack: Any = finding.live_stack(req, tx, identity.stack_name, identity.stack_id)
+        if stack.project_id != identity.tenant:
+            raise finding.unknown(identity.stack_name)
+        try:
+            guests.check_access(req.context, tx, stack, name, req.conf.heat_stack_user_role)
+        except exception.Forbidden:
+            raise CfnError('AccessDenied') from None
+    return str(stack.id), name

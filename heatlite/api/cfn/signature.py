@@ -1,0 +1,150 @@
+"""Who signed a request: AWS signatures, checked by Keystone (CFN specification 2).
+
+A good signature becomes a token; the layers below check it and go on as everywhere. A request without a signature but
+with X-Auth-User is left to them as well: that is how a token alone is used here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import logging
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote, unquote
+
+import webob
+from keystoneauth1 import exceptions as keystone_errors
+
+from heatlite.api.cfn import envelope
+from heatlite.api.cfn.errors import CfnError
+from heatlite.api.middleware import identity
+from heatlite.api.middleware.context import AWS_CREDENTIALS
+
+LOG = logging.getLogger(__name__)
+
+_VERSION = re.compile(r'/v\d[\d.]*$')
+_SIGNED_AS_IT_IS = ('/waitcondition/', '/signal/')      # what we sign ourselves: the path without any quoting
+_RESERVED = "/:@!$&'()*+,;=~"
+
+# Words of Keystone that name the mistake better than its status does.
+REASONS = {'EC2 access key not found.': 'InvalidClientTokenId',
+           'EC2 signature not supplied.': 'SignatureDoesNotMatch'}
+
+
+class Ec2Signature:
+    """`keystones`: where to ask, in this order, until one accepts; `session`: makes our own authenticated one."""
+
+    def __init__(self, app: Any, keystones: tuple[str, ...], session: Any) -> None:
+        self._app = app
+        self._urls = [f'{_VERSION.sub("", uri.rstrip("/"))}/v3/ec2tokens' for uri in keystones]
+        self._make_session = session
+        self._session: Any = None
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+        environ.pop(AWS_CREDENTIALS, None)
+        request = webob.Request(environ)
+        parameters = envelope.parameters(environ)
+        signature = _signature(request, parameters)
+        if signature is None and 'X-Auth-User' not in request.headers:
+            raise CfnError('IncompleteSignature')
+        access = _access(request, parameters)
+        if signature is None or access is None:
+            if 'X-Auth-User' not in request.headers:
+                raise CfnError('MissingAuthenticationToken')
+            return self._app(environ, start_response)
+        self._verify(environ, _credentials(request, parameters, access, signature))
+        environ[AWS_CREDENTIALS] = json.dumps({'ec2Credentials': {'access': access, 'signature': signature}})
+        return self._app(environ, start_response)
+
+    def _verify(self, environ: dict[str, Any], credentials: Mapping[str, Any]) -> None:
+        """Leaves the identity that Keystone knows behind the signature; raises CfnError."""
+        if not self._urls:
+            raise CfnError('InternalFailure', 'Service misconfigured')
+        refused: CfnError | None = None
+        for url in self._urls:
+            try:
+                answer = self._ask(url, credentials)
+            except CfnError as error:
+                refused = error
+                continue
+            _leave_identity(environ, answer.headers['X-Subject-Token'], answer.json()['token'])
+            return
+        assert refused is not None
+        raise refused
+
+    def _ask(self, url: str, credentials: Mapping[str, Any]) -> Any:
+        if self._session is None:
+            self._session = self._make_session()
+        try:
+            answer = self._session.post(url, json={'ec2Credentials': credentials}, raise_exc=False,
+                                        authenticated=self._session.auth is not None)
+        except keystone_errors.ClientException as error:
+            LOG.error('Keystone at %s could not check a signature: %s', url, error)
+            raise CfnError('InternalFailure') from None
+        if answer.status_code == 200:
+            return answer
+        raise _refusal(url, answer)
+
+
+def _refusal(url: str, answer: Any) -> CfnError:
+    try:
+        reason = answer.json()['error']['message']
+    except (ValueError, KeyError, TypeError):
+        reason = ''
+    if reason in REASONS:
+        return CfnError(REASONS[reason])
+    match answer.status_code:
+        case 404:                                       # current Keystones say so of an unknown access key
+            return CfnError('InvalidClientTokenId')
+        case 401 | 403:
+            return CfnError('AccessDenied')
+    LOG.error('Keystone at %s answered %s to a signature: %s', url, answer.status_code, reason)
+    return CfnError('InternalFailure')
+
+
+def _signature(request: webob.Request, parameters: Mapping[str, str]) -> str | None:
+    return (parameters.get('Signature') or parameters.get('X-Amz-Signature')
+            or _of_header(request, 'Signature') or None)
+
+
+def _access(request: webob.Request, parameters: Mapping[str, str]) -> str | None:
+    key = parameters.get('AWSAccessKeyId')
+    scope = parameters.get('X-Amz-Credential') or _of_header(request, 'Credential')
+    return key or (scope.split('/', 1)[0] if scope else None) or None
+
+
+def _of_header(request: webob.Request, name: str) -> str:
+    """`NAME=value` in the header Authorization."""
+    found = re.search(rf'\b{name}=([^,\s]+)', request.headers.get('Authorization', ''))
+    return found[1] if found else ''
+
+
+def _credentials(request: webob.Request, parameters: Mapping[str, str], access: str, signature: str) -> dict[str, Any]:
+    body = _body(request)
+    path = unquote(request.script_name + request.path_info)
+    if not any(part in path for part in _SIGNED_AS_IT_IS):
+        path = quote(path, _RESERVED)
+    return {'access': access, 'signature': signature, 'host': request.host, 'verb': request.method, 'path': path,
+            'params': {key: value for key, value in parameters.items() if key != 'Signature'},
+            'headers': dict(request.headers), 'body_hash': hashlib.sha256(body).hexdigest()}
+
+
+def _body(request: webob.Request) -> bytes:
+    """The body, which stays there for those who read it later."""
+    body = request.body
+    request.environ['wsgi.input'] = io.BytesIO(body)
+    return bytes(body)
+
+
+def _leave_identity(environ: dict[str, Any], token_id: str, token: Mapping[str, Any]) -> None:
+    user, project = token.get('user') or {}, token.get('project') or {}
+    identity.replace(
+        environ, [role['name'] for role in token.get('roles') or ()], auth_token=token_id, user_id=user.get('id'),
+        user_name=user.get('name'), user_domain_id=(user.get('domain') or {}).get('id'),
+        project_id=project.get('id'), project_name=project.get('name'),
+        project_domain_id=(project.get('domain') or {}).get('id'),
+        is_admin_project=str(token.get('is_admin_project', True)))
+    environ['keystone.token_info'] = {'token': token}

@@ -1,0 +1,124 @@
+"""Actions on stacks (CFN specification 3). Parse, ask, call, render - as the handlers of the REST API."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.api import bodies, finding
+from heatlite.api.cfn import templates
+from heatlite.api.cfn.errors import CfnError
+from heatlite.api.cfn.request import CfnRequest, arn_of
+from heatlite.api.schemas import ListStacks
+from heatlite.api.views import NO_DESCRIPTION, NO_OUTPUT_DESCRIPTION, when
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.common.identifier import HeatIdentifier
+from heatlite.db import stacks
+from heatlite.language.limits import Limits
+from heatlite.rpc import messages
+
+View = dict[str, Any]
+
+ON_FAILURE = {'DO_NOTHING': True, 'ROLLBACK': False, 'DELETE': False}       # word -> whether rollback is disabled
+
+
+def list_stacks(req: CfnRequest) -> View:
+    return {'StackSummaries': [{
+        'CreationTime': when(stack.created_at), 'LastUpdatedTime': when(stack.updated_at), 'StackId': arn_of(stack),
+        'StackName': stack.name, 'StackStatusReason': stack.reason, 'StackStatus': f'{stack.action}_{stack.status}',
+        'DeletionTime': when(stack.deleted_at)} for stack in _all(req)]}
+
+
+def describe_stacks(req: CfnRequest) -> View:
+    with req.db.reader() as tx:
+        if req.parameters.get('StackName'):
+            wanted = [req.stack(tx).id]
+        else:
+            wanted = [stack.id for stack in _all(req)]
+        found = [stacks.show(tx, stack_id) for stack_id in wanted]
+    return {'Stacks': [_described(req, stack) for stack in found if stack is not None]}
+
+
+def _all(req: CfnRequest) -> list[Any]:
+    """Live root stacks of the project, for admins of all projects; newest first."""
+    with req.db.reader() as tx:
+        return stacks.page(tx, None if req.context.is_admin else req.context.project_id, ListStacks(),
+                           tuple(req.conf.hidden_stack_tags))
+
+
+def _described(req: CfnRequest, stack: Any) -> View:
+    view: View = {
+        'Capabilities': [], 'CreationTime': when(stack.created_at),
+        'Description': stack.description or NO_DESCRIPTION, 'DisableRollback': stack.disable_rollback,
+        'NotificationARNs': [],
+        'Parameters': [{'ParameterKey': key, 'ParameterValue': value}
+                       for key, value in (stack.parameters or {}).items()],
+        'StackId': arn_of(stack), 'StackName': stack.name, 'StackStatusReason': stack.reason,
+        'TimeoutInMinutes': stack.timeout_mins}
+    if stack.updated_at is not None:
+        view['LastUpdatedTime'] = when(stack.updated_at)
+    view['StackStatus'] = f'{stack.action}_{stack.status}'
+    outputs = finding.fresh_outputs(req, stack) if stack.deleted_at is None else []
+    view['Outputs'] = [{
+        'Description': output.get('description') or NO_OUTPUT_DESCRIPTION, 'OutputKey': output['output_key'],
+        'OutputValue': _without_colons(output.get('output_value'))} for output in outputs]
+    return view
+
+
+def _without_colons(value: Any) -> Any:
+    """Keys of maps in output values: XML has another meaning for a colon."""
+    match value:
+        case Mapping():
+            return {str(key).replace(':', '.'): _without_colons(each) for key, each in value.items()}
+        case list():
+            return [_without_colons(each) for each in value]
+    return value
+
+
+def create_stack(req: CfnRequest) -> View:
+    message = bodies.create_stack({'stack_name': req.required('StackName'), **_body(req)}, Limits.of(req.conf))
+    return _identified(req.call(message))
+
+
+def update_stack(req: CfnRequest) -> View:
+    with req.db.reader() as tx:
+        stack = req.live_stack(tx)
+    return _identified(req.call(bodies.update_stack(_body(req), stack.id, Limits.of(req.conf), existing=False)))
+
+
+def _identified(made: Mapping[str, str]) -> View:
+    return {'StackId': HeatIdentifier(made['tenant'], made['stack_name'], made['stack_id']).arn()}
+
+
+def _body(req: CfnRequest) -> View:
+    """The parameters as a body of the REST API."""
+    body: View = {'template': templates.document(req),
+                  'parameters': req.pairs('Parameters', 'ParameterKey', 'ParameterValue')}
+    disabled, on_failure = req.parameters.get('DisableRollback'), req.parameters.get('OnFailure')
+    if disabled is not None and on_failure is not None:
+        raise CfnError('InvalidParameterCombination', _('DisableRollback and OnFailure may not be used together'))
+    if disabled is not None:
+        body['disable_rollback'] = disabled
+    elif on_failure in ON_FAILURE:
+        body['disable_rollback'] = ON_FAILURE[on_failure]
+    if req.parameters.get('TimeoutInMinutes'):
+        body['timeout_mins'] = req.parameters['TimeoutInMinutes']
+    return body
+
+
+def cancel_update_stack(req: CfnRequest) -> View:
+    with req.db.reader() as tx:
+        stack = req.live_stack(tx)
+    req.call(messages.CancelStack(stack.id, rollback=True))
+    return {}
+
+
+def delete_stack(req: CfnRequest) -> str:
+    with req.db.reader() as tx:
+        stack = req.live_stack(tx)
+    try:
+        req.call(messages.DeleteStack(stack.id))
+    except exception.EntityNotFound:                # it went meanwhile
+        raise finding.unknown(stack.name) from None
+    return ''

@@ -1,0 +1,70 @@
+"""Actions on templates (CFN specification 3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heatlite.api import bodies, documents
+from heatlite.api.cfn.errors import CfnError
+from heatlite.api.cfn.request import CfnRequest
+from heatlite.common import exception, urlfetch
+from heatlite.common.i18n import _
+from heatlite.db import templates
+from heatlite.language.limits import Limits
+
+View = dict[str, Any]
+
+COSTS = 'http://en.wikipedia.org/wiki/Gratis'
+NOT_A_TEMPLATE = _('The Template must be a JSON or YAML document.')
+NOTHING_GIVEN = _('TemplateBody or TemplateUrl were not given.')
+
+
+def get_template(req: CfnRequest) -> View:
+    with req.db.reader() as tx:
+        stored = templates.show(tx, req.live_stack(tx).template_id)
+    return {'TemplateBody': stored.document}
+
+
+def estimate_template_cost(req: CfnRequest) -> View:
+    return {'Url': COSTS}
+
+
+def validate_template(req: CfnRequest) -> Any:
+    """What is wrong with a template is an answer, not an error: its text alone."""
+    limits = Limits.of(req.conf)
+    message = bodies.validate_template({'template': document(req)}, limits, False, ())
+    try:
+        found = req.call(message)
+    except (exception.HTTPBadRequest, exception.StackValidationFailed, exception.InvalidTemplateSection) as error:
+        return str(error)
+    shown: View = {'Description': found['Description'], 'Parameters': [{
+        'ParameterKey': name, 'DefaultValue': declared.get('Default', ''), 'Description': declared['Description'],
+        'NoEcho': declared['NoEcho']} for name, declared in found['Parameters'].items()]}
+    if 'ParameterGroups' in found:
+        shown['ParameterGroups'] = found['ParameterGroups']
+    shown['Environment'] = found['Environment']
+    return shown
+
+
+def document(req: CfnRequest) -> str:
+    """The text of the template, which can be read as one."""
+    text = req.parameters.get('TemplateBody')
+    if not text:
+        # The second spelling is AWS's own; clients that know only it are served, too.
+        text = _fetched(req.parameters.get('TemplateUrl') or req.parameters.get('TemplateURL'))
+    try:
+        documents.template({'template': text}, Limits.of(req.conf))
+    except exception.RequestLimitExceeded:
+        raise
+    except exception.HeatException:
+        raise CfnError('InvalidParameterValue', NOT_A_TEMPLATE) from None
+    return text
+
+
+def _fetched(url: str | None) -> str:
+    if not url:
+        raise CfnError('MissingParameter', NOTHING_GIVEN)
+    try:
+        return urlfetch.get(url)
+    except urlfetch.URLFetchError as error:
+        raise CfnError('InvalidParameterValue', _('Failed to fetch template: %s') % error) from None

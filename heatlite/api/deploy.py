@@ -1,0 +1,110 @@
+"""Puts the REST API together: the layers around the router, from outside to inside, in one list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+from oslo_middleware import cors, http_proxy_to_wsgi, request_id
+
+from heatlite.api import openapi, routes, wsgi
+from heatlite.api.middleware.access import AccessLog
+from heatlite.api.middleware.context import ContextMiddleware
+from heatlite.api.middleware.fault import FaultMiddleware
+from heatlite.api.middleware.mount import Healthcheck, Mount, metrics
+from heatlite.api.middleware.noauth import NoAuth
+from heatlite.api.middleware.version import VersionNegotiation
+from heatlite.api.router import Router
+from heatlite.common import exception
+from heatlite.common import metrics as figures
+from heatlite.common.policy import Policy
+
+Application = Callable[[dict[str, Any], Any], Any]
+Layer = Callable[[Application], Application]
+
+KEYSTONE, STANDALONE = None, 'standalone'
+
+CORS = {
+    'allow_methods': ['GET', 'PUT', 'POST', 'DELETE', 'PATCH'],
+    'allow_headers': ['X-Auth-Token', 'X-Identity-Status', 'X-Roles', 'X-Service-Catalog', 'X-User-Id',
+                      'X-Tenant-Id', 'X-OpenStack-Request-ID'],
+    'expose_headers': ['X-Auth-Token', 'X-Subject-Token', 'X-Service-Token', 'X-OpenStack-Request-ID'],
+}
+
+
+def build(conf: Any, database: Any, engine: Any, identity: Layer | None = None,
+          table: Iterable[wsgi.Route] = routes.TABLE) -> Application:
+    """The WSGI application of the REST API. Reads options only here and in handlers, never opens a port.
+
+    `identity`: the layer that leaves verified identity headers, instead of the one that `[paste_deploy] flavor` names.
+    """
+    policy = Policy(conf)
+    table = tuple(table)
+    application: Application = Router(table, wsgi.Services(conf, database, engine, policy))
+    for layer in reversed(_layers(conf, policy, identity or authentication(conf), openapi.Description(table))):
+        application = layer(application)
+    return application
+
+
+def _layers(conf: Any, policy: Policy, identity: Layer, description: Application) -> list[Layer]:
+    """Outermost first. The order decides who answers: versions before identity, identity before routes."""
+    flavour = conf.paste_deploy.flavor or KEYSTONE
+    return [
+        partial(AccessLog, observe=observe),
+        cross_origin(conf),
+        request_id.RequestId,
+        partial(FaultMiddleware, debug=conf.debug),
+        partial(http_proxy_to_wsgi.HTTPProxyToWSGI, conf=conf),
+        outside(conf),
+        VersionNegotiation,
+        partial(Mount, beside={openapi.PATH: description}),
+        identity,
+        partial(ContextMiddleware, policy=policy, auth_url=identity_url(conf),
+                trust_user_header=flavour is not KEYSTONE,
+                trust_url_header=flavour == STANDALONE and conf.auth_password.multi_cloud),
+    ]
+
+
+def authentication(conf: Any) -> Layer:
+    """The layer of `[paste_deploy] flavor`. Raises Error for a flavour that does not exist."""
+    match conf.paste_deploy.flavor or KEYSTONE:
+        case None:
+            # Imported here: a service without Keystone need not pay for it.
+            from keystonemiddleware import auth_token
+            return partial(auth_token.AuthProtocol, conf={'oslo_config_config': conf})
+        case 'standalone':
+            from heatlite.api.middleware.password import PasswordAuth
+            return partial(PasswordAuth, auth_url=identity_url(conf) or '', multi_cloud=conf.auth_password.multi_cloud,
+                           allowed=tuple(conf.auth_password.allowed_auth_uris))
+        case 'noauth':
+            return partial(NoAuth, token_response=conf.noauth.token_response)
+        case unknown:
+            raise exception.Error(f'[paste_deploy] flavor {unknown}: wanted nothing, standalone or noauth')
+
+
+def identity_url(conf: Any) -> str | None:
+    """Keystone's address as users reach it."""
+    if conf.clients_keystone.auth_uri:
+        return str(conf.clients_keystone.auth_uri)
+    if 'keystone_authtoken' in conf:
+        found = conf.keystone_authtoken
+        return found.get('www_authenticate_uri') or found.get('auth_url')
+    return None
+
+
+def cross_origin(conf: Any) -> Layer:
+    cors.set_defaults(**CORS)
+    return partial(cors.CORS, conf=conf)
+
+
+def outside(conf: Any) -> Layer:
+    """What lies beside the API and needs no identity."""
+    beside: dict[str, Application] = {'/healthcheck': Healthcheck(conf)}
+    if conf.metrics.api_enabled:
+        beside['/metrics'] = metrics
+    return partial(Mount, beside=beside)
+
+
+def observe(method: str, route: str, status: str, seconds: float) -> None:
+    figures.http_seconds.labels(route, method, status).observe(seconds)

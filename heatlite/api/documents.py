@@ -1,0 +1,83 @@
+"""Templates, environments and adopt data of a request: from text, mapping or URL to a mapping.
+
+Errors are HTTPBadRequest with the texts of REST specification 7 and template specification 1.3.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.api.faults import MALFORMED
+from heatlite.common import exception, template_format, urlfetch
+from heatlite.common.i18n import _
+from heatlite.language import environment as environments
+from heatlite.language import template as templates
+from heatlite.language.limits import Limits
+
+
+def template(body: Mapping[str, Any], limits: Limits) -> tuple[Mapping[str, Any] | None, str | None]:
+    """The document and, where it came as text, the text. Both None when the body brings no template."""
+    given = body.get('template')
+    if given is None:
+        url = body.get('template_url')
+        if url is None:
+            return None, None
+        given = _fetch(url)
+    if isinstance(given, Mapping):
+        return _checked(given, limits), None
+    if not isinstance(given, str):
+        raise exception.HTTPBadRequest(f'{MALFORMED} ' + _('The template is neither a text nor a map.'))
+    try:
+        return templates.parse(given, limits=limits), given
+    except ValueError as error:
+        raise templates.not_in_valid_format(error) from None
+
+
+def _checked(given: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
+    """A template that came as data: bounded in the length of its printed form, in depth and in expansion."""
+    size = len(json.dumps(given))
+    if 0 <= limits.max_size < size:
+        raise template_format.too_large(size, limits.max_size)
+    return template_format.check_size(dict(given), limits)
+
+
+def environment(given: Any, limits: Limits) -> dict[str, Any]:
+    """The sections that a map or a text gives; None is an empty environment."""
+    try:
+        return environments.read(given, limits)
+    except ValueError as error:
+        raise exception.HTTPBadRequest(_('Environment not in valid format: %s') % error) from None
+
+
+def adopt_data(given: Any, limits: Limits) -> Mapping[str, Any]:
+    """The export document in a text; it has a `template` that is a map."""
+    if not isinstance(given, str):
+        raise exception.HTTPBadRequest(f'{MALFORMED} ' + _('adopt_stack_data is not a text.'))
+    try:
+        found = template_format.simple_parse(given, limits=limits)
+    except ValueError as error:
+        raise exception.HTTPBadRequest(_('Invalid adopt data: %s') % error) from None
+    if 'template' not in found:
+        raise exception.HTTPBadRequest(_("Invalid adopt data: 'template'"))
+    if not isinstance(found['template'], Mapping):
+        raise exception.HTTPBadRequest(_('Invalid adopt data: the template is not a map'))
+    return found
+
+
+def _fetch(url: Any) -> str:
+    if not isinstance(url, str):
+        raise exception.HTTPBadRequest(f'{MALFORMED} ' + _('template_url is not a text.'))
+    try:
+        return urlfetch.get(url)
+    except urlfetch.URLFetchError as error:
+        raise exception.HTTPBadRequest(_('Could not retrieve template: %s') % error) from None
+
+
+
+def emptied(template: Mapping[str, Any]) -> dict[str, Any]:
+    """What the template of a deleted stack looks like: its version, and no resources."""
+    hot = 'heat_template_version' in template
+    kept = {key: template[key] for key in template_format.VERSION_KEYS if key in template}
+    return {**kept, 'resources' if hot else 'Resources': {}}

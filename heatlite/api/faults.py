@@ -1,0 +1,67 @@
+"""What an error looks like to a client: the fault document of REST specification 3.
+
+Codes and messages come from the class of the error (`common.exception`) and nowhere else.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import traceback
+from http import HTTPStatus
+from typing import Any
+
+import webob
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+
+LOG = logging.getLogger(__name__)
+
+MALFORMED = _('The server could not comply with the request since it is either malformed or otherwise incorrect.')
+FORBIDDEN = _('Access was denied to this resource.')
+
+EXPLANATIONS = {
+    400: MALFORMED,
+    401: _('This server could not verify that you are authorized to access the document you requested.'),
+    403: FORBIDDEN,
+    404: _('The resource could not be found.'),
+    405: MALFORMED,
+    409: _('There was a conflict when trying to complete your request.'),
+    413: MALFORMED,
+    500: _('The server has either erred or is incapable of performing the requested operation.'),
+    503: _('The server is currently unavailable. Please try again at a later time.'),
+}
+
+
+def document(error: BaseException, debug: bool = False) -> dict[str, Any]:
+    """The fault document. Errors that are not the service's own keep their message to themselves."""
+    own = isinstance(error, exception.HeatException)
+    code = error.http_code if isinstance(error, exception.HeatException) else 500
+    inner: dict[str, Any] = {'type': wire_name(error), 'traceback': None}
+    if own and getattr(error, 'safe', False):
+        inner['message'] = str(error)
+    if debug:
+        inner['traceback'] = ''.join(traceback.format_exception(error))
+    return {'code': code, 'title': HTTPStatus(code).phrase, 'explanation': EXPLANATIONS.get(code, MALFORMED),
+            'error': inner}
+
+
+def wire_name(error: BaseException) -> str:
+    """The class name; a class may have another one on the wire (`wire_name`)."""
+    return getattr(error, 'wire_name', None) or type(error).__name__
+
+
+def response(error: BaseException, debug: bool = False) -> webob.Response:
+    """The answer for `error`. Our own faults are logged here, once, with their traceback; what is down, in a line."""
+    found = document(error, debug)
+    if found['code'] == 500:
+        LOG.error('Unexpected %s while answering a request', type(error).__name__, exc_info=error)
+    elif found['code'] > 500:
+        LOG.warning('A request could not be served: %s', error)
+    answer = webob.Response(status=found['code'], content_type='application/json', charset=None,
+                            body=json.dumps(found).encode('ascii'))
+    allowed = getattr(error, 'allowed_methods', None)
+    if allowed:
+        answer.headers['Allow'] = ','.join(allowed)
+    return answer

@@ -1,0 +1,91 @@
+"""Finds what a URL names, and only within what the caller may see. What is hidden looks as if it did not exist."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import Any
+
+from heatlite.api import links
+from heatlite.api.wsgi import Request
+from heatlite.common import exception
+from heatlite.db import engines, stacks
+from heatlite.planning.states import Action, Status
+from heatlite.rpc import messages
+
+LOG = logging.getLogger(__name__)
+
+_UUID = re.compile(r'[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}\Z', re.I)
+
+
+def visible(req: Request, found: Any | None, stack_name: str) -> Any:
+    """`found` itself. Raises EntityNotFound unless it has this name and the caller may see it.
+
+    A caller belongs to the stack's project, or to the project of the users made inside the stack, or is admin.
+    """
+    if found is None or found.name != stack_name or not _may_see(req, found):
+        raise unknown(stack_name)
+    return found
+
+
+def _may_see(req: Request, found: Any) -> bool:
+    context = req.context
+    return context.is_admin or context.project_id in (found.project_id, found.user_project_id)
+
+
+def unknown(stack_name: str) -> exception.EntityNotFound:
+    return exception.EntityNotFound(entity='Stack', name=stack_name)
+
+
+def stack(req: Request, tx: Any, stack_name: str, stack_id: str) -> Any:
+    """The stack of a URL, deleted ones included. One SELECT."""
+    return visible(req, stacks.identity(tx, stack_id), stack_name)
+
+
+def live_stack(req: Request, tx: Any, stack_name: str, stack_id: str) -> Any:
+    """As `stack`, without the deleted ones."""
+    found = stack(req, tx, stack_name, stack_id)
+    if found.deleted_at is not None:
+        raise unknown(stack_name)
+    return found
+
+
+def stack_by_name_or_id(req: Request, tx: Any, text: str) -> Any:
+    """By id if it looks like one, deleted ones included; else, or without success, by name in the own project."""
+    if _UUID.match(text):
+        found = stacks.identity(tx, text)
+        if found is not None and _may_see(req, found):
+            return found
+    found = stacks.by_name(tx, req.context.project_id, text)
+    if found is None:
+        raise unknown(text)
+    return found
+
+
+def url(req: Request, found: Any) -> str:
+    return links.stack_url(req.base, found.project_id, found.name, found.id)
+
+
+def fresh_outputs(req: Request, found: Any) -> list[dict[str, Any]]:
+    """The stored outputs; those marked `live`, and those a running stack may know by now, resolved anew by an engine.
+
+    The stored ones while no engine answers, or none is up.
+    """
+    stored = list(found.outputs or ())
+    running = found.status == Status.IN_PROGRESS and found.action != Action.DELETE
+    wanted = tuple(output['output_key'] for output in stored
+                   if output.get('live') or (running and output.get('output_value') is None))
+    if not wanted or not _engine_is_up(req):
+        return stored
+    try:
+        anew = {output['output_key']: output for output in req.call(messages.ResolveOutputs(found.id, wanted))}
+    except (exception.MessagingTimeout, exception.BrokerUnavailable) as error:
+        LOG.warning('Outputs of stack %s are shown as stored: %s', found.id, error)
+        return stored
+    return [anew.get(output['output_key'], output) for output in stored]
+
+
+def _engine_is_up(req: Request) -> bool:
+    """Whoever calls one that is not waits a minute."""
+    with req.db.reader() as tx:
+        return any(engine.is_up for engine in engines.page(tx))

@@ -1,0 +1,59 @@
+"""What the users that a stack makes for its own instances may touch (engine specification 8.5).
+
+A user made for a resource reads that resource. A user declared in the template (AWS::IAM::User) reads what all of its
+policies (OS::Heat::AccessPolicy) allow, and everything without a policy.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.context import RequestContext
+from heatlite.db import resources
+
+USER_ID = 'user_id'                         # key of resource_data under which a resource keeps its user
+DECLARED_USER = 'AWS::IAM::User'
+POLICIES, ALLOWED = 'Policies', 'AllowedResources'
+
+
+def is_guest(context: RequestContext, stack: Any, role: str) -> bool:
+    """The caller has the `role` of such users, or lives in their project; without a domain of their own they do not."""
+    if context.is_admin:
+        return False
+    return role in context.roles or context.project_id == stack.user_project_id != stack.project_id
+
+
+def check_access(context: RequestContext, tx: Any, stack: Any, resource_name: str, role: str) -> None:
+    """Raises Forbidden when the caller is a guest who may not read this resource. One SELECT for most guests.
+
+    `role`: option heat_stack_user_role.
+    """
+    if not is_guest(context, stack, role):
+        return
+    owners = resources.names_with_datum(tx, stack.id, USER_ID, context.user_id)
+    allowed = resource_name in owners if owners else _is_declared_and_allowed(context, tx, stack, resource_name)
+    if not allowed:
+        raise exception.Forbidden()
+
+
+def _is_declared_and_allowed(context: RequestContext, tx: Any, stack: Any, resource_name: str) -> bool:
+    rows = resources.page(tx, [stack.id], with_detail=True)
+    user = next((row for row in rows if row.type == DECLARED_USER and row.physical_id == context.user_id), None)
+    if user is None:
+        return False
+    properties = resources.columns(tx, stack.id, None, ('properties',))
+    for policy in _property(properties, user.id, POLICIES):
+        row = next((row for row in rows if policy in (row.name, row.physical_id, _reference(row))), None)
+        if row is not None and resource_name not in _property(properties, row.id, ALLOWED):
+            return False
+    return True
+
+
+def _property(properties: dict[int, dict[str, Any]], number: int, name: str) -> list[Any]:
+    return list((properties.get(number, {}).get('properties') or {}).get(name) or ())
+
+
+def _reference(row: Any) -> Any:
+    """What get_resource gives; the engine keeps it with the attributes, under the empty name."""
+    return (row.attributes or {}).get('')

@@ -1,0 +1,54 @@
+"""Events of a stack, of one of its resources, and of the stacks nested in it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from heatlite.api import finding, schemas, views
+from heatlite.api.query import Query
+from heatlite.api.wsgi import Listed, Request
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.db import events, stacks
+
+View = dict[str, Any]
+
+
+def index(req: Request, stack_name: str, stack_id: str) -> Listed:
+    wanted = schemas.ListEvents.parse(Query(req.query), req.conf.max_nested_stack_depth)
+    found = _page(req, stack_name, stack_id, wanted)
+    return Listed('events', found, len(found))
+
+
+def index_of_resource(req: Request, stack_name: str, stack_id: str, resource_name: str) -> View:
+    wanted = schemas.ListEvents.parse(Query(req.query), req.conf.max_nested_stack_depth)
+    named = replace(wanted, filters={**wanted.filters, 'resource_name': (resource_name,)})
+    found = _page(req, stack_name, stack_id, named)
+    if not found:
+        raise exception.HTTPNotFound(_('No events found for resource %s') % resource_name)
+    return {'events': found}
+
+
+def show(req: Request, stack_name: str, stack_id: str, resource_name: str, event_id: str) -> View:
+    with req.db.reader() as tx:
+        stack = finding.stack(req, tx, stack_name, stack_id)
+        found = events.show(tx, stack.id, event_id)
+    if found is None or found.resource_name != resource_name:
+        raise exception.HTTPNotFound(_('No event %s found') % event_id)
+    return {'event': views.event_detail(finding.url(req, stack), found)}
+
+
+def _page(req: Request, stack_name: str, stack_id: str, wanted: schemas.ListEvents) -> list[View]:
+    """Two SELECTs; three with nested stacks."""
+    with req.db.reader() as tx:
+        stack = finding.stack(req, tx, stack_name, stack_id)
+        urls = {stack.id: finding.url(req, stack)}
+        root_url = None
+        if wanted.nested_depth:
+            below = stacks.descendants(tx, stack.root_id, stack.id, wanted.nested_depth)
+            urls.update((each.id, finding.url(req, each)) for each in below)
+            root = stack if stack.root_id == stack.id else stacks.identity(tx, stack.root_id)
+            root_url = finding.url(req, root or stack)
+        found = events.page(tx, list(urls), wanted)
+    return [views.event(urls[each.stack_id], each, root_url) for each in found]

@@ -1,0 +1,31 @@
+"""Outputs of a stack."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heatlite.api import finding, views
+from heatlite.api.wsgi import Request
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.db import stacks
+
+
+def index(req: Request, stack_name: str, stack_id: str) -> dict[str, Any]:
+    return {'outputs': [views.output_name(output) for output in _stack(req, stack_name, stack_id).outputs or ()]}
+
+
+def show(req: Request, stack_name: str, stack_id: str, output_key: str) -> dict[str, Any]:
+    stack = _stack(req, stack_name, stack_id)
+    if not any(output['output_key'] == output_key for output in stack.outputs or ()):
+        raise exception.NotFound(_('Specified output key %(key)s not found.'), key=output_key)
+    found = next(output for output in finding.fresh_outputs(req, stack) if output['output_key'] == output_key)
+    return {'output': views.output(found)}
+
+
+def _stack(req: Request, stack_name: str, stack_id: str) -> Any:
+    with req.db.reader() as tx:
+        stack = finding.visible(req, stacks.show(tx, stack_id), stack_name)
+    if stack.deleted_at is not None:
+        raise finding.unknown(stack_name)
+    return stack

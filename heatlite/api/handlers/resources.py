@@ -1,0 +1,160 @@
+"""Resources of a stack and of the stacks nested in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from heatlite.api import finding, guests, schemas, views
+from heatlite.api.query import Query, boolean
+from heatlite.api.wsgi import Listed, Request, breathe
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.db import resources, stacks
+from heatlite.rpc import messages
+
+View = dict[str, Any]
+
+UNHEALTHY = 'mark_unhealthy'
+REASON = 'resource_status_reason'
+
+
+def index(req: Request, stack_name: str, stack_id: str) -> Listed:
+    """Outer level first, each level in the order of creation. Three SELECTs, however deep."""
+    wanted = schemas.ListResources.parse(Query(req.query), req.conf.max_nested_stack_depth)
+    with req.db.reader() as tx:
+        top = finding.stack(req, tx, stack_name, stack_id)
+        # One level more than is listed: whether a resource owns a stack is shown for the deepest level too.
+        below = stacks.descendants(tx, top.root_id, top.id, wanted.nested_depth + 1)
+        listed = [top, *(each for each in below if each.depth - top.depth <= wanted.nested_depth)]
+        found = resources.page(tx, [each.id for each in listed], wanted.with_detail, breathe)
+    nested = {(each.owner_id, each.parent_resource): each for each in below}
+    by_stack: dict[str, list[Any]] = {}
+    for each in found:
+        by_stack.setdefault(each.stack_id, []).append(each)
+
+    def shown() -> Iterator[View]:
+        for stack in listed:
+            rows = by_stack.get(stack.id, [])
+            needed_by = required_by(rows)
+            url, parent = finding.url(req, stack), None if stack is top else stack.parent_resource
+            for row in current(rows, stack.template_id):
+                if _matches(row, wanted):
+                    yield _view(req, url, row, needed_by.get(row.name, ()), parent,
+                                nested.get((stack.id, row.name)), with_detail=wanted.with_detail)
+
+    return Listed('resources', shown(), len(found))
+
+
+def show(req: Request, stack_name: str, stack_id: str, resource_name: str) -> View:
+    """Two SELECTs: the resource in its place, and who needs it."""
+    names = Query(req.query).texts('with_attr')
+    with req.db.reader() as tx:
+        stack, row, nested = _in_place(req, tx, stack_name, stack_id, resource_name)
+        needed_by = resources.required_by(tx, stack.id, resource_name)
+    view = _view(req, finding.url(req, stack), row, needed_by, stack.parent_resource, nested, with_detail=True)
+    view['attributes'] = _attributes(req, stack, row, names)
+    return {'resource': view}
+
+
+def metadata(req: Request, stack_name: str, stack_id: str, resource_name: str) -> View:
+    """Polled by agents inside servers; never leaves the API. One SELECT, another one for agents."""
+    with req.db.reader() as tx:
+        stack, row, _nested = _in_place(req, tx, stack_name, stack_id, resource_name)
+        guests.check_access(req.context, tx, stack, resource_name, req.conf.heat_stack_user_role)
+    return {'metadata': row.metadata or {}}
+
+
+def signal(req: Request, stack_name: str, stack_id: str, resource_name: str) -> None:
+    with req.db.reader() as tx:
+        stack = finding.live_stack(req, tx, stack_name, stack_id)
+        guests.check_access(req.context, tx, stack, resource_name, req.conf.heat_stack_user_role)
+    req.call(messages.SignalResource(stack.id, resource_name, req.json))
+
+
+def mark_unhealthy(req: Request, stack_name: str, stack_id: str, resource_name: str) -> None:
+    body = req.require_json()
+    unknown = set(body) - {UNHEALTHY, REASON}
+    if unknown:
+        raise exception.HTTPBadRequest(_('Invalid keys in resource mark unhealthy %s') % unknown)
+    if UNHEALTHY not in body:
+        raise exception.HTTPBadRequest(
+            _('Missing mandatory (%s) key from mark unhealthy request') % UNHEALTHY)
+    reason = body.get(REASON)
+    if reason is not None and not isinstance(reason, str):
+        raise messages.wrong(REASON, _('a text'), reason)
+    with req.db.reader() as tx:
+        stack = finding.live_stack(req, tx, stack_name, stack_id)
+    req.call(messages.MarkUnhealthy(stack.id, resource_name, boolean(UNHEALTHY, body[UNHEALTHY]), reason))
+
+
+# --- which rows, and how they look -----------------------------------------------------------------------
+
+def current(rows: Iterable[Any], template_id: str) -> list[Any]:
+    """One row for each name, in the order of row numbers: several exist while a resource is being replaced.
+
+    One of the template now wanted counts more; a failed one less, one that is being deleted less still, a replaced
+    one a little less; then the newest wins.
+    """
+    best: dict[str, Any] = {}
+    for row in rows:
+        if row.name not in best or _rank(row, template_id) > _rank(best[row.name], template_id):
+            best[row.name] = row
+    return list(best.values())
+
+
+def _rank(row: Any, template_id: str) -> tuple[int, int]:
+    score = 10 * (row.template_id == template_id) - 30 * (row.status == 'FAILED') - 50 * (row.action == 'DELETE')
+    return score - (row.replaced_by is not None), row.id
+
+
+def required_by(rows: Iterable[Any]) -> dict[str, list[str]]:
+    """Name -> names of the resources that need it, each once."""
+    found: dict[str, dict[str, None]] = {}
+    for row in rows:
+        for needed in row.requires or ():
+            found.setdefault(needed, {})[row.name] = None
+    return {name: list(needing) for name, needing in found.items()}
+
+
+def _matches(row: Any, wanted: schemas.ListResources) -> bool:
+    if wanted.type_contains and not any(part in row.type for part in wanted.type_contains):
+        return False
+    return all(getattr(row, column) in values for column, values in wanted.filters.items())
+
+
+def _in_place(req: Request, tx: Any, stack_name: str, stack_id: str,
+              resource_name: str) -> tuple[Any, Any, Any | None]:
+    """The stack, the row of the resource, and the stack that this resource owns."""
+    found = resources.in_place(tx, stack_id, resource_name)
+    stack = finding.visible(req, found and found[0], stack_name)
+    rows, nested = found[1:] if found else ([], None)
+    shown = current(rows, stack.template_id)
+    if not shown:
+        raise exception.ResourceNotFound(resource_name=resource_name, stack_name=stack.name)
+    return stack, shown[0], nested
+
+
+def _view(req: Request, stack_url: str, row: Any, needed_by: Iterable[str], parent: str | None, nested: Any | None, *,
+          with_detail: bool) -> View:
+    """`parent`: name of the resource that owns the stack; `nested`: the stack that this resource owns."""
+    view = views.resource(stack_url, row, needed_by, parent, None if nested is None else finding.url(req, nested))
+    if with_detail:
+        view['description'] = (row.definition or {}).get('description') or ''
+        view['attributes'] = _stored_attributes(row)
+    return view
+
+
+def _stored_attributes(row: Any) -> Mapping[str, Any]:
+    """Without what the engine keeps for its own use: what get_resource gives (the empty name), values of paths."""
+    return {name: value for name, value in (row.attributes or {}).items() if name and not name.startswith('[')}
+
+
+def _attributes(req: Request, stack: Any, row: Any, names: tuple[str, ...]) -> Mapping[str, Any]:
+    """The stored values; an engine is asked only for names that are not among them."""
+    stored = _stored_attributes(row)
+    missing = tuple(name for name in names if name not in stored)
+    if not missing:
+        return stored
+    asked = req.call(messages.ResourceAttributes(stack.id, row.name, missing))
+    return {**stored, **{name: asked.get(name) for name in missing}}

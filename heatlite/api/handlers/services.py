@@ -1,0 +1,21 @@
+"""The engines, and the versions of what runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heatlite.api import views
+from heatlite.api.wsgi import Request
+from heatlite.db import engines
+
+
+def index(req: Request) -> dict[str, Any]:
+    with req.db.reader() as tx:
+        found = engines.page(tx)
+    return {'services': [views.service(each, each.is_up) for each in found]}
+
+
+def build_info(req: Request) -> dict[str, Any]:
+    """API and engine come from one source tree."""
+    revision = {'revision': req.conf.revision.heat_revision}
+    return {'api': revision, 'engine': dict(revision)}

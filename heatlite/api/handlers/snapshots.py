@@ -1,0 +1,66 @@
+"""Snapshots of a stack. Seen only from the stack's own project, even by admins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heatlite.api import finding, masking, views
+from heatlite.api.wsgi import Request
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.db import snapshots
+from heatlite.rpc import messages
+
+View = dict[str, Any]
+
+
+def create(req: Request, stack_name: str, stack_id: str) -> View:
+    """The answer is bare: no wrapping key."""
+    name = req.require_json().get('name')
+    if name is not None and not isinstance(name, str):
+        raise messages.wrong('name', _('a text'), name)
+    with req.db.reader() as tx:
+        stack = finding.live_stack(req, tx, stack_name, stack_id)
+    return _masked(req.call(messages.SnapshotStack(stack.id, name)))
+
+
+def index(req: Request, stack_name: str, stack_id: str) -> View:
+    with req.db.reader() as tx:
+        stack = finding.live_stack(req, tx, stack_name, stack_id)
+        found = snapshots.page(tx, stack.id, req.context.project_id)
+    return {'snapshots': [_masked(views.snapshot(each)) for each in found]}
+
+
+def show(req: Request, stack_name: str, stack_id: str, snapshot_id: str) -> View:
+    with req.db.reader() as tx:
+        stack = finding.live_stack(req, tx, stack_name, stack_id)
+        return {'snapshot': _masked(views.snapshot(_snapshot(req, tx, stack, snapshot_id)))}
+
+
+def delete(req: Request, stack_name: str, stack_id: str, snapshot_id: str) -> None:
+    req.call(messages.DeleteSnapshot(_checked(req, stack_name, stack_id, snapshot_id), snapshot_id))
+
+
+def restore(req: Request, stack_name: str, stack_id: str, snapshot_id: str) -> None:
+    req.call(messages.RestoreSnapshot(_checked(req, stack_name, stack_id, snapshot_id), snapshot_id))
+
+
+def _checked(req: Request, stack_name: str, stack_id: str, snapshot_id: str) -> str:
+    """The stack's id, once stack and snapshot are known to belong together."""
+    with req.db.reader() as tx:
+        stack = finding.live_stack(req, tx, stack_name, stack_id)
+        _snapshot(req, tx, stack, snapshot_id)
+    return str(stack.id)
+
+
+def _snapshot(req: Request, tx: Any, stack: Any, snapshot_id: str) -> Any:
+    found = snapshots.show(tx, snapshot_id)
+    if found is None or found.project_id != req.context.project_id:
+        raise exception.NotFound(_('Snapshot with id %(id)s not found'), id=snapshot_id)
+    if found.stack_id != stack.id:
+        raise exception.SnapshotNotFound(snapshot=snapshot_id, stack=stack.name)
+    return found
+
+
+def _masked(view: View) -> View:
+    return {**view, 'data': masking.export(view['data'])} if view.get('data') else view

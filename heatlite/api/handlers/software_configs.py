@@ -1,0 +1,86 @@
+"""Software configs: immutable texts with inputs and outputs for software on servers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heatlite.api import schemas, views
+from heatlite.api.query import Query, boolean
+from heatlite.api.wsgi import Request
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.db import software_configs
+from heatlite.rpc import messages
+
+View = dict[str, Any]
+
+TYPES = ('String', 'Number', 'CommaDelimitedList', 'Json', 'Boolean')
+_INPUT_KEYS = ('name', 'type', 'default', 'description', 'replace_on_change', 'value')
+_OUTPUT_KEYS = ('name', 'type', 'description', 'error_output')
+
+
+def index(req: Request) -> View:
+    wanted = schemas.ListConfigs.parse(Query(req.query))
+    if wanted.global_tenant:
+        req.enforce('software_configs:global_index')
+    everywhere = req.context.is_admin or wanted.global_tenant
+    with req.db.reader() as tx:
+        found = software_configs.page(tx, None if everywhere else req.context.project_id, wanted.limit, wanted.marker)
+    return {'software_configs': [views.config_summary(each, req.context.is_admin) for each in found]}
+
+
+def show(req: Request, config_id: str) -> View:
+    with req.db.reader() as tx:
+        return {'software_config': views.config(_config(req, tx, config_id))}
+
+
+def create(req: Request) -> View:
+    body = req.require_json()
+    options = body.get('options') or {}
+    if not isinstance(options, dict):
+        raise messages.wrong('options', _('a map'), options)
+    for key in ('name', 'group'):
+        if body.get(key) is not None and not isinstance(body[key], str):
+            raise messages.wrong(key, _('a text'), body[key])
+    made = req.call(messages.CreateSoftwareConfig(
+        name=body.get('name'), group=body.get('group'), config=body.get('config'),
+        inputs=tuple(_items(body, 'inputs', _INPUT_KEYS)), outputs=tuple(_items(body, 'outputs', _OUTPUT_KEYS)),
+        options=options))
+    return {'software_config': made}
+
+
+def delete(req: Request, config_id: str) -> None:
+    with req.db.reader() as tx:
+        found = _config(req, tx, config_id)
+    req.call(messages.DeleteSoftwareConfig(found.id))
+
+
+def _config(req: Request, tx: Any, config_id: str) -> Any:
+    found = software_configs.show(tx, config_id)
+    if found is None or not (req.context.is_admin or found.project_id == req.context.project_id):
+        raise exception.NotFound(_('Software config with id %(id)s not found'), id=config_id)
+    return found
+
+
+def _items(body: View, key: str, known: tuple[str, ...]) -> list[View]:
+    """Inputs or outputs with their defaults; raises HTTPBadRequest for what is none."""
+    found = body.get(key) or []
+    if not isinstance(found, list):
+        raise messages.wrong(key, _('a list of maps'), found)
+    return [_item(key, each, known) for each in found]
+
+
+def _item(key: str, given: Any, known: tuple[str, ...]) -> View:
+    if not isinstance(given, dict):
+        raise messages.wrong(key, _('a list of maps'), given)
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        raise messages.wrong(key, _('items with some of the keys %s') % ', '.join(known), unknown)
+    if not isinstance(given.get('name'), str):
+        raise messages.wrong(key, _('items with a name'), given)
+    completed = {'type': 'String', **given}
+    if completed['type'] not in TYPES:
+        raise messages.wrong(key, _('a type of %s') % ', '.join(TYPES), completed['type'])
+    if key == 'outputs':
+        completed['error_output'] = boolean('error_output', given.get('error_output', False))
+    return completed

@@ -1,0 +1,101 @@
+"""Software deployments: which config runs on which server, and what came of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heatlite.api import views
+from heatlite.api.query import Query
+from heatlite.api.wsgi import Request
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.db import software_configs, software_deployments
+from heatlite.rpc import messages
+
+View = dict[str, Any]
+
+LONGEST_PROJECT_ID = 64                     # characters
+
+
+def index(req: Request) -> View:
+    project_id = None if req.context.is_admin else req.context.project_id
+    with req.db.reader() as tx:
+        found = software_deployments.page(tx, project_id, Query(req.query).text('server_id'))
+    return {'software_deployments': [views.deployment(each) for each in found]}
+
+
+def metadata(req: Request, server_id: str) -> View:
+    """Configs deployed on a server, in the order of their names: what agents in servers poll. Never leaves the API."""
+    with req.db.reader() as tx:
+        project_id = None if req.context.is_admin else req.context.project_id
+        found = software_deployments.configs_of_server(tx, project_id, server_id)
+    return {'metadata': [views.config(each) for each in found]}
+
+
+def show(req: Request, deployment_id: str) -> View:
+    with req.db.reader() as tx:
+        return {'software_deployment': views.deployment(_deployment(req, tx, deployment_id))}
+
+
+def create(req: Request) -> View:
+    body = req.require_json()
+    if not isinstance(body.get('server_id'), str) or not body['server_id']:
+        raise messages.wrong('server_id', _('the id of a server'), body.get('server_id'))
+    with req.db.reader() as tx:
+        _check_config(req, tx, body.get('config_id'))
+    user_project = _text(body, 'stack_user_project_id')
+    if user_project is not None and len(user_project) > LONGEST_PROJECT_ID:
+        raise messages.wrong('stack_user_project_id', _('at most %s characters') % LONGEST_PROJECT_ID, user_project)
+    made = req.call(messages.CreateSoftwareDeployment(
+        config_id=body['config_id'], server_id=body['server_id'], input_values=_map(body, 'input_values') or {},
+        action=_text(body, 'action'), status=_text(body, 'status'), status_reason=_text(body, 'status_reason'),
+        stack_user_project_id=user_project))
+    return {'software_deployment': made}
+
+
+def update(req: Request, deployment_id: str) -> View:
+    """Null, empty and missing values are kept as they are."""
+    body = req.require_json()
+    with req.db.reader() as tx:
+        found = _deployment(req, tx, deployment_id)
+        if body.get('config_id'):
+            _check_config(req, tx, body['config_id'])
+    made = req.call(messages.UpdateSoftwareDeployment(
+        deployment_id=found.id, config_id=body.get('config_id') or None,
+        input_values=_map(body, 'input_values'), output_values=_map(body, 'output_values'),
+        action=_text(body, 'action'), status=_text(body, 'status'), status_reason=_text(body, 'status_reason')))
+    return {'software_deployment': made}
+
+
+def delete(req: Request, deployment_id: str) -> None:
+    with req.db.reader() as tx:
+        found = _deployment(req, tx, deployment_id)
+    req.call(messages.DeleteSoftwareDeployment(found.id))
+
+
+def _deployment(req: Request, tx: Any, deployment_id: str) -> Any:
+    found = software_deployments.show(tx, deployment_id)
+    if found is None or not (req.context.is_admin or req.context.project_id in (
+            found.project_id, found.stack_user_project_id)):
+        raise exception.NotFound(_('Deployment with id %(id)s not found'), id=deployment_id)
+    return found
+
+
+def _check_config(req: Request, tx: Any, config_id: Any) -> None:
+    found = software_configs.show(tx, config_id) if isinstance(config_id, str) else None
+    if found is None or not (req.context.is_admin or found.project_id == req.context.project_id):
+        raise exception.NotFound(_('Software config with id %(id)s not found'), id=config_id)
+
+
+def _map(body: View, key: str) -> View | None:
+    value = body.get(key) or None
+    if value is not None and not isinstance(value, dict):
+        raise messages.wrong(key, _('a map'), value)
+    return value
+
+
+def _text(body: View, key: str) -> str | None:
+    value = body.get(key) or None
+    if value is not None and not isinstance(value, str):
+        raise messages.wrong(key, _('a text'), value)
+    return value

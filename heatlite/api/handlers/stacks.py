@@ -1,0 +1,190 @@
+"""Stacks over HTTP: one function for each method of each URL.
+
+Reads come from heatlite.db; changes leave as one message.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from heatlite.api import bodies, documents, finding, links, masking, schemas, views
+from heatlite.api.query import Query
+from heatlite.api.wsgi import Created, Listed, Redirect, Request
+from heatlite.common import exception
+from heatlite.common.identifier import HeatIdentifier
+from heatlite.db import stacks, templates
+from heatlite.language.limits import Limits
+from heatlite.rpc import messages
+
+View = dict[str, Any]
+
+
+# --- lists and lookup ------------------------------------------------------------------------------------
+
+def index(req: Request) -> Listed:
+    wanted = schemas.ListStacks.parse(Query(req.query))
+    if wanted.global_tenant:
+        req.enforce('stacks:global_index')
+    found, count = _page(req, wanted)
+    rest: View = {}
+    if wanted.with_count:
+        rest['count'] = count
+    if wanted.limit and len(found) == wanted.limit:
+        rest['links'] = [links.next_page(req.path_url, req.query, found[-1].id)]
+    return _list(req, found, rest)
+
+
+def detail(req: Request) -> Listed:
+    found, _count = _page(req, schemas.ListStacks.parse(Query(req.query)))
+    return _list(req, found, {})
+
+
+def _page(req: Request, wanted: schemas.ListStacks) -> tuple[list[Any], int | None]:
+    """Stacks of the caller's project; of all projects for an admin, and where the policy lets a caller ask for it."""
+    project_id = None if req.context.is_admin or wanted.global_tenant else req.context.project_id
+    hidden = () if wanted.show_hidden else tuple(req.conf.hidden_stack_tags)
+    with req.db.reader() as tx:
+        found = stacks.page(tx, project_id, wanted, hidden)
+        count = stacks.count(tx, project_id, wanted, hidden) if wanted.with_count else None
+    return found, count
+
+
+def _list(req: Request, found: list[Any], rest: View) -> Listed:
+    shown = (views.stack_summary(req.base, stack, req.context.is_admin) for stack in found)
+    return Listed('stacks', shown, len(found), rest)
+
+
+def lookup(req: Request, stack_name: str, path: str = '') -> Redirect:
+    """302 to the stack itself, with the query as it came. An ARN is believed without looking."""
+    if stack_name[:4].lower() == 'arn:':
+        try:
+            identifier = HeatIdentifier.from_arn(stack_name)
+        except ValueError as error:
+            raise exception.HTTPBadRequest(str(error)) from None
+        location = f'{req.base}/{identifier.url_path()}'
+    else:
+        with req.db.reader() as tx:
+            found = finding.stack_by_name_or_id(req, tx, stack_name)
+        location = finding.url(req, found)
+    if path:
+        location = f'{location}/{path}'
+    if req.query:
+        location += '?' + urlencode([(key, value) for key, values in req.query.items() for value in values])
+    return Redirect(location)
+
+
+# --- one stack -------------------------------------------------------------------------------------------
+
+def show(req: Request, stack_name: str, stack_id: str) -> View:
+    """One SELECT; an engine is asked only for outputs that must be read anew."""
+    with_outputs = Query(req.query).boolean('resolve_outputs', default=True)
+    with req.db.reader() as tx:
+        stack = finding.visible(req, stacks.show(tx, stack_id), stack_name)
+    outputs = None
+    if with_outputs and stack.deleted_at is None:
+        outputs = finding.fresh_outputs(req, stack)
+    return {'stack': views.stack_detail(req.base, stack, outputs)}
+
+
+def template(req: Request, stack_name: str, stack_id: str) -> View:
+    stack, stored = _stored(req, stack_name, stack_id)
+    if stack.deleted_at is not None:
+        return documents.emptied(stored.document)
+    return stored.document
+
+
+def environment(req: Request, stack_name: str, stack_id: str) -> View:
+    _stack, stored = _stored(req, stack_name, stack_id)
+    return masking.environment(stored.environment, stored.document)
+
+
+def files(req: Request, stack_name: str, stack_id: str) -> View:
+    with req.db.reader() as tx:
+        stack = finding.stack(req, tx, stack_name, stack_id)
+        return templates.files(tx, stack.template_id)
+
+
+def _stored(req: Request, stack_name: str, stack_id: str) -> tuple[Any, Any]:
+    """The stack and its template with the environment."""
+    with req.db.reader() as tx:
+        stack = finding.stack(req, tx, stack_name, stack_id)
+        return stack, templates.show(tx, stack.template_id)
+
+
+# --- changes ---------------------------------------------------------------------------------------------
+
+def create(req: Request) -> Created:
+    body = req.require_json()
+    message = bodies.create_stack(body, Limits.of(req.conf))
+    if message.adopt is not None and not req.conf.enable_stack_adopt:
+        raise exception.NotSupported(feature='Stack Adopt')
+    made = req.call(message)
+    url = links.stack_url(req.base, made['tenant'], made['stack_name'], made['stack_id'])
+    return Created(url, {'stack': {'id': made['stack_id'], 'links': [links.link(url)]}})
+
+
+def preview(req: Request) -> View:
+    """Nothing is stored, so the id is the word None; clients show it."""
+    made = req.call(bodies.preview_stack(req.require_json(), Limits.of(req.conf)))
+    url = links.stack_url(req.base, req.context.project_id or '', made['stack_name'], str(made.get('id')))
+    shown = {key: value for key, value in made.items() if key != 'stack_identity'}
+    return {'stack': {**shown, 'id': str(made.get('id')), 'links': [links.link(url)]}}
+
+
+def update(req: Request, stack_name: str, stack_id: str) -> None:
+    _update(req, stack_name, stack_id, existing=False)
+
+
+def patch(req: Request, stack_name: str, stack_id: str) -> None:
+    _update(req, stack_name, stack_id, existing=True)
+
+
+def patch_policy(req: Request) -> str:
+    """A PATCH that changes nothing has a rule of its own."""
+    return 'stacks:update_no_change' if bodies.changes_nothing(req.require_json()) else 'stacks:update_patch'
+
+
+def _update(req: Request, stack_name: str, stack_id: str, existing: bool) -> None:
+    with req.db.reader() as tx:
+        stack = finding.live_stack(req, tx, stack_name, stack_id)
+    req.call(bodies.update_stack(req.require_json(), stack.id, Limits.of(req.conf), existing))
+
+
+def preview_update(req: Request, stack_name: str, stack_id: str) -> View:
+    return _preview_update(req, stack_name, stack_id, existing=False)
+
+
+def preview_patch(req: Request, stack_name: str, stack_id: str) -> View:
+    return _preview_update(req, stack_name, stack_id, existing=True)
+
+
+def _preview_update(req: Request, stack_name: str, stack_id: str, existing: bool) -> View:
+    with req.db.reader() as tx:
+        stack = finding.live_stack(req, tx, stack_name, stack_id)
+    body = req.require_json()
+    nested = Query(req.query).boolean('show_nested') or body.get('show_nested') is True
+    message = bodies.preview_update_stack(body, stack.id, Limits.of(req.conf), existing, nested)
+    return {'resource_changes': req.call(message)}
+
+
+def delete(req: Request, stack_name: str, stack_id: str) -> None:
+    with req.db.reader() as tx:
+        stack = finding.live_stack(req, tx, stack_name, stack_id)
+    req.call(messages.DeleteStack(stack.id))
+
+
+def abandon(req: Request, stack_name: str, stack_id: str) -> View:
+    return req.call(messages.AbandonStack(_exportable(req, stack_name, stack_id)))
+
+
+def export(req: Request, stack_name: str, stack_id: str) -> View:
+    return req.call(messages.ExportStack(_exportable(req, stack_name, stack_id)))
+
+
+def _exportable(req: Request, stack_name: str, stack_id: str) -> str:
+    with req.db.reader() as tx:
+        stack = finding.live_stack(req, tx, stack_name, stack_id)
+    if not req.conf.enable_stack_abandon:
+        raise exception.NotSupported(feature='Stack Abandon')
+    return stack.id

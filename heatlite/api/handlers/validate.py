@@ -1,0 +1,22 @@
+"""POST /validate: what a template asks for, or what is wrong with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heatlite.api import bodies
+from heatlite.api.query import Query
+from heatlite.api.wsgi import Request
+from heatlite.common import exception
+from heatlite.language.limits import Limits
+
+
+def validate(req: Request) -> dict[str, Any]:
+    query = Query(req.query)
+    message = bodies.validate_template(req.require_json(), Limits.of(req.conf), query.boolean('show_nested'),
+                                       bodies.ignored_errors(query.text('ignore_errors')))
+    try:
+        return req.call(message)
+    except (exception.StackValidationFailed, exception.InvalidTemplateSection) as error:
+        # Clients of this call know these two by this name only.
+        raise exception.HTTPBadRequest(str(error)) from None

@@ -1,0 +1,46 @@
+"""One log line for each request, and its place in the metrics."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any
+from urllib.parse import quote
+
+from heatlite.api.middleware import context
+
+LOG = logging.getLogger(__name__)
+
+_SAFE = "/:@!$&'()*+,;=~"
+_METHODS = frozenset({'GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'})
+
+ROUTE = 'heatlite.route'                # path pattern of the matched route; set by the router
+
+
+class AccessLog:
+    """`observe(method, route, status, seconds)` is called for each request, e.g. to feed a histogram."""
+
+    def __init__(self, app: Any, observe: Any = None) -> None:
+        self._app = app
+        self._observe = observe
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+        started = time.perf_counter()
+        status = ['000']
+
+        def note(line: str, headers: Any, exc_info: Any = None) -> Any:
+            status[0] = line.split(' ', 1)[0]
+            return start_response(line, headers, exc_info) if exc_info else start_response(line, headers)
+
+        method = environ.get('REQUEST_METHOD', '')
+        # Quoted again: a decoded path may hold line ends, and a client could write log lines of its own.
+        path = quote(environ.get('SCRIPT_NAME', '') + environ.get('PATH_INFO', ''), _SAFE, encoding='latin-1')
+        try:
+            return self._app(environ, note)
+        finally:
+            seconds = time.perf_counter() - started
+            caller = environ.get(context.KEY)
+            LOG.info('%s %s %s %.1f ms %s project=%s', method, path, status[0], seconds * 1000,
+                     environ.get('openstack.request_id', '-'), caller.project_id if caller else '-')
+            if self._observe is not None:
+                self._observe(method if method in _METHODS else '-', environ.get(ROUTE, '-'), status[0], seconds)

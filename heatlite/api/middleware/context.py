@@ -1,0 +1,47 @@
+"""Builds the request context from the identity headers that the authentication layer left (REST specification 2.2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heatlite.common.context import RequestContext
+from heatlite.common.policy import Policy
+
+KEY = 'heatlite.context'
+# Credentials that another layer of ours has verified. Never a header: a client could claim it.
+AWS_CREDENTIALS = 'heatlite.aws_credentials'
+
+
+class ContextMiddleware:
+    """`trust_user_header`: the owner's name is X-Auth-User; only right where that header is what was verified.
+
+    `auth_url`: Keystone's address for the engine; `trust_url_header`: take X-Auth-Url instead (multi-cloud).
+    """
+
+    def __init__(self, app: Any, policy: Policy, auth_url: str | None = None, trust_user_header: bool = False,
+                 trust_url_header: bool = False) -> None:
+        self._app = app
+        self._policy = policy
+        self._auth_url = auth_url
+        self._trust_user_header = trust_user_header
+        self._trust_url_header = trust_url_header
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+        environ[KEY] = self._context(environ)
+        return self._app(environ, start_response)
+
+    def _context(self, environ: dict[str, Any]) -> RequestContext:
+        sent_name = environ.get('HTTP_X_AUTH_USER')
+        auth_url = self._auth_url
+        if self._trust_url_header:
+            auth_url = environ.get('HTTP_X_AUTH_URL') or auth_url
+        context = RequestContext.from_environ(
+            environ,
+            username=(self._trust_user_header and sent_name) or environ.get('HTTP_X_USER_NAME'),
+            password=environ.get('HTTP_X_AUTH_KEY') if sent_name else None,
+            aws_creds=environ.get(AWS_CREDENTIALS),
+            auth_url=auth_url,
+            region_name=environ.get('HTTP_X_REGION_NAME'),
+            auth_token_info=environ.get('keystone.token_info'))
+        context.is_admin = self._policy.is_admin(context)
+        return context

@@ -1,0 +1,19 @@
+"""Turns errors of the layers below into fault documents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heatlite.api import faults
+
+
+class FaultMiddleware:
+    def __init__(self, app: Any, debug: bool = False) -> None:
+        self._app = app
+        self._debug = debug
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+        try:
+            return self._app(environ, start_response)
+        except Exception as error:
+            return faults.response(error, self._debug)(environ, start_response)

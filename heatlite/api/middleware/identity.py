@@ -1,0 +1,32 @@
+"""The identity headers that an authentication layer hands to the layers below it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+_NAMES = (
+    'IDENTITY_STATUS', 'USER_ID', 'USER_NAME', 'USER_DOMAIN_ID', 'USER_DOMAIN_NAME', 'PROJECT_ID', 'PROJECT_NAME',
+    'PROJECT_DOMAIN_ID', 'PROJECT_DOMAIN_NAME', 'DOMAIN_ID', 'DOMAIN_NAME', 'ROLES', 'SERVICE_CATALOG',
+    'IS_ADMIN_PROJECT', 'TENANT', 'TENANT_ID', 'TENANT_NAME', 'USER', 'ROLE')
+_ALSO = ('HTTP_OPENSTACK_SYSTEM_SCOPE', 'keystone.token_info')
+
+
+def replace(environ: dict[str, Any], roles: Iterable[str], **values: str | None) -> None:
+    """Removes whatever identity the client claimed and writes the verified one. Keys: `project_id`, `user_id` ..."""
+    for name in _NAMES:
+        environ.pop(f'HTTP_X_{name}', None)
+    for key in [*_ALSO, *(key for key in environ if key.startswith('HTTP_X_SERVICE_'))]:
+        environ.pop(key, None)
+    environ['HTTP_X_IDENTITY_STATUS'] = 'Confirmed'
+    environ['HTTP_X_ROLES'] = ','.join(roles)
+    for name, value in values.items():
+        if value is not None:
+            environ[f'HTTP_X_{name.upper()}'] = value
+
+
+def first_segment(environ: dict[str, Any]) -> str | None:
+    """The project id that the path names, once the version has been taken off; None without one."""
+    path = environ.get('PATH_INFO', '').lstrip('/')
+    segment = path.split('/', 1)[0].encode('latin-1').decode('utf-8', 'replace')
+    return segment or None

@@ -1,0 +1,57 @@
+"""Small applications that live beside the API, at fixed paths."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from typing import Any
+
+import webob
+from webob import exc
+
+from heatlite.common import metrics as figures
+
+
+class Mount:
+    """`beside`: path -> application; everything else goes on to `app`."""
+
+    def __init__(self, app: Any, beside: Mapping[str, Any]) -> None:
+        self._app = app
+        self._beside = beside
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+        return self._beside.get(environ.get('PATH_INFO', ''), self._app)(environ, start_response)
+
+
+class Healthcheck:
+    """The library's health check; made on its first use, because it is large and few installations ask for it."""
+
+    def __init__(self, conf: Any) -> None:
+        self._conf = conf
+        self._app: Any = None
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+        if self._app is None:
+            from oslo_middleware import healthcheck
+            self._app = healthcheck.Healthcheck(None, conf=self._conf)
+        return self._app(environ, start_response)
+
+
+# Left by proxies; one on this host would make everybody look local.
+_FORWARDED = ('HTTP_FORWARDED', 'HTTP_X_FORWARDED_FOR', 'HTTP_X_FORWARDED_HOST')
+
+
+def metrics(environ: dict[str, Any], start_response: Any) -> Any:
+    """The figures of this process, for a collector on the same host; nobody else learns that they exist."""
+    if not _is_loopback(environ.get('REMOTE_ADDR', '')) or any(key in environ for key in _FORWARDED):
+        return exc.HTTPNotFound()(environ, start_response)
+    answer = webob.Response(body=figures.text())
+    answer.headers['Content-Type'] = figures.CONTENT_TYPE
+    return answer(environ, start_response)
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False

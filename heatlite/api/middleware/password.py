@@ -1,0 +1,73 @@
+"""Flavour `standalone`: user name and password in headers, checked by logging in to Keystone with them.
+
+The project is the first segment of the path. Missing or wrong credentials are a 401 (REST specification 2.1).
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from keystoneauth1 import exceptions as keystone_exceptions
+from keystoneauth1 import session
+from keystoneauth1.identity import v3
+from webob import exc
+
+from heatlite.api.middleware import identity
+
+LOG = logging.getLogger(__name__)
+
+DEFAULT_DOMAIN = 'default'
+
+
+class PasswordAuth:
+    """`auth_url`: where to log in. `allowed`: other addresses a client may name in X-Auth-Url (multi-cloud)."""
+
+    def __init__(self, app: Any, auth_url: str, multi_cloud: bool = False, allowed: tuple[str, ...] = (),
+                 verify: bool | str = True) -> None:
+        self._app = app
+        self._auth_url = auth_url
+        self._multi_cloud = multi_cloud
+        self._allowed = frozenset(uri.rstrip('/') for uri in allowed)
+        self._verify = verify
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+        auth_url = self._auth_url
+        if self._multi_cloud:
+            auth_url = environ.get('HTTP_X_AUTH_URL', '')
+            if not auth_url:
+                return exc.HTTPBadRequest('Request missing required header X-Auth-Url')(environ, start_response)
+            if auth_url.rstrip('/') not in self._allowed:
+                return self._refuse(auth_url)(environ, start_response)
+        access = self._log_in(auth_url, environ)
+        if access is None:
+            return self._refuse(auth_url)(environ, start_response)
+        identity.replace(
+            environ, access.role_names, user_id=access.user_id, user_name=access.username,
+            user_domain_id=access.user_domain_id, user_domain_name=access.user_domain_name,
+            project_id=access.project_id, project_name=access.project_name,
+            project_domain_id=access.project_domain_id, project_domain_name=access.project_domain_name,
+            auth_token=access.auth_token, auth_url=auth_url,
+            is_admin_project=str(getattr(access, 'is_admin_project', True)))
+        environ['keystone.token_info'] = {'token': access._data.get('token')}
+        return self._app(environ, start_response)
+
+    def _log_in(self, auth_url: str, environ: dict[str, Any]) -> Any:
+        user, password = environ.get('HTTP_X_AUTH_USER'), environ.get('HTTP_X_AUTH_KEY')
+        project = identity.first_segment(environ)
+        if not (user and password and project):
+            return None
+        login = v3.Password(
+            auth_url=auth_url, username=user, password=password, project_id=project,
+            user_domain_id=environ.get('HTTP_X_USER_DOMAIN_ID') or DEFAULT_DOMAIN, include_catalog=True)
+        try:
+            return login.get_access(session.Session(auth=login, verify=self._verify))
+        except (keystone_exceptions.Unauthorized, keystone_exceptions.Forbidden, keystone_exceptions.NotFound):
+            return None
+        except keystone_exceptions.ClientException as error:
+            LOG.warning('Keystone at %s could not check a password: %s', auth_url, error)
+            return None
+
+    @staticmethod
+    def _refuse(auth_url: str) -> exc.HTTPUnauthorized:
+        return exc.HTTPUnauthorized(headers=[('WWW-Authenticate', f"Keystone uri='{auth_url}'")])

@@ -1,0 +1,52 @@
+"""Finds the version of the API that a request means, before anybody is authenticated (REST specification 1.1)."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import webob
+from webob import exc
+
+SERVED = (1, 0)
+_SEGMENT = re.compile(r'^v(\d+)\.?(\d+)?')
+_ACCEPT = re.compile(r'application/vnd\.openstack\.orchestration-v(\d+)\.?(\d+)?')
+
+
+class VersionNegotiation:
+    """Moves the version segment from the path into the prefix, so that links repeat the form the client used."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+        try:
+            path = environ.get('PATH_INFO', '').encode('latin-1').decode('utf-8')
+        except UnicodeError:
+            return exc.HTTPBadRequest()(environ, start_response)
+        first = path.lstrip('/').split('/', 1)[0]
+        if first in ('', 'versions'):
+            return versions(environ)(environ, start_response)
+        if named := _SEGMENT.match(first):
+            if _number(named) != SERVED:
+                return versions(environ)(environ, start_response)
+            webob.Request(environ).path_info_pop()
+            return self._app(environ, start_response)
+        if wanted := _ACCEPT.match(environ.get('HTTP_ACCEPT', '')):
+            if _number(wanted) != SERVED:
+                return versions(environ)(environ, start_response)
+            return self._app(environ, start_response)
+        return exc.HTTPNotFound()(environ, start_response)
+
+
+def _number(match: re.Match[str]) -> tuple[int, int]:
+    return int(match[1]), int(match[2] or 0)
+
+
+def versions(environ: dict[str, Any]) -> webob.Response:
+    """The versions document, status 300."""
+    href = webob.Request(environ).application_url.rstrip('/') + '/v1/'
+    known = [{'id': 'v1.0', 'status': 'CURRENT', 'links': [{'rel': 'self', 'href': href}]}]
+    return webob.Response(status=300, content_type='application/json', charset=None,
+                          body=json.dumps({'versions': known}).encode('ascii'))

@@ -1,0 +1,255 @@
+"""The description of the API for machines: OpenAPI 3.1, made from the route table and the shapes.
+
+A route says path, method, body and status; here stands what else a client must know, by handler. The shapes are data
+(shapes.yaml). Served without identity at /v1/openapi.json.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from importlib import resources as package_files
+from typing import Any
+
+import webob
+import yaml
+
+from heatlite.api import schemas
+from heatlite.api.handlers import (
+    actions,
+    events,
+    outputs,
+    resource_types,
+    resources,
+    services,
+    snapshots,
+    software_configs,
+    software_deployments,
+    stacks,
+    template_versions,
+    validate,
+    versions,
+)
+from heatlite.api.wsgi import Body, Route
+
+PATH = '/openapi.json'                  # below the version
+VERSION = '3.1.0'
+
+Json = dict[str, Any]
+
+
+# --- query keys ------------------------------------------------------------------------------------------
+
+TEXT: Json = {'type': 'string'}
+BOOLEAN: Json = {'enum': ['true', 'false', 'True', 'False']}
+NATURAL: Json = {'type': 'integer', 'minimum': 0, 'maximum': 2 ** 31 - 1}
+TAGS: Json = {'type': 'string', 'description': 'Tags separated by commas'}
+PAGE = {'limit': NATURAL, 'marker': TEXT}
+DIRECTION: Json = {'enum': ['asc', 'desc']}
+
+
+def _many(kind: Json = TEXT) -> Json:
+    """A key that may be repeated."""
+    return {'type': 'array', 'items': kind}
+
+
+def _keys(names: Iterable[str]) -> dict[str, Json]:
+    return {name: _many() for name in names}
+
+
+STACK_LIST = {
+    **PAGE, 'sort_keys': _many({'enum': sorted(schemas.STACK_SORT_KEYS)}), 'sort_dir': DIRECTION,
+    'show_deleted': BOOLEAN, 'show_nested': BOOLEAN, 'show_hidden': BOOLEAN, 'with_count': BOOLEAN,
+    'global_tenant': BOOLEAN, 'tags': TAGS, 'tags_any': TAGS, 'not_tags': TAGS, 'not_tags_any': TAGS,
+    **_keys(schemas.STACK_FILTERS)}
+EVENT_LIST = {
+    **PAGE, 'sort_keys': _many({'enum': sorted(schemas.EVENT_SORT_KEYS)}), 'sort_dir': DIRECTION,
+    'nested_depth': NATURAL, **_keys(schemas.EVENT_FILTERS)}
+RESOURCE_LIST = {'nested_depth': NATURAL, 'with_detail': BOOLEAN, **_keys(schemas.RESOURCE_FILTERS)}
+
+
+# --- what each handler does ------------------------------------------------------------------------------
+
+@dataclass(frozen=True)
+class Operation:
+    """`answer` and `body`: names of shapes; an answer of status 202, 204 and 302 needs none."""
+
+    summary: str
+    answer: str = ''
+    body: str = ''
+    query: Mapping[str, Json] = field(default_factory=dict)
+
+
+OPERATIONS: Mapping[Callable[..., Any], Operation] = {
+    versions.show: Operation('The version served here', 'Version'),
+    validate.validate: Operation('What a template asks for', 'Validation', 'TemplateBody',
+                                 {'show_nested': BOOLEAN, 'ignore_errors': {'enum': ['99001']}}),
+    resource_types.index: Operation(
+        'List resource types', 'TypeList', query={
+            'name': {'type': 'string', 'description': 'Regular expression, matched at the start'}, 'version': TEXT,
+            'support_status': {'enum': list(resource_types.SUPPORT_STATUSES)}, 'with_description': BOOLEAN}),
+    resource_types.show: Operation('Schema of a resource type', 'TypeSchema', query={'with_description': BOOLEAN}),
+    resource_types.template: Operation('A template made from a resource type', 'Object',
+                                       query={'template_type': {'enum': list(resource_types.TEMPLATE_KINDS)}}),
+    template_versions.index: Operation('List template versions', 'VersionList'),
+    template_versions.functions: Operation('List functions of a template version', 'FunctionList',
+                                           query={'with_condition_func': BOOLEAN}),
+    stacks.index: Operation('List stacks', 'StackList', query=STACK_LIST),
+    stacks.detail: Operation('List stacks; the same objects as the other list', 'StackList', query=STACK_LIST),
+    stacks.create: Operation('Create or adopt a stack', 'NewStack', 'StackBody'),
+    stacks.preview: Operation('Show a stack without creating it', 'StackPreview', 'StackBody'),
+    stacks.lookup: Operation('The way to a stack named by name, id or ARN', body='Object'),
+    stacks.show: Operation('Show a stack', 'OneStack', query={'resolve_outputs': BOOLEAN}),
+    stacks.update: Operation('Update a stack: all is replaced', body='UpdateBody'),
+    stacks.patch: Operation('Update a stack: what is not named is kept', body='UpdateBody'),
+    stacks.delete: Operation('Delete a stack'),
+    stacks.template: Operation('The template, as it was given', 'Object'),
+    stacks.environment: Operation('The environment, without secrets', 'Environment'),
+    stacks.files: Operation('The files that came with the template', 'Files'),
+    stacks.preview_update: Operation('What PUT would change', 'ResourceChanges', 'UpdateBody',
+                                     {'show_nested': BOOLEAN}),
+    stacks.preview_patch: Operation('What PATCH would change', 'ResourceChanges', 'UpdateBody',
+                                    {'show_nested': BOOLEAN}),
+    stacks.abandon: Operation('Forget a stack and leave what it made', 'Export'),
+    stacks.export: Operation('The stack as a document that can be adopted', 'Export'),
+    snapshots.create: Operation('Take a snapshot', 'Snapshot', 'SnapshotBody'),
+    snapshots.index: Operation('List snapshots', 'SnapshotList'),
+    snapshots.show: Operation('Show a snapshot', 'OneSnapshot'),
+    snapshots.delete: Operation('Delete a snapshot'),
+    snapshots.restore: Operation('Go back to a snapshot'),
+    outputs.index: Operation('List outputs', 'OutputList'),
+    outputs.show: Operation('Show an output with its value', 'OneOutput'),
+    actions.action: Operation('Suspend, resume, check or cancel', 'Nothing', 'ActionBody'),
+    resources.index: Operation('List resources', 'ResourceList', query=RESOURCE_LIST),
+    resources.show: Operation('Show a resource', 'OneResource', query={'with_attr': _many()}),
+    resources.mark_unhealthy: Operation('Say that a resource is unhealthy, or well', 'Nothing', 'UnhealthyBody'),
+    resources.metadata: Operation("A resource's metadata", 'Metadata'),
+    resources.signal: Operation('Signal a resource', 'Nothing', 'Object'),
+    events.index: Operation('List events', 'EventList', query=EVENT_LIST),
+    events.index_of_resource: Operation('List events of a resource', 'EventList', query=EVENT_LIST),
+    events.show: Operation('Show an event', 'OneEvent'),
+    software_configs.index: Operation('List software configs', 'ConfigList', query={**PAGE, 'global_tenant': BOOLEAN}),
+    software_configs.create: Operation('Create a software config', 'OneConfig', 'ConfigBody'),
+    software_configs.show: Operation('Show a software config', 'OneConfig'),
+    software_configs.delete: Operation('Delete a software config'),
+    software_deployments.index: Operation('List software deployments', 'DeploymentList', query={'server_id': TEXT}),
+    software_deployments.create: Operation('Create a software deployment', 'OneDeployment', 'NewDeploymentBody'),
+    software_deployments.metadata: Operation('Configs deployed on a server', 'ServerConfigs'),
+    software_deployments.show: Operation('Show a software deployment', 'OneDeployment'),
+    software_deployments.update: Operation('Update a software deployment', 'OneDeployment', 'DeploymentBody'),
+    software_deployments.delete: Operation('Delete a software deployment'),
+    services.index: Operation('List engines', 'ServiceList'),
+    services.build_info: Operation('What runs', 'BuildInfo'),
+}
+
+
+# --- the document ----------------------------------------------------------------------------------------
+
+def document(table: Iterable[Route], base: str = '/v1') -> Json:
+    """The whole description. `base`: where the paths begin, for the client that asks."""
+    paths: dict[str, Json] = {}
+    for route in table:
+        for path, part in _spelled_out(route.path):
+            paths.setdefault(path, {}).setdefault(route.method.lower(), _operation(route, path, part))
+    return {
+        'openapi': VERSION,
+        'info': {'title': 'Orchestration', 'version': '1.0', 'license': {'name': 'Apache-2.0'},
+                 'description': 'Stacks of cloud resources, described by templates.'},
+        'servers': [{'url': base}],
+        'security': [{'token': []}, {}],
+        'paths': paths,
+        'components': {'schemas': shapes(), 'securitySchemes': {
+            'token': {'type': 'apiKey', 'in': 'header', 'name': 'X-Auth-Token'}}},
+    }
+
+
+def shapes() -> dict[str, Json]:
+    """The shapes as JSON schemas: `closed` written out, references made absolute."""
+    text = package_files.files('heatlite.api').joinpath('shapes.yaml').read_text(encoding='utf-8')
+    return {name: _schema(shape) for name, shape in yaml.safe_load(text).items()}
+
+
+def _schema(shape: Any) -> Any:
+    match shape:
+        case {'$ref': str(name)}:
+            return _reference(name)
+        case {'closed': True, **rest}:
+            properties = {name: _schema(each) for name, each in rest['properties'].items() if each is not None}
+            optional = rest.get('optional', ())
+            return {'type': 'object', 'additionalProperties': False, 'properties': properties,
+                    'required': [name for name in properties if name not in optional]}
+        case dict():
+            return {name: _schema(each) for name, each in shape.items()}
+        case list():
+            return [_schema(each) for each in shape]
+    return shape
+
+
+def _reference(name: str) -> Json:
+    return {'$ref': f'#/components/schemas/{name}'}
+
+
+_PARAMETER = re.compile(r'{(\w+)(?::([^}]*))?}')
+
+
+def _spelled_out(path: str) -> Iterator[tuple[str, str]]:
+    """(path, the part chosen): one for each word a pattern allows. An ARN is left out: it is a lookup like others."""
+    pattern = next((found for found in _PARAMETER.finditer(path) if found[2]), None)
+    if pattern is None:
+        yield path, ''
+    elif pattern[1] == 'path':
+        for word in pattern[2].split('|'):
+            yield path.replace(pattern[0], word), word
+
+
+def _operation(route: Route, path: str, part: str) -> Json:
+    about = OPERATIONS[route.handler]
+    name = '.'.join([route.handler.__module__.rpartition('.')[2], route.handler.__name__])
+    found: Json = {
+        'operationId': '.'.join([name, *([part] if part else []),
+                                 *([route.method.lower()] if route.handler is stacks.lookup else [])]),
+        'tags': [name.partition('.')[0]], 'summary': about.summary,
+        'parameters': [
+            *({'name': each[1], 'in': 'path', 'required': True, 'schema': {'type': 'string', 'minLength': 1}}
+              for each in _PARAMETER.finditer(path)),
+            *({'name': key, 'in': 'query', 'schema': schema} for key, schema in about.query.items())],
+        'responses': _responses(route, about)}
+    if route.body is not Body.NONE:
+        found['requestBody'] = {'required': route.body is Body.REQUIRED,
+                                'content': {'application/json': {'schema': _reference(about.body)}}}
+    return found
+
+
+def _responses(route: Route, about: Operation) -> Json:
+    success: Json = {'description': HTTPStatus(route.status).phrase}
+    if route.status in (202, 302):
+        success['content'] = {kind: {'schema': schema} for kind, schema in (
+            ('application/json', _reference('Plain')), ('text/html', TEXT), ('text/plain', TEXT))}
+    elif about.answer:
+        success['content'] = {'application/json': {'schema': _reference(about.answer)}}
+    if route.status in (201, 302):
+        success['headers'] = {'Location': {'schema': {'type': 'string', 'format': 'uri'}}}
+    fault = {'content': {'application/json': {'schema': _reference('Fault')}}}
+    return {str(route.status): success,
+            '401': {'description': 'No token, or one that is not valid',
+                    'content': {'application/json': {'schema': _reference('Unauthorized')}}},
+            '4XX': {'description': 'A mistake of the caller', **fault},
+            '5XX': {'description': 'A fault of the service', **fault}}
+
+
+class Description:
+    """The document over HTTP, made when first asked for."""
+
+    def __init__(self, table: Iterable[Route]) -> None:
+        self._table = tuple(table)
+        self._made: Json | None = None
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+        if self._made is None:
+            self._made = document(self._table)
+        found = {**self._made, 'servers': [{'url': webob.Request(environ).application_url}]}
+        return webob.Response(body=json.dumps(found).encode('ascii'), content_type='application/json',
+                              charset=None)(environ, start_response)

@@ -1,0 +1,108 @@
+"""Values of query keys and of single body fields: what is accepted, and what is said otherwise (specification 1.4)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+
+LONGEST_TAG = 80                            # characters
+LARGEST_INTEGER = 2 ** 31 - 1               # of an integer column
+
+_NATURAL = re.compile(r'(0|[1-9][0-9]*)\Z')
+_NEGATIVE = re.compile(r'-[1-9][0-9]*\Z')
+
+
+class Query:
+    """The query of one request. A key that is not repeatable counts with its last value."""
+
+    def __init__(self, values: Mapping[str, list[str]]) -> None:
+        self._values = values
+
+    def __iter__(self) -> Iterator[str]:
+        """The keys, in the order they came."""
+        return iter(self._values)
+
+    def text(self, key: str) -> str | None:
+        """None when absent or empty."""
+        return self._values.get(key, [''])[-1] or None
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """All values of a repeatable key that are not empty."""
+        return tuple(value for value in self._values.get(key, ()) if value)
+
+    def boolean(self, key: str, default: bool = False) -> bool:
+        """An empty value is an error."""
+        return boolean(key, self._values[key][-1]) if key in self._values else default
+
+    def boolean_or_empty(self, key: str) -> bool:
+        """An empty value counts as absent."""
+        return boolean(key, self.text(key) or 'false')
+
+    def natural(self, key: str) -> int | None:
+        """An empty value counts as absent."""
+        value = self.text(key)
+        return None if value is None else natural(key, value)
+
+    def natural_or_error(self, key: str, default: int = 0) -> int:
+        """An empty value is an error."""
+        return natural(key, self._values[key][-1]) if key in self._values else default
+
+    def tags(self, key: str) -> tuple[str, ...]:
+        value = self.text(key)
+        return () if value is None else tags(value)
+
+    def direction(self) -> str | None:
+        """`sort_dir`: asc, desc or None."""
+        value = self.text('sort_dir')
+        if value is not None and value not in ('asc', 'desc'):
+            raise exception.HTTPBadRequest(
+                _('Unrecognized value "%s" for "sort_dir", acceptable values are: asc, desc.') % value)
+        return value
+
+
+def boolean(key: str, value: Any) -> bool:
+    """`true` or `false` in any case, or a JSON boolean."""
+    if isinstance(value, bool):
+        return value
+    lowered = value.lower() if isinstance(value, str) else None
+    if lowered not in ('true', 'false'):
+        raise exception.HTTPBadRequest(
+            _('Unrecognized value "%(value)s" for "%(key)s", acceptable values are: true, false.')
+            % {'value': value, 'key': key})
+    return lowered == 'true'
+
+
+def natural(key: str, value: Any) -> int:
+    """A whole number from 0, written in the one canonical way, that fits a column."""
+    written = value if isinstance(value, str) else str(value) if type(value) is int else ''
+    if _NEGATIVE.match(written):
+        raise exception.HTTPBadRequest(
+            _("Value '%(value)s' is invalid for '%(key)s' which only accepts non-negative integer.")
+            % {'value': written, 'key': key})
+    if not _NATURAL.match(written):
+        raise exception.HTTPBadRequest(_("Only integer is acceptable by '%s'.") % key)
+    if len(written) > 10 or int(written) > LARGEST_INTEGER:
+        raise exception.HTTPBadRequest(
+            _("Value '%(value)s' is too large for '%(key)s', which is at most %(most)s.")
+            % {'value': written[:40], 'key': key, 'most': LARGEST_INTEGER})
+    return int(written)
+
+
+def tags(value: Any, key: str = 'tags') -> tuple[str, ...]:
+    """A comma separated text or a list of texts; an empty text is an empty list."""
+    if isinstance(value, str):
+        found = value.split(',') if value else []
+    elif isinstance(value, list) and all(isinstance(tag, str) and ',' not in tag for tag in value):
+        found = value
+    else:
+        raise exception.HTTPBadRequest(
+            _('"%s" must be a text of tags separated by commas, or a list of texts without commas.') % key)
+    for tag in found:
+        if len(tag) > LONGEST_TAG:
+            raise exception.HTTPBadRequest(
+                _('Invalid tag, "%(tag)s" is longer than %(most)s characters') % {'tag': tag, 'most': LONGEST_TAG})
+    return tuple(dict.fromkeys(found))

@@ -1,0 +1,66 @@
+"""Finds the route of a request; answers OPTIONS, 404 and 405 itself (REST specification 1.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import routes as routing
+import webob
+from webob import exc
+
+from heatlite.api import wsgi
+from heatlite.api.middleware import access, context
+from heatlite.common import exception
+from heatlite.common.i18n import _
+
+
+class MethodNotAllowed(exception.HTTPMethodNotAllowed):
+    """405 that knows what would have been allowed."""
+
+    wire_name = 'HTTPMethodNotAllowed'
+
+    def __init__(self, allowed: Iterable[str]) -> None:
+        self.allowed_methods = tuple(allowed)
+        super().__init__(_('The server could not comply with the request since it is either malformed or '
+                           'otherwise incorrect.'))
+
+
+class Router:
+    """The innermost layer: the route table behind a matcher that is built once."""
+
+    def __init__(self, table: Iterable[wsgi.Route], services: wsgi.Services) -> None:
+        self._services = services
+        self._paths: dict[str, dict[str, wsgi.Route]] = {}
+        for route in table:
+            self._paths.setdefault(route.path, {})[route.method] = route
+        self._mapper = routing.Mapper(explicit=True)
+        self._mapper.minimization = False
+        for path, methods in self._paths.items():
+            self._mapper.connect(None, path, conditions={'method': list(methods)})
+        self._mapper.create_regs()
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+        request = wsgi.Request(environ)
+        request.services = self._services
+        request.context = environ[context.KEY]
+        path = request.path_info
+        matched = self._mapper.routematch(path, environ)
+        if matched is None:
+            return self._unmatched(path, environ['REQUEST_METHOD'])(environ, start_response)
+        values, line = matched
+        environ[access.ROUTE] = line.routepath
+        request.found = wsgi.Found(self._paths[line.routepath][environ['REQUEST_METHOD']], values)
+        return wsgi.serve(request)(environ, start_response)
+
+    def _unmatched(self, path: str, method: str) -> webob.Response:
+        """The answer where no route has this method: 204 to OPTIONS, 405 elsewhere, 404 for an unknown path."""
+        allowed: dict[str, None] = {}
+        for line in self._mapper.matchlist:
+            if line.match(path):
+                allowed.update(dict.fromkeys(self._paths[line.routepath]))
+        if not allowed:
+            return exc.HTTPNotFound()
+        if method == 'OPTIONS':
+            return webob.Response(status=204, content_type=None, headerlist=[('Allow', ','.join(allowed))])
+        raise MethodNotAllowed(allowed)

@@ -1,0 +1,111 @@
+"""Every URL of the API in one table. Order matters: the first line that fits path and method is taken.
+
+Below `P` is a project, below `S` a stack. Columns: method, path, handler, policy rule, body, status of success.
+"""
+
+from __future__ import annotations
+
+from heatlite.api.handlers import (
+    actions,
+    events,
+    outputs,
+    resource_types,
+    resources,
+    services,
+    snapshots,
+    software_configs,
+    software_deployments,
+    stacks,
+    template_versions,
+    validate,
+    versions,
+)
+from heatlite.api.wsgi import Body, Route
+
+P = '/{tenant_id}'
+S = P + '/stacks/{stack_name}/{stack_id}'
+ARN = P + r'/stacks/{stack_name:[aA][rR][nN]\x3a.*}'            # a colon may not stand in a pattern
+NAME = P + '/stacks/{stack_name}'
+PART = '/{path:resources|events|template|actions}'
+READ_PART = '/{path:environment|files}'
+R = S + '/resources/{resource_name}'
+CONFIG = P + '/software_configs'
+DEPLOYMENT = P + '/software_deployments'
+TYPES = P + '/resource_types'
+
+NONE, OPTIONAL, REQUIRED = Body.NONE, Body.OPTIONAL, Body.REQUIRED
+
+
+def _lookups(path: str, *methods: str) -> list[Route]:
+    return [Route(method, path, stacks.lookup, 'stacks:lookup', OPTIONAL, 302) for method in methods]
+
+
+TABLE: tuple[Route, ...] = (
+    # An ARN holds slashes: it goes before everything that cuts at them.
+    *_lookups(ARN, 'GET', 'POST', 'PUT', 'PATCH', 'DELETE'),
+
+    Route('GET', P, versions.show, 'stacks:index'),
+    Route('POST', P + '/validate', validate.validate, 'stacks:validate_template', REQUIRED),
+    Route('GET', TYPES, resource_types.index, 'stacks:list_resource_types'),
+    Route('GET', TYPES + '/{type_name}', resource_types.show, 'stacks:resource_schema'),
+    Route('GET', TYPES + '/{type_name}/template', resource_types.template, 'stacks:generate_template'),
+    Route('GET', P + '/template_versions', template_versions.index, 'stacks:list_template_versions'),
+    Route('GET', P + '/template_versions/{version}/functions', template_versions.functions,
+          'stacks:list_template_functions'),
+
+    Route('GET', P + '/stacks', stacks.index, 'stacks:index'),
+    Route('POST', P + '/stacks', stacks.create, 'stacks:create', REQUIRED, 201, own_project=True),
+    Route('GET', P + '/stacks/detail', stacks.detail, 'stacks:detail'),
+    Route('POST', P + '/stacks/preview', stacks.preview, 'stacks:preview', REQUIRED),
+    *_lookups(NAME, 'GET', 'POST', 'PUT', 'PATCH', 'DELETE'),
+    *_lookups(NAME + PART, 'GET', 'POST'),
+    *_lookups(NAME + READ_PART, 'GET'),
+
+    Route('GET', S, stacks.show, 'stacks:show'),
+    Route('PUT', S, stacks.update, 'stacks:update', REQUIRED, 202),
+    Route('PATCH', S, stacks.patch, stacks.patch_policy, REQUIRED, 202),
+    Route('DELETE', S, stacks.delete, 'stacks:delete', NONE, 204),
+    Route('GET', S + '/template', stacks.template, 'stacks:template'),
+    Route('GET', S + '/environment', stacks.environment, 'stacks:environment'),
+    Route('GET', S + '/files', stacks.files, 'stacks:files'),
+    Route('PUT', S + '/preview', stacks.preview_update, 'stacks:preview_update', REQUIRED),
+    Route('PATCH', S + '/preview', stacks.preview_patch, 'stacks:preview_update_patch', REQUIRED),
+    Route('DELETE', S + '/abandon', stacks.abandon, 'stacks:abandon'),
+    Route('GET', S + '/export', stacks.export, 'stacks:export'),
+
+    Route('POST', S + '/snapshots', snapshots.create, 'stacks:snapshot', REQUIRED),
+    Route('GET', S + '/snapshots', snapshots.index, 'stacks:list_snapshots'),
+    Route('GET', S + '/snapshots/{snapshot_id}', snapshots.show, 'stacks:show_snapshot'),
+    Route('DELETE', S + '/snapshots/{snapshot_id}', snapshots.delete, 'stacks:delete_snapshot', NONE, 204),
+    Route('POST', S + '/snapshots/{snapshot_id}/restore', snapshots.restore, 'stacks:restore_snapshot', NONE, 202),
+
+    Route('GET', S + '/outputs', outputs.index, 'stacks:list_outputs'),
+    Route('GET', S + '/outputs/{output_key}', outputs.show, 'stacks:show_output'),
+    Route('POST', S + '/actions', actions.action, actions.policy, OPTIONAL),
+
+    Route('GET', S + '/resources', resources.index, 'resource:index'),
+    Route('GET', R, resources.show, 'resource:show'),
+    Route('PATCH', R, resources.mark_unhealthy, 'resource:mark_unhealthy', REQUIRED),
+    Route('GET', R + '/metadata', resources.metadata, 'resource:metadata'),
+    Route('POST', R + '/signal', resources.signal, 'resource:signal', OPTIONAL),
+
+    Route('GET', S + '/events', events.index, 'events:index'),
+    Route('GET', R + '/events', events.index_of_resource, 'events:index'),
+    Route('GET', R + '/events/{event_id}', events.show, 'events:show'),
+
+    Route('GET', CONFIG, software_configs.index, 'software_configs:index'),
+    Route('POST', CONFIG, software_configs.create, 'software_configs:create', REQUIRED, own_project=True),
+    Route('GET', CONFIG + '/{config_id}', software_configs.show, 'software_configs:show'),
+    Route('DELETE', CONFIG + '/{config_id}', software_configs.delete, 'software_configs:delete', NONE, 204),
+
+    Route('GET', DEPLOYMENT, software_deployments.index, 'software_deployments:index'),
+    Route('POST', DEPLOYMENT, software_deployments.create, 'software_deployments:create', REQUIRED, own_project=True),
+    Route('GET', DEPLOYMENT + '/metadata/{server_id}', software_deployments.metadata, 'software_deployments:metadata'),
+    Route('GET', DEPLOYMENT + '/{deployment_id}', software_deployments.show, 'software_deployments:show'),
+    Route('PUT', DEPLOYMENT + '/{deployment_id}', software_deployments.update, 'software_deployments:update', REQUIRED),
+    Route('DELETE', DEPLOYMENT + '/{deployment_id}', software_deployments.delete, 'software_deployments:delete',
+          NONE, 204),
+
+    Route('GET', P + '/services', services.index, 'service:index'),
+    Route('GET', P + '/build_info', services.build_info, 'build_info:build_info'),
+)

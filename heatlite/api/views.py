@@ -1,0 +1,187 @@
+"""Rows as clients see them: the objects of REST specification 8. Pure; `base` is the beginning of links."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from heatlite.api import links
+from heatlite.common.timeutils import isotime
+
+View = dict[str, Any]
+
+NO_DESCRIPTION = 'No description'
+NO_OUTPUT_DESCRIPTION = 'No description given'
+
+
+def when(at: datetime | None) -> str | None:
+    return None if at is None else isotime(at)
+
+
+# --- stacks ----------------------------------------------------------------------------------------------
+
+def stack_summary(base: str, stack: Any, with_project: bool) -> View:
+    """8.1. `with_project`: for admins, who see the stacks of all projects."""
+    view: View = {
+        'id': stack.id,
+        'links': [links.link(links.stack_url(base, stack.project_id, stack.name, stack.id))],
+        'stack_name': stack.name,
+        'description': stack.description or '',
+        'stack_status': f'{stack.action}_{stack.status}',
+        'stack_status_reason': stack.reason,
+        'creation_time': when(stack.created_at),
+        'updated_time': when(stack.updated_at),
+        'deletion_time': when(stack.deleted_at),
+        'stack_owner': stack.username,
+        'parent': stack.owner_id,
+        'stack_user_project_id': stack.user_project_id,
+        'tags': stack.tags or None,
+    }
+    if with_project:
+        view['project'] = stack.project_id
+    return view
+
+
+def stack_detail(base: str, stack: Any, outputs: Iterable[View] | None) -> View:
+    """8.2. `outputs` None leaves the key out."""
+    description = stack.description or NO_DESCRIPTION
+    view: View = {
+        'id': stack.id,
+        'links': [links.link(links.stack_url(base, stack.project_id, stack.name, stack.id))],
+        'stack_name': stack.name,
+        'description': description,
+        'template_description': description,
+        'stack_status': f'{stack.action}_{stack.status}',
+        'stack_status_reason': stack.reason,
+        'creation_time': when(stack.created_at),
+        'updated_time': when(stack.updated_at),
+        'deletion_time': when(stack.deleted_at),
+        'stack_owner': stack.username,
+        'parent': stack.owner_id,
+        'stack_user_project_id': stack.user_project_id,
+        'parameters': stack.parameters or {},
+        'disable_rollback': stack.disable_rollback,
+        'timeout_mins': stack.timeout_mins,
+        'notification_topics': [],
+        'capabilities': [],
+        'tags': list(stack.tags or ()),
+    }
+    if outputs is not None:
+        view['outputs'] = [output(each) for each in outputs]
+    return view
+
+
+def output(stored: Mapping[str, Any]) -> View:
+    """6.15: key, description, value, and the error of one that cannot be computed."""
+    view = {'output_key': stored['output_key'],
+            'description': stored.get('description') or NO_OUTPUT_DESCRIPTION,
+            'output_value': stored.get('output_value')}
+    if stored.get('output_error') is not None:
+        view['output_error'] = stored['output_error']
+    return view
+
+
+def output_name(stored: Mapping[str, Any]) -> View:
+    return {'output_key': stored['output_key'], 'description': stored.get('description') or NO_OUTPUT_DESCRIPTION}
+
+
+# --- resources -------------------------------------------------------------------------------------------
+
+def resource(stack_url: str, found: Any, required_by: Iterable[str], parent: str | None = None,
+             nested_url: str | None = None) -> View:
+    """8.4 without details. `parent`: resource of the outer stack that owns this one's stack."""
+    shown = [links.link(links.resource_url(stack_url, found.name)), links.link(stack_url, 'stack')]
+    if nested_url is not None:
+        shown.append(links.link(nested_url, 'nested'))
+    view: View = {
+        'resource_name': found.name,
+        'logical_resource_id': found.name,
+        'physical_resource_id': found.physical_id or '',
+        'resource_type': found.type,
+        'resource_status': f'{found.action}_{found.status}',
+        'resource_status_reason': found.reason,
+        'creation_time': when(found.created_at),
+        'updated_time': when(found.updated_at or found.created_at),
+        'required_by': list(required_by),
+        'links': shown,
+    }
+    if parent is not None:
+        view['parent_resource'] = parent
+    return view
+
+
+# --- events ----------------------------------------------------------------------------------------------
+
+def event(stack_url: str, found: Any, root_url: str | None = None) -> View:
+    """8.6, as in lists. `root_url`: the outermost stack, when nested ones were asked for."""
+    shown = [links.link(links.event_url(stack_url, found.resource_name, found.uuid)),
+             links.link(links.resource_url(stack_url, found.resource_name), 'resource'),
+             links.link(stack_url, 'stack')]
+    if root_url is not None:
+        shown.append(links.link(root_url, 'root_stack'))
+    return {
+        'id': found.uuid,
+        'links': shown,
+        'event_time': when(found.created_at),
+        'resource_name': found.resource_name,
+        'logical_resource_id': found.resource_name,
+        'physical_resource_id': found.physical_id,
+        'resource_status': f'{found.action}_{found.status}',
+        'resource_status_reason': found.reason,
+    }
+
+
+def event_detail(stack_url: str, found: Any) -> View:
+    return {**event(stack_url, found), 'resource_type': found.resource_type,
+            'resource_properties': found.properties or {}}
+
+
+# --- the rest --------------------------------------------------------------------------------------------
+
+def snapshot(found: Any) -> View:
+    """6.14. Hidden parameters are masked; an export still shows them, because adopting needs them."""
+    return {'id': found.id, 'name': found.name, 'action': found.action, 'status': found.status,
+            'status_reason': found.reason, 'creation_time': when(found.created_at), 'data': found.data}
+
+
+def config_summary(found: Any, with_project: bool) -> View:
+    view: View = {'id': found.id, 'name': found.name, 'group': found.group, 'creation_time': when(found.created_at)}
+    if with_project:
+        view['project'] = found.project_id
+    return view
+
+
+def config(found: Any) -> View:
+    """8.7."""
+    stored = found.config
+    return {'id': found.id, 'name': found.name, 'group': found.group, 'creation_time': when(found.created_at),
+            'config': stored.get('config'), 'inputs': stored.get('inputs') or [],
+            'outputs': stored.get('outputs') or [], 'options': stored.get('options') or {}}
+
+
+def deployment(found: Any) -> View:
+    """8.7."""
+    view: View = {
+        'id': found.id, 'server_id': found.server_id, 'config_id': found.config_id,
+        'input_values': found.input_values or {}, 'output_values': found.output_values,
+        'action': found.action, 'status': found.status, 'status_reason': found.status_reason,
+        'creation_time': when(found.created_at),
+    }
+    if found.updated_at is not None:
+        view['updated_time'] = when(found.updated_at)
+    return view
+
+
+def service(found: Any, is_up: bool) -> View:
+    """6.22. Times keep their microseconds here."""
+    return {
+        'id': found.id, 'binary': found.binary, 'engine_id': found.id, 'host': found.host,
+        'hostname': found.hostname, 'topic': found.topic, 'report_interval': found.report_interval,
+        'created_at': _precise(found.created_at), 'updated_at': _precise(found.updated_at),
+        'deleted_at': _precise(found.deleted_at), 'status': 'up' if is_up else 'down',
+    }
+
+
+def _precise(at: datetime | None) -> str | None:
+    return None if at is None else at.strftime('%Y-%m-%dT%H:%M:%S.%f')

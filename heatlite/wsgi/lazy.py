@@ -1,0 +1,52 @@
+"""An application that is built at its first request, in the process that answers it.
+
+Servers that fork after loading would otherwise share connections by accident.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import threading
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+_Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+
+
+class Lazy:
+    """A WSGI application that is built when it is first called."""
+
+    def __init__(self, build: Callable[[], _Application]) -> None:
+        self._build = build
+        self._built: tuple[int, _Application] | None = None
+        self._lock = threading.Lock()
+
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        built = self._built
+        if built is None or built[0] != os.getpid():
+            with self._lock:
+                if self._built is None or self._built[0] != os.getpid():
+                    self._built = os.getpid(), self._build()
+                built = self._built
+        return built[1](environ, start_response)
+
+
+def application(program: str, deploy: str) -> Lazy:
+    """What `build(conf, database, engine_client)` of module `deploy` makes.
+
+    Options come from the file in HEATLITE_CONFIG, else from the usual places of `program`.
+    """
+    return Lazy(partial(_build, program, deploy))
+
+
+def _build(program: str, deploy: str) -> _Application:
+    """Raises SystemExit with a message of one line when a file is wrong."""
+    from heatlite.common import config
+    from heatlite.db.connection import Database
+    from heatlite.rpc.client import BrokerClient
+    named = os.environ.get('HEATLITE_CONFIG')
+    conf = config.load([], program, default_files=[named] if named else None)
+    made: _Application = importlib.import_module(deploy).build(conf, Database.from_options(conf), BrokerClient(conf))
+    return made

@@ -1,0 +1,141 @@
+"""Runs tests/gabbi/*.yaml in this process: real layers, real routes, a real SQLite database.
+
+Each file starts the fixture it names: `Rows`, a database as an engine would have left it, while none runs; `Engine`, an
+empty database and an engine; `Service`, the same, or a service that runs elsewhere: `make test-api URL=http://...`
+(HEATLITE_TEST_URL; HEATLITE_TEST_TOKEN and HEATLITE_TEST_PROJECT where it wants a token).
+(The pytest plug-in of gabbi is not used: it takes every parametrised test with a colon in its name for its own.)
+"""
+
+import os
+import pathlib
+import sys
+import tempfile
+import unittest
+
+import pytest
+from gabbi import driver, fixture, reporter
+from oslo_config import cfg
+
+from heatlite.common.world import GreenWorld
+from heatlite.db import tables
+from heatlite.db.connection import Database
+from heatlite.engine.service import EngineService
+from heatlite.rpc.client import InProcessClient
+from tests.api import conforming, elsewhere, house, rows
+
+URL = os.environ.get('HEATLITE_TEST_URL', '').rstrip('/')
+API = URL or 'http://heat.example:8004'
+YAML = pathlib.Path(__file__).parents[1] / 'gabbi'
+
+_application = None
+
+
+class Files(fixture.GabbiFixture):
+    """A fresh database behind the application for the length of one file."""
+
+    options = {}                        # of the service, beyond the defaults
+
+    def start_fixture(self):
+        global _application
+        self._directory = tempfile.TemporaryDirectory()
+        self._database = Database(f'sqlite:///{self._directory.name}/db.sqlite')
+        conf = house.options(hidden_stack_tags=['hidden'], auth_encryption_key='k' * 32, **self.options)
+        _application = conforming.Conforming(house.build(conf, self._database, self.engine(conf)))
+
+    def stop_fixture(self):
+        self._database.close()
+        self._directory.cleanup()
+
+
+class Rows(Files):
+    """The rows of tests/api/rows.py, and no engine."""
+
+    def engine(self, _conf):
+        rows.fill(self._database.engine)
+        return house.NoEngine()
+
+
+class Engine(Files):
+    """Empty tables, and an engine that works whenever a request lets it."""
+
+    def engine(self, conf):
+        tables.metadata.create_all(self._database.engine)
+        cfg.CONF.set_override('auth_encryption_key', 'k' * 32)
+        world = GreenWorld()
+        self._service = EngineService(conf, world, self._database)
+        self._service.start()
+        return InProcessClient(world, self._service.endpoint)
+
+    def stop_fixture(self):
+        self._service.stop()
+        cfg.CONF.clear_override('auth_encryption_key')
+        super().stop_fixture()
+
+
+class SmallEngine(Engine):
+    """One with small limits."""
+
+    options = {'max_snapshots_per_stack': 1, 'max_stacks_per_tenant': 1, 'max_resources_per_stack': 2,
+               'max_json_body_size': 4000}
+
+
+class Service(elsewhere.Service if URL else Engine):
+    """A whole service without stacks: in this process, or at HEATLITE_TEST_URL."""
+
+
+class OpenService(Service):
+    """One that lets stacks leave and come in."""
+
+    options = {'enable_stack_abandon': True, 'enable_stack_adopt': True}
+
+
+def application():
+    return elsewhere.Forward(URL) if URL else in_this_process
+
+
+def in_this_process(environ, start_response):
+    environ['HTTP_HOST'] = 'heat.example:8004'
+    # The client leaves the path decoded; servers hand over its bytes.
+    environ['PATH_INFO'] = environ['PATH_INFO'].encode().decode('latin-1')
+    GreenWorld().sleep(0.01)                    # an engine in this thread gets its turn
+    return _application(environ, start_response)
+
+
+def load():
+    """The suite of each file; of those for any service, when it is elsewhere."""
+    os.environ.update(rows.ENVIRON, API=API, LONG='x' * 4000)
+    if URL:
+        os.environ.update(PROJECT=os.environ.get('HEATLITE_TEST_PROJECT', 'admin'))
+    suites = list(driver.build_tests(str(YAML), unittest.TestLoader(), intercept=application,
+                                   fixture_module=sys.modules[__name__], test_loader_name='gabbi'))
+    return [suite for suite in suites if not URL or set(next(iter(suite)).fixtures) <= {Service, OpenService}]
+
+
+def name(case):
+    return type(case).__name__.replace(':', ': ', 1).replace('_', ' ')
+
+
+SUITES = load()
+
+
+@pytest.fixture(scope='module')
+def turn():
+    """Starts the fixtures of a suite when its first case comes, and stops those of the one before."""
+    running = []
+
+    def take(suite=None):
+        if running and running[0] is not suite:
+            running.pop().stop()
+        if suite is not None and not running:
+            suite.start(reporter.PyTestResult())
+            running.append(suite)
+
+    yield take
+    take()
+
+
+@pytest.mark.parametrize(
+    'suite, case', [pytest.param(suite, case, id=name(case)) for suite in SUITES for case in suite])
+def test_http(turn, suite, case):
+    turn(suite)
+    case(reporter.PyTestResult())

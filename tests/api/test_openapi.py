@@ -1,0 +1,47 @@
+"""The description of the API: complete, sound, and kept by a listening process whatever it is asked."""
+
+import json
+
+import pytest
+
+from heatlite.api import openapi, routes
+from tests.api import house
+
+
+@pytest.fixture(scope='module')
+def described():
+    return openapi.document(routes.TABLE)
+
+
+def references(value):
+    if isinstance(value, dict):
+        yield from ([value['$ref']] if '$ref' in value else [])
+        for each in value.values():
+            yield from references(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from references(each)
+
+
+def test_every_handler_is_described_and_no_other():
+    assert {route.handler for route in routes.TABLE} == set(openapi.OPERATIONS)
+
+
+def test_every_reference_leads_somewhere_and_every_shape_is_used(described):
+    shapes = described['components']['schemas']
+    found = {reference.rpartition('/')[2] for reference in references(described)}
+    assert found == set(shapes)
+
+
+def test_every_route_has_its_own_name(described):
+    names = [operation['operationId'] for path in described['paths'].values() for operation in path.values()]
+    assert len(names) == len(set(names)) == 65
+
+
+def test_it_is_served_without_identity(api):
+    answer = house.ask(api, 'GET', '/v1/openapi.json', project=None)
+    assert (answer.status_code, answer.content_type) == (200, 'application/json')
+    assert answer.json['openapi'] == '3.1.0'
+    assert answer.json['servers'] == [{'url': 'http://localhost/v1'}]
+    assert '/{tenant_id}/stacks/{stack_name}/{stack_id}/resources' in answer.json['paths']
+    assert json.dumps(answer.json).isascii()

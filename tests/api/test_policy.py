@@ -1,0 +1,91 @@
+"""The default rules, role by role, and what operators can change about them."""
+
+import pytest
+import yaml
+from oslo_config import cfg
+from oslo_policy import opts as policy_options
+
+from heatlite.common import exception, policy
+from heatlite.common.context import RequestContext
+
+READ = {'stacks:index', 'stacks:show', 'events:index', 'resource:show', 'actions:check', 'build_info:build_info',
+        'stacks:preview', 'software_configs:index', 'software_deployments:show'}
+WRITE = {'stacks:create', 'stacks:update', 'stacks:update_patch', 'stacks:update_no_change', 'stacks:delete',
+         'actions:suspend', 'resource:mark_unhealthy', 'stacks:snapshot', 'stacks:validate_template'}
+GUEST = {'stacks:lookup', 'resource:signal', 'resource:metadata', 'software_deployments:metadata'}
+
+
+def make(tmp_path, rules=None, **overrides):
+    conf = cfg.ConfigOpts()
+    file = tmp_path / 'policy.yaml'
+    file.write_text(yaml.safe_dump(rules or {}))
+    conf([], default_config_files=[], default_config_dirs=[])
+    policy_options.set_defaults(conf)
+    conf.set_override('policy_file', str(file), group='oslo_policy')
+    for name, value in overrides.items():
+        conf.set_override(name, value, group='oslo_policy')
+    return policy.Policy(conf)
+
+
+def caller(*roles, project='p', **more):
+    return RequestContext(project_id=project, user_id='u', roles=list(roles), overwrite=False, **more)
+
+
+@pytest.mark.parametrize('roles, allowed, refused', [
+    (('reader',), READ | GUEST, WRITE | {'service:index', 'stacks:global_index'}),
+    (('member',), WRITE, READ | GUEST | {'service:index', 'stacks:global_index'}),
+    (('member', 'reader'), READ | WRITE | GUEST, {'service:index', 'stacks:global_index'}),
+    (('admin', 'member', 'reader'), READ | WRITE | GUEST | {'service:index'},
+     {'stacks:global_index', 'software_configs:global_index'}),
+    (('heat_stack_user',), GUEST, READ | WRITE),
+    ((), set(), READ | WRITE | GUEST),
+])
+def test_defaults(tmp_path, roles, allowed, refused):
+    rules = make(tmp_path)
+    context = caller(*roles)
+    assert {rule for rule in allowed | refused if rules.allows(context, rule)} == allowed
+
+
+def test_the_refusal_names_the_rule(tmp_path):
+    with pytest.raises(exception.Forbidden, match=r'^You are not authorized to use stacks:create\.$'):
+        make(tmp_path).enforce(caller('reader'), 'stacks:create')
+
+
+def test_a_rule_that_does_not_exist_refuses(tmp_path):
+    assert not make(tmp_path).allows(caller('admin', 'member', 'reader'), 'stacks:nonsense')
+
+
+def test_system_scope_is_refused(tmp_path):
+    assert not make(tmp_path).allows(caller('reader', project=None, system_scope='all'), 'stacks:index')
+
+
+def test_former_rules_on_demand(tmp_path):
+    rules = make(tmp_path, enforce_new_defaults=False)
+    assert rules.allows(caller('whatever'), 'stacks:create')
+    assert not rules.allows(caller('heat_stack_user'), 'stacks:create')
+    assert rules.allows(caller('heat_stack_user', project='q'), 'resource:signal')
+
+
+def test_operators_override(tmp_path):
+    rules = make(tmp_path, {'stacks:create': 'role:builder', 'resource_types:OS::Nova::Server': 'role:builder',
+                            'resource_types:OS::Toys::*': '!'})
+    assert rules.allows(caller('builder'), 'stacks:create')
+    assert not rules.allows(caller('member'), 'stacks:create')
+    assert not rules.allows_type(caller('member'), 'OS::Nova::Server')
+    assert not rules.allows_type(caller('builder'), 'OS::Toys::Lamp')
+    assert rules.allows_type(caller('member'), 'OS::Nova::KeyPair')
+
+
+@pytest.mark.parametrize('name, roles, allowed', [
+    ('OS::Nova::Flavor', ['member'], False), ('OS::Nova::Flavor', ['admin'], True),
+    ('OS::Keystone::User', ['member'], False), ('OS::Keystone::User', ['admin'], True),
+    ('OS::Nova::Server', ['member'], True), ('my::type', [], True), ('plain.yaml', [], True)])
+def test_resource_types(tmp_path, name, roles, allowed):
+    assert make(tmp_path).allows_type(caller(*roles), name) is allowed
+
+
+def test_an_admin_of_the_admin_project_only(tmp_path):
+    rules = make(tmp_path)
+    assert rules.is_admin(caller('admin'))
+    assert not rules.is_admin(caller('admin', is_admin_project=False))
+    assert not rules.is_admin(caller('member'))
