@@ -1,0 +1,148 @@
+"""heatlite-all: everything in one process, nothing to install first. SQLite in a folder, HTTP on loopback.
+
+The same code as the cluster; only the wire between API and engine is a thread instead of a broker.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+PROGRAM = 'heatlite-all'
+HOST = '127.0.0.1'
+LOCAL_NAMES = (HOST, 'localhost')
+GRACE = 5.0             # seconds that requests being answered get after Ctrl-C
+
+Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The console script. Returns an exit code."""
+    from heatlite.common import world
+    world.patch()                           # before anything that has a lock or a socket
+    from heatlite.common.exception import HeatException
+    try:
+        return run(load(sys.argv[1:] if arguments is None else arguments))
+    except HeatException as error:          # a database of a newer release, say
+        print(f'{PROGRAM}: {error}', file=sys.stderr)
+        return 1
+
+
+def load(arguments: Sequence[str]) -> Any:
+    """Options: our own defaults for one machine, stronger files and `--set`, strongest the options of this door."""
+    from oslo_config import cfg
+    from oslo_db import options as database_options
+
+    from heatlite.common import config
+    conf = config.load(arguments, PROGRAM, default_files=[], command_line=[
+        cfg.StrOpt('state-dir', help='Folder of the database and the key; default: [embedded] state_dir.'),
+        cfg.PortOpt('port', default=8004, help='Port on loopback; 0: any that is free.'),
+        cfg.StrOpt('auth', default='none', choices=['none', 'keystone'],
+                   help='none: everybody on this machine may do everything. keystone: as [keystone_authtoken] says.'),
+        cfg.StrOpt('cloud', default='environment', choices=['environment', 'simulated'],
+                   help='Where resources are made. environment: where OS_* or clouds.yaml say. simulated: in a cloud '
+                        'that is started along, and forgets everything when it stops.'),
+        cfg.PortOpt('cloud-port', default=0, help='Port of the simulated cloud; 0: any that is free.')])
+    state = Path(conf.state_dir or conf.embedded.state_dir).expanduser()
+    state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    conf.register_opts(database_options.database_opts, group='database')
+    conf.set_default('connection', f'sqlite:///{state}/heatlite.sqlite', group='database')
+    alone(state)
+    if not conf.auth_encryption_key:
+        conf.set_override('auth_encryption_key', key(state))
+    if conf.auth == 'none':
+        conf.set_override('flavor', 'noauth', group='paste_deploy')
+    return conf
+
+
+def alone(state: Path) -> None:
+    """Claims the folder for the life of this process; raises SystemExit with one line when another has it."""
+    import fcntl
+    import os
+    lock = os.open(state / 'lock', os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)     # the system frees it with us
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise SystemExit(f'Another heatlite-all works in {state}: stop it, or take another --state-dir') from None
+
+
+def key(state: Path) -> str:
+    """The 32 characters everything secret in this folder is encrypted with, made when first asked for."""
+    import secrets
+    place = state / 'encryption-key'
+    if not place.exists():
+        draft = place.with_suffix('.new')
+        draft.touch(mode=0o600)
+        draft.write_text(secrets.token_hex(16))
+        draft.rename(place)
+    return place.read_text().strip()
+
+
+def run(conf: Any) -> int:
+    """Builds the parts, serves until Ctrl-C or SIGTERM."""
+    from heatlite.api import deploy
+    from heatlite.cmd import parts, signals, simulated
+    from heatlite.common.world import GreenWorld, HttpServer
+    from heatlite.db import engines, sync
+    from heatlite.engine.service import EngineService
+    from heatlite.rpc.client import InProcessClient
+
+    inbox = signals.Inbox()
+    world = GreenWorld()
+    listening = parts.listen(HOST, conf.port, 128)
+    port = listening.getsockname()[1]
+    cloud = simulated.start(conf, world, port) if conf.cloud == 'simulated' else None
+    database = parts.database(conf)
+    sync.up(database)
+    with database.reader() as tx:           # the folder is ours alone: who is registered there has died
+        dead = [each.id for each in engines.page(tx)]
+    parts.bury(database, world, dead)
+    service = EngineService(conf, world, database)      # alone: there is no other engine to wake
+    client = InProcessClient(world, service.endpoint)
+    application = deploy.build(conf, database, client)
+    server = HttpServer(listening, only_from_here(application) if conf.auth == 'none' else application)
+    service.start()
+    parts.settle()
+    server.start()
+    greet(conf, port, None if cloud is None else cloud[1])
+    signals.until_stopped(inbox, parts.reload(conf))
+    server.stop(GRACE)
+    service.stop()
+    if cloud is not None:
+        cloud[0].stop(0.0)
+    return 0
+
+
+def only_from_here(application: Application) -> Application:
+    """Refuses what a web page in a browser of this machine might send: without a login, the port must not be open
+    to every site its user visits. Such requests carry an Origin, or another name for this host."""
+    def guarded(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        name = environ.get('HTTP_HOST', HOST).rsplit(':', 1)[0]
+        if name in LOCAL_NAMES and 'HTTP_ORIGIN' not in environ:
+            return application(environ, start_response)
+        start_response('403 Forbidden', [('Content-Type', 'text/plain')])
+        return [b'This service answers programs on this machine only (heatlite-all --auth keystone lifts that).\n']
+
+    return guarded
+
+
+def greet(conf: Any, port: int, cloud_url: str | None) -> None:
+    """Says where it listens and what to paste."""
+    from heatlite.cmd import simulated
+    url = f'http://{HOST}:{port}'
+    print(f'heatlite listens on {url}', flush=True)
+    if cloud_url is not None:
+        print(f'A simulated cloud listens on {cloud_url}; what is in it: {cloud_url}/_sim/', flush=True)
+    if conf.auth == 'none':
+        print(f'  export OS_AUTH_TYPE=none OS_ENDPOINT={url}/v1/admin', flush=True)
+    elif cloud_url is not None:
+        words = ' '.join(f'{name}={value}' for name, value in simulated.login(cloud_url).items())
+        print(f'  export {words}', flush=True)
+    print('  openstack stack create --template examples/hello.yaml --wait hello\n'
+          'Ctrl-C stops it; stacks are kept and go on when it is started again.', flush=True)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

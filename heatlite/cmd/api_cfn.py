@@ -1,0 +1,18 @@
+"""heatlite-api-cfn: the CloudFormation API, for clients of that kind and for agents inside servers."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from heatlite.cmd import serving
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The console script. Returns an exit code."""
+    return serving.main('heatlite-api-cfn', 'heatlite.cmd.api_cfn', 'heat_api_cfn', 'heatlite.api.cfn.deploy',
+                        arguments)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

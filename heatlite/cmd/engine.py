@@ -1,0 +1,81 @@
+"""heatlite-engine: owns stacks and drives them. Any number of hosts, `--workers` processes on each.
+
+SIGTERM hands the stacks over and ends; SIGHUP reads the files again (options marked as changeable).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from heatlite.cmd.workers import Worker, become, supervise
+
+MODULE = 'heatlite.cmd.engine'
+PROGRAM = 'heatlite-engine'
+GRACE = 10.0        # seconds a worker gets to end, beyond [engine] stop_timeout, before it is killed
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The console script. Returns an exit code."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    worker = Worker.here()
+    if worker is not None:
+        from heatlite.common import world
+        world.patch()                       # before anything that has a lock or a socket
+        return work(load(arguments), worker)
+    conf = load(arguments)
+    count = conf.num_engine_workers if conf.workers is None else conf.workers
+    if count <= 1:
+        become(MODULE, arguments)
+    return supervise(MODULE, arguments, count, conf.engine.stop_timeout + GRACE)
+
+
+def load(arguments: Sequence[str]) -> Any:
+    from oslo_config import cfg
+
+    from heatlite.common import config
+    return config.load(arguments, PROGRAM, command_line=[
+        cfg.IntOpt('workers', min=0, help='Engine processes; stronger than num_engine_workers.')])
+
+
+def work(conf: Any, worker: Worker) -> int:
+    """One engine, in this process, until it is told to stop."""
+    from heatlite.cmd import parts, signals
+    from heatlite.common import messaging
+    from heatlite.common.world import GreenWorld
+    from heatlite.engine import notifications
+    from heatlite.engine.service import EngineService
+    from heatlite.rpc.client import BrokerClient
+    from heatlite.rpc.server import Server
+
+    inbox = signals.Inbox()
+    world = GreenWorld()
+    transport = messaging.transport(conf)
+    database = parts.database(conf)
+    service = EngineService(conf, world, database, engine_id=worker.identity,
+                            wake=BrokerClient(conf, transport).wake, notify=notifications.sender(conf, world))
+    server = Server(transport, worker.identity, service.endpoint)
+    parts.hear_parent(world, worker, lambda identity: parts.bury(database, world, [identity]))
+
+    def begin() -> None:
+        parts.wait_for(database, world)
+        if worker.predecessor is not None:
+            parts.bury(database, world, [worker.predecessor])
+            world.spawn(messaging.remove_queue, transport, worker.predecessor)
+        service.start()                     # stacks are driven from here on, with a broker or without
+        parts.settle()
+        server.start()                      # waits for the broker
+
+    world.spawn(begin)
+    figures = parts.serve_figures(conf, worker.number)
+    signals.until_stopped(inbox, parts.reload(conf))
+    service.stop()                          # first: what counts is that the stacks go on elsewhere
+    server.stop()
+    if figures is not None:
+        figures.stop(0.0)
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,156 @@
+"""heatlite-manage: what operators do to the database. Exit code 0, 1 with one line on stderr, 2 for wrong usage."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from oslo_config import cfg
+
+from heatlite.cmd import parts
+from heatlite.common import config, crypt, exception
+from heatlite.common.i18n import _
+from heatlite.common.world import GreenWorld
+from heatlite.db import engines, resources, sync, upkeep
+from heatlite.db.connection import Database
+
+PROGRAM = 'heatlite-manage'
+UNITS = ('days', 'hours', 'minutes', 'seconds')
+OLDEST = datetime(1970, 1, 1)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The console script. Returns an exit code."""
+    try:
+        conf = load(sys.argv[1:] if arguments is None else arguments)
+        COMMANDS[conf.command.name](conf, parts.database(conf))
+    except exception.HeatException as error:
+        return _failed(str(error))
+    except SystemExit as leaving:               # wrong usage, or --help
+        if isinstance(leaving.code, str):
+            return _failed(leaving.code)
+        return int(leaving.code or 0)
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def load(arguments: Sequence[str]) -> cfg.ConfigOpts:
+    """Raises SystemExit."""
+    from oslo_db import options as oslo_options
+    conf = cfg.ConfigOpts()
+    conf.register_cli_opts([option for option in oslo_options.database_opts if option.name == 'connection'],
+                           group='database')
+    return config.load(arguments, PROGRAM, conf, command_line=[cfg.SubCommandOpt(
+        'command', title=_('Commands'), handler=_add_commands)])
+
+
+def _add_commands(commands: Any) -> None:
+    commands.add_parser('db_sync', help=_('Make the tables, or bring them up to date.'))
+    commands.add_parser('db_version', help=_('Print the version of the tables.'))
+    service = commands.add_parser('service', help=_('The engines.'))
+    service.add_argument('service_command', choices=('list', 'clean'),
+                         help=_('list: all that were not stopped. clean: remove those that fell silent.'))
+    purge = commands.add_parser('purge_deleted', help=_('Remove stacks that were deleted long ago.'))
+    purge.add_argument('-g', '--granularity', choices=UNITS, default='days', help=_('Unit of the age.'))
+    purge.add_argument('-p', '--project_id', metavar='PROJECT', help=_('Only those of one project.'))
+    purge.add_argument('-b', '--batch_size', type=_natural, default=20, metavar='N', help=_('In one transaction.'))
+    purge.add_argument('age', nargs='?', type=_natural, default=90, help=_('Keep what was deleted since. Default 90.'))
+    reset = commands.add_parser('reset_stack_status', help=_('Turn what is IN_PROGRESS in a stack to FAILED.'))
+    reset.add_argument('-y', '--yes', action='store_true', help=_('Do not ask.'))
+    reset.add_argument('stack_id')
+    data = commands.add_parser('resource_data_list', help=_('Print what a resource keeps.'))
+    data.add_argument('resource_id', help=_('Its physical id, or its own.'))
+
+
+def _natural(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise ValueError
+    return number
+
+
+# --- commands ----------------------------------------------------------------------------------------------
+
+def db_sync(conf: cfg.ConfigOpts, database: Database) -> None:
+    sync.up(database)
+
+
+def db_version(conf: cfg.ConfigOpts, database: Database) -> None:
+    print(sync.version(database) or _('none: run db_sync'))
+
+
+def service(conf: cfg.ConfigOpts, database: Database) -> None:
+    sync.check(database)
+    if conf.command.service_command == 'list':
+        with database.reader() as tx:
+            found = engines.page(tx)
+        _print_table(('Hostname', 'Binary', 'Engine Id', 'Host', 'Topic', 'Status', 'Updated At'), [
+            (each.hostname, each.binary, each.id, each.host, each.topic, 'up' if each.is_up else 'down',
+             each.updated_at or each.created_at) for each in found])
+        return
+    removed = database.retry(lambda tx: engines.clean(tx, GreenWorld().now()))
+    for engine_id in removed:
+        print(engine_id)
+    print(_('Engines removed: %d') % len(removed))
+
+
+def purge_deleted(conf: cfg.ConfigOpts, database: Database) -> None:
+    sync.check(database)
+    command = conf.command
+    try:
+        before = GreenWorld().now() - timedelta(**{command.granularity: command.age})
+    except OverflowError:
+        before = OLDEST
+    total = 0
+    while done := database.retry(lambda tx: upkeep.purge(
+            tx, before, command.project_id, max(command.batch_size, 1))):
+        total += done
+    print(_('Stacks purged: %d') % total)
+
+
+def reset_stack_status(conf: cfg.ConfigOpts, database: Database) -> None:
+    sync.check(database)
+    stack_id = conf.command.stack_id
+    if not conf.command.yes:
+        print(_('Whatever runs in stack %s and below it is cut off and marked as FAILED. Continue? [y/N] ') % stack_id,
+              end='', flush=True)
+        if sys.stdin.readline().strip().lower() not in ('y', 'yes'):
+            raise SystemExit(_('Nothing was changed.'))
+    for changed in database.retry(lambda tx: upkeep.reset(tx, stack_id, GreenWorld().now())):
+        print(changed)
+
+
+def resource_data_list(conf: cfg.ConfigOpts, database: Database) -> None:
+    sync.check(database)
+    with database.reader() as tx:
+        found = resources.find(tx, conf.command.resource_id)
+        data = resources.data(tx, found.stack_id, found.id)
+    _print_table(('Key', 'Value'), [
+        (each.key, crypt.decrypt(each.method, each.value, conf.auth_encryption_key) if each.redact else each.value)
+        for each in data])
+
+
+COMMANDS: Mapping[str, Callable[[cfg.ConfigOpts, Database], None]] = {
+    command.__name__: command
+    for command in (db_sync, db_version, service, purge_deleted, reset_stack_status, resource_data_list)}
+
+
+# --- output ------------------------------------------------------------------------------------------------
+
+def _print_table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    lines = [tuple(head), *(tuple('' if value is None else str(value) for value in row) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        print('  '.join(value.ljust(width) for value, width in zip(line, widths, strict=True)).rstrip())
+
+
+def _failed(text: str) -> int:
+    print(f'{PROGRAM}: {text}', file=sys.stderr)
+    return 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())

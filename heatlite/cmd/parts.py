@@ -1,0 +1,143 @@
+"""Parts that several doors build in the same way."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import signal
+import socket
+import ssl
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from heatlite.cmd.workers import Worker
+from heatlite.common.world import HttpServer, World
+
+LOG = logging.getLogger(__name__)
+
+STDIN = 0
+COLLECT_AFTER = 20_000, 10, 10      # new objects before a collection; a list of 10 000 rows makes 200 000
+
+Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+
+
+def database(conf: Any) -> Any:
+    """The database of [database] connection, connected on first use. SystemExit when the option is unset or odd."""
+    from heatlite.common import exception
+    from heatlite.db.connection import Database
+    try:
+        return Database.from_options(conf)
+    except exception.HeatException as error:
+        raise SystemExit(str(error)) from None
+
+
+def wait_for(database: Any, world: World) -> None:
+    """Returns once the database answers and has our tables; until then says every two seconds what is missing."""
+    from heatlite.common import exception
+    from heatlite.db import sync
+    while True:
+        try:
+            if sync.version(database) is not None:
+                return
+            LOG.warning('Waiting for the tables: run heatlite-manage db_sync')
+        except exception.DatabaseUnavailable as error:
+            LOG.warning('Waiting for the database: %s', error)
+        world.sleep(2.0)
+
+
+def reload(conf: Any) -> Callable[[], None]:
+    """What to do at SIGHUP: read the files again. A wrong file is a line in the log, and all stays as it was."""
+    from oslo_config import cfg
+
+    def read() -> None:
+        try:
+            conf.mutate_config_files()
+        except cfg.Error as error:
+            LOG.error('The options were not read again: %s', error)
+        else:
+            LOG.info('The options were read again')
+
+    return read
+
+
+def settle() -> None:
+    """To be called once everything is built: what is there now stays for good, and no collection looks at it again.
+
+    The defaults of the collector are for small programs: it would spend a fifth of the time on a large stack.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*COLLECT_AFTER)
+
+
+def bury(database: Any, world: World, engine_ids: Iterable[str]) -> None:
+    """Frees the stacks of engines whose processes are known to be dead: nobody need wait for their deadline."""
+    from heatlite.common import exception
+    from heatlite.db import engines
+    try:
+        with database.writer() as tx:
+            for engine_id in engine_ids:
+                if engines.remove(tx, engine_id, world.now()):
+                    LOG.warning('Engine %s is dead; its stacks are free', engine_id)
+    except exception.DatabaseUnavailable as error:
+        LOG.warning('Stacks of dead engines stay theirs until the deadline: %s', error)
+
+
+def listen(host: str, port: int, backlog: int, keepalive_idle: int | None = None) -> socket.socket:
+    """A listening TCP socket; raises SystemExit with a message of one line when the address is taken or wrong."""
+    try:
+        found = socket.create_server((host, port), family=socket.AF_INET6 if ':' in host else socket.AF_INET,
+                                     backlog=backlog)
+    except OSError as error:
+        raise SystemExit(f'Cannot listen on {host} port {port}: {error.strerror or error}') from None
+    if keepalive_idle is not None:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        found.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, keepalive_idle)
+    found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)     # accepted connections inherit it
+    return found
+
+
+def secured(listening: socket.socket, certificate: str | None, key: str | None) -> socket.socket:
+    """The socket with TLS on it, when there is a certificate."""
+    if not certificate:
+        return listening
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate, key)
+    return context.wrap_socket(listening, server_side=True)
+
+
+def hear_parent(world: World, worker: Worker, died: Callable[[str], None] = lambda identity: None) -> None:
+    """Calls `died(identity)` for each sibling that died; tells this process to stop once the parent is gone: nobody
+    would restart it, or stop it."""
+    if not worker.has_parent:
+        return
+
+    def listen() -> None:
+        os.set_blocking(STDIN, False)       # cooperative threads then wait in read
+        heard = b''
+        while chunk := os.read(STDIN, 4096):
+            *lines, heard = (heard + chunk).split(b'\n')
+            for line in lines:
+                died(line.decode())
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    world.spawn(listen)
+
+
+def serve_figures(conf: Any, number: int) -> HttpServer | None:
+    """The figures of engine `number` at /metrics on loopback, if [metrics] engine_port says so."""
+    if not conf.metrics.engine_port:
+        return None
+    from heatlite.common import metrics
+
+    def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        if environ['PATH_INFO'] != '/metrics':
+            start_response('404 Not Found', [('Content-Type', 'text/plain')])
+            return [b'']
+        start_response('200 OK', [('Content-Type', metrics.CONTENT_TYPE)])
+        return [metrics.text()]
+
+    server = HttpServer(listen('127.0.0.1', conf.metrics.engine_port + number, 16), application)
+    server.start()
+    return server

@@ -1,0 +1,73 @@
+"""What the two API doors share: options, workers, the socket, the server.
+
+An API process holds no state: it may be killed at any time, and there may be any number.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import socket
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from heatlite.cmd.workers import Worker, become, supervise
+
+LOG = logging.getLogger(__name__)
+
+GRACE = 10.0        # seconds that requests being answered get after SIGTERM
+
+
+def main(program: str, module: str, group: str, deploy: str, arguments: Sequence[str] | None) -> int:
+    """Serves `build(conf, database, engine_client)` of module `deploy` as the options in `group` say."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    worker = Worker.here()
+    if worker is not None:
+        from heatlite.common import world
+        world.patch()                       # before anything that has a lock or a socket
+    conf = load(program, arguments)
+    if worker is not None:
+        return work(conf, conf[group], worker, deploy)
+    count = conf[group].workers if conf.workers is None else conf.workers
+    if count <= 1:
+        become(module, arguments)
+    with _listen(conf[group]) as listening:
+        return supervise(module, arguments, count, GRACE + 5.0, listening.fileno())
+
+
+def load(program: str, arguments: Sequence[str]) -> Any:
+    from oslo_config import cfg
+
+    from heatlite.common import config
+    return config.load(arguments, program, command_line=[
+        cfg.IntOpt('workers', min=0, help='Processes; stronger than the option of the same name in the file.')])
+
+
+def work(conf: Any, options: Any, worker: Worker, deploy: str) -> int:
+    """Serves in this process until it is told to stop."""
+    from heatlite.cmd import parts, signals
+    from heatlite.common.world import GreenWorld, HttpServer
+    from heatlite.rpc.client import BrokerClient
+
+    inbox = signals.Inbox()
+    parts.hear_parent(GreenWorld(), worker)
+    if worker.socket is None:
+        listening = _listen(options)
+    else:
+        listening = socket.socket(fileno=worker.socket)
+    build = importlib.import_module(deploy).build
+    application = build(conf, parts.database(conf), BrokerClient(conf))
+    server = HttpServer(parts.secured(listening, options.cert_file, options.key_file), application,
+                        max_header_line=options.max_header_line, silence=options.client_socket_timeout or None)
+    parts.settle()
+    server.start()
+    LOG.info('Listening on %s port %d', options.bind_host, options.bind_port)
+    signals.until_stopped(inbox, parts.reload(conf))
+    server.stop(GRACE)
+    return 0
+
+
+def _listen(options: Any) -> socket.socket:
+    from heatlite.cmd import parts
+    return parts.listen(options.bind_host, options.bind_port, options.backlog, options.tcp_keepidle)

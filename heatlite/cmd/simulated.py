@@ -1,0 +1,51 @@
+"""heatlite-all with a simulated cloud beside it, in the same process: for a first stack with servers in it."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from heatlite.common.world import HttpServer, World
+
+USER, PROJECT, DOMAIN, REGION, PASSWORD = 'demo', 'demo', 'default', 'RegionOne', 'secret'
+
+
+def start(conf: Any, world: World, api_port: int) -> tuple[HttpServer, str]:
+    """The cloud's server and URL. Its catalogue names us; stacks are made in it, in the name of its user demo.
+
+    With `--auth keystone` its Keystone is also the one that says who our callers are.
+    """
+    from heatlite import cloudsim
+    server, url = cloudsim.serve(conf.cloud_port, world, outside={
+        'orchestration': f'http://127.0.0.1:{api_port}/v1/%(project_id)s',
+        # Servers are told where to report to. Nobody runs in a simulated one, so nobody ever asks there.
+        'cloudformation': f'http://127.0.0.1:{conf.heat_api_cfn.bind_port}/v1'})
+    os.environ.update(login(url))
+    if conf.auth == 'keystone':
+        for group in ('keystone_authtoken', 'trustee'):
+            _log_in(conf, group, url)
+        conf.set_override('auth_uri', f'{url}/v3', group='clients_keystone')
+    return server, url
+
+
+def login(url: str) -> dict[str, str]:
+    """What a client puts into its environment."""
+    return {'OS_AUTH_URL': f'{url}/v3', 'OS_USERNAME': USER, 'OS_PASSWORD': PASSWORD, 'OS_PROJECT_NAME': PROJECT,
+            'OS_USER_DOMAIN_ID': DOMAIN, 'OS_PROJECT_DOMAIN_ID': DOMAIN, 'OS_REGION_NAME': REGION,
+            'OS_IDENTITY_API_VERSION': '3'}
+
+
+def _log_in(conf: Any, group: str, url: str) -> None:
+    """The service itself is the cloud's administrator."""
+    from keystoneauth1 import loading
+    loading.register_auth_conf_options(conf, group)
+    conf.register_opts(loading.get_auth_plugin_conf_options('password'), group=group)
+    values = {'auth_type': 'password', 'auth_url': f'{url}/v3', 'username': 'admin', 'password': PASSWORD,
+              'user_domain_id': DOMAIN}
+    if group == 'keystone_authtoken':
+        from keystonemiddleware import opts
+        for _group, found in opts.list_auth_token_opts():
+            conf.register_opts(found, group=group)
+        values |= {'project_name': 'admin', 'project_domain_id': DOMAIN, 'www_authenticate_uri': f'{url}/v3'}
+    for name, value in values.items():
+        conf.set_override(name, value, group=group)

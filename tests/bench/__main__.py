@@ -1,0 +1,147 @@
+"""The table of what is promised, measured: `python -m tests.bench sqlite|mariadb|postgresql`.
+
+The bare write limit of the database is measured in the same run. Quote medians, and how busy the machine was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from tests.bench import houses, scenarios, writes
+from tests.system.processes import ask, eventually
+
+NOOP = {'type': 'OS::Heat::None'}
+
+
+def flat(count: int, changed: int = 0) -> dict:
+    resources = {f'r{n}': NOOP for n in range(count)}
+    for n in range(changed):
+        resources[f'r{n}'] = {'type': 'OS::Heat::RandomString'}
+    return {'heat_template_version': '2018-08-31', 'resources': resources}
+
+
+def act(house, method: str, url: str, body=None) -> str:
+    """Sends a request and waits for the end of the action it begins; the stack's URL."""
+    status, found = ask(method, url, body)
+    assert status in (201, 202, 204), (status, found)
+    if method == 'POST':
+        url = f"{house.url}/stacks/{body['stack_name']}/{found['stack']['id']}"
+    while True:
+        state = ask('GET', f'{url}?resolve_outputs=false')[1]['stack']['stack_status']
+        if not state.endswith('IN_PROGRESS'):
+            assert state.endswith('COMPLETE'), state
+            return url
+        time.sleep(0.02)
+
+
+def lives(house, count: int) -> dict:
+    """A flat stack of `count` no-op resources: create, update of one, delete."""
+    before = houses.transactions(house)
+    with houses.Meter(house) as create:
+        url = act(house, 'POST', f'{house.url}/stacks', {'stack_name': f's{count}', 'template': flat(count)})
+    after = houses.transactions(house)
+    with houses.Meter(house) as update:
+        act(house, 'PUT', url, {'template': flat(count, changed=1)})
+    with houses.Meter(house) as nothing:
+        act(house, 'PUT', url, {'template': flat(count, changed=1)})
+    with houses.Meter(house) as delete:
+        act(house, 'DELETE', url)
+    return {
+        'resources': count, 'create_seconds': create.wall, 'created_per_second': count / create.wall,
+        'cpu_ms_per_resource': create.cpu / count * 1000, 'mib': create.mib,
+        'transactions': None if before is None or after is None else after - before,
+        'update_one_seconds': update.wall, 'update_nothing_seconds': nothing.wall, 'delete_seconds': delete.wall}
+
+
+def many_small(house, stacks: int = 200, resources: int = 5) -> dict:
+    """Stacks that are all asked for at once."""
+    with houses.Meter(house) as meter:
+        urls = []
+        for number in range(stacks):
+            status, found = ask('POST', f'{house.url}/stacks',
+                                {'stack_name': f'm{number}', 'template': flat(resources)})
+            assert status == 201, found
+            urls.append(f"{house.url}/stacks/m{number}/{found['stack']['id']}")
+        for url in urls:
+            while ask('GET', f'{url}?resolve_outputs=false')[1]['stack']['stack_status'] != 'CREATE_COMPLETE':
+                time.sleep(0.02)
+    for url in urls:
+        ask('DELETE', url)
+    eventually('the end of the deletes', lambda: not ask('GET', f'{house.url}/stacks')[1]['stacks'])
+    return {'stacks': stacks, 'stacks_per_second': stacks / meter.wall, 'cpu_ms_per_stack': meter.cpu / stacks * 1000}
+
+
+def reading(house, requests: int = 500) -> dict:
+    """GET one stack, one connection after the other."""
+    url = act(house, 'POST', f'{house.url}/stacks', {'stack_name': 'read', 'template': flat(5)})
+    times = []
+    for _ in range(requests):
+        began = time.monotonic()
+        ask('GET', url)
+        times.append((time.monotonic() - began) * 1000)
+    act(house, 'DELETE', url)
+    ordered = sorted(times)
+    return {'get_p50_ms': statistics.median(ordered), 'get_p99_ms': ordered[int(len(ordered) * 0.99)]}
+
+
+def measure(backend: str, sizes: list[int]) -> dict:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        house = houses.Embedded(folder) if backend == 'sqlite' else houses.Clustered(folder, backend)
+        try:
+            found = {'backend': backend, 'load_before': os.getloadavg()[0],
+                     'start_seconds': house.seconds_to_first_answer,
+                     'idle_mib': sum(process.memory_info().rss for process in house.processes) / 2 ** 20}
+            found['flat'] = [lives(house, size) for size in sizes]
+            found.update(many_small(house))
+            found.update(reading(house))
+        finally:
+            house.stop()
+    found['bare_write_us_per_resource'] = writes.limit(backend)
+    found['load_after'] = os.getloadavg()[0]
+    return found
+
+
+def table(found: dict) -> str:
+    lines = [f"{found['backend']}: start to first answer {found['start_seconds']:.2f} s, "
+             f"idle {found['idle_mib']:.0f} MiB, "
+             f"load {found['load_before']:.1f} before, {found['load_after']:.1f} after",
+             f"{'flat stack':>12} {'create s':>9} {'res/s':>7} {'CPU ms/res':>11} {'MiB':>6} {'trans.':>7} "
+             f"{'update 1 s':>11} {'no-op s':>8} {'delete s':>9}"]
+    for row in found['flat']:
+        told = '-' if row['transactions'] is None else f"{row['transactions']:.0f}"
+        lines.append(f"{row['resources']:>12} {row['create_seconds']:>9.2f} {row['created_per_second']:>7.0f} "
+                     f"{row['cpu_ms_per_resource']:>11.3f} {row['mib']:>6.0f} {told:>7} "
+                     f"{row['update_one_seconds']:>11.2f} {row['update_nothing_seconds']:>8.2f} "
+                     f"{row['delete_seconds']:>9.2f}")
+    lines.append(f"{found['stacks']} stacks of 5 at once: {found['stacks_per_second']:.0f}/s, "
+                 f"{found['cpu_ms_per_stack']:.1f} ms CPU each; GET one stack p50 {found['get_p50_ms']:.2f} ms, "
+                 f"p99 {found['get_p99_ms']:.2f} ms (a connection each)")
+    lines.append(f"bare bulk INSERT of the rows of one resource: {found['bare_write_us_per_resource']:.0f} us")
+    return '\n'.join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog='python -m tests.bench', description=__doc__)
+    parser.add_argument('backend', choices=['sqlite', *houses.SERVERS])
+    parser.add_argument('--sizes', default='1000,10000')
+    parser.add_argument('--json', action='store_true')
+    parser.add_argument('--scenarios', nargs='?', const=','.join(scenarios.SCENARIOS), metavar='NAME,NAME',
+                        help='these instead (without names: all of them): ' + ', '.join(scenarios.SCENARIOS))
+    parser.add_argument('--smaller', type=int, default=1, help='divides the sizes of the scenarios')
+    chosen = parser.parse_args()
+    if chosen.scenarios:
+        found, shown = scenarios.measure(chosen.backend, chosen.scenarios.split(','), chosen.smaller), scenarios.table
+    else:
+        found, shown = measure(chosen.backend, [int(size) for size in chosen.sizes.split(',')]), table
+    print(json.dumps(found, indent=1) if chosen.json else shown(found))
+
+
+if __name__ == '__main__':
+    main()

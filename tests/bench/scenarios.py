@@ -1,0 +1,251 @@
+"""Shapes that break what only handles the usual: wide, deep, many, long, and shared by several engines.
+
+`python -m tests.bench BACKEND --scenarios [NAME,NAME...] [--smaller N]`. Each returns figures by name; `_seconds` are
+wall time from the request to the end of the action, `_cpu_ms` that of all our processes.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from tests.bench import houses
+from tests.system.chaos.books import Rows
+from tests.system.chaos.weather import identity
+from tests.system.processes import ask, eventually
+
+NOOP = {'type': 'OS::Heat::None'}
+Figures = dict[str, float]
+
+
+def template(resources: dict[str, Any]) -> dict[str, Any]:
+    return {'heat_template_version': '2018-08-31', 'resources': resources}
+
+
+def flat(count: int, changed: int = 0) -> dict[str, Any]:
+    return template({f'r{n}': {'type': 'OS::Heat::RandomString'} if n < changed else NOOP for n in range(count)})
+
+
+@contextmanager
+def house(backend: str, engines: int = 1, **options: Any) -> Iterator[Any]:
+    with tempfile.TemporaryDirectory() as name:
+        made = houses.Embedded(Path(name), **options) if backend == 'sqlite' else houses.Clustered(
+            Path(name), backend, engines, **options)
+        try:
+            yield made
+        finally:
+            made.stop()
+
+
+def act(found: Any, method: str, url: str, body: Any = None) -> str:
+    """Sends a request and waits for the end of the action it begins; the stack's URL."""
+    status, answer = ask(method, url, body)
+    if status not in (200, 201, 202, 204):
+        raise SystemExit(f'{method} {url}: {status} {answer}')
+    if method == 'POST':
+        url = f"{url}/{body['stack_name']}/{answer['stack']['id']}"
+    while True:
+        status, answer = ask('GET', f'{url}?resolve_outputs=false')
+        state = 'DELETE_COMPLETE' if status == 404 else answer['stack']['stack_status']
+        if state.endswith('_FAILED'):
+            raise SystemExit(f"{url} is {state}: {answer['stack']['stack_status_reason']}")
+        if state.endswith('_COMPLETE'):
+            return url
+        time.sleep(0.02)
+
+
+def lives(found: Any, name: str, wanted: dict[str, Any], count: int) -> tuple[str, Figures]:
+    """Create; the stack's URL, and what it took."""
+    with houses.Meter(found) as meter:
+        url = act(found, 'POST', f'{found.url}/stacks', {'stack_name': name, 'template': wanted})
+    return url, {'resources': count, 'create_seconds': meter.wall, 'created_per_second': count / meter.wall,
+                 'create_cpu_ms': meter.cpu / count * 1000, 'mib': meter.mib}
+
+
+# --- one large stack -----------------------------------------------------------------------------------------
+
+def group(backend: str, smaller: int) -> Figures:
+    """One ResourceGroup; then one member more, and all of them away."""
+    count = 10000 // smaller
+
+    def sized(size: int) -> dict[str, Any]:
+        return template({'group': {'type': 'OS::Heat::ResourceGroup',
+                                   'properties': {'count': size, 'resource_def': NOOP}}})
+
+    with house(backend) as found:
+        url, figures = lives(found, 'group', sized(count), count)
+        with houses.Meter(found) as update:
+            act(found, 'PUT', url, {'template': sized(count + 1)})
+        with houses.Meter(found) as delete:
+            act(found, 'DELETE', url)
+    return {**figures, 'one_more_seconds': update.wall, 'one_more_cpu_ms': update.cpu * 1000,
+            'delete_seconds': delete.wall}
+
+
+def grid(backend: str, smaller: int) -> Figures:
+    """100 wide, 50 deep; each stands on two of the layer below."""
+    wide, deep = 100, 50 // smaller
+    resources: dict[str, Any] = {}
+    for layer in range(deep):
+        for place in range(wide):
+            below = [f'r{layer - 1}-{place}', f'r{layer - 1}-{(place + 1) % wide}'] if layer else []
+            resources[f'r{layer}-{place}'] = {**NOOP, 'depends_on': below}
+    with house(backend) as found:
+        url, figures = lives(found, 'grid', template(resources), len(resources))
+        with houses.Meter(found) as delete:
+            act(found, 'DELETE', url)
+    return {**figures, 'delete_seconds': delete.wall}
+
+
+def chain(backend: str, smaller: int) -> Figures:
+    """Each stands on the one before: what one step takes when nothing can be shared."""
+    count = 1000 // smaller
+    resources = {f'r{n}': {**NOOP, 'depends_on': [f'r{n - 1}'] if n else []} for n in range(count)}
+    with house(backend) as found:
+        url, figures = lives(found, 'chain', template(resources), count)
+        with houses.Meter(found) as delete:
+            act(found, 'DELETE', url)
+    return {**figures, 'step_ms': figures['create_seconds'] / count * 1000, 'delete_seconds': delete.wall}
+
+
+def update_one(backend: str, smaller: int) -> Figures:
+    """One of many changes."""
+    count = 10000 // smaller
+    with house(backend) as found:
+        url, figures = lives(found, 'flat', flat(count), count)
+        with houses.Meter(found) as update:
+            act(found, 'PUT', url, {'template': flat(count, changed=1)})
+        with houses.Meter(found) as nothing:
+            act(found, 'PUT', url, {'template': flat(count, changed=1)})
+    return {**figures, 'update_one_seconds': update.wall, 'update_one_cpu_ms': update.cpu * 1000,
+            'update_nothing_seconds': nothing.wall}
+
+
+# --- many stacks ---------------------------------------------------------------------------------------------
+
+def _many(found: Any, count: int, clients: int = 4) -> Figures:
+    """Small stacks, asked for by several clients at once."""
+    numbers, problems = iter(range(count)), []
+    lock = threading.Lock()
+
+    def client() -> None:
+        while True:
+            with lock:
+                number = next(numbers, None)
+            if number is None:
+                return
+            status, answer = ask('POST', f'{found.url}/stacks', {'stack_name': f'm{number}', 'template': flat(5)})
+            if status != 201:
+                problems.append((status, answer))
+
+    with houses.Meter(found) as meter:
+        threads = [threading.Thread(target=client) for _ in range(clients)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        eventually('the end of all creates', lambda: not ask(
+            'GET', f'{found.url}/stacks?status=IN_PROGRESS&limit=1')[1]['stacks'])
+    if problems:
+        raise SystemExit(f'{len(problems)} refused, first {problems[0]}')
+    return {'stacks': count, 'seconds': meter.wall, 'stacks_per_second': count / meter.wall,
+            'stack_cpu_ms': meter.cpu / count * 1000, 'mib': meter.mib}
+
+
+def small(backend: str, smaller: int) -> Figures:
+    """Small stacks, all at once."""
+    with house(backend) as found:
+        return _many(found, 1000 // smaller)
+
+
+def scale_out(backend: str, smaller: int) -> Figures:
+    """The same with one, two and three engines."""
+    figures: Figures = {}
+    for engines in ((1,) if backend == 'sqlite' else (1, 2, 3)):
+        with house(backend, engines) as found:
+            figures[f'stacks_per_second_{engines}'] = _many(found, 1000 // smaller, clients=8)['stacks_per_second']
+    return figures
+
+
+# --- a long time ---------------------------------------------------------------------------------------------
+
+def soak(backend: str, smaller: int) -> Figures:
+    """One stack is updated again and again; memory and the database must not grow. Event limit 200."""
+    updates, figures = 10000 // smaller, {}
+    with house(backend, max_events_per_stack=200) as found:
+        url = act(found, 'POST', f'{found.url}/stacks', {'stack_name': 'soak', 'template': flat(10)})
+        with houses.Meter(found) as meter:
+            for number in range(updates):
+                act(found, 'PUT', url, {'template': flat(10, changed=number % 7)})
+                if number == updates // 5:
+                    figures['early_mib'], figures['early_rows'] = houses.memory(found), _rows(found)
+        figures['late_mib'], figures['late_rows'] = meter.mib, _rows(found)
+    return {'updates': updates, **figures, 'update_ms': meter.wall / updates * 1000,
+            'update_cpu_ms': meter.cpu / updates * 1000}
+
+
+def _rows(found: Any) -> float:
+    """Rows in all tables."""
+    engine = sa.create_engine(found.database_url)
+    with engine.connect() as connection:
+        tables = sa.inspect(connection).get_table_names()
+        quote = connection.dialect.identifier_preparer.quote
+        count = sum(connection.exec_driver_sql(f'SELECT COUNT(*) FROM {quote(name)}').scalar() for name in tables)
+    engine.dispose()
+    return float(count)
+
+
+def takeover(backend: str, smaller: int) -> Figures:
+    """SIGKILL of the engine that drives many stacks: until the last of them has another owner."""
+    if backend == 'sqlite':
+        return {}
+    count = 200 // smaller
+    waiting = template({'r': {'type': 'Test::Ledger::Entry', 'properties': {'seconds': 600}}})
+    with house(backend, engines=2) as found:
+        for number in range(count):
+            ask('POST', f'{found.url}/stacks', {'stack_name': f't{number}', 'template': waiting})
+        rows = Rows(found.cluster.database_url)
+        victim = max(found.cluster.engines, key=lambda each: sum(
+            lease.engine_id == identity(each) for lease in (rows.leases() or {}).values()))
+        gone = identity(victim)
+        owned = sum(lease.engine_id == gone for lease in (rows.leases() or {}).values())
+        began = time.monotonic()
+        victim.kill()
+        found.cluster.engines.remove(victim)
+        eventually('the takeover', lambda: not any(
+            lease.engine_id == gone for lease in (rows.leases() or {}).values()))
+        seconds = time.monotonic() - began
+        rows.close()
+    return {'stacks': float(owned), 'seconds': seconds}
+
+
+SCENARIOS: dict[str, Callable[[str, int], Figures]] = {
+    each.__name__: each for each in (group, grid, chain, update_one, small, scale_out, soak, takeover)}
+
+
+def measure(backend: str, names: list[str], smaller: int) -> dict[str, Any]:
+    found: dict[str, Any] = {'backend': backend, 'smaller': smaller, 'load_before': os.getloadavg()[0]}
+    for name in names:
+        load = os.getloadavg()[0]
+        found[name] = {key: round(value, 3) for key, value in SCENARIOS[name](backend, smaller).items()}
+        found[name]['load'] = round(load, 1)
+    found['load_after'] = os.getloadavg()[0]
+    return found
+
+
+def table(found: dict[str, Any]) -> str:
+    lines = [f"{found['backend']}, sizes divided by {found['smaller']}, load {found['load_before']:.1f} before, "
+             f"{found['load_after']:.1f} after"]
+    for name, figures in found.items():
+        if isinstance(figures, dict):
+            told = ', '.join(f'{key} {value:g}' for key, value in figures.items())
+            lines.append(f'{name:>12}: {told}')
+    return '\n'.join(lines)

@@ -1,0 +1,37 @@
+"""The one-process door: its key, and who may talk to it."""
+
+import pytest
+
+from heatlite.cmd import all_in_one
+
+
+def answer(environ):
+    found = []
+
+    def application(environ, start_response):
+        start_response('200 OK', [])
+        return [b'in']
+
+    b''.join(all_in_one.only_from_here(application)(environ, lambda status, headers: found.append(status)))
+    return found[0]
+
+
+@pytest.mark.parametrize('environ, status', [
+    ({'HTTP_HOST': '127.0.0.1:8004'}, '200 OK'),
+    ({'HTTP_HOST': 'localhost:8004'}, '200 OK'),
+    ({'HTTP_HOST': 'localhost'}, '200 OK'),
+    ({}, '200 OK'),
+    ({'HTTP_HOST': 'evil.example:8004'}, '403 Forbidden'),
+    ({'HTTP_HOST': 'localhost.evil.example'}, '403 Forbidden'),
+    ({'HTTP_HOST': '127.0.0.1:8004', 'HTTP_ORIGIN': 'https://evil.example'}, '403 Forbidden'),
+    ({'HTTP_HOST': '127.0.0.1:8004', 'HTTP_ORIGIN': 'null'}, '403 Forbidden'),
+])
+def test_web_pages_are_kept_out(environ, status):
+    assert answer(environ) == status
+
+
+def test_the_key_is_made_once_and_is_nobody_elses(tmp_path):
+    made = all_in_one.key(tmp_path)
+    assert len(made) == 32
+    assert all_in_one.key(tmp_path) == made
+    assert (tmp_path / 'encryption-key').stat().st_mode & 0o077 == 0

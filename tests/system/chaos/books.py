@@ -1,0 +1,102 @@
+"""What is written down: by the things themselves (the ledger), by the database, and what both say in the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import sqlalchemy as sa
+
+
+@dataclass(frozen=True)
+class Line:
+    what: str                   # made, changed or deleted
+    name: str
+    process: int
+    time: float                 # seconds since 1970
+    note: str
+
+
+class Ledger:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def lines(self) -> list[Line]:
+        found = []
+        for line in self._path.read_text().splitlines():
+            what, name, process, when, *note = line.split(' ')
+            found.append(Line(what, name, int(process), float(when), ' '.join(note)))
+        return found
+
+    def between(self, begin: float, end: float) -> int:
+        """Calls into types in that time."""
+        return sum(begin < line.time < end for line in self.lines())
+
+
+@dataclass
+class Things:
+    """What the ledger says of all things ever made."""
+
+    made: Counter[str] = field(default_factory=Counter)
+    deleted: Counter[str] = field(default_factory=Counter)
+    notes: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, lines: list[Line]) -> Things:
+        found = cls()
+        for line in lines:
+            match line.what:
+                case 'made':
+                    found.made[line.name] += 1
+                    found.notes[line.name] = line.note
+                case 'changed':
+                    found.notes[line.name] = line.note
+                case 'deleted':
+                    found.deleted[line.name] += 1
+        return found
+
+    @property
+    def live(self) -> set[str]:
+        return set(self.made) - set(self.deleted)
+
+    @property
+    def duplicated(self) -> list[str]:
+        return sorted(name for name, count in self.made.items() if count > 1)
+
+
+@dataclass(frozen=True)
+class Lease:
+    stack_id: str
+    engine_id: str | None
+    epoch: int
+    wanted: bool
+
+
+class Rows:
+    """Looks into the database past everybody. It may be down at any time."""
+
+    def __init__(self, url: str) -> None:
+        self._engine = sa.create_engine(url, isolation_level='AUTOCOMMIT', pool_pre_ping=True,
+                                        connect_args={'connect_timeout': 5, 'read_timeout': 5})
+
+    def _all(self, statement: str) -> list[tuple]:
+        with self._engine.connect() as connection:
+            return [tuple(row) for row in connection.exec_driver_sql(statement)]
+
+    def leases(self) -> dict[str, Lease] | None:
+        """None while the database is down."""
+        try:
+            rows = self._all('SELECT stack_id, engine_id, epoch, wanted FROM lease')
+        except sa.exc.DBAPIError:
+            return None
+        return {row[0]: Lease(row[0], row[1], row[2], bool(row[3])) for row in rows}
+
+    def leftovers(self) -> dict[str, int]:
+        """Rows that belong to no live stack."""
+        gone = 'stack_id NOT IN (SELECT id FROM stack WHERE live = 1)'
+        return {table: int(self._all(f'SELECT COUNT(*) FROM {table} WHERE {gone}')[0][0])
+                for table in ('resource', 'resource_data', '`signal`')}
+
+    def close(self) -> None:
+        self._engine.dispose()

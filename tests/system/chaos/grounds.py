@@ -1,0 +1,73 @@
+"""A MariaDB and a RabbitMQ of our own: they are killed and restarted, which nobody else should notice."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import socket
+import subprocess
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+from tests.system.processes import ROOT
+
+TOOL = ROOT / 'tools' / 'services'
+PORTS = (13306, 15673, 35673, 14369)            # of tools/services, to which the offset is added
+
+
+def are_possible() -> bool:
+    """The servers are installed, or this is root, who installs them."""
+    return os.geteuid() == 0 or bool(shutil.which('mariadbd') and Path('/usr/lib/rabbitmq/bin').exists())
+
+
+def _free_offset() -> int:
+    while True:
+        offset = random.randrange(1000, 12000)
+        if not any(_is_taken(port + offset) for port in PORTS):
+            return offset
+
+
+def _is_taken(port: int) -> bool:
+    with closing(socket.socket()) as asked:
+        return asked.connect_ex(('127.0.0.1', port)) == 0
+
+
+class Grounds:
+    SERVERS = ('mariadb', 'rabbit')
+
+    def __init__(self) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix='heatlite-grounds-'))
+        self._folder.chmod(0o755)               # root's servers run as users of their own, who have to get in
+        self._environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith('HEATLITE_')},
+            'HEATLITE_SERVICES_DIR': str(self._folder / 'services'), 'HEATLITE_PORT_OFFSET': str(_free_offset())}
+        told = self._tell('up', *self.SERVERS)
+        self._urls = dict(line.removeprefix('export ').split('=', 1) for line in told.splitlines())
+
+    @property
+    def database_url(self) -> str:
+        return self._urls['HEATLITE_TEST_MYSQL_URL'].strip("'")
+
+    @property
+    def rabbit_url(self) -> str:
+        return self._urls['HEATLITE_TEST_RABBIT_URL'].strip("'")
+
+    def kill(self, server: str) -> None:
+        self._tell('kill', server)
+
+    def stop(self, server: str) -> None:
+        self._tell('down', server)
+
+    def start(self, server: str) -> None:
+        self._tell('up', server)
+
+    def close(self) -> None:
+        self._tell('purge')
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _tell(self, *words: str) -> str:
+        told = subprocess.run([TOOL, *words], env=self._environment, capture_output=True, text=True)
+        assert told.returncode == 0, f'tools/services {" ".join(words)}: {told.stderr}'
+        return told.stdout

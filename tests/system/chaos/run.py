@@ -1,0 +1,146 @@
+"""One run: a cluster on servers of its own, users, weather; then the reckoning."""
+
+from __future__ import annotations
+
+import os
+import re
+import statistics
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.system.chaos.books import Ledger, Rows, Things
+from tests.system.chaos.grounds import Grounds
+from tests.system.chaos.users import User
+from tests.system.chaos.weather import Event, Weather
+from tests.system.cluster import Cluster
+
+
+@dataclass
+class Report:
+    seed: int
+    requests: dict[str, int] = field(default_factory=dict)
+    repeated: int = 0
+    things: int = 0
+    events: list[Event] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)           # not as the last accepted request wanted it
+    stuck: list[str] = field(default_factory=list)          # or failed, or otherwise not ended well
+    duplicated: list[str] = field(default_factory=list)
+    orphaned: list[str] = field(default_factory=list)       # things no stack knows
+    wrong: list[str] = field(default_factory=list)          # everything else
+    seconds: float = 0.0
+    load: float = 0.0
+    logs: dict[str, int] = field(default_factory=dict)      # errors in the logs, by their first words
+
+    @property
+    def is_good(self) -> bool:
+        return not (self.lost or self.stuck or self.duplicated or self.orphaned or self.wrong)
+
+    def table(self) -> str:
+        lines = [f'seed {self.seed}: {sum(self.requests.values())} requests accepted ({self.requests}), '
+                 f'{self.repeated} sent again; {self.things} things made; {self.seconds:.0f} s, load {self.load:.1f}',
+                 f'{"event":30} {"times":>5} {"stacks":>6} {"moved again after, s: median":>29} {"most":>6}']
+        for what in sorted({event.what for event in self.events}):
+            events = [event for event in self.events if event.what == what]
+            moved = [seconds for event in events for seconds in event.moved]
+            median, most = (f'{statistics.median(moved):.2f}', f'{max(moved):.2f}') if moved else ('-', '-')
+            lines.append(f'{what:30} {len(events):>5} {sum(event.touched for event in events) or "":>6} '
+                         f'{median:>29} {most:>6}')
+        lines.append(f'lost {len(self.lost)}, stuck {len(self.stuck)}, duplicated {len(self.duplicated)}, '
+                     f'orphaned {len(self.orphaned)}, otherwise wrong {len(self.wrong)}')
+        for name in ('lost', 'stuck', 'duplicated', 'orphaned', 'wrong'):
+            lines += [f'  {name}: {each}' for each in getattr(self, name)[:20]]
+        lines += [f'  log, {count} times: {words}' for words, count in sorted(self.logs.items())]
+        return '\n'.join(lines)
+
+
+def run(seed: int, minutes: float, stacks: int, engines: int = 3, folder: Path | None = None) -> Report:
+    """`folder`: keeps logs and ledger there."""
+    if folder is None:
+        with tempfile.TemporaryDirectory() as name:
+            return run(seed, minutes, stacks, engines, Path(name))
+    folder.mkdir(parents=True, exist_ok=True)
+    began = time.monotonic()
+    grounds = Grounds()
+    try:
+        cluster = Cluster(folder, grounds.database_url, grounds.rabbit_url, engines=engines, rpc_response_timeout=10,
+                          max_stacks_per_tenant=-1)
+        try:
+            report = _under(cluster, grounds, seed, minutes, stacks)
+        finally:
+            cluster.stop()
+    finally:
+        grounds.close()
+    report.logs = _errors(folder)
+    report.seconds, report.load = time.monotonic() - began, os.getloadavg()[0]
+    return report
+
+
+def _under(cluster: Cluster, grounds: Grounds, seed: int, minutes: float, stacks: int) -> Report:
+    report, over = Report(seed), threading.Event()
+    users = [User(number, seed, cluster.url, over) for number in range(stacks)]
+    weather = Weather(cluster, grounds, seed, minutes * 60)
+    for thread in (*users, weather):
+        thread.start()
+    weather.join()
+    over.set()
+    for user in users:
+        user.join()
+    report.events = weather.events
+    report.wrong += [f'{event.what} after {event.began:.0f} s: {words}' for event in weather.events
+                     for words in event.wrong]
+    if weather.problem is not None:
+        report.wrong.append(f'the weather itself: {weather.problem!r}')
+    for user in users:
+        report.stuck += user.problems
+        report.repeated += user.repeated
+        for name, count in user.requests.items():
+            report.requests[name] = report.requests.get(name, 0) + count
+    _reckon(report, cluster, [user for user in users if not user.problems])
+    return report
+
+
+def _reckon(report: Report, cluster: Cluster, users: list[User]) -> None:
+    """What is there is what was wished; afterwards everything can be deleted and nothing is left."""
+    ledger, rows = Ledger(cluster.ledger), Rows(cluster.database_url)
+    there = Things.of(ledger.lines())
+    known: set[str] = set()
+    for user in users:
+        listed = user.things()
+        known.update(each['physical_resource_id'] for each in listed)
+        odd = [each for each in listed if not each['resource_status'].endswith('COMPLETE')
+               or each['physical_resource_id'] not in there.live]
+        if odd:
+            report.lost.append(f'{user.stack_url}: {odd[:2]}')
+        notes = sorted(there.notes.get(each['physical_resource_id'], '?') for each in listed)
+        if user.wish is not None and notes != user.wish.notes():
+            report.lost.append(f'{user.stack_url}: has {notes}, wished {user.wish.notes()}')
+    report.things = len(there.made)
+    report.duplicated = there.duplicated
+    if not report.stuck:
+        report.orphaned = sorted(there.live - known)
+    for user in users:
+        if user.wish is not None:
+            try:
+                user.delete()
+            except Exception as error:
+                report.stuck.append(f'{user.stack_url}: {error}')
+    if not report.stuck:
+        left = Things.of(ledger.lines()).live
+        report.orphaned += sorted(left - set(report.orphaned))
+        report.wrong += [f'{count} rows of {table} are left' for table, count in rows.leftovers().items() if count]
+    rows.close()
+
+
+def _errors(folder: Path) -> dict[str, int]:
+    """How often each kind of error is in the logs: the line before a traceback, without what differs."""
+    found: dict[str, int] = {}
+    for log in folder.glob('*.log'):
+        for line in log.read_text(errors='replace').splitlines():
+            told = re.search(r' ERROR (\S+) \[[^]]*\] (.*)', line)
+            if told and not told[1].startswith('oslo'):
+                words = f'{told[1]}: ' + re.sub(r'[0-9a-f]{8}-[-0-9a-f]{27}|\d+', 'N', told[2])[:90]
+                found[words] = found.get(words, 0) + 1
+    return found

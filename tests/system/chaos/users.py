@@ -1,0 +1,186 @@
+"""Users: each has one stack at a time and keeps changing her mind. She does not give up when a request fails."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.system.processes import ask
+
+INSIST = 240.0          # seconds to repeat a request that fails for reasons of ours
+SETTLE = 240.0          # seconds after which an action that has not ended is stuck
+
+
+@dataclass
+class Wish:
+    """What a stack shall consist of: plain things by name, and groups of things."""
+
+    things: dict[str, dict[str, Any]] = field(default_factory=dict)
+    groups: dict[str, tuple[int, dict[str, Any]]] = field(default_factory=dict)
+
+    def template(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name, (properties, needs) in self.things.items():
+            found[name] = {'type': 'Test::Ledger::Entry', 'properties': properties, 'depends_on': needs}
+        for name, (count, properties) in self.groups.items():
+            found[name] = {'type': 'OS::Heat::ResourceGroup', 'properties': {
+                'count': count, 'resource_def': {'type': 'Test::Ledger::Entry', 'properties': properties}}}
+        return {'heat_template_version': '2018-08-31', 'resources': found}
+
+    def notes(self) -> list[str]:
+        """Of all things that shall be there."""
+        plain = [properties['note'] for properties, _ in self.things.values()]
+        return sorted(plain + [properties['note'] for count, properties in self.groups.values()
+                               for _ in range(count)])
+
+
+def wish(dice: random.Random, before: Wish | None = None) -> Wish:
+    """A new one, or one that keeps some of what was: kept, changed, replaced, removed and added things."""
+    made = Wish()
+    for number in range(dice.randrange(3, 9)):
+        name = f't{number}'
+        properties, needs = {'note': f'n{dice.randrange(1000)}', 'seconds': dice.choice([0.0, 0.5, 1.5, 3.0])}, []
+        if number and dice.random() < 0.5:
+            needs = [f't{dice.randrange(number)}']
+        if before is not None and name in before.things:
+            old = before.things[name][0]
+            match dice.choice(['keep', 'keep', 'change', 'replace']):
+                case 'keep':
+                    properties = old
+                case 'change':
+                    properties = {**old, 'note': properties['note']}
+        made.things[name] = (properties, needs)
+    if dice.random() < 0.4 or (before is not None and before.groups):
+        note = f'g{dice.randrange(1000)}'
+        if before is not None and before.groups and dice.random() < 0.5:
+            note = before.groups['group'][1]['note']
+        made.groups['group'] = (dice.randrange(1, 6), {'note': note, 'seconds': 0.5})
+    return made
+
+
+class Refused(Exception):
+    """An answer nobody could expect."""
+
+
+class User(threading.Thread):
+    def __init__(self, number: int, seed: int, url: str, over: threading.Event) -> None:
+        """`over`: no more new wishes."""
+        super().__init__(name=f'user{number}', daemon=True)
+        self._dice = random.Random(f'{seed}/{number}')
+        self._url = url
+        self._over = over
+        self._number = number
+        self._lives = 0
+        self.wish: Wish | None = None
+        self.stack_url = ''
+        self.stack_name = ''
+        self.requests: dict[str, int] = {'create': 0, 'update': 0, 'delete': 0}
+        self.repeated = 0                       # requests that had to be sent again
+        self.problems: list[str] = []
+
+    def run(self) -> None:
+        try:
+            self._over.wait(self._dice.random() * 3)
+            while not self._over.is_set():
+                self._live()
+            self.settle()
+        except Exception as error:
+            self.problems.append(f'{self.name} {self.stack_url}: {type(error).__name__}: {error}')
+
+    def _live(self) -> None:
+        self._create()
+        for _ in range(self._dice.randrange(5)):
+            if self._over.is_set():
+                return
+            if self._dice.random() < 0.6:
+                self.settle()
+            else:
+                self._over.wait(self._dice.random() * 4)
+            if self._over.is_set():
+                return
+            self._update()
+        if self._dice.random() < 0.5:
+            self.settle()
+        if not self._over.is_set():
+            self.delete()
+
+    # --- requests -----------------------------------------------------------------------------------------
+
+    def _create(self) -> None:
+        self._lives += 1
+        self.wish = wish(self._dice)
+        self.stack_name = f'u{self._number}-{self._lives}'
+        body = {'stack_name': self.stack_name, 'template': self.wish.template()}
+        status, found = self._insist('POST', f'{self._url}/stacks', body, (201, 409))
+        self.requests['create'] += 1
+        if status == 201:
+            self.stack_url = f"{self._url}/stacks/{self.stack_name}/{found['stack']['id']}"
+        else:                                   # an earlier try was accepted, and its answer lost
+            found = self._insist('GET', f'{self._url}/stacks?name={self.stack_name}', None, (200,))[1]['stacks']
+            self.stack_url = f"{self._url}/stacks/{self.stack_name}/{found[0]['id']}"
+
+    def _update(self) -> None:
+        assert self.wish is not None
+        self.wish = wish(self._dice, self.wish)
+        self._insist('PUT', self.stack_url, {'template': self.wish.template()}, (202,))
+        self.requests['update'] += 1
+
+    def delete(self) -> None:
+        """Waits until it is gone."""
+        self._insist('DELETE', self.stack_url, None, (204, 404))
+        self.requests['delete'] += 1
+        self.wish = None
+        if self.status() != 'DELETE_COMPLETE':
+            raise Refused(f'after a delete the stack is {self.status()}: {self.reason()}')
+
+    def _insist(self, method: str, url: str, body: Any, wanted: tuple[int, ...]) -> tuple[int, Any]:
+        end = time.monotonic() + INSIST
+        while True:
+            try:
+                status, found = ask(method, url, body)
+            except OSError as error:
+                status, found = 599, str(error)
+            if status in wanted:
+                return status, found
+            if status < 500:
+                raise Refused(f'{method} {url}: {status} {found}')
+            if time.monotonic() > end:
+                raise Refused(f'{method} {url} failed for {INSIST:.0f} s, last with {status} {found}')
+            self.repeated += 1
+            time.sleep(0.3 + self._dice.random() / 2)
+
+    # --- looking ------------------------------------------------------------------------------------------
+
+    def show(self) -> dict[str, Any]:
+        status, found = self._insist('GET', f'{self.stack_url}?resolve_outputs=false', None, (200, 404))
+        return found['stack'] if status == 200 else {'stack_status': 'DELETE_COMPLETE', 'stack_status_reason': ''}
+
+    def status(self) -> str:
+        """Once the action has ended. Raises Refused when it does not."""
+        end = time.monotonic() + SETTLE
+        while True:
+            found: str = self.show()['stack_status']
+            if not found.endswith('IN_PROGRESS'):
+                return found
+            if time.monotonic() > end:
+                raise Refused(f'stuck: {found} for {SETTLE:.0f} s')
+            time.sleep(0.3)
+
+    def reason(self) -> str:
+        return str(self.show()['stack_status_reason'])
+
+    def settle(self) -> None:
+        """Raises Refused unless the stack is in the end what was wished."""
+        found = self.status()
+        if self.wish is not None and not found.endswith('_COMPLETE'):
+            raise Refused(f'{found}: {self.reason()}')
+
+    def things(self) -> list[dict[str, Any]]:
+        """All things of the stack, those in groups too, as the API lists them."""
+        if self.wish is None:
+            return []
+        listed = self._insist('GET', f'{self.stack_url}/resources?nested_depth=3', None, (200,))[1]['resources']
+        return [each for each in listed if each['resource_type'] == 'Test::Ledger::Entry']

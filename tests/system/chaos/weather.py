@@ -1,0 +1,222 @@
+"""The weather: what can happen to machines, one thing after the other, and how long until stacks move again."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tests.system.chaos.books import Ledger, Rows
+from tests.system.chaos.grounds import Grounds
+from tests.system.cluster import Cluster
+from tests.system.processes import Program, ask
+
+TTL = 3.0               # [engine] lease_ttl
+PATIENCE = 60.0
+
+
+@dataclass
+class Event:
+    """`moved`: seconds until work that was touched went on, for each stack or, for servers, once.
+
+    `during`: calls into types while the thing was away; `wrong`: what must not have happened.
+    """
+
+    what: str
+    began: float                # seconds since the weather began
+    touched: int = 0
+    moved: list[float] = field(default_factory=list)
+    during: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+
+class Weather(threading.Thread):
+    def __init__(self, cluster: Cluster, grounds: Grounds, seed: int, seconds: float, pause: float = 3.0) -> None:
+        super().__init__(name='weather', daemon=True)
+        self._cluster = cluster
+        self._grounds = grounds
+        self._dice = random.Random(f'{seed}/weather')
+        self._seconds = seconds
+        self._pause = pause
+        self._rows = Rows(cluster.database_url)
+        self._ledger = Ledger(cluster.ledger)
+        self._began = time.monotonic()
+        self.events: list[Event] = []
+        self.problem: BaseException | None = None
+
+    def run(self) -> None:
+        kinds: list[Callable[[Event], None]] = [
+            self.kill_an_engine, self.stop_an_engine_for_a_while, self.restart_the_broker, self.kill_the_broker,
+            self.kill_the_database, self.roll_all_engines, self.kill_everything]
+        coming = self._shuffled(kinds)
+        try:
+            while time.monotonic() < self._began + self._seconds:
+                time.sleep(self._dice.random() * self._pause * 2)
+                if not coming:
+                    coming = self._shuffled(kinds)
+                kind = coming.pop()
+                event = Event(kind.__name__.replace('_', ' '), time.monotonic() - self._began)
+                kind(event)
+                self.events.append(event)
+        except BaseException as error:
+            self.problem = error
+        finally:
+            self._rows.close()
+
+    def _shuffled(self, kinds: list[Callable[[Event], None]]) -> list[Callable[[Event], None]]:
+        """Each kind comes once before any comes again; a killed engine is what happens most."""
+        found = [*kinds, self.kill_an_engine, self.kill_an_engine]
+        self._dice.shuffle(found)
+        return found
+
+    # --- engines ------------------------------------------------------------------------------------------
+
+    def kill_an_engine(self, event: Event) -> None:
+        victim = self._victim()
+        owned = self._owned(victim)
+        victim.kill()
+        self._cluster.engines.remove(victim)
+        self._watch(event, identity(victim), owned)
+        time.sleep(self._dice.random() * 2)
+        self._cluster.start_engine()
+
+    def stop_an_engine_for_a_while(self, event: Event) -> None:
+        """Longer than its lease: it wakes up as a zombie."""
+        victim = self._victim()
+        owned = self._owned(victim)
+        os.killpg(victim.process.pid, signal.SIGSTOP)
+        waking = threading.Timer(TTL + 3 + self._dice.random() * 5, os.killpg, (victim.process.pid, signal.SIGCONT))
+        waking.start()
+        self._watch(event, identity(victim), owned)
+        waking.join()
+        time.sleep(1)
+        if victim.process.poll() is not None:
+            event.wrong.append(f'{victim.log.name} ended when it was woken')
+
+    def roll_all_engines(self, event: Event) -> None:
+        """As an upgrade would: each is told to stop and followed by a new one."""
+        for old in list(self._cluster.engines):
+            owned = self._owned(old)
+            old.process.send_signal(signal.SIGTERM)
+            self._cluster.engines.remove(old)
+            self._watch(event, identity(old), owned)
+            code = old.ended()
+            if code != 0:
+                event.wrong.append(f'{old.log.name} ended with {code}')
+            self._up(self._cluster.start_engine())
+
+    # --- servers ------------------------------------------------------------------------------------------
+
+    def restart_the_broker(self, event: Event) -> None:
+        self._break_the_broker(event, self._grounds.stop)
+
+    def kill_the_broker(self, event: Event) -> None:
+        self._break_the_broker(event, self._grounds.kill)
+
+    def _break_the_broker(self, event: Event, end: Callable[[str], None]) -> None:
+        begin = time.time()
+        end('rabbit')
+        time.sleep(self._dice.random() * 4)
+        self._grounds.start('rabbit')
+        event.during = self._ledger.between(begin, time.time())
+        self._until(event, self._is_answered)
+
+    def kill_the_database(self, event: Event) -> None:
+        self._without_database(event, self._dice.choice([0.0, 1.0, TTL + 2.0]))
+        self._until(event, self._goes_on(time.time()))
+
+    def kill_everything(self, event: Event) -> None:
+        """The machine room lost its power."""
+        for engine in self._cluster.engines:
+            engine.kill()
+        count = len(self._cluster.engines)
+        self._cluster.engines.clear()
+        self._grounds.kill('rabbit')
+        self._grounds.kill('mariadb')
+        for _ in range(count):                  # they start before what they need, and wait for it
+            self._cluster.start_engine()
+        time.sleep(1 + self._dice.random() * 3)
+        self._grounds.start('mariadb')
+        self._until(event, self._goes_on(time.time()))
+        self._grounds.start('rabbit')
+        self._until(event, self._is_answered)
+
+    def _without_database(self, event: Event, seconds: float) -> None:
+        begin = time.time()
+        self._grounds.kill('mariadb')
+        down = time.time()
+        time.sleep(seconds)
+        up = time.time()
+        self._grounds.start('mariadb')
+        event.during = self._ledger.between(begin, up)
+        late = self._ledger.between(down + TTL, up)
+        if late:
+            event.wrong.append(f'{late} calls into types under leases that had run out')
+
+    # --- looking ------------------------------------------------------------------------------------------
+
+    def _victim(self) -> Program:
+        return self._dice.choice(self._cluster.engines)
+
+    def _owned(self, engine: Program) -> dict[str, int]:
+        """Stacks it is working on: {id: epoch}."""
+        mine = identity(engine)
+        while (leases := self._rows.leases()) is None:
+            time.sleep(0.1)
+        return {each.stack_id: each.epoch for each in leases.values() if each.engine_id == mine and each.wanted}
+
+    def _watch(self, event: Event, gone: str | None, owned: dict[str, int]) -> None:
+        """Waits until each of the stacks has another owner, or none because its work is done."""
+        began = time.monotonic()
+        event.touched += len(owned)
+        left = dict(owned)
+        while left and time.monotonic() < began + PATIENCE:
+            leases = self._rows.leases() or {}
+            for stack_id in list(left):
+                lease = leases.get(stack_id)
+                if lease is None:
+                    continue
+                if not lease.wanted or (lease.engine_id is not None and lease.epoch > left[stack_id]):
+                    del left[stack_id]
+                    event.moved.append(time.monotonic() - began)
+            time.sleep(0.05)
+        if left:
+            event.wrong.append(f'nobody took {len(left)} stacks of {gone}: {sorted(left)[:3]}')
+
+    def _until(self, event: Event, done: Callable[[], bool]) -> None:
+        began = time.monotonic()
+        while not done():
+            if time.monotonic() > began + PATIENCE:
+                event.wrong.append(f'not within {PATIENCE:.0f} s: {done.__name__.strip("_")}')
+                return
+            time.sleep(0.05)
+        event.moved.append(time.monotonic() - began)
+
+    def _is_answered(self) -> bool:
+        """A request that needs an engine."""
+        template = {'heat_template_version': '2018-08-31'}
+        try:
+            return ask('POST', f'{self._cluster.url}/validate', {'template': template})[0] == 200
+        except OSError:
+            return False
+
+    def _goes_on(self, since: float) -> Callable[[], bool]:
+        def goes_on() -> bool:
+            return self._ledger.between(since, time.time()) > 0
+        return goes_on
+
+    def _up(self, engine: Program) -> None:
+        end = time.monotonic() + PATIENCE
+        while identity(engine) is None and time.monotonic() < end:
+            time.sleep(0.05)
+
+
+def identity(engine: Program) -> str | None:
+    """The id under which an engine holds leases; None until it says so."""
+    found = re.search(r'Engine (\S+) is up', engine.log.read_text())
+    return found.group(1) if found else None

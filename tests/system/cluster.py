@@ -1,0 +1,112 @@
+"""A cluster on one machine: engines and an API over a real database and a real broker."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import uuid
+from collections import Counter
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from tests.system.processes import ROOT, Program, answers, ask, eventually, free_port
+
+PLUGINS = Path(__file__).with_name('plugins')
+
+
+class Cluster:
+    """`database_url`: of a server on which databases can be made; each cluster has one of its own."""
+
+    def __init__(self, folder, database_url, rabbit_url, engines=2, **options):
+        self.folder = Path(folder)
+        self.ledger = self.folder / 'ledger'
+        self.ledger.touch()
+        self._server = sa.make_url(database_url)
+        self._name = f'heatlite_{uuid.uuid4().hex[:12]}'
+        self._make_database()
+        self.port = free_port()
+        self.url = f'http://127.0.0.1:{self.port}/v1/admin'
+        self.file = self.folder / 'heatlite.conf'
+        broker = rabbit_url.rstrip('/') + '/'
+        settings = {'max_resources_per_stack': -1, 'plugin_dirs': PLUGINS, 'max_json_body_size': 100000000,
+                    'max_template_size': 100000000, **options}
+        self.file.write_text('\n'.join([
+            '[DEFAULT]', f'transport_url = {broker}', 'auth_encryption_key = 0123456789abcdef0123456789abcdef',
+            *(f'{name} = {value}' for name, value in settings.items()),
+            '[engine]', f'topic = {self._name}',        # others may use the same broker
+            '[database]', f'connection = {self.database_url}', '[paste_deploy]', 'flavor = noauth',
+            '[heat_api]', 'bind_host = 127.0.0.1', f'bind_port = {self.port}', '']))
+        self.run('heatlite.cmd.manage', 'db_sync')
+        self.engines: list[Program] = []
+        self._count = 0
+        for _ in range(engines):
+            self.start_engine()
+        self.api = self._start('api', 'heatlite.cmd.api')
+        answers(f'http://127.0.0.1:{self.port}/')
+        eventually('the engines', lambda: len(self.services()) >= engines)
+        for program in self.engines:
+            program.said('takes requests')
+
+    @property
+    def database_url(self):
+        return self._server.set(database=self._name).render_as_string(hide_password=False)
+
+    def _make_database(self):
+        engine = sa.create_engine(self._server, isolation_level='AUTOCOMMIT')
+        with engine.connect() as connection:
+            tail = ' CHARACTER SET utf8mb4' if engine.dialect.name == 'mysql' else ''
+            connection.exec_driver_sql(f'CREATE DATABASE {self._name}{tail}')
+        engine.dispose()
+
+    def run(self, module, *arguments):
+        subprocess.run([sys.executable, '-W', 'ignore', '-m', module, '--config-file', str(self.file), *arguments],
+                       cwd=ROOT, check=True, capture_output=True, env={**os.environ, 'PYTHONPATH': str(ROOT)})
+
+    def _start(self, name, module, *arguments):
+        return Program(self.folder / f'{name}.log', '--config-file', self.file, *arguments, module=module,
+                       HEATLITE_TEST_LEDGER=str(self.ledger))
+
+    def start_engine(self):
+        self._count += 1
+        program = self._start(f'engine{self._count}', 'heatlite.cmd.engine', '--workers', '1')
+        self.engines.append(program)
+        return program
+
+    def stop(self):
+        for program in [self.api, *self.engines]:
+            program.kill()
+        engine = sa.create_engine(self._server, isolation_level='AUTOCOMMIT')
+        with engine.connect() as connection:
+            force = ' WITH (FORCE)' if engine.dialect.name == 'postgresql' else ''
+            connection.exec_driver_sql(f'DROP DATABASE IF EXISTS {self._name}{force}')
+        engine.dispose()
+
+    # --- asking -----------------------------------------------------------------------------------------
+
+    def services(self):
+        status, found = ask('GET', f'{self.url}/services')
+        return [each for each in found['services'] if each['status'] == 'up'] if status == 200 else []
+
+    def create(self, name, template, **body):
+        status, found = ask('POST', f'{self.url}/stacks', {'stack_name': name, 'template': template, **body})
+        assert status == 201, (status, found)
+        return f"{self.url}/stacks/{name}/{found['stack']['id']}"
+
+    def status(self, stack_url):
+        return ask('GET', f'{stack_url}?resolve_outputs=false')[1]['stack']['stack_status']
+
+    def entries(self, word='made'):
+        """How often each name was made, changed or deleted."""
+        lines = (line.split() for line in self.ledger.read_text().splitlines())
+        return Counter(line[1] for line in lines if line[0] == word)
+
+    def owner(self, stack_url):
+        """The program that drives a stack."""
+        with sa.create_engine(self.database_url).connect() as connection:
+            engine_id = connection.exec_driver_sql(
+                'SELECT engine_id FROM lease WHERE stack_id = %s', (stack_url.rsplit('/', 1)[1],)).scalar()
+        if engine_id is None:
+            return None
+        return next((each for each in self.engines if engine_id in each.log.read_text()), None)

@@ -1,0 +1,108 @@
+"""Programs under test as real processes: started, asked, stopped. Nothing of them outlives a test."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from contextlib import closing
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE = 60.0         # seconds until something that must happen counts as not happening
+OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+def free_port():
+    with closing(socket.socket()) as unused:
+        unused.bind(('127.0.0.1', 0))
+        return unused.getsockname()[1]
+
+
+def eventually(what, done):
+    """The first true answer of `done()`; fails when there is none for a minute."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        found = done()
+        if found:
+            return found
+        time.sleep(0.1)
+    raise AssertionError(f'{what} did not happen within {PATIENCE:.0f} s')
+
+
+class Program:
+    """A process with its log. `python -m MODULE` of ours, or any command."""
+
+    def __init__(self, log, *command, module=None, **environment):
+        self.log = log
+        command = [sys.executable, '-W', 'ignore', '-m', module, *command] if module else command
+        with log.open('a') as stream:
+            self.process = subprocess.Popen(
+                [str(part) for part in command], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=stream, text=True, start_new_session=True,
+                env={**os.environ, 'PYTHONPATH': str(ROOT), **environment})
+
+    def stop(self, number=signal.SIGTERM):
+        """The exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        return self.ended()
+
+    def ended(self):
+        """Waits until it has; the exit code."""
+        code = self.process.wait(PATIENCE)
+        self.process.stdout.close()
+        return code
+
+    def kill(self):
+        """The process and everything it started."""
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(PATIENCE)
+        self.process.stdout.close()
+
+    def said(self, words):
+        """Waits until the log has `words`; its lines with them."""
+        def lines():
+            if self.process.poll() is not None:
+                raise AssertionError(f'ended with {self.process.returncode}:\n{self.log.read_text()[-3000:]}')
+            return [line for line in self.log.read_text().splitlines() if words in line]
+        return eventually(f'"{words}" in the log', lines)
+
+
+def ask(method, url, body=None):
+    """(status, JSON or text or None)."""
+    request = urllib.request.Request(
+        url, method=method, data=None if body is None else json.dumps(body).encode(),
+        headers={'Content-Type': 'application/json', 'Accept': 'application/json'})
+    try:
+        with OPENER.open(request, timeout=PATIENCE) as answer:
+            status, text = answer.status, answer.read()
+    except urllib.error.HTTPError as error:
+        status, text = error.code, error.read()
+    try:
+        return status, json.loads(text) if text else None
+    except ValueError:
+        return status, text.decode()
+
+
+def answers(url):
+    """Waits until somebody answers there."""
+    def asked():
+        try:
+            return ask('GET', url)[0]
+        except OSError:
+            return None
+    return eventually(f'an answer of {url}', asked)
+
+
+def finished(stack_url):
+    """Waits until the stack's action has ended; its status."""
+    def status():
+        found = ask('GET', stack_url)[1]['stack']['stack_status']
+        return None if found.endswith('IN_PROGRESS') else found
+    return eventually('the end of the action', status)

@@ -1,0 +1,248 @@
+"""Every subcommand that python-heatclient adds to `openstack`, at least once, as one session of one user.
+
+The commands share one process (tests.system.openstack_shell); the service is one of its own.
+"""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from importlib.metadata import entry_points
+
+import pytest
+
+from tests.system import service
+from tests.system.processes import ROOT, eventually
+
+TEMPLATE = """
+heat_template_version: 2018-08-31
+description: A lamp
+parameters:
+  length: {type: number, default: 8}
+resources:
+  number: {type: OS::Heat::RandomString, properties: {length: {get_param: length}}}
+  lamp: {type: OS::Heat::TestResource, properties: {value: {get_attr: [number, value]}}}
+outputs:
+  number: {value: {get_attr: [number, value]}}
+"""
+HOOKED = """
+resource_registry: {resources: {number: {hooks: pre-create}}}
+"""
+HANDLE = """
+heat_template_version: 2018-08-31
+resources: {handle: {type: OS::Heat::WaitConditionHandle, properties: {signal_transport: HEAT_SIGNAL}}}
+"""
+ALL = {each.name for each in entry_points(group='openstack.orchestration.v1')}
+
+
+class Session:
+    """Runs commands and remembers which."""
+
+    def __init__(self, environment):
+        self.environment = environment
+        self.ran = []
+        clean = {key: value for key, value in os.environ.items() if not key.startswith('OS_')}
+        self._process = subprocess.Popen(
+            [sys.executable, '-W', 'ignore', '-m', 'tests.system.openstack_shell'], cwd=ROOT, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=clean)
+
+    @contextlib.contextmanager
+    def as_admin(self):
+        """A session of an admin whose commands count here."""
+        if 'OS_USERNAME' not in self.environment:
+            yield self
+            return
+        other = Session(service.login('admin', self.environment['OS_REGION_NAME']))
+        yield other
+        self.ran += other.ran
+        other.close()
+
+    def close(self):
+        self._process.stdin.close()
+        self._process.wait()
+        self._process.stdout.close()
+
+    def __call__(self, *arguments, fails=False):
+        """What is printed. Who asks is said by options: the command reads the environment once for all its runs."""
+        who = [part for name, value in self.environment.items()
+               for part in (f'--{name.lower().replace("_", "-")}', value)]
+        words = [str(each) for each in arguments]
+        print(json.dumps([*who, *words]), file=self._process.stdin, flush=True)
+        code, said, complained = json.loads(self._process.stdout.readline())
+        self.ran.append(next((name for size in (4, 3, 2)
+                              if (name := '_'.join(words[:size]).replace('-', '_')) in ALL), None))
+        assert bool(code) is fails, f'{words}: {complained}{said}'
+        return said if not fails else complained + said
+
+    def json(self, *arguments):
+        said = self(*arguments, '-f', 'json')
+        return json.loads(said[min(place for place in (said.find('{\n'), said.find('[\n'), said.find('[]'),
+                                                       said.find('{}')) if place >= 0):])
+
+
+@pytest.fixture(scope='module', params=['none', 'keystone'])
+def run(request, tmp_path_factory):
+    if request.param == 'keystone' and not service.KEYSTONE:
+        pytest.skip('needs HEATLITE_TEST_KEYSTONE_URL')
+    with service.running(tmp_path_factory.mktemp('commands'), request.param) as environment:
+        session = Session(environment)
+        yield session
+        session.close()
+
+
+@pytest.fixture(scope='module')
+def files(tmp_path_factory):
+    """Name -> path of a template or an environment."""
+    folder = tmp_path_factory.mktemp('templates')
+    found = {}
+    fails = TEMPLATE.replace('{value: {get_attr', '{fail: true, value: {get_attr')
+    texts = {'lamp': TEMPLATE, 'fails': fails, 'hooked': HOOKED, 'handle': HANDLE, 'script': 'echo $x'}
+    for name, text in texts.items():
+        found[name] = folder / f'{name}.yaml'
+        found[name].write_text(text)
+    return found
+
+
+def status(run, name):
+    return run.json('stack', 'show', name)['stack_status']
+
+
+def settled(run, name, wanted):
+    return eventually(wanted, lambda: status(run, name) == wanted)
+
+
+def test_a_stack_lives(run, files):
+    made = run.json('stack', 'create', '--wait', '-t', files['lamp'], '--parameter', 'length=4', '--tags', 'a,b',
+                    '--timeout', '5', 'lamp')
+    assert made['stack_status'] == 'CREATE_COMPLETE'
+    assert [each['Stack Name'] for each in run.json('stack', 'list')] == ['lamp']
+    shown = run.json('stack', 'show', 'lamp')
+    assert (shown['parameters']['length'], shown['tags'], shown['timeout_mins']) == ('4', ['a', 'b'], 5)
+    assert [each['resource_name'] for each in run.json('stack', 'resource', 'list', 'lamp')] == ['number', 'lamp']
+    assert run.json('stack', 'resource', 'show', 'lamp', 'number')['attributes']['value']
+    assert run.json('stack', 'resource', 'metadata', 'lamp', 'number') == {}
+    assert 'CREATE_COMPLETE' in run('stack', 'event', 'list', '--nested-depth', '2', 'lamp')
+    first = run.json('stack', 'event', 'list', 'lamp', '--resource', 'number')[0]['id']
+    assert run.json('stack', 'event', 'show', 'lamp', 'number', first)['resource_type'] == 'OS::Heat::RandomString'
+    assert [each['output_key'] for each in run.json('stack', 'output', 'list', 'lamp')] == ['number']
+    assert len(run.json('stack', 'output', 'show', 'lamp', 'number')['output_value']) == 4
+    assert 'output_value' in run('stack', 'output', 'show', '--all', 'lamp')
+    assert 'A lamp' in run('stack', 'template', 'show', 'lamp')
+    assert 'length' in run('stack', 'environment', 'show', 'lamp')
+    assert run('stack', 'file', 'list', 'lamp').strip() == 'files: {}'
+    assert 'number' in run('stack', 'create', '--dry-run', '-t', files['lamp'], 'other')
+
+
+def test_it_changes(run, files):
+    told = run('stack', 'update', '--dry-run', '--existing', '--parameter', 'length=5', 'lamp')
+    assert 'replaced' in told
+    assert run.json('stack', 'update', '--wait', '--existing', '--parameter', 'length=5',
+                    'lamp')['stack_status'] == 'UPDATE_COMPLETE'
+    assert 'CHECK_COMPLETE' in run('stack', 'check', '--wait', 'lamp')
+    assert 'SUSPEND_COMPLETE' in run('stack', 'suspend', '--wait', 'lamp')
+    assert 'RESUME_COMPLETE' in run('stack', 'resume', '--wait', 'lamp')
+    run('stack', 'resource', 'mark', 'unhealthy', 'lamp', 'lamp', 'it flickers')
+    assert run.json('stack', 'resource', 'show', 'lamp', 'lamp')['resource_status_reason'] == 'it flickers'
+    run('stack', 'update', '--wait', '--existing', 'lamp')
+    assert status(run, 'lamp') == 'UPDATE_COMPLETE'
+    run('stack', 'update', '--wait', '--existing', '-t', files['fails'], 'lamp', fails=True)
+    assert 'Test Resource failed lamp' in run('stack', 'failures', 'list', 'lamp')
+    run('stack', 'update', '--wait', '--existing', '-t', files['lamp'], 'lamp')
+
+
+def test_snapshots(run):
+    made = run.json('stack', 'snapshot', 'create', '--name', 'monday', 'lamp')
+    settled(run, 'lamp', 'SNAPSHOT_COMPLETE')
+    listed = run.json('stack', 'snapshot', 'list', 'lamp')
+    assert [(each['name'], each['status']) for each in listed] == [('monday', 'COMPLETE')]
+    identity = listed[0]['id']
+    assert made['ID' if 'ID' in made else 'id'] == identity
+    assert run.json('stack', 'snapshot', 'show', 'lamp', identity)['snapshot']['name'] == 'monday'
+    run('stack', 'snapshot', 'restore', 'lamp', identity)
+    settled(run, 'lamp', 'RESTORE_COMPLETE')
+    run('stack', 'snapshot', 'delete', '-y', 'lamp', identity)
+    assert run.json('stack', 'snapshot', 'list', 'lamp') == []
+
+
+def test_it_leaves_and_comes_back(run, files, tmp_path):
+    document = run.json('stack', 'export', 'lamp')
+    assert set(document['resources']) == {'number', 'lamp'}
+    kept = tmp_path / 'kept.json'
+    run('stack', 'abandon', '--output-file', kept, 'lamp')
+    eventually('the end of the stack', lambda: run.json('stack', 'list') == [])
+    assert json.loads(kept.read_text())['resources'] == document['resources']
+    made = run.json('stack', 'adopt', '--wait', '--adopt-file', kept, 'lamp')
+    assert made['stack_status'] == 'ADOPT_COMPLETE'
+    assert run('stack', 'delete', '--yes', '--wait', 'lamp')
+    assert run.json('stack', 'list') == []
+
+
+def test_a_breakpoint(run, files):
+    run('stack', 'create', '-t', files['lamp'], '-e', files['hooked'], 'held')
+    eventually('the breakpoint', lambda: 'pre-create' in run('stack', 'hook', 'poll', 'held'))
+    run('stack', 'hook', 'clear', '--pre-create', 'held', 'number')
+    settled(run, 'held', 'CREATE_COMPLETE')
+    run('stack', 'delete', '--yes', '--wait', 'held')
+
+
+def test_stopping(run, files):
+    slow = files['lamp'].with_name('slow.yaml')
+    slow.write_text(TEMPLATE.replace('{value: {get_attr', '{action_wait_secs: {create: 60}, value: {get_attr'))
+    run('stack', 'create', '-t', slow, 'slow')
+    assert 'CREATE_FAILED' in run('stack', 'cancel', '--no-rollback', '--wait', 'slow', fails=True)
+    assert run.json('stack', 'show', 'slow')['stack_status_reason'] == 'Stack CREATE cancelled'
+    run('stack', 'delete', '--yes', '--wait', 'slow')
+
+
+def test_a_signal(run, files):
+    run('stack', 'create', '-t', files['lamp'], '-e', files['hooked'], 'bell')
+    eventually('the breakpoint', lambda: 'pre-create' in run('stack', 'hook', 'poll', 'bell'))
+    run('stack', 'resource', 'signal', '--data', '{"unset_hook": "pre-create"}', 'bell', 'number')
+    settled(run, 'bell', 'CREATE_COMPLETE')
+    assert 'signal is not supported for resource' in run('stack', 'resource', 'signal', 'bell', 'lamp', fails=True)
+    run('stack', 'delete', '--yes', '--wait', 'bell')
+
+
+def test_a_wait_condition(run, files):
+    """Its handle has a user of its own, which only Keystone can make."""
+    if run.environment.get('OS_AUTH_TYPE') == 'none':
+        pytest.skip('needs HEATLITE_TEST_KEYSTONE_URL')
+    run('stack', 'create', '--wait', '-t', files['handle'], 'handle')
+    run('stack', 'resource', 'signal', '--data', '{"id": "1", "data": "done"}', 'handle', 'handle')
+    eventually('the signal', lambda: '"done"' in run('stack', 'resource', 'metadata', 'handle', 'handle'))
+    run('stack', 'delete', '--yes', '--wait', 'handle')
+
+
+def test_what_there_is(run, files):
+    assert 'OS::Heat::RandomString' in run('orchestration', 'resource', 'type', 'list')
+    assert run.json('orchestration', 'resource', 'type', 'show', 'OS::Heat::RandomString')['attributes']
+    assert 'heat_template_version' in run('orchestration', 'resource', 'type', 'show', '--template-type', 'hot',
+                                          'OS::Heat::RandomString')
+    assert 'heat_template_version.2018-08-31' in run('orchestration', 'template', 'version', 'list')
+    assert 'get_attr' in run('orchestration', 'template', 'function', 'list', 'heat_template_version.2018-08-31')
+    assert run.json('orchestration', 'template', 'validate', '-t', files['lamp'])['Description'] == 'A lamp'
+    assert run.json('orchestration', 'build', 'info')['api'] == {'revision': 'unknown'}
+    with run.as_admin() as admin:
+        assert [each['Status'] for each in admin.json('orchestration', 'service', 'list')] == ['up']
+
+
+def test_software(run, files):
+    made = run.json('software', 'config', 'create', '--config-file', files['script'], '--group', 'script', 'say')
+    assert [each['name'] for each in run.json('software', 'config', 'list')] == ['say']
+    assert run.json('software', 'config', 'show', made['id'])['config'] == 'echo $x'
+    deployed = run.json('software', 'deployment', 'create', '--config', made['id'], '--server',
+                        '11111111-1111-4111-8111-111111111111', '--input-value', 'x=1', '--action', 'CREATE',
+                        '--signal-transport', 'NO_SIGNAL', 'once')
+    assert len(run.json('software', 'deployment', 'list')) == 1
+    assert run.json('software', 'deployment', 'show', deployed['id'])['status'] == 'IN_PROGRESS'
+    assert run('software', 'deployment', 'metadata', 'show', '11111111-1111-4111-8111-111111111111')
+    run('software', 'deployment', 'output', 'show', '--all', deployed['id'])
+    run('software', 'deployment', 'delete', deployed['id'])
+    assert run.json('software', 'deployment', 'list') == []
+    run('software', 'config', 'delete', made['id'])
+
+
+def test_nothing_was_forgotten(run):
+    assert ALL - set(run.ran) == set()
+    assert len(run.ran) >= 60

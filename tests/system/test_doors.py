@@ -1,0 +1,208 @@
+"""The programs as an operator starts them: real processes, on SQLite or on real services."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+import sqlalchemy as sa
+
+from tests.system.processes import ROOT, Program, answers, ask, eventually, finished, free_port
+
+HELLO = (ROOT / 'examples' / 'hello.yaml').read_text()
+
+
+@pytest.fixture
+def programs(tmp_path):
+    """`programs(module=..., ...)` starts one; all are gone at the end."""
+    started = []
+
+    def start(*command, **settings):
+        started.append(Program(tmp_path / f'log{len(started)}', *command, **settings))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.kill()
+
+
+# --- heatlite-all ------------------------------------------------------------------------------------------
+
+def embedded(programs, folder):
+    """heatlite-all and the URL it says it listens on."""
+    program = programs('--state-dir', folder, '--port', '0', module='heatlite.cmd.all_in_one')
+    said = program.process.stdout.readline().split()
+    assert said[:-1] == ['heatlite', 'listens', 'on'], program.log.read_text()
+    return program, f'{said[-1]}/v1/admin'
+
+
+def test_all_in_one_keeps_stacks_over_a_crash_and_stops_politely(programs, tmp_path):
+    program, url = embedded(programs, tmp_path / 'state')
+    status, made = ask('POST', f'{url}/stacks', {'stack_name': 'hello', 'template': HELLO})
+    assert status == 201
+    assert finished(f"{url}/stacks/hello/{made['stack']['id']}") == 'CREATE_COMPLETE'
+    program.kill()
+    program, url = embedded(programs, tmp_path / 'state')
+    assert [each['id'] for each in ask('GET', f'{url}/stacks')[1]['stacks']] == [made['stack']['id']]
+    assert program.stop() == 0
+
+
+def test_a_folder_has_one_master(programs, tmp_path):
+    embedded(programs, tmp_path / 'state')
+    second = programs('--state-dir', tmp_path / 'state', '--port', '0', module='heatlite.cmd.all_in_one')
+    assert second.process.wait(60) == 1
+    assert 'Another heatlite-all works in' in second.log.read_text()
+    assert 'Traceback' not in second.log.read_text()
+
+
+def test_interrupting_it_is_a_normal_end(programs, tmp_path):
+    program, _ = embedded(programs, tmp_path / 'state')
+    assert program.stop(signal.SIGINT) == 0
+    assert 'Traceback' not in program.log.read_text()
+
+
+# --- any WSGI server ---------------------------------------------------------------------------------------
+
+@pytest.fixture
+def configured(tmp_path):
+    """A configuration file: SQLite with a schema, and a broker that is not there."""
+    file = tmp_path / 'heatlite.conf'
+    file.write_text(f"""[DEFAULT]
+transport_url = rabbit://guest:guest@127.0.0.1:{free_port()}/
+auth_encryption_key = 0123456789abcdef0123456789abcdef
+[database]
+connection = sqlite:///{tmp_path}/heatlite.sqlite
+[paste_deploy]
+flavor = noauth
+""")
+    subprocess.run([sys.executable, '-W', 'ignore', '-m', 'heatlite.cmd.manage', '--config-file', str(file),
+                    'db_sync'], cwd=ROOT, check=True, capture_output=True)
+    return file
+
+
+@pytest.mark.parametrize('server', ['gunicorn', 'uwsgi', 'heatlite-api'])
+def test_any_server_serves_the_api(programs, configured, server):
+    port = free_port()
+    match server:
+        case 'gunicorn':
+            pytest.importorskip('gunicorn')
+            programs('--bind', f'127.0.0.1:{port}', '--workers', '2', '--threads', '4',
+                     'heatlite.wsgi.api:application', module='gunicorn', HEATLITE_CONFIG=str(configured))
+        case 'uwsgi':
+            program = os.path.join(os.path.dirname(sys.executable), 'uwsgi')
+            if not os.path.exists(program):
+                pytest.skip('no uwsgi beside this Python')
+            programs(program, '--http-socket', f'127.0.0.1:{port}', '--master', '--processes', '2', '--threads', '4',
+                     '--enable-threads', '--need-app', '--die-on-term', '--module', 'heatlite.wsgi.api:application',
+                     HEATLITE_CONFIG=str(configured))
+        case 'heatlite-api':
+            programs('--config-file', configured, '--set', f'heat_api.bind_port={port}', '--workers', '2',
+                     module='heatlite.cmd.api')
+    url = f'http://127.0.0.1:{port}'
+    assert answers(f'{url}/healthcheck') == 200
+    assert ask('GET', f'{url}/v1/p/stacks') == (200, {'stacks': []})
+    status, fault = ask('POST', f'{url}/v1/p/stacks', {'stack_name': 'hello', 'template': HELLO})
+    assert (status, fault['error']['type']) == (503, 'BrokerUnavailable')
+
+
+# --- a cluster ---------------------------------------------------------------------------------------------
+
+@pytest.fixture
+def cluster(tmp_path):
+    """A configuration file for a database of our own on the real server, and the real broker."""
+    server, broker = os.environ.get('HEATLITE_TEST_MYSQL_URL'), os.environ.get('HEATLITE_TEST_RABBIT_URL')
+    if not server or not broker:
+        pytest.skip('HEATLITE_TEST_MYSQL_URL and HEATLITE_TEST_RABBIT_URL are not set: eval "$(tools/services up)"')
+    name = f'heatlite_doors_{os.getpid()}'
+    engine = sa.create_engine(server)
+    with engine.begin() as tx:
+        tx.execute(sa.text(f'drop database if exists {name}'))
+        tx.execute(sa.text(f'create database {name}'))
+    topic = f'doors-{os.getpid()}'          # others may use the same broker
+    url = sa.make_url(server).set(database=name).render_as_string(hide_password=False)
+    file = tmp_path / 'heatlite.conf'
+    file.write_text(f"""[DEFAULT]
+transport_url = {broker}
+auth_encryption_key = 0123456789abcdef0123456789abcdef
+[database]
+connection = {url}
+[paste_deploy]
+flavor = noauth
+[engine]
+topic = {topic}
+[heat_api]
+bind_host = 127.0.0.1
+bind_port = {free_port()}
+""")
+    subprocess.run([sys.executable, '-W', 'ignore', '-m', 'heatlite.cmd.manage', '--config-file', str(file),
+                    'db_sync'], cwd=ROOT, check=True, capture_output=True)
+    yield file
+    with engine.begin() as tx:
+        tx.execute(sa.text(f'drop database {name}'))
+    engine.dispose()
+
+
+@pytest.mark.service
+def test_a_cluster_survives_its_workers(cluster, programs):
+    engines = programs('--config-file', cluster, '--workers', '2', module='heatlite.cmd.engine')
+    programs('--config-file', cluster, '--workers', '2', module='heatlite.cmd.api')
+    port = next(line for line in cluster.read_text().splitlines() if line.startswith('bind_port')).split()[-1]
+    url = f'http://127.0.0.1:{port}/v1/p'
+    answers(url)
+    up = eventually('two engines', lambda: two(engines.said('is up (process')))
+
+    stacks = [create(url, f'slow-{number}', 'OS::Heat::Delay', {'min_wait': 3}) for number in range(4)]
+    os.kill(process_in(up[0]), signal.SIGKILL)
+    assert {finished(each) for each in stacks} == {'CREATE_COMPLETE'}
+    engines.said('is dead; its stacks are free')
+    assert engines.stop() == 0
+
+
+@pytest.mark.service
+def test_workers_do_not_outlive_their_parent(cluster, programs):
+    engines = programs('--config-file', cluster, '--workers', '2', module='heatlite.cmd.engine')
+    up = eventually('two engines', lambda: two(engines.said('is up (process')))
+    engines.process.kill()
+    engines.process.wait()
+    eventually('the end of both workers', lambda: all(gone(process_in(line)) for line in up))
+
+
+def test_an_engine_waits_for_what_is_not_there_and_can_be_stopped_meanwhile(programs, tmp_path):
+    file = tmp_path / 'heatlite.conf'
+    file.write_text(f"""[DEFAULT]
+transport_url = rabbit://guest:guest@127.0.0.1:{free_port()}/
+auth_encryption_key = 0123456789abcdef0123456789abcdef
+[database]
+connection = sqlite:///{tmp_path}/heatlite.sqlite
+""")
+    engine = programs('--config-file', file, '--workers', '1', module='heatlite.cmd.engine')
+    engine.said('Waiting for the tables')
+    subprocess.run([sys.executable, '-W', 'ignore', '-m', 'heatlite.cmd.manage', '--config-file', str(file),
+                    'db_sync'], cwd=ROOT, check=True, capture_output=True)
+    engine.said('is up (process')
+    assert engine.stop() == 0
+    assert 'Traceback' not in engine.log.read_text()
+
+
+def process_in(line):
+    return int(line.rsplit('process ', 1)[1].rstrip(')'))
+
+
+def gone(process):
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def two(lines):
+    return lines if len(lines) >= 2 else None
+
+
+def create(url, name, kind, properties):
+    status, made = ask('POST', f'{url}/stacks', {'stack_name': name, 'template': {
+        'heat_template_version': '2018-08-31', 'resources': {'only': {'type': kind, 'properties': properties}}}})
+    assert status == 201, made
+    return f"{url}/stacks/{name}/{made['stack']['id']}"

@@ -1,0 +1,81 @@
+"""heatlite-all with its simulated cloud: callers log in to its Keystone, servers appear in it and go again."""
+
+import json
+import urllib.error
+import urllib.request
+
+import pytest
+
+from tests.system.processes import OPENER, ROOT, Program, eventually
+
+
+@pytest.fixture(scope='module')
+def service(tmp_path_factory):
+    """(URL of the API, URL of the cloud)."""
+    folder = tmp_path_factory.mktemp('simulated')
+    program = Program(folder / 'log', '--state-dir', folder / 'state', '--port', '0', '--cloud', 'simulated',
+                      '--auth', 'keystone', module='heatlite.cmd.all_in_one')
+    said = [program.process.stdout.readline().split() for _ in range(2)]
+    assert said[1], program.log.read_text()
+    yield said[0][-1], said[1][5].rstrip(';')
+    program.kill()
+
+
+def send(method, url, body=None, token=None):
+    """(status, headers, JSON or None)."""
+    request = urllib.request.Request(
+        url, method=method, data=None if body is None else json.dumps(body).encode(),
+        headers={'Content-Type': 'application/json', 'Accept': 'application/json',
+                 **({'X-Auth-Token': token} if token else {})})
+    try:
+        with OPENER.open(request, timeout=60) as answer:
+            text = answer.read()
+            return answer.status, answer.headers, json.loads(text) if text else None
+    except urllib.error.HTTPError as error:
+        text = error.read()
+        return error.code, error.headers, json.loads(text) if text else None
+
+
+@pytest.fixture(scope='module')
+def demo(service):
+    """(URL of the project of user demo, a token)."""
+    asked = {'auth': {
+        'identity': {'methods': ['password'], 'password': {
+            'user': {'name': 'demo', 'domain': {'id': 'default'}, 'password': 'secret'}}},
+        'scope': {'project': {'name': 'demo', 'domain': {'id': 'default'}}}}}
+    status, headers, body = send('POST', f'{service[1]}/v3/auth/tokens', asked)
+    assert status == 201
+    catalogue = {each['type']: each['endpoints'][0]['url'] for each in body['token']['catalog']}
+    assert catalogue['orchestration'].startswith(service[0])
+    return catalogue['orchestration'], headers['X-Subject-Token']
+
+
+def in_the_cloud(service, kind):
+    return send('GET', f'{service[1]}/_sim/objects/{kind}')[2]['objects'][kind]['count']
+
+
+def ended(stack, token):
+    def state():
+        status, _, body = send('GET', stack, token=token)
+        found = 'DELETE_COMPLETE' if status == 404 else body['stack']['stack_status']
+        return None if found.endswith('IN_PROGRESS') else found
+    return eventually('the end of the action', state)
+
+
+def test_nobody_gets_in_without_a_token(service, demo):
+    assert send('GET', f'{demo[0]}/stacks')[0] == 401
+    assert send('GET', f'{demo[0]}/stacks', token='made up')[0] == 401
+    assert send('GET', f'{service[0]}/v1/another/stacks', token=demo[1])[0] == 403
+
+
+def test_servers_come_and_go(service, demo):
+    url, token = demo
+    template = (ROOT / 'examples' / 'servers.yaml').read_text()
+    status, _, made = send('POST', f'{url}/stacks', {'stack_name': 'pair', 'template': template}, token)
+    assert status == 201, made
+    stack = f"{url}/stacks/pair/{made['stack']['id']}"
+    assert ended(stack, token) == 'CREATE_COMPLETE', send('GET', stack, token=token)[2]['stack']
+    assert in_the_cloud(service, 'compute.servers') == 2
+    assert send('DELETE', stack, token=token)[0] == 204
+    assert ended(stack, token) == 'DELETE_COMPLETE'
+    assert in_the_cloud(service, 'compute.servers') == 0
