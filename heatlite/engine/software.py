@@ -6,7 +6,7 @@ Types get it as `rpc_client()`, under the names of the plug-in contract. Answers
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -46,6 +46,10 @@ class Ignored:
 
     def _is_meant(self, error: BaseException) -> bool:
         return any(kind.__name__ == self._name for kind in type(error).__mro__)
+
+
+class _Changed(Exception):
+    """Somebody else has written the metadata meanwhile."""
 
 
 class Software:
@@ -132,33 +136,33 @@ class Software:
 
     def create_software_deployment(self, context: RequestContext, *, server_id: str, config_id: str,
                                    deployment_id: str | None = None, **fields: Any) -> dict[str, Any]:
-        with self._database.writer() as tx:
+        def insert(tx: Any) -> str:
             self._own_config(tx, context, config_id)
-            made = self._insert(tx, context, deployment_id or self._world.uuid(), server_id, config_id, fields)
-        self.push_metadata(context, server_id)
-        return shown_deployment(made)
+            self._insert(tx, context, made_id, server_id, config_id, fields)
+            return server_id
+
+        made_id = deployment_id or self._world.uuid()
+        self._telling(context, insert)
+        return self.show_software_deployment(context, made_id)
 
     def _insert(self, tx: Any, context: RequestContext, deployment_id: str, server_id: str, config_id: str,
-                fields: Mapping[str, Any]) -> Deployment:
+                fields: Mapping[str, Any]) -> None:
         limit = self._max_deployments
         if limit != UNLIMITED and not context.is_admin and software_deployments.count(
                 tx, context.project_id) >= limit:
             raise exception.RequestLimitExceeded(_(
                 'You have reached the maximum software deployments per tenant, %d. Please delete some of them.')
                 % limit)
-        made = Deployment(
+        software_deployments.insert(tx, Deployment(
             deployment_id, context.project_id, fields.get('stack_user_project_id'), server_id, config_id,
             fields.get('action'), fields.get('status'), str(fields.get('status_reason')),
-            fields.get('input_values') or {}, None, self._world.now(), None)
-        software_deployments.insert(tx, made)
-        return made
+            fields.get('input_values') or {}, None, self._world.now(), None))
 
     def deploy(self, context: RequestContext, deployment_id: str, server_id: str, config: Mapping[str, Any],
                **fields: Any) -> dict[str, Any]:
         """Puts a derived `config` on a server, in the place of the one that this deployment had. In one step: whatever
         happens, the deployment refers to a config that is there, and no other one is left."""
-        new = self._config(context, self._world.uuid(), config)
-        with self._database.writer() as tx:
+        def put(tx: Any) -> str:
             software_configs.insert(tx, new)
             known = software_deployments.show(tx, deployment_id)
             if known is None:
@@ -168,7 +172,10 @@ class Software:
                 software_deployments.update(tx, deployment_id, self._world.now(), config_id=new.id, **changed)
                 if not software_configs.is_deployed(tx, known.config_id):
                     software_configs.delete(tx, known.config_id)
-        self.push_metadata(context, server_id)
+            return server_id
+
+        new = self._config(context, self._world.uuid(), config)
+        self._telling(context, put)
         return self.show_software_deployment(context, deployment_id)
 
     def show_software_deployment(self, context: RequestContext, deployment_id: str) -> dict[str, Any]:
@@ -179,30 +186,35 @@ class Software:
     def update_software_deployment(self, context: RequestContext, deployment_id: str,
                                    updated_at: datetime | None = None, **fields: Any) -> dict[str, Any]:
         """What is empty stays as it is."""
-        changed = {name: value for name, value in fields.items() if value and name in software_deployments.CHANGEABLE}
-        with self._database.writer() as tx:
+        def change(tx: Any) -> str | None:
             found = self._own_deployment(tx, context, deployment_id)
             software_deployments.update(tx, deployment_id, updated_at or self._world.now(), **changed)
-        if changed.get('config_id'):
-            self.push_metadata(context, found.server_id)
+            return found.server_id if changed.get('config_id') else None
+
+        changed = {name: value for name, value in fields.items() if value and name in software_deployments.CHANGEABLE}
+        self._telling(context, change)
         return self.show_software_deployment(context, deployment_id)
 
     def delete_software_deployment(self, context: RequestContext, deployment_id: str) -> None:
-        with self._database.writer() as tx:
+        def delete(tx: Any) -> str:
             found = self._own_deployment(tx, context, deployment_id)
             software_deployments.delete(tx, deployment_id)
-        self.push_metadata(context, found.server_id)
+            return found.server_id
+
+        self._telling(context, delete)
 
     def withdraw(self, context: RequestContext, deployment_id: str) -> None:
         """The deployment and its derived config go; gone already is fine."""
-        with self._database.writer() as tx:
+        def delete(tx: Any) -> str | None:
             found = software_deployments.show(tx, deployment_id)
             if found is None:
-                return
+                return None
             software_deployments.delete(tx, deployment_id)
             if not software_configs.is_deployed(tx, found.config_id):
                 software_configs.delete(tx, found.config_id)
-        self.push_metadata(context, found.server_id)
+            return found.server_id
+
+        self._telling(context, delete)
 
     def _own_deployment(self, tx: Any, context: RequestContext, deployment_id: str) -> Deployment:
         found = software_deployments.show(tx, deployment_id)
@@ -221,37 +233,52 @@ class Software:
         return [shown_config(each) for each in found]
 
     def push_metadata(self, context: RequestContext, server_id: str) -> None:
-        """Writes what is deployed into the metadata of the server's resource, whoever owns its stack.
+        """Writes what is deployed into the metadata of the server's resource, whoever owns its stack."""
+        self._telling(context, lambda tx: server_id)
+
+    def _telling(self, context: RequestContext, work: Callable[[Any], str | None]) -> None:
+        """Does the work and, in the same transaction, writes what is deployed on the server that it names into the
+        metadata of the server's resource: a crash leaves both or none.
 
         That it could not be told to a server which does not ask us is only logged: the next change tells it.
         """
-        for _try in range(TRIES):
-            if self._written(context, server_id):
-                return
-        LOG.warning('The metadata of server %s changes too often, the deployments were not written', server_id)
+        def tell(tx: Any) -> tuple[list[Any], list[tuple[Any, Any]]]:
+            server_id = work(tx)
+            rows = resources.by_physical_id(tx, server_id, context.project_id) if server_id else []
+            return rows, self._write(tx, context, server_id, rows) if server_id and rows else []
 
-    def _written(self, context: RequestContext, server_id: str) -> bool:
-        pushed = []
-        with self._database.writer() as tx:
-            rows = resources.by_physical_id(tx, server_id, context.project_id)
-            found = software_deployments.configs_of_server(tx, context.project_id, server_id) if rows else []
-            deployments = [shown_config(each) for each in found]
-            for row in rows:
-                metadata, version = resources.metadata(tx, row.stack_id, row.id)
-                value = {**(metadata or {}), 'deployments': deployments}
-                if not resources.set_metadata(tx, row.stack_id, row.id, value, version):
-                    return False
-                keys = {datum.key for datum in resources.data(tx, row.stack_id, row.id)}
-                if keys & set(KINDS_OF_PUSH):
-                    pushed.append((row, value))
+        for _try in range(TRIES):
+            try:
+                rows, pushed = self._database.retry(tell)
+                break
+            except _Changed:
+                continue
+        else:
+            LOG.warning('The metadata of server %s changes too often, the deployments were not written',
+                        self._database.retry(work))
+            return
         for row in rows:
             self._changed(row.stack_id, row.id)
         for row, value in pushed:
             try:
                 self._resource_of(row.stack_id, row.name)._push_metadata(value)
             except Exception as error:
-                LOG.warning('Server %s could not be told its deployments: %s', server_id, error)
-        return True
+                LOG.warning('Server %s could not be told its deployments: %s', row.physical_id, error)
+
+    def _write(self, tx: Any, context: RequestContext, server_id: str, rows: Sequence[Any]) -> list[tuple[Any, Any]]:
+        """What is to be pushed. Raises _Changed."""
+        pushed = []
+        deployments = [shown_config(each)
+                       for each in software_deployments.configs_of_server(tx, context.project_id, server_id)]
+        for row in rows:
+            metadata, version = resources.metadata(tx, row.stack_id, row.id)
+            value = {**(metadata or {}), 'deployments': deployments}
+            if not resources.set_metadata(tx, row.stack_id, row.id, value, version):
+                raise _Changed
+            keys = {datum.key for datum in resources.data(tx, row.stack_id, row.id)}
+            if keys & set(KINDS_OF_PUSH):
+                pushed.append((row, value))
+        return pushed
 
     # --- names of the plug-in contract --------------------------------------------------------------------
 

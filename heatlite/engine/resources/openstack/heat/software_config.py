@@ -64,6 +64,12 @@ class SoftwareConfig(resource.Resource):
             self.context, config_id=self.uuid, name=self.physical_resource_name(), **self.fields())
         self.resource_id_set(made['id'])
 
+    def find_existing(self) -> str | None:
+        """It has the id of the resource."""
+        with self.rpc_client().ignore_error_by_name('NotFound'):
+            return str(self.rpc_client().show_software_config(self.context, self.uuid)['id'])
+        return None
+
     def handle_delete(self) -> None:
         if self.resource_id is not None:
             with self.rpc_client().ignore_error_by_name('NotFound'):
