@@ -217,6 +217,6 @@ def _near_key(error: exception.HeatException, definition: Any, edition: versions
         return {'found': wrong, 'hint': did_you_mean(wrong, known)}
     word = definition.get('type' if edition.is_hot else 'Type')
     kinds = parameter_definitions.HOT_KINDS if edition.is_hot else parameter_definitions.CFN_KINDS
-    if word not in kinds:
+    if not isinstance(word, str) or word not in kinds:
         return {'found': word, 'expected': tuple(kinds), 'hint': did_you_mean(word, kinds)}
     return {}

@@ -294,7 +294,11 @@ def _deletion_policy(resource: ResourceDefinition, parsed: Any) -> str:
             raise exception.StackValidationFailed(
                 path=[*resource.path, resource.owner.keys.deletion_policy],
                 message=_('A deletion policy may not depend on resources'))
-        parsed = resolve(parsed, PLACEHOLDERS)
+        try:
+            parsed = resolve(parsed, PLACEHOLDERS)
+        except (ValueError, TypeError, KeyError) as error:
+            raise exception.StackValidationFailed(
+                path=[*resource.path, resource.owner.keys.deletion_policy], message=str(error)) from None
         if parsed is UNKNOWN:
             return DELETE
     known = {policy: policy for policy in DELETION_POLICIES}

@@ -1,4 +1,5 @@
-"""The table of what is promised, measured: `python -m tests.bench sqlite|mariadb|postgresql`.
+"""The table of what is promised, measured: `python -m tests.bench sqlite|mariadb|postgresql`, and what the template
+language costs alone: `python -m tests.bench language`.
 
 The bare write limit of the database is measured in the same run. Quote medians, and how busy the machine was.
 """
@@ -13,9 +14,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.bench import houses, scenarios, writes
+from tests.bench import houses, language, scenarios, writes
 from tests.system.processes import ask, eventually
 
+LANGUAGE = 'language'
 NOOP = {'type': 'OS::Heat::None'}
 
 
@@ -129,14 +131,16 @@ def table(found: dict) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog='python -m tests.bench', description=__doc__)
-    parser.add_argument('backend', choices=['sqlite', *houses.SERVERS])
+    parser.add_argument('backend', choices=['sqlite', *houses.SERVERS, LANGUAGE])
     parser.add_argument('--sizes', default='1000,10000')
     parser.add_argument('--json', action='store_true')
     parser.add_argument('--scenarios', nargs='?', const=','.join(scenarios.SCENARIOS), metavar='NAME,NAME',
                         help='these instead (without names: all of them): ' + ', '.join(scenarios.SCENARIOS))
     parser.add_argument('--smaller', type=int, default=1, help='divides the sizes of the scenarios')
     chosen = parser.parse_args()
-    if chosen.scenarios:
+    if chosen.backend == LANGUAGE:
+        found, shown = language.measure(), language.table
+    elif chosen.scenarios:
         found, shown = scenarios.measure(chosen.backend, chosen.scenarios.split(','), chosen.smaller), scenarios.table
     else:
         found, shown = measure(chosen.backend, [int(size) for size in chosen.sizes.split(',')]), table

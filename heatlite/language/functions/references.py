@@ -76,13 +76,14 @@ class GetResource(Call):
 
 
 def _name(expression: Any, scope: Scope) -> Any:
-    """A resource's name, which may itself be computed; UNKNOWN when that fails (evaluation will tell)."""
-    if not isinstance(expression, Node):
-        return expression
-    try:
-        return resolve(expression, scope)
-    except (exception.HeatException, ValueError, TypeError, KeyError, IndexError, AttributeError):
-        return UNKNOWN
+    """A name, which may itself be computed; UNKNOWN when that fails (evaluation will tell). What cannot be a name is
+    its text."""
+    if isinstance(expression, Node):
+        try:
+            expression = resolve(expression, scope)
+        except (exception.HeatException, ValueError, TypeError, KeyError, IndexError, AttributeError):
+            return UNKNOWN
+    return str(expression) if isinstance(expression, list | dict) else expression
 
 
 class GetAttr(Call):
