@@ -9,6 +9,9 @@ from heatlite.common.world import HttpServer, World
 
 USER, PROJECT, DOMAIN, REGION, PASSWORD = 'demo', 'demo', 'default', 'RegionOne', 'secret'
 
+STACK_USERS = {'stack_user_domain_name': 'heat', 'stack_domain_admin': 'heat_domain_admin',
+               'stack_domain_admin_password': PASSWORD}
+
 
 def start(conf: Any, world: World, api_port: int) -> tuple[HttpServer, str]:
     """The cloud's server and URL. Its catalogue names us; stacks are made in it, in the name of its user demo.
@@ -21,6 +24,8 @@ def start(conf: Any, world: World, api_port: int) -> tuple[HttpServer, str]:
         # Servers are told where to report to. Nobody runs in a simulated one, so nobody ever asks there.
         'cloudformation': f'http://127.0.0.1:{conf.heat_api_cfn.bind_port}/v1'})
     os.environ.update(login(url))
+    for name, value in STACK_USERS.items():
+        conf.set_override(name, value)
     if conf.auth == 'keystone':
         for group in ('keystone_authtoken', 'trustee'):
             _log_in(conf, group, url)

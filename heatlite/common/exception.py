@@ -237,6 +237,12 @@ class StackValidationFailed(HeatException):
     def first_line(self) -> str:
         return ': '.join(part for part in (self.error, path_text(self.path), self.error_message) if part)
 
+    @property
+    def wire_message(self) -> str:
+        """As answers of the API have always read: heading and path are each followed by two colons."""
+        first = ': : '.join(part for part in (self.error, path_text(self.path), self.error_message) if part)
+        return '\n'.join([first, *self.details])
+
 
 def path_text(parts: Iterable[Any]) -> str:
     """`['resources', 'a', 'rules', 1, 'port']` -> `resources.a.rules[1].port`."""

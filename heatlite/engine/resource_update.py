@@ -134,7 +134,7 @@ class Updates:
     def check_external_id_kept(self, after: ResourceDefinition) -> None:
         """Raises NotSupported when the update names another existing thing than before."""
         before = self.external_id
-        if before is not None and after.external_id() != before:
+        if after.external_id() != before:
             raise exception.NotSupported(
                 feature=_('Update to property %(prop)s of %(name)s (%(res)s)')
                 % {'prop': 'external_id', 'name': self.name, 'res': self.type()})

@@ -15,26 +15,25 @@ from heatlite.language.parameters import HIDDEN_TEXT
 from heatlite.language.unknown import is_known
 from heatlite.planning import graph
 from heatlite.planning.states import ResourceState
-from heatlite.rpc import messages
 
 KINDS = ('unchanged', 'updated', 'replaced', 'added', 'deleted')
 
 
-def changes(found: Mapping[str, Change], wanted: StackDefinition) -> dict[str, list[dict[str, Any]]]:
+def changes(found: Mapping[str, Change], definition: StackDefinition) -> dict[str, list[dict[str, Any]]]:
     """The five lists of a preview of an update.
 
     Beyond what clients know, each entry says `changed_properties`, `property_changes` ({name: {old, new or unknown,
     forces_replacement}}) and, for a replacement, `replace_reason`.
     """
-    needed_by = required_by(wanted)
-    secrets = frozenset(str(wanted.parameters[name]) for name in wanted.parameters.hidden
-                        if wanted.parameters[name] not in (None, ''))
+    needed_by = required_by(definition)
+    secrets = frozenset(str(definition.parameters[name]) for name in definition.parameters.hidden
+                        if definition.parameters[name] not in (None, ''))
     lists: dict[str, list[dict[str, Any]]] = {kind: [] for kind in KINDS}
     for change in found.values():
         if change.kind in ('updated', 'deleted') and change.row is not None:
-            shown = _stored(change.row, wanted, needed_by)
+            shown = _stored(change.row, definition, needed_by)
         else:
-            shown = _wanted(change.name, wanted, needed_by)
+            shown = wanted(change.name, definition, needed_by)
         if change.properties:
             shown['changed_properties'] = sorted(change.properties)
             shown['property_changes'] = {name: _masked(_property_change(each), secrets)
@@ -66,35 +65,18 @@ def _masked(value: Any, secrets: frozenset[str]) -> Any:
     return value
 
 
-def previewed(definition: StackDefinition, message: messages.CreateStack, username: str | None,
-              created: str) -> dict[str, Any]:
-    """The stack as it would be."""
-    needed_by = required_by(definition)
-    identity = _identity(definition)
-    return {
-        'id': str(definition.identity.id),
-        'stack_identity': dict(identity), 'stack_name': identity.stack_name, 'creation_time': created,
-        'updated_time': None, 'deletion_time': None, 'stack_owner': username, 'parent': None,
-        'stack_user_project_id': None, 'notification_topics': [], 'parameters': definition.parameters.shown(),
-        'description': definition.description, 'template_description': definition.description, 'capabilities': [],
-        'disable_rollback': message.disable_rollback, 'timeout_mins': message.timeout_mins,
-        'tags': list(message.tags or ()),
-        'outputs': [{'output_key': name, 'description': output.description, 'output_value': None}
-                    for name, output in definition.outputs.items()],
-        'resources': [{**_wanted(name, definition, needed_by), 'properties': resource.properties(PLACEHOLDERS)}
-                      for name, resource in definition.resources.items()]}
-
-
 def required_by(definition: StackDefinition) -> Mapping[str, list[str]]:
     return graph.dependents({name: resource.requires for name, resource in definition.resources.items()})
 
 
-def _identity(definition: StackDefinition) -> HeatIdentifier:
+def identity(definition: StackDefinition) -> HeatIdentifier:
+    """Of the stack itself."""
     whose = definition.identity
     return HeatIdentifier(whose.project_id, whose.name, str(whose.id))
 
 
-def _wanted(name: str, definition: StackDefinition, needed_by: Mapping[str, list[str]]) -> dict[str, Any]:
+def wanted(name: str, definition: StackDefinition, needed_by: Mapping[str, list[str]]) -> dict[str, Any]:
+    """A resource that does not exist yet."""
     resource = definition.resources[name]
     return {**_raw(name, resource.type, definition, needed_by), 'physical_resource_id': '',
             'resource_action': 'INIT', 'resource_status': 'COMPLETE', 'resource_status_reason': '',
@@ -110,7 +92,7 @@ def _stored(row: ResourceState, definition: StackDefinition, needed_by: Mapping[
 
 
 def _raw(name: str, kind: str, definition: StackDefinition, needed_by: Mapping[str, list[str]]) -> dict[str, Any]:
-    stack = _identity(definition)
+    stack = identity(definition)
     return {'resource_name': name, 'resource_type': kind, 'required_by': needed_by.get(name, []),
             'resource_identity': dict(HeatIdentifier(stack.tenant, stack.stack_name, stack.stack_id,
                                                      f'/resources/{name}')),

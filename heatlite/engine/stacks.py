@@ -18,7 +18,18 @@ from heatlite.db import credentials, leases, resources, stacks, templates
 from heatlite.db import events as event_rows
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
-from heatlite.engine import events, exports, implied, loading, outputs, rollback, showing, sources, validation
+from heatlite.engine import (
+    draft_stack,
+    events,
+    exports,
+    implied,
+    loading,
+    outputs,
+    rollback,
+    showing,
+    sources,
+    validation,
+)
 from heatlite.engine import preview as previews
 from heatlite.engine.authority import Authority
 from heatlite.engine.driving import Driving
@@ -114,7 +125,8 @@ class Stacks:
         definition = self._define(message, StackIdentity(message.stack_name, None, context.project_id))
         self._check_size(definition)
         validation.check(definition, self._registry, context)
-        return showing.previewed(definition, message, context.username, isotime(self._world.now()))
+        return draft_stack.shown(validation.checker(definition, self._registry, context), message, context.username,
+                                 isotime(self._world.now()))
 
     def _new_resources(self, definition: StackDefinition, template_id: str, now: datetime) -> list[ResourceState]:
         implied.complete(definition)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from oslo_config import cfg
@@ -29,6 +30,11 @@ def check_immutable(old: StackDefinition, new: StackDefinition) -> None:
     changed = new.parameters.changed_immutables(old.parameters)
     if changed:
         raise exception.ImmutableParameterModified(*changed)
+
+
+def checker(definition: StackDefinition, registry: Registry, context: RequestContext) -> lint.Checker:
+    """One that has not looked yet."""
+    return lint.Checker(definition, _catalog(definition, registry, context), values=False, look_inside=False)
 
 
 def described(definition: StackDefinition, registry: Registry, context: RequestContext,
@@ -82,9 +88,9 @@ class Draft:
         if wanted.owner is not self.definition:
             return self._of(wanted.owner).make(kind, wanted)
         return kind(wanted.name, rsrc_defn.ResourceDefinition(
-            wanted.name, wanted.type, wanted.properties(PLACEHOLDERS), _metadata(wanted),
-            list(wanted.depends_on), wanted.deletion_policy, wanted.update_policy(PLACEHOLDERS), wanted.description,
-            wanted.external_id(PLACEHOLDERS), requires=wanted.requires, deferred=frozenset(wanted.referring)), self)
+            wanted.name, wanted.type, wanted.guessed_properties(), _guessed(wanted.metadata, {}),
+            list(wanted.depends_on), wanted.deletion_policy, _guessed(wanted.update_policy, {}), wanted.description,
+            _guessed(wanted.external_id, None), requires=wanted.requires, deferred=frozenset(wanted.referring)), self)
 
     def _of(self, definition: StackDefinition) -> Draft:
         if id(definition) not in self._nested:
@@ -127,9 +133,9 @@ class Draft:
         return self.get(refid) if isinstance(refid, str) else None
 
 
-def _metadata(wanted: ResourceDefinition) -> Any:
-    """Clients learn of metadata that cannot be evaluated when the resource is made, not before."""
+def _guessed(part: Callable[[Any], Any], otherwise: Any) -> Any:
+    """What cannot be evaluated is told by the check, or, for metadata, when the resource is made."""
     try:
-        return wanted.metadata(PLACEHOLDERS)
+        return part(PLACEHOLDERS)
     except Exception:                               # functions of the template may raise anything
-        return {}
+        return otherwise

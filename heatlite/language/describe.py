@@ -8,16 +8,11 @@ from typing import Any
 
 from heatlite.common import exception
 from heatlite.language import lint
-from heatlite.language import nested as nesting
 from heatlite.language.constraints import AllowedPattern, AllowedValues, CustomConstraint, Length, Modulo, Range
 from heatlite.language.definition import StackDefinition
-from heatlite.language.expression import PLACEHOLDERS
 from heatlite.language.facts import TypeCatalog
-from heatlite.language.nested import MEMBERS
 from heatlite.language.parameters import WIRE_TYPES, Parameters, ParameterSchema
 from heatlite.language.registry import RESOURCES
-from heatlite.language.schema import Reader
-from heatlite.language.template import Template
 
 
 def validation_answer(definition: StackDefinition, types: TypeCatalog, *, show_nested: bool = False,
@@ -33,7 +28,7 @@ def validation_answer(definition: StackDefinition, types: TypeCatalog, *, show_n
         raise exception.HTTPBadRequest(str(error)) from None
     answer = described(definition)
     if show_nested:
-        answer.update(_nested(definition, types, checker, ignored))
+        answer.update(_nested(types, checker, ignored))
     environment = definition.environment.shown()
     registry = dict(environment['resource_registry'])
     for found in checker.found.values():
@@ -107,28 +102,17 @@ def _constraint(constraint: Any) -> Mapping[str, Any]:
     return {key: value for key, value in keys.items() if value is not None}
 
 
-def _nested(definition: StackDefinition, types: TypeCatalog, checker: lint.Checker,
-            ignored: Container[str]) -> dict[str, Any]:
-    """`NestedParameters` of all nested stacks. Raises what is wrong inside them as StackValidationFailed."""
+def _nested(types: TypeCatalog, checker: lint.Checker, ignored: Container[str]) -> dict[str, Any]:
+    """`NestedParameters` of all nested stacks. They are only read: raises what keeps one from being shown."""
     shown: dict[str, Any] = {}
-    for name, resource in definition.resources.items():
-        found, facts = checker.found[name], checker.facts[name]
-        if not found.is_template and facts.nested is None:
+    for name, resource in checker.definition.resources.items():
+        child = checker.child(resource)
+        if child is None:
             continue
-        given = resource.properties(PLACEHOLDERS)
-        values = Reader(lambda error: None, constraints=False).read(facts.properties, given, (name,))
-        parameters: Mapping[str, Any] = {}
-        if found.is_template:
-            template = checker.template(found)
-            parameters = nesting.child_parameters(facts.properties, given, values)
-        else:
-            document = facts.nested(resource, values) if facts.nested is not None else None
-            if document is None:
-                continue
-            template = Template(dict(document), source=MEMBERS)
-        child = nesting.child_definition(definition, resource, template, parameters, found.path)
         inner = lint.Checker(child, types, values=False, look_inside=False, depth=checker.depth + 1,
                              memory=checker.memory)
-        lint.raise_first(_counting(inner, ignored))
-        shown[name] = {'Type': resource.type, **described(child), **_nested(child, types, inner, ignored)}
+        complaints = list(_counting(inner, ignored))
+        if inner.facts.keys() != child.resources.keys():
+            lint.raise_first(complaints)
+        shown[name] = {'Type': resource.type, **described(child), **_nested(types, inner, ignored)}
     return {'NestedParameters': shown} if shown else {}

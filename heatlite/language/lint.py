@@ -367,6 +367,30 @@ class Checker(DocumentChecks):
 
     # --- nested stacks ----------------------------------------------------------------------------------------
 
+    def child(self, resource: ResourceDefinition) -> StackDefinition | None:
+        """The stack inside a resource that has been checked, from what is known of its properties so far.
+
+        Raises StackValidationFailed when there is one and it cannot be read.
+        """
+        found, facts = self.found[resource.name], self.facts[resource.name]
+        if not found.is_template and facts.nested is None:
+            return None
+        given, values = resource.guessed_properties(), self.guessed(resource)
+        if found.is_template:
+            return nesting.child_definition(self.definition, resource, self.template(found),
+                                            nesting.child_parameters(facts.properties, given, values), found.path)
+        document = facts.nested(resource, values) if facts.nested is not None else None
+        if document is None:
+            return None
+        return nesting.child_definition(self.definition, resource, Template(dict(document), source=nesting.MEMBERS), {},
+                                        found.path)
+
+    def guessed(self, resource: ResourceDefinition) -> dict[str, Any]:
+        """All properties of a resource as its type would see them, from what is known so far."""
+        schemas = self.facts[resource.name].properties
+        return Reader(lambda error: None, constraints=False).read(schemas, resource.guessed_properties(),
+                                                                  (resource.name,))
+
     def _inside(self, resource: ResourceDefinition, facts: TypeFacts, given: Mapping[str, Any],
                 values: Mapping[str, Any]) -> Iterator[Complaint]:
         found = self.found[resource.name]

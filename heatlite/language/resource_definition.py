@@ -139,6 +139,19 @@ class ResourceDefinition:
         check_size(values, self.owner.limits)
         return values
 
+    def guessed_properties(self) -> dict[str, Any]:
+        """Given properties as far as they are known before anything exists; what fails is UNKNOWN, its error is told
+        by whoever checks."""
+        values = {}
+        for name, expression in self.property_expressions.items():
+            try:
+                value = evaluate(expression, PLACEHOLDERS)
+            except Exception:                       # functions, yaql above all, may raise anything
+                value = UNKNOWN
+            if value is not ABSENT:
+                values[name] = value
+        return values
+
     def property_path(self, *names: Any) -> tuple[Any, ...]:
         return (*self.path, self.owner.keys.properties, *names)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from heatlite.common import exception
@@ -12,6 +12,9 @@ from heatlite.engine.resources import existing
 from heatlite.engine.resources.openstack.neutron.port import Port
 
 DETACH_TURNS = 30                           # seconds to wait for a port to come free before a replacement is made
+Network = Mapping[str, Any]                 # an entry of `networks`, without what is not set
+NeutronPort = Mapping[str, Any]                   # as Neutron shows it
+Held = tuple[Network, NeutronPort | None]
 INTERNAL, EXTERNAL = 'internal_ports', 'external_ports'         # resource data: lists of {'id': port}, as JSON
 
 
@@ -182,70 +185,90 @@ class ServerNetworkMixin:
 
         What is new comes first, so that traffic is not cut; but an address that only one can have is freed before.
         """
-        old, new = _without_common(list(before or ()), list(after or ()))
-        old, new = self._changed_in_place(old, new)
-        detach = self._detachments(server, old if before else None, after)
+        ports = self.client('neutron').list_ports(device_id=server.id)['ports']
+        old, new = self._held(ports, before or ()), list(enumerate(_plain(network) for network in after or ()))
+        for is_kept in (_is_same, self._is_same_place, self._is_fitting):       # the best match first
+            old, new = self._kept(old, new, is_kept)
+        detach = self._detachments(ports, old if before else None, after)
         attach = [self._attachment(network, place, security_groups, after or ()) for place, network in new]
         if not after and before:
             attach.append({'do': 'attach', 'port': None, 'network': None, 'address': None})
-        freed = {network.get(self.NETWORK_FIXED_IP) for network in old} | {
-            network.get(self.NETWORK_PORT) for network in old}
+        freed = {network.get(name) for network, _port in old for name in (self.NETWORK_FIXED_IP, self.NETWORK_PORT)}
         waiting = [step for step in attach if {step['address'], step['port']} & (freed - {None})]
         return [*(step for step in attach if step not in waiting), *detach, *waiting]
 
-    def _changed_in_place(self: Any, old: list[Any], new: list[Any]) -> tuple[list[Any], list[Any]]:
-        """Entries that differ only in what can be changed on the port: done at once, and left out."""
-        def place_of(network: Mapping[str, Any]) -> tuple[Any, ...]:
-            return tuple(network.get(name) for name in (self.NETWORK_ID, self.NETWORK_SUBNET, self.NETWORK_PORT,
-                                                        self.NETWORK_FIXED_IP, self.NIC_TAG))
-        rest = list(enumerate(new)) if new and not isinstance(new[0], tuple) else list(new)
-        for network in list(old):
-            same = next((item for item in rest if place_of(item[1]) == place_of(network)), None)
-            port = self._port_of(network) if same is not None else None
-            if same is None or port is None:
-                continue
-            if network.get(self.NETWORK_FLOATING_IP) != same[1].get(self.NETWORK_FLOATING_IP):
-                self._dissociate_floating_ip(network)
-                self._associate_floating_ip(same[1], port)
-            if network.get(self.NETWORK_PORT_EXTRA) != same[1].get(self.NETWORK_PORT_EXTRA) \
-                    and same[1].get(self.NETWORK_PORT_EXTRA):
-                body = self._internal_port_body(same[1], None)
-                body.pop('fixed_ips', None)
-                self.client('neutron').update_port(port, {'port': body})
-            old.remove(network)
-            rest.remove(same)
-        return old, rest
-
-    def _port_of(self: Any, network: Mapping[str, Any]) -> str | None:
-        """The port behind an entry of the networks."""
-        if network.get(self.NETWORK_PORT):
-            return str(network[self.NETWORK_PORT])
-        wanted = network.get(self.NETWORK_ID), network.get(self.NETWORK_SUBNET), network.get(self.NETWORK_FIXED_IP)
-        ports = self.client('neutron').list_ports(device_id=self.resource_id)['ports']
-        return next((str(port['id']) for port in ports if _fits(port, *wanted)), None)
-
-    def _detachments(self: Any, server: Any, old: list[Any] | None, after: Any) -> list[dict[str, Any]]:
-        """`old` None: no networks were asked for, so all it has go - unless none are asked for now either."""
-        ports = self.client('neutron').list_ports(device_id=server.id)['ports']
-        internal = {port['id'] for port in self._data_get_ports()}
+    def _held(self: Any, ports: Sequence[NeutronPort], networks: Sequence[Any]) -> list[Held]:
+        """The port behind each entry of the networks. Entries that say most choose first."""
+        entries = [_plain(network) for network in networks]
+        found: list[NeutronPort | None] = [None] * len(entries)
         taken: set[str] = set()
-        steps = []
+
+        def says(place: int) -> list[bool]:
+            return [bool(entries[place].get(name)) for name in (
+                self.NETWORK_PORT, self.NETWORK_FIXED_IP, self.NETWORK_SUBNET, self.NETWORK_ID)]
+
+        for place in sorted(range(len(entries)), key=says, reverse=True):
+            found[place] = next((port for port in ports if port['id'] not in taken
+                                 and self._fits(port, entries[place])), None)
+            taken.add((found[place] or {}).get('id'))
+        return list(zip(entries, found, strict=True))
+
+    def _kept(self: Any, old: list[Held], new: list[Any], is_kept: Callable[[Any, Any, Any], bool]) -> tuple[
+            list[Held], list[Any]]:
+        """What is left when the ports of fitting entries stay; what can be changed on a port is changed at once."""
+        rest_old = []
+        for network, port in old:
+            same = next((item for item in new if is_kept(network, port, item[1])), None)
+            if same is None:
+                rest_old.append((network, port))
+                continue
+            new = [item for item in new if item is not same]
+            if port is not None:
+                self._change_port(port['id'], network, same[1])
+        return rest_old, new
+
+    def _is_same_place(self: Any, network: Network, port: NeutronPort | None, wanted: Network) -> bool:
+        return port is not None and all(network.get(name) == wanted.get(name) for name in (
+            self.NETWORK_ID, self.NETWORK_SUBNET, self.NETWORK_PORT, self.NETWORK_FIXED_IP, self.NIC_TAG))
+
+    def _is_fitting(self: Any, network: Network, port: NeutronPort | None, wanted: Network) -> bool:
+        return port is not None and network.get(self.NIC_TAG) == wanted.get(self.NIC_TAG) and self._fits(port, wanted)
+
+    def _fits(self: Any, port: NeutronPort, network: Network) -> bool:
+        """Whether the entry may mean this port."""
+        if network.get(self.NETWORK_PORT):
+            return bool(port['id'] == network[self.NETWORK_PORT])
+        wanted, subnet, address = (network.get(name) for name in (
+            self.NETWORK_ID, self.NETWORK_SUBNET, self.NETWORK_FIXED_IP))
+        fixed = port.get('fixed_ips') or []
+        return (not wanted or port.get('network_id') == wanted) \
+            and (not subnet or any(entry.get('subnet_id') == subnet for entry in fixed)) \
+            and (not address or any(entry.get('ip_address') == address for entry in fixed)) \
+            and bool(wanted or subnet or address)
+
+    def _change_port(self: Any, port_id: str, network: Network, wanted: Network) -> None:
+        if network.get(self.NETWORK_FLOATING_IP) != wanted.get(self.NETWORK_FLOATING_IP):
+            self._dissociate_floating_ip(network)
+            self._associate_floating_ip(wanted, port_id)
+        extra = wanted.get(self.NETWORK_PORT_EXTRA)
+        if extra and network.get(self.NETWORK_PORT_EXTRA) != extra:
+            body = self._internal_port_body(wanted, None)
+            body.pop('fixed_ips', None)
+            self.client('neutron').update_port(port_id, {'port': body})
+
+    def _detachments(self: Any, ports: Sequence[NeutronPort], old: list[Held] | None,
+                     after: Any) -> list[dict[str, Any]]:
+        """`old` None: no networks were asked for, so all it has go - unless none are asked for now either."""
+        internal = {port['id'] for port in self._data_get_ports()}
         if old is None:
             gone = [port['id'] for port in ports] if after else []
         else:
             gone = []
-            for network in old:
+            for network, port in old:
                 self._dissociate_floating_ip(network)
-                port = network.get(self.NETWORK_PORT) or next(
-                    (port['id'] for port in ports if port['id'] not in taken and _fits(
-                        port, network.get(self.NETWORK_ID), network.get(self.NETWORK_SUBNET),
-                        network.get(self.NETWORK_FIXED_IP))), None)
-                if port:
-                    taken.add(port)
-                    gone.append(port)
-        for port in gone:
-            steps.append({'do': 'detach', 'port': port, 'internal': port in internal})
-        return steps
+                if port is not None or network.get(self.NETWORK_PORT):
+                    gone.append(port['id'] if port is not None else network[self.NETWORK_PORT])
+        return [{'do': 'detach', 'port': port, 'internal': port in internal} for port in gone]
 
     def _attachment(self: Any, network: Mapping[str, Any], place: int, security_groups: Any,
                     after: Sequence[Any]) -> dict[str, Any]:
@@ -325,26 +348,9 @@ class ServerNetworkMixin:
         self._wait_until_free(server_id, ports)
 
 
-def _without_common(old: list[Any], new: list[Any]) -> tuple[list[Any], list[Any]]:
-    """Entries that are only in one of both; of the new ones with their places."""
-    rest_old, rest_new = [_plain(network) for network in old], list(enumerate(_plain(network) for network in new))
-    for network in list(rest_old):
-        same = next((item for item in rest_new if item[1] == network), None)
-        if same is not None:
-            rest_old.remove(network)
-            rest_new.remove(same)
-    return rest_old, rest_new
+def _is_same(network: Network, _port: NeutronPort | None, wanted: Network) -> bool:
+    return network == wanted
 
 
 def _plain(network: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in network.items() if value is not None}
-
-
-def _fits(port: Mapping[str, Any], network: Any, subnet: Any, address: Any) -> bool:
-    fixed = port.get('fixed_ips') or []
-    return (not network or port.get('network_id') == network) \
-        and (not subnet or any(entry.get('subnet_id') == subnet for entry in fixed)) \
-        and (not address or any(entry.get('ip_address') == address for entry in fixed)) \
-        and bool(network or subnet or address)
-
-
