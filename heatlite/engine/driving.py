@@ -255,7 +255,9 @@ class Driving:
         owned = loading.for_reading(self._world, self._database, stack_id, self._registry.operator)
         if owned is None:
             raise exception.EntityNotFound(entity='Stack', name=stack_id)
-        return outputs.resolve(owned.definition, self._errands(owned, None).scope)
+        errands = self._errands(owned, None)
+        errands.forget_live()
+        return outputs.resolve(owned.definition, errands.scope)
 
     # --- time -------------------------------------------------------------------------------------------
 

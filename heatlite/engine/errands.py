@@ -30,6 +30,7 @@ from heatlite.planning.steps import Kind, Step
 LOG = logging.getLogger(__name__)
 
 APPLYING = frozenset({Action.CREATE, Action.UPDATE, Action.ADOPT})
+OWN_TYPES = 'heatlite.engine.resources.'
 
 
 class Errands:
@@ -169,15 +170,25 @@ class Errands:
             name, definition, self.facade)
 
     def is_live(self, name: str, attribute: str) -> bool:
-        """The attribute belongs to a thing in a cloud and must be read anew each time."""
+        """The attribute belongs to a thing outside and must be read anew each time."""
         row = self._current(name)
         if row is None:
             return False
-        kind = self._kind(row.type, name)
-        if kind.default_client_name is None:
+        try:
+            kind = self._kind(row.type, name)
+        except exception.StackValidationFailed:     # nobody can be asked: what is kept must do
             return False
+        if kind.default_client_name is None and kind.__module__.startswith(OWN_TYPES):
+            return False                    # there is nothing outside; a plug-in may reach it without a client of ours
         schema = kind.attributes_schema.get(attribute)
         return getattr(schema, 'cache_mode', None) == CACHE_NONE or attribute == 'show'
+
+    def forget_live(self) -> None:
+        """What must be read anew each time is no longer taken from what is kept."""
+        for row_id, kept in self._owned.kept.items():
+            name = self._owned.rows[row_id].name
+            self._owned.kept[row_id] = {kept_as: value for kept_as, value in kept.items()
+                                        if not self.is_live(name, values.attribute_of(kept_as))}
 
     def class_name(self, row: ResourceState) -> str:
         return self._registry.resolve(row.type, row.name, self._owned.definition.environment).__name__

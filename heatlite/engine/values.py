@@ -21,6 +21,11 @@ def key(attribute: str, path: tuple[Any, ...] = ()) -> str:
     return json.dumps([attribute, *path]) if path else attribute
 
 
+def attribute_of(name: str) -> str:
+    """The attribute that a key is of."""
+    return str(json.loads(name)[0]) if name.startswith('[') else name
+
+
 def shown(values: Mapping[str, Any]) -> dict[str, Any]:
     """Those kept values that are whole attributes."""
     return {name: value for name, value in values.items() if name != REFERENCE and not name.startswith('[')}
