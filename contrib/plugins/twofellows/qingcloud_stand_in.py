@@ -15,6 +15,8 @@ import re
 import threading
 import urllib.parse
 
+from oslo_config import cfg
+
 KEY_ID, SECRET = 'QYACCESSKEYIDEXAMPLE', 'the-secret-that-is-never-sent'
 PATIENCE = datetime.timedelta(seconds=60)
 DENIED, NOT_FOUND, QUOTA, INTERNAL, BUSY = 1400, 2100, 2500, 5000, 5100
@@ -33,8 +35,9 @@ class Cloud:
     def __init__(self, turns=2, quota=10):
         self.turns, self.quota = turns, quota
         self.instances, self.keypairs, self.jobs = {}, {}, {}
-        self.eips = {'eip-1': {'eip_id': 'eip-1', 'eip_addr': '203.0.113.7', 'status': 'available',
-                               'transition_status': '', 'resource': {}}}
+        self.eips = {f'eip-{number}': {
+            'eip_id': f'eip-{number}', 'eip_addr': f'203.0.113.{number + 6}', 'status': 'available',
+            'transition_status': '', 'resource': {}} for number in (1, 2)}
         self.calls = []                     # (action, parameters), in order
         self.faults = []                    # (action, what); the first that fits hits, once
         self.held, self.go_on = threading.Event(), threading.Event()
@@ -52,6 +55,16 @@ class Cloud:
 
     def alive(self):
         return [each for each in self.instances.values() if each['status'] not in ('terminated', 'ceased')]
+
+    def things(self):
+        """Servers, keys, what is put together."""
+        alive = self.alive()
+        return [('server', each['instance_id']) for each in alive] + [('key', each) for each in self.keypairs] + [
+            ('key on server', each['instance_id'], key) for each in alive for key in each['keypair_ids']] + [
+            ('address', each['eip_id']) for each in self.eips.values() if each['status'] == 'associated']
+
+    def writes(self):
+        return sum(not action.startswith('Describe') for action, _parameters in self.calls)
 
     # --- answering ----------------------------------------------------------------------------------------
 
@@ -276,3 +289,14 @@ def running(**settings):
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+@contextlib.contextmanager
+def for_conformance():
+    """As the kit wants it: the plug-in is told where the cloud is."""
+    with running(quota=100) as cloud:
+        cfg.CONF.set_override('auth_encryption_key', 'k' * 32)      # for the private keys
+        for name, value in {'endpoint': cloud.url, 'access_key_id': KEY_ID, 'secret_access_key': SECRET,
+                            'zone': 'pek3'}.items():
+            cfg.CONF.set_override(name, value, group='twofellows')
+        yield cloud

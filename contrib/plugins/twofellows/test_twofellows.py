@@ -7,7 +7,7 @@ import urllib.parse
 
 import pytest
 from oslo_config import cfg
-from qingcloud_stand_in import BUSY, DENIED, INTERNAL, KEY_ID, SECRET, Failure, running, signature
+from qingcloud_stand_in import BUSY, DENIED, INTERNAL, KEY_ID, SECRET, Failure, for_conformance, signature
 
 from heatlite.common import exception
 from heatlite.engine import plugin_loading, registry
@@ -44,12 +44,8 @@ def forget():
 
 @pytest.fixture
 def cloud(plugin):
-    with running() as cloud:
-        for name, value in {'endpoint': cloud.url, 'access_key_id': KEY_ID, 'secret_access_key': SECRET,
-                            'zone': 'pek3'}.items():
-            cfg.CONF.set_override(name, value, group='twofellows')
+    with for_conformance() as cloud:
         yield cloud
-        cfg.CONF.clear_override('endpoint', group='twofellows')
 
 
 def server(**given):
@@ -73,7 +69,8 @@ def test_a_server_is_waited_for_and_named(cloud):
 
 def test_a_lost_answer_makes_no_second_server(cloud):
     cloud.fault('RunInstances', 'lost')
-    creating = server().fresh('CREATE')
+    bench = server()
+    creating = bench.fresh('CREATE')
     with pytest.raises(exception.HeatException, match='did not answer run_instances'):
         creating.handler('CREATE')()
     assert [creating.find_existing()] == list(cloud.instances)
@@ -111,7 +108,8 @@ def test_the_password_is_in_no_message(cloud):
 
 
 def test_a_job_that_fails_fails_the_server(cloud):
-    creating = (bench := server()).fresh('CREATE')
+    bench = server()
+    creating = bench.fresh('CREATE')
     progress = creating.handler('CREATE')()
     cloud.jobs[progress['job']]['status'] = 'failed'
     with pytest.raises(exception.Error, match='RunInstances, has failed'):
@@ -137,6 +135,17 @@ def test_what_cannot_change_replaces(cloud):
     assert bench.update(GIVEN) is None
     with pytest.raises(exception.UpdateReplace):
         bench.update({**GIVEN, 'image_id': 'img-2'})
+
+
+def test_what_somebody_else_has_changed(cloud):
+    bench = server(name='web')
+    made = bench.create()
+    assert made.get_live_state(made.properties) == {'name': 'web', 'instance_type': 's1.small.r1'}
+    cloud.instances[made.resource_id]['instance_type'] = 's1.large.r1'
+    assert made.get_live_state(made.properties)['instance_type'] == 's1.large.r1'
+    bench.run('DELETE')
+    with pytest.raises(exception.EntityNotFound):
+        made.get_live_state(made.properties)
 
 
 def test_suspended_is_stopped(cloud):
@@ -192,7 +201,8 @@ def test_the_private_key_is_kept_as_a_secret(cloud):
 
 def test_a_key_pair_without_its_private_key_is_removed(cloud):
     cloud.fault('CreateKeyPair', 'lost')
-    creating = Bench(KEY_PAIR, {}).fresh('CREATE')
+    bench = Bench(KEY_PAIR, {})
+    creating = bench.fresh('CREATE')
     with pytest.raises(exception.HeatException, match='did not answer create_keypair'):
         creating.handler('CREATE')()
     assert len(cloud.keypairs) == 1
@@ -201,7 +211,8 @@ def test_a_key_pair_without_its_private_key_is_removed(cloud):
 
 def test_a_public_key_of_ones_own_is_found_again(cloud):
     cloud.fault('CreateKeyPair', 'lost')
-    creating = Bench(KEY_PAIR, {'public_key': 'ssh-rsa MINE'}).fresh('CREATE')
+    bench = Bench(KEY_PAIR, {'public_key': 'ssh-rsa MINE'})
+    creating = bench.fresh('CREATE')
     with pytest.raises(exception.HeatException, match='did not answer'):
         creating.handler('CREATE')()
     assert [creating.find_existing()] == list(cloud.keypairs)

@@ -39,7 +39,7 @@ class Refused(exception.HeatException):
     msg_fmt = _('QingCloud refused %(call)s: %(message)s (%(code)s, %(meaning)s)')
 
 
-class NotFound(Refused):
+class NotFound(Refused, exception.EntityNotFound):
     """What the call is about does not exist."""
 
 

@@ -64,6 +64,12 @@ class EIPAssociation(resource.Resource):
         except api.NotFound:
             return None
 
+    def get_live_resource_data(self):
+        return self._eip()
+
+    def parse_live_resource_data(self, resource_properties, resource_data):
+        return {self.INSTANCE_ID: self._holder(resource_data)}
+
     def _turn(self, progress, before, after):
         """Takes the address from `before` to `after`, either may be None; whether it is there.
 

@@ -81,6 +81,12 @@ class KeyPair(resource.Resource):
         except api.NotFound:
             return None
 
+    def get_live_resource_data(self):
+        return self._describe()
+
+    def parse_live_resource_data(self, resource_properties, resource_data):
+        return {self.NAME: resource_data['keypair_name']} if resource_properties.get(self.NAME) else {}
+
     def _is_ours(self):
         return bool(self.properties[self.PUBLIC_KEY])
 

@@ -68,7 +68,7 @@ class Server(resource.Resource):
 
     def validate(self):
         super().validate()
-        given = {name for name in self.PROPERTIES if self.properties.get(name) is not None}
+        given = {name for name in self.PROPERTIES if self.properties.get(name)}
         if (self.INSTANCE_TYPE in given) == bool(given & {self.CPU, self.MEMORY}):
             raise exception.StackValidationFailed(message=_('Wanted: either instance_type, or cpu and memory.'))
         if len(given & {self.CPU, self.MEMORY}) == 1:
@@ -165,6 +165,15 @@ class Server(resource.Resource):
     def _show_resource(self):
         return self._describe_if_there()
 
+    def get_live_resource_data(self):
+        server = self._describe()
+        if server['status'] in GONE:
+            raise exception.EntityNotFound(entity='Server', name=self.resource_id)
+        return server
+
+    def parse_live_resource_data(self, resource_properties, resource_data):
+        return {name: value for name, value in self._now(resource_data).items() if resource_properties.get(name)}
+
     # --- steps --------------------------------------------------------------------------------------------
 
     def _run(self, progress):
@@ -175,7 +184,7 @@ class Server(resource.Resource):
             'vxnets': given[self.VXNETS], 'security_group': given[self.SECURITY_GROUP],
             'hostname': given[self.HOSTNAME], 'login_mode': given[self.LOGIN_MODE],
             'login_passwd': given[self.LOGIN_PASSWD], 'login_keypair': given[self.LOGIN_KEYPAIR],
-            **{name: given[name] for name in self.SIZES}}
+            **{name: given[name] for name in self.SIZES if given[name]}}
         if user_data:
             parameters.update(need_userdata=1, userdata_type='plain',
                               userdata_value=base64.b64encode(user_data.encode()).decode())
@@ -225,10 +234,15 @@ class Server(resource.Resource):
 
     def _size(self, server, wanted):
         """Parameters that give the server the size of `wanted`; empty when it has it."""
-        now = {self.INSTANCE_TYPE: server['instance_type'], self.CPU: server['vcpus_current'],
-               self.MEMORY: server['memory_current']}
-        given = {name: wanted[name] for name in self.SIZES if wanted.get(name) is not None}
+        now = self._now(server)
+        given = {name: wanted[name] for name in self.SIZES if wanted.get(name)}
         return given if any(now[name] != size for name, size in given.items()) else {}
+
+    def _now(self, server):
+        """The properties that can change, as they are."""
+        return {self.NAME: server['instance_name'], self.DESCRIPTION: server.get('description') or '',
+                self.INSTANCE_TYPE: server['instance_type'], self.CPU: server['vcpus_current'],
+                self.MEMORY: server['memory_current']}
 
     def _begin(self, progress, call, **parameters):
         progress['job'] = self._ask(call, instances=[self.resource_id], **parameters).get('job_id')
