@@ -11,6 +11,8 @@ import pytest
 from heatlite.common import exception
 from heatlite.engine import plugin_loading, registry
 from tests.plugins.bench import Bench
+from tests.system import alone
+from tests.system.processes import ask, eventually, finished
 
 
 class Desk:
@@ -143,3 +145,21 @@ def test_check_says_what_is_wrong(bench, desk):
 def test_what_it_refuses(bench, given, text):
     with pytest.raises(exception.StackValidationFailed, match=text):
         Bench('Example::Desk::Approval', given).validate()
+
+
+def test_the_template_waits(desk, request, tmp_path):
+    (tmp_path / 'plugins').mkdir()
+    shutil.copy(request.path.parent / 'approval.py', tmp_path / 'plugins')
+    with alone.running(tmp_path, tmp_path / 'plugins') as heatlite:
+        template = (request.path.parent / 'template.yaml').read_text()
+        stack = heatlite.create('big', template, desk=desk.url, count=2)
+        eventually('the request', lambda: desk.opened)
+        heatlite.kill()                                     # in the middle of waiting
+        heatlite.start()
+        assert heatlite.resource(stack, 'names')['resource_status'] == 'INIT_COMPLETE'
+        assert [each['subject'] for each in desk.requests.values()] == ['2 big servers until Friday']
+        decide(desk, 'yes', 'go on')
+        assert finished(stack) == 'CREATE_COMPLETE'
+        assert heatlite.outputs(stack) == {'why': 'go on'} and desk.opened == 1
+        heatlite.delete(stack)
+        assert ask('GET', stack)[0] in (200, 404) and desk.requests == {}

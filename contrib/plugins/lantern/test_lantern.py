@@ -1,8 +1,9 @@
 """The described lamps, against a service that answers over HTTP."""
 
-from pathlib import Path
+import shutil
 
 import pytest
+import yaml
 
 from heatlite.common import exception
 from heatlite.engine import plugin_loading, registry
@@ -11,14 +12,18 @@ from tests.plugins.rest import generic_service
 
 
 @pytest.fixture
-def cloud():
+def cloud(request, tmp_path):
+    shutil.copy(request.path.parent / 'lantern.yaml', tmp_path)     # as an operator installs it
+    found = plugin_loading.load([str(tmp_path)])
+    assert not found.failures
     types = registry.create()
-    for name, kind in plugin_loading.load([str(Path(__file__).parent)]).types.items():
+    for name, kind in found.types.items():
         types.register(name, kind)
     with generic_service.running() as cloud:
         cloud.born = {'state': 'lit'}
         yield cloud
     registry.use(None)
+    plugin_loading.package.__path__.remove(str(tmp_path))
 
 
 def bench(cloud, name, properties):
@@ -54,3 +59,36 @@ def test_a_lamp_that_breaks(cloud):
 def test_a_value_that_is_refused(cloud):
     with pytest.raises(exception.StackValidationFailed, match='watts: 99 is out of range'):
         bench(cloud, 'Example::Lantern::Lamp', {'room': 'hall', 'watts': 99}).validate()
+
+
+def test_a_lost_answer_makes_no_second_lamp(cloud):
+    cloud.faults.append(generic_service.Fault('POST /lamps', lost=True))
+    lamp = bench(cloud, 'Example::Lantern::Lamp', {'room': 'hall'})
+    made = lamp.create()
+    assert list(cloud.things) == [f'/lamps/{made.resource_id}'] == [f'/lamps/{made.find_existing()}']
+    assert cloud.said() == ['POST /lamps']
+
+
+def test_a_lamp_that_is_gone(cloud):
+    lamp = bench(cloud, 'Example::Lantern::Lamp', {'room': 'hall'})
+    made = lamp.create()
+    lamp.run('CHECK')
+    cloud.things[f'/lamps/{made.resource_id}']['state'] = 'dark'
+    with pytest.raises(exception.Error, match=r"'state': expected '\['lit'\]', got 'dark'"):
+        lamp.run('CHECK')
+    cloud.things.clear()
+    lamp.run('DELETE')
+
+
+def test_the_template(cloud, request):
+    template = yaml.safe_load((request.path.parent / 'template.yaml').read_text())
+    given = {'room': {'get_resource': 'hall'}, 'lamp': {'get_attr': ['lamp', 'color']}}
+    room = bench(cloud, 'Example::Lantern::Room', template['resources']['hall']['properties'])
+    assert room.validate() is None
+    place = room.create().resource_id
+    properties = template['resources']['lamp']['properties']
+    assert properties['room'] == given['room'] and template['outputs']['color']['value'] == given['lamp']
+    lamp = bench(cloud, 'Example::Lantern::Lamp', {**properties, 'room': place, 'watts': 7})
+    assert lamp.validate() is None
+    lamp.create()
+    assert cloud.body('POST /lamps')['lamp']['room_id'] == place

@@ -40,8 +40,8 @@ class Daemon:
     def start(self, command, arguments, nice):
         """Returns before the number is in the file. Raises Error with the tool's words."""
         self._pid_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if self.state == GONE and _is_there(self.recorded):
-            self._pid_file.unlink()         # the number is another process's now; the tool would refuse to start
+        if self.state == GONE:              # an old number may be another process's by now
+            self._pid_file.unlink(missing_ok=True)
         self._tool('--start', '--background', '--make-pidfile', '--pidfile', self._pid_file, '--output', self._log,
                    '--chdir', '/', '--nicelevel', nice, '--exec', command, '--', *arguments)
 
@@ -102,10 +102,6 @@ class Daemon:
                               stdin=subprocess.DEVNULL, capture_output=True, text=True)
         if done.returncode:
             raise exception.Error(done.stderr.strip() or _('start-stop-daemon failed (%s)') % done.returncode)
-
-
-def _is_there(pid):
-    return pid is not None and os.path.exists(f'/proc/{pid}')
 
 
 def _statistics(pid):
