@@ -233,11 +233,11 @@ class Driving:
         if runner is not None:
             runner.errands.records.forget(row)
 
-    def let_go(self, stack_id: str) -> None:
+    def let_go(self, stack_id: str, error: Exception) -> None:
         """Stops working on a stack; the sweep begins again from what is stored."""
         runner = self._runners.get(stack_id)
         if runner is not None:
-            runner.retire()
+            runner.retire(error)
 
     def read(self, stack_id: str) -> Facade | None:
         """A stack as types see it, for reading; driven here, elsewhere or by nobody."""

@@ -47,7 +47,7 @@ class Journal:
         self._hurried = world.signal()
         self._idle = world.signal()
         self._idle.set()
-        self.refused: Callable[[str], None] = lambda stack_id: None     # told of stacks with a change that cannot be
+        self.refused: Callable[[str, Exception], None] = lambda stack_id, error: None   # a change cannot be stored
         self._thread = world.spawn(self._run)
 
     def submit(self, change: Change, then: Then | None = None) -> None:
@@ -126,7 +126,7 @@ class Journal:
         LOG.error('A change of stack %s cannot be stored', change.stack_id, exc_info=error)
         if then is not None:
             then(LeaseLost(change.stack_id))
-        self.refused(change.stack_id)
+        self.refused(change.stack_id, error)
 
     def _write(self, batch: list[Change]) -> changes.Written:
         """Never gives up: the lease, not this loop, decides whether the engine may still act meanwhile."""

@@ -8,6 +8,7 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.common.exception import NoActionRequired
 from heatlite.common.i18n import _
+from heatlite.db import codec
 
 
 class Keeping:
@@ -22,7 +23,12 @@ class Keeping:
         return dict(self._data)
 
     def data_set(self, key: str, value: str, redact: bool = False) -> None:
-        """`redact`: it is a secret, kept encrypted."""
+        """`redact`: it is a secret, kept encrypted. Numbers become text. Raises TypeError for what is neither."""
+        if not isinstance(value, str):
+            if not isinstance(value, int | float):
+                raise TypeError(_('Data "%(key)s" of a resource must be text, not %(kind)s')
+                                % {'key': key, 'kind': type(value).__name__})
+            value = str(value)
         self._data[key] = value
         self._recorder.data(self, key, value, redact)
 
@@ -43,12 +49,13 @@ class Keeping:
     def metadata_set(self, metadata: dict[str, Any] | None,
                      merge_metadata: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]] | None = None) -> None:
         """`merge_metadata(new, current)` gives what is stored. Raises ResourceNotAvailable before creation and
-        during deletion."""
+        during deletion, TypeError for what is no JSON."""
         if self.action in (self.INIT, self.DELETE):
             raise exception.ResourceNotAvailable(resource_name=self.name)
         value = metadata if metadata is not None else {}
         if merge_metadata is not None:
             value = merge_metadata(value, self.metadata_get(refresh=True))
+        codec.encode(value)                         # here, where its author can be told, not when it is written
         self._metadata = value
         if self._record is not None:
             self._record.metadata = value

@@ -69,6 +69,7 @@ class Runner:
         self._inbox: deque[Callable[[], Iterable[c.Command]]] = deque()
         self._rung = world.signal()
         self._retired = False                       # told to let go, or the lease was lost
+        self._defect: Exception | None = None       # why it cannot go on
         self._aborted: dict[Step, str] = {}         # steps that end at their next turn, and why
         self._asking: dict[Step, Callable[[], None]] = {}       # steps between two polls, and the next question
         self._held: dict[tuple[str, str], Step] = {}            # (resource, hook) -> the step that is held there
@@ -104,8 +105,9 @@ class Runner:
         self._inbox.append(work)
         self._rung.set()
 
-    def retire(self) -> None:
-        """Stop here: another engine goes on. What is written already stays."""
+    def retire(self, defect: Exception | None = None) -> None:
+        """Stop here: another engine goes on. What is written already stays. `defect`: why it cannot go on here."""
+        self._defect = self._defect or defect
         self._retired = True
         self._rung.set()
 
@@ -117,7 +119,6 @@ class Runner:
     # --- its own thread ---------------------------------------------------------------------------------
 
     def run(self) -> None:
-        defect: Exception | None = None
         try:
             if not self.resting:
                 self._perform(self._host.begin(self))
@@ -134,13 +135,13 @@ class Runner:
         except exception.DatabaseUnavailable as error:
             LOG.warning('Driving stack %s waits for the database: %s', self.owned.id, error)
         except Exception as error:
-            defect = error
+            self._defect = error
             LOG.exception('Driving stack %s failed; another engine, or this one, will try again', self.owned.id)
         finally:
             self._retired = True
             if not self._calling:
                 self.idle.set()
-            self._host.ended(self, defect)
+            self._host.ended(self, self._defect)
 
     def _perform(self, commands: Iterable[c.Command]) -> None:
         waiting = deque(commands)
