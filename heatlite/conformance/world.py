@@ -9,7 +9,9 @@ import heapq
 import itertools
 import random
 import uuid
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import Any
 
 import greenlet
 
@@ -31,7 +33,7 @@ class Universe:
         self._order = itertools.count()
         self.main = greenlet.getcurrent()
         self.steps = 0
-
+        self.running: SimThread | None = None
         self.processes: list[SimWorld] = []
 
     def process(self, name: str) -> SimWorld:
@@ -56,7 +58,7 @@ class Universe:
     def wake_at(self, seconds: float, thread: SimThread, token: object) -> None:
         heapq.heappush(self._timers, (self.time + max(seconds, 0.0), next(self._order), thread, token))
 
-    def run(self, until, limit: float = 100_000.0, most_steps: int = 2_000_000) -> bool:
+    def run(self, until: Callable[[], bool], limit: float = 100_000.0, most_steps: int = 2_000_000) -> bool:
         """Runs until `until()` is true; False when nothing is left to do or `limit` virtual seconds passed."""
         end = self.time + limit
         while not until():
@@ -84,7 +86,7 @@ class Universe:
 
 
 class SimThread:
-    def __init__(self, world: SimWorld, function, args) -> None:
+    def __init__(self, world: SimWorld, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
         self.world = world
         self.token: object = None               # what it waits for
         self._greenlet = greenlet.greenlet(lambda: function(*args), world.universe.main)
@@ -93,7 +95,7 @@ class SimThread:
     def resume(self) -> None:
         if self._greenlet.dead or self.world.dead:
             return
-        before, self.world.universe.running = getattr(self.world.universe, 'running', None), self
+        before, self.world.universe.running = self.world.universe.running, self
         try:
             self._greenlet.switch()
         except Killed:
@@ -118,7 +120,7 @@ class SimThread:
             self._greenlet.throw(Killed)
 
     def kill(self) -> None:
-        if not self._greenlet.dead and self is not getattr(self.world.universe, 'running', None):
+        if not self._greenlet.dead and self is not self.world.universe.running:
             self._greenlet.parent = greenlet.getcurrent()
             if self._greenlet:
                 self._greenlet.throw(Killed)
@@ -179,13 +181,13 @@ class SimWorld:
         self.universe.wake_at(seconds, thread, token)
         thread.pause()
 
-    def spawn(self, function, *args) -> SimThread:
+    def spawn(self, function: Callable[..., Any], *args: Any) -> SimThread:
         thread = SimThread(self, function, args)
         self.threads.append(thread)
         self.universe.schedule(thread)
         return thread
 
-    def spawn_apart(self, function) -> None:
+    def spawn_apart(self, function: Callable[[], Any]) -> None:
         self.spawn(function)
 
     def signal(self) -> SimSignal:

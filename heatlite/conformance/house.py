@@ -1,0 +1,244 @@
+"""Whole engines over a real SQLite file, in virtual time, with a switch that kills the process at the n-th point."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+from oslo_config import cfg
+
+from heatlite.common import config, exception
+from heatlite.common.context import RequestContext
+from heatlite.conformance.world import Killed, SimWorld, Universe
+from heatlite.db import events, resources, stacks, sync
+from heatlite.db.connection import Database
+from heatlite.engine.service import EngineService
+from heatlite.rpc import messages
+
+PROJECT = 'p'
+
+
+class Chaos:
+    """Counts the points at which a process can die, and makes it die at the chosen ones."""
+
+    def __init__(self, kill_at: Iterable[int] = ()) -> None:
+        self.kill_at = set(kill_at)
+        self.count = 0
+        self.killed: list[tuple[int, str, str]] = []        # (number, label, process) of the points it died at
+        self.enabled = False
+        self.on_kill: Callable[[SimWorld], None] = lambda world: None
+
+    def begin(self, kill_at: Iterable[int] = ()) -> None:
+        """From now on points are counted, from one; the process dies at those of `kill_at`."""
+        self.kill_at, self.count, self.killed, self.enabled = set(kill_at), 0, [], True
+
+    def end(self) -> int:
+        """No more deaths. How many points there were."""
+        self.enabled = False
+        return self.count
+
+    def point(self, label: str, world: SimWorld) -> None:
+        if not self.enabled or world.dead:
+            return
+        self.count += 1
+        if self.count in self.kill_at:
+            self.killed.append((self.count, label, world.name))
+            world.kill()
+            self.on_kill(world)
+            raise Killed
+
+
+class SimDatabase(Database):
+    """Every commit has two points: right before it, and right after."""
+
+    def __init__(self, url: str, world: SimWorld, chaos: Chaos) -> None:
+        super().__init__(url, now=lambda: world.universe.time, sleep=world.sleep)
+        self._world, self._chaos = world, chaos
+
+    def apart(self) -> SimDatabase:
+        return self
+
+    @contextmanager
+    def writer(self) -> Iterator[Any]:
+        with super().writer() as tx:
+            yield tx
+            self._chaos.point('commit', self._world)
+        self._chaos.point('committed', self._world)
+
+
+def options() -> cfg.ConfigOpts:
+    conf = cfg.ConfigOpts()
+    config.register(conf)
+    conf([], default_config_files=[])
+    conf.set_override('max_resources_per_stack', -1)
+    conf.set_override('auth_encryption_key', 'k' * 32)
+    return conf
+
+
+_TEMPLATE_FILE: list[bytes] = []
+
+
+def _fresh_database(folder: Path) -> str:
+    """A copy of an empty database: making the tables anew would be most of a short run."""
+    path = folder / 'heatlite.sqlite'
+    if not _TEMPLATE_FILE:
+        made = Database(f'sqlite:///{path}')
+        sync.up(made)
+        made.close()
+        with Database(f'sqlite:///{path}').writer() as tx:
+            tx.exec_driver_sql('SELECT 1')
+        _TEMPLATE_FILE.append(path.read_bytes())
+    path.write_bytes(_TEMPLATE_FILE[0])
+    return f'sqlite:///{path}'
+
+
+class Wanted:
+    limit = marker = None
+    sort_keys = ()
+    sort_dir = 'asc'
+    filters = {}
+
+
+class House:
+    """Two engines and a user who does not give up."""
+
+    def __init__(self, seed: int = 0, kill_at: Iterable[int] = (), engines: int = 2, restart_after: float = 2.0, *,
+                 project_id: str = PROJECT, prepare: Callable[[EngineService], None] = lambda service: None) -> None:
+        """`prepare(service)`: done to each engine before it starts, such as registering types."""
+        shared_memory = '/dev/shm'
+        self._folder = tempfile.TemporaryDirectory(dir=shared_memory if os.path.isdir(shared_memory) else None)
+        self.url = _fresh_database(Path(self._folder.name))
+        self.universe = Universe(seed)
+        self.chaos = Chaos(kill_at)
+        self.chaos.on_kill = self._died
+        self.restart_after = restart_after
+        self.user = self.universe.process('user')
+        self.database = Database(self.url, now=lambda: self.universe.time)
+        self.context = RequestContext(project_id=project_id, overwrite=False)
+        self._prepare = prepare
+        self.engines: list[tuple[SimWorld, EngineService]] = []
+        self._databases: list[SimDatabase] = []
+        self._names = 0
+        for _ in range(engines):
+            self.start_engine()
+
+    def close(self) -> None:
+        self.universe.close()
+        for database in (self.database, *self._databases):
+            database.close()
+        self._folder.cleanup()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close()
+
+    # --- engines ----------------------------------------------------------------------------------------
+
+    def start_engine(self) -> tuple[SimWorld, EngineService]:
+        self._names += 1
+        world = self.universe.process(f'engine-{self._names}')
+        database = SimDatabase(self.url, world, self.chaos)
+        self._databases.append(database)
+        service = EngineService(options(), world, database,
+                                wake=lambda stack_id, engine_id: self._wake(stack_id, engine_id))
+        self._prepare(service)
+        self.engines.append((world, service))
+        world.spawn(service.start)
+        return world, service
+
+    def _wake(self, stack_id: str, engine_id: str | None) -> None:
+        for world, service in self.engines:
+            if not world.dead and engine_id in (None, service.engine_id):
+                world.spawn(service.driving.wake, stack_id)
+                return
+
+    def _died(self, world: SimWorld) -> None:
+        self.engines = [(other, service) for other, service in self.engines if other is not world]
+
+        def restart() -> None:
+            self.user.sleep(self.restart_after)
+            self.start_engine()
+
+        self.user.spawn(restart)
+
+    # --- the user ---------------------------------------------------------------------------------------
+
+    def ask(self, message: messages.Message, allowed: Iterable[type[Exception]] = ()) -> Any:
+        """Sends `message` to some engine until one answers; an error of a type in `allowed` is an answer too."""
+        answers: list[Any] = []
+
+        def call(service: EngineService) -> None:
+            try:
+                answers.append(service.endpoint.handle(self.context, message))
+            except Exception as error:
+                answers.append(error)
+
+        def insist() -> None:
+            while not answers:
+                if self.engines:
+                    world, service = self.engines[self.universe.random.randrange(len(self.engines))]
+                    world.spawn(call, service)
+                    for _ in range(200):
+                        self.user.sleep(0.05)
+                        if answers or world.dead:
+                            break
+                else:
+                    self.user.sleep(0.5)
+
+        self.user.spawn(insist)
+        assert self.universe.run(lambda: bool(answers)), 'nobody answered'
+        if isinstance(answers[0], Exception) and not isinstance(answers[0], tuple(allowed)):
+            raise answers[0]
+        return answers[0]
+
+    def create(self, name: str, template: Any, **options: Any) -> str:
+        found = self.ask(messages.CreateStack(template=template, stack_name=name, environment={}, **options),
+                         allowed=[exception.StackExists])
+        if isinstance(found, exception.StackExists):        # accepted by an engine that died before it could say so
+            with self.database.reader() as tx:
+                return stacks.by_name(tx, self.context.project_id, name).id
+        return found['stack_id']
+
+    def update(self, stack_id: str, template: Any, **options: Any) -> None:
+        self.ask(messages.UpdateStack(stack_id=stack_id, template=template, environment={}, **options))
+
+    def delete(self, stack_id: str) -> None:
+        self.ask(messages.DeleteStack(stack_id), allowed=[exception.EntityNotFound])
+
+    def user_stack(self, name: str) -> str:
+        """Id of the newest stack of that name, deleted ones included."""
+        with self.database.reader() as tx:
+            return tx.exec_driver_sql('SELECT id FROM stack WHERE name = ? ORDER BY created_at DESC', (name,)).scalar()
+
+    def row(self, stack_id: str) -> Any:
+        with self.database.reader() as tx:
+            return stacks.get(tx, stack_id, deleted=True)
+
+    def settle(self, stack_id: str, limit: float = 4000.0) -> Any:
+        """Runs until the stack's action has ended and nobody works on it; the stack's row."""
+        def is_settled() -> bool:
+            if self.universe.steps % 20:
+                return False
+            with self.database.reader() as tx:
+                wanted = tx.exec_driver_sql('SELECT wanted FROM lease WHERE stack_id = ?', (stack_id,)).scalar()
+            return not wanted and self.row(stack_id).status != 'IN_PROGRESS'
+
+        assert self.universe.run(is_settled, limit), f'stuck: {self.row(stack_id)} {self.states(stack_id)}'
+        return self.row(stack_id)
+
+    def states(self, stack_id: str) -> dict[str, list[tuple[str, str, str | None]]]:
+        with self.database.reader() as tx:
+            found: dict[str, list[tuple[str, str, str | None]]] = {}
+            for state in resources.light(tx, stack_id):
+                found.setdefault(state.name, []).append((str(state.action), str(state.status), state.physical_id))
+            return found
+
+    def events(self, stack_id: str) -> list[tuple[Any, ...]]:
+        with self.database.reader() as tx:
+            return [(e.resource_name, e.action, e.status, e.reason) for e in events.page(tx, [stack_id], Wanted)]
