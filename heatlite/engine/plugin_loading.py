@@ -52,8 +52,9 @@ class Found:
         self.failures.append(failure)
 
 
-def load(directories: Iterable[str]) -> Found:
-    """Everything below `directories`, names sorted in each, directories in their order."""
+def load(directories: Iterable[str], only: str | None = None) -> Found:
+    """Everything below `directories`, names sorted in each, directories in their order. `only`: the one file of them
+    with that name."""
     found = Found()
     paths = [path for path in directories if os.path.isdir(path)]
     if not paths:
@@ -62,17 +63,19 @@ def load(directories: Iterable[str]) -> Found:
     package.__path__ += [path for path in paths if path not in package.__path__]
     importlib.invalidate_caches()
     for name in _walk(paths, f'{package.__name__}.', found):
+        if only is not None and f'{name.removeprefix(package.__name__)[1:]}.py' != only:
+            continue
         known = len(found.failures)
         module = _import(name, found)
         if module is not None:
             _read(module, found)
         for failure in found.failures[known:]:
             LOG.error('Plug-in %s', failure)
-    _read_descriptions(paths, found)
+    _read_descriptions(paths, found, only)
     return found
 
 
-def _read_descriptions(paths: Iterable[str], found: Found) -> None:
+def _read_descriptions(paths: Iterable[str], found: Found, only: str | None) -> None:
     """Types without code: the YAML files of the folders."""
     from heatlite.engine.resources.rest import operator_types
 
@@ -81,7 +84,7 @@ def _read_descriptions(paths: Iterable[str], found: Found) -> None:
         found.left_out(failure)
         LOG.error('Plug-in %s', failure)
 
-    for name, kind in operator_types.load(paths, left_out):
+    for name, kind in operator_types.load(paths, left_out, only):
         found.types.pop(name, None)
         found.types[name] = kind
 

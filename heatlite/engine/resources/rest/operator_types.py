@@ -15,15 +15,19 @@ PROPERTY_WORDS = frozenset({'type', 'required', 'default', 'update_allowed', 'im
                             'description'})
 TYPES = frozenset(kind.lower() for kind in Schema.TYPES)
 
+ENDINGS = ('.yaml', '.yml')
+EXAMPLES = '.conformance.yaml'              # how to try types, and no description of one (docs/authors/conformance.rst)
+
 LeftOut = Callable[[str, tuple[str, ...], str], None]
 """(file, names of types, why): tells of what cannot be used."""
 
 
-def load(directories: Iterable[str], left_out: LeftOut) -> Iterator[tuple[str, Any]]:
-    """(name, class) of every type, files sorted by name in each directory."""
+def load(directories: Iterable[str], left_out: LeftOut, only: str | None = None) -> Iterator[tuple[str, Any]]:
+    """(name, class) of every type, files sorted by name in each directory. `only`: the one file of that name."""
     for directory in directories:
         for file in sorted(os.listdir(directory)):
-            if file.endswith(('.yaml', '.yml')) and not file.startswith('.'):
+            if file.endswith(ENDINGS) and not file.startswith('.') and not file.endswith(EXAMPLES) and only in (
+                    None, file):
                 yield from load_file(os.path.join(directory, file), left_out)
 
 

@@ -1,0 +1,86 @@
+"""What an author says of his types so that they can be tried: `NAME.conformance.yaml` beside the module."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+SUFFIX = '.conformance.yaml'
+SIMULATED = 'simulated'
+FILE_WORDS = frozenset({'cloud', 'stand_in', 'types'})
+TYPE_WORDS = frozenset({'properties', 'update', 'replace', 'needs', 'environment', 'leaves'})
+
+
+class ExamplesError(Exception):
+    """The file cannot be used; the text names it and says why."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """How to make one type: properties, and changes of them (each on top of the last)."""
+
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    update: tuple[Mapping[str, Any], ...] = ()          # in place
+    replace: tuple[Mapping[str, Any], ...] = ()         # by a new thing
+    needs: Mapping[str, Any] = field(default_factory=dict)      # resources made before, as in a template
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    leaves: tuple[str, ...] = ()                        # kinds of things that may stay behind
+
+
+@dataclass(frozen=True)
+class Examples:
+    """One file. `stand_in`: (file, function), or None."""
+
+    types: Mapping[str, Example] = field(default_factory=dict)
+    cloud: str | None = None
+    stand_in: tuple[Path, str] | None = None
+
+
+def beside(path: Path) -> Path:
+    """Where the examples of a module are looked for."""
+    return path.with_name(f'{path.stem}{SUFFIX}')
+
+
+def read(file: Path) -> Examples:
+    """No file: no examples. Raises ExamplesError."""
+    if not file.is_file():
+        return Examples()
+    try:
+        said = yaml.safe_load(file.read_text(encoding='utf-8')) or {}
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ExamplesError(f'{file}: {error}') from None
+    _known(file, 'the file', said, FILE_WORDS)
+    if said.get('cloud') not in (None, SIMULATED):
+        raise ExamplesError(f'{file}: cloud must be "{SIMULATED}", or not there')
+    return Examples({name: _example(file, name, entry or {}) for name, entry in (said.get('types') or {}).items()},
+                    said.get('cloud'), _stand_in(file, said.get('stand_in')))
+
+
+def _example(file: Path, name: str, entry: Any) -> Example:
+    _known(file, name, entry, TYPE_WORDS)
+    for word in ('update', 'replace'):
+        if not isinstance(entry.get(word, []), list) or not all(isinstance(each, dict) for each in entry.get(word, [])):
+            raise ExamplesError(f'{file}: {name}: {word} must be a list of maps')
+    return Example(entry.get('properties') or {}, tuple(entry.get('update') or ()), tuple(entry.get('replace') or ()),
+                   entry.get('needs') or {}, entry.get('environment') or {}, tuple(entry.get('leaves') or ()))
+
+
+def _known(file: Path, where: str, said: Any, words: frozenset[str]) -> None:
+    if not isinstance(said, dict):
+        raise ExamplesError(f'{file}: {where} must be a map')
+    unknown = sorted(set(said) - words)
+    if unknown:
+        raise ExamplesError(f'{file}: {where}: {unknown[0]} is not known; {", ".join(sorted(words))} are')
+
+
+def _stand_in(file: Path, said: Any) -> tuple[Path, str] | None:
+    if said is None:
+        return None
+    name, _colon, function = str(said).partition(':')
+    if not function.isidentifier() or not (file.parent / name).is_file():
+        raise ExamplesError(f'{file}: stand_in must be FILE.py:FUNCTION, of a file beside it')
+    return file.parent / name, function

@@ -1,0 +1,181 @@
+"""One stack with one resource that is looked at, in engines that can be killed, over a cloud that can be counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Self
+
+from heatlite.common import world as worlds
+from heatlite.conformance.calls import Calls
+from heatlite.conformance.clouds import Cloud, Thing
+from heatlite.conformance.examples import Example
+from heatlite.conformance.house import House
+from heatlite.conformance.world import Killed, Universe
+from heatlite.engine.resource import Resource
+from heatlite.engine.service import EngineService
+from heatlite.planning.states import Action, Status
+from heatlite.rpc import messages
+
+IT = 'it'                                   # the name of the resource that is looked at
+VERSION = '2021-04-16'
+
+
+class Running:
+    """The world of whichever simulated process has its turn, for code that asks for the current one."""
+
+    def __init__(self, universe: Universe) -> None:
+        self._universe = universe
+        self._nobody = universe.process('nobody')
+
+    def __getattr__(self, name: str) -> Any:
+        running = self._universe.running
+        return getattr(running.world if running is not None else self._nobody, name)
+
+
+class Town:
+    """`with Town(...) as town`: the engines are up, and the example's `needs` are made by `prepare()`."""
+
+    def __init__(self, type_name: str, example: Example, cloud: Cloud, register: Callable[[Any], None]) -> None:
+        """`register(registry)`: adds the types that are checked."""
+        self.type_name, self.example, self.cloud = type_name, example, cloud
+        self._clock = 0.0
+        self.calls = Calls(self._around)
+        self.house = House(project_id=cloud.project_id,
+                           prepare=lambda service: register(service.registry))
+        self.stack_id = ''
+        self.before: list[Thing] | None = None      # things there without it
+        self._world = worlds.current()
+        worlds.use(Running(self.house.universe))    # type: ignore[arg-type]
+        self._watched = self.calls.watched()
+
+    def __enter__(self) -> Self:
+        self._watched.__enter__()
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._watched.__exit__(None, None, None)
+        worlds.use(self._world)
+        self.house.close()
+
+    def _around(self, label: str) -> None:
+        """A call of a type: its cloud's clock catches up, and the engine may die."""
+        thread = self.house.universe.running
+        if thread is None:
+            return
+        if thread.world.dead:
+            raise Killed
+        passed, self._clock = self.house.universe.time - self._clock, self.house.universe.time
+        if passed > 0:
+            with self.calls.unwatched():
+                self.cloud.advance(passed)
+        self.house.chaos.point(label, thread.world)
+
+    # --- the user -----------------------------------------------------------------------------------------
+
+    def template(self, properties: Mapping[str, Any] | None) -> dict[str, Any]:
+        """With `properties` for it; None: without it."""
+        resources = dict(self.example.needs)
+        if properties is not None:
+            resources[IT] = {'type': self.type_name, 'properties': dict(properties)}
+        return {'heat_template_version': VERSION, 'resources': resources}
+
+    def prepare(self) -> str | None:
+        """Makes what it needs. Why that is not possible, or None."""
+        found = self.house.ask(messages.CreateStack(
+            template=self.template(None), stack_name='kit', environment=dict(self.example.environment)))
+        self.stack_id = found['stack_id']
+        row = self.house.settle(self.stack_id)
+        self.before = self.things()
+        return None if row.status == 'COMPLETE' else self.reason()
+
+    def put(self, properties: Mapping[str, Any] | None, converge: bool = False) -> str | None:
+        """Makes, changes or deletes it, and waits. Why that failed, or None."""
+        self.house.ask(messages.UpdateStack(
+            stack_id=self.stack_id, template=self.template(properties), environment=dict(self.example.environment),
+            converge=converge))
+        row = self.house.settle(self.stack_id)
+        return None if row.status == 'COMPLETE' else self.reason()
+
+    def clear(self) -> None:
+        """Deletes the stack; its cloud serves other types, too."""
+        self.house.delete(self.stack_id)
+        self.house.settle(self.stack_id)
+
+    def act(self, action: str) -> str | None:
+        self.house.ask(messages.StackAction(self.stack_id, action))
+        row = self.house.settle(self.stack_id)
+        return None if row.status == 'COMPLETE' else self.reason()
+
+    def reason(self) -> str:
+        """What the last event of a failed resource says, or the stack itself."""
+        for name, action, status, reason in self.house.events(self.stack_id):
+            if status == 'FAILED' and name in (IT, *self.example.needs):
+                return f'{name} {action}: {reason}'
+        return str(self.house.row(self.stack_id).reason)
+
+    # --- looking ------------------------------------------------------------------------------------------
+
+    def things(self) -> list[Thing] | None:
+        with self.calls.unwatched():
+            return self.cloud.things()
+
+    def new_things(self) -> list[Thing] | None:
+        """Things that are there because of it; None: nobody can say."""
+        now = self.things()
+        if now is None or self.before is None:
+            return None
+        known = list(self.before)
+        for thing in known:
+            if thing in now:
+                now.remove(thing)
+        return [thing for thing in now if _kind(thing) not in self.example.leaves]
+
+    def writes(self) -> int:
+        with self.calls.unwatched():
+            counted = self.cloud.writes()
+        return len(self.calls.writes) if counted is None else counted
+
+    def rows(self) -> list[tuple[str, str, str | None]]:
+        """(action, status, physical id) of each row it has."""
+        return self.house.states(self.stack_id).get(IT, [])
+
+    def events(self) -> int:
+        return sum(name == IT for name, *_rest in self.house.events(self.stack_id))
+
+    def asked(self, question: Callable[[Resource], Any]) -> Any:
+        """`question(it)`, asked inside an engine; its answer. Raises what it raises."""
+        answers: list[tuple[Any, Exception | None]] = []
+
+        def ask(service: EngineService) -> None:
+            try:
+                stack = service.driving.read(self.stack_id)
+                answers.append((question(stack[IT]) if stack is not None else None, None))
+            except Exception as error:
+                answers.append((None, error))
+
+        world, service = self.house.engines[0]
+        world.spawn(ask, service)
+        if not self.house.universe.run(lambda: bool(answers)):
+            raise TimeoutError('no answer')
+        answer, error = answers[0]
+        if error is not None:
+            raise error
+        return answer
+
+    def delete_behind_our_back(self) -> None:
+        """As somebody else would: through the type's own handlers, and nothing is stored."""
+        def delete(it: Resource) -> None:
+            assert it.record is not None
+            it.bind(it.record)
+            it.take_state(replace(it.record.state, action=Action.DELETE, status=Status.IN_PROGRESS))
+            handler, check = it.handler('DELETE'), it.checker('DELETE')
+            token = handler() if handler is not None else None
+            while check is not None and not check(token):
+                it.world.sleep(1)
+
+        self.asked(delete)
+
+
+def _kind(thing: Thing) -> Any:
+    return thing[0] if isinstance(thing, tuple) else thing

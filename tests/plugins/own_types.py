@@ -1,0 +1,63 @@
+"""Our own types as the conformance kit takes them, with the examples that other tests use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from heatlite.conformance import kit, modules
+from heatlite.conformance.examples import SIMULATED, Example, Examples, read
+from heatlite.engine import plugin_loading, registry
+
+HERE = Path(__file__).parent
+EVERYTHING = HERE / 'rest' / 'everything.yaml'      # one of every described type that the simulated cloud serves
+OTHERS = HERE / 'own_types.conformance.yaml'        # classes, and what the entries of everything may change into
+
+
+@dataclass(frozen=True)
+class OwnTypes(kit.Kit):
+    """Every engine knows them already."""
+
+    @property
+    def types(self) -> Mapping[str, Any]:
+        return dict(registry.current().classes())
+
+    def register(self, types: registry.Registry) -> None:
+        pass
+
+
+def own_types() -> OwnTypes:
+    others = read(OTHERS)
+    everything = yaml.safe_load(EVERYTHING.read_text())['resources']
+    found = dict(others.types)
+    for name, entry in everything.items():
+        said = found.get(entry['type'], Example())
+        if not said.properties:
+            found[entry['type']] = Example(
+                entry.get('properties') or {}, said.update, said.replace,
+                {other: everything[other] for other in needed(everything, entry)}, said.environment, said.leaves)
+    return OwnTypes(modules.Plugin(HERE, plugin_loading.Found()), (Examples(found, SIMULATED),))
+
+
+def needed(everything: Mapping[str, Any], entry: Any) -> list[str]:
+    """Names of the resources that an entry stands on, each before those that stand on it."""
+    found: list[str] = []
+    for name in references(entry):
+        found += [other for other in [*needed(everything, everything[name]), name] if other not in found]
+    return found
+
+
+def references(value: Any) -> Iterator[str]:
+    match value:
+        case {'get_resource': str(name)}:
+            yield name
+        case dict():
+            for each in value.values():
+                yield from references(each)
+        case list():
+            for each in value:
+                yield from references(each)
