@@ -107,7 +107,7 @@ def run(conf: Any) -> int:
     parts.settle()
     server.start()
     greet(conf, port, None if cloud is None else cloud[1])
-    signals.until_stopped(inbox, parts.reload(conf))
+    signals.until_stopped(inbox, parts.reload(conf, service.reload))
     server.stop(GRACE)
     service.stop()
     if cloud is not None:

@@ -1,6 +1,7 @@
 """heatlite-engine: owns stacks and drives them. Any number of hosts, `--workers` processes on each.
 
-SIGTERM hands the stacks over and ends; SIGHUP reads the files again (options marked as changeable).
+SIGTERM hands the stacks over and ends; SIGHUP reads the files again: options marked as changeable, plug-ins and
+environments.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def work(conf: Any, worker: Worker) -> int:
 
     world.spawn(begin)
     figures = parts.serve_figures(conf, worker.number)
-    signals.until_stopped(inbox, parts.reload(conf))
+    signals.until_stopped(inbox, parts.reload(conf, service.reload))
     service.stop()                          # first: what counts is that the stacks go on elsewhere
     server.stop()
     if figures is not None:

@@ -46,8 +46,9 @@ def wait_for(database: Any, world: World) -> None:
         world.sleep(2.0)
 
 
-def reload(conf: Any) -> Callable[[], None]:
-    """What to do at SIGHUP: read the files again. A wrong file is a line in the log, and all stays as it was."""
+def reload(conf: Any, then: Callable[[], None] = lambda: None) -> Callable[[], None]:
+    """What to do at SIGHUP: read the files again, then `then()`. A wrong file is a line in the log, and all stays as
+    it was."""
     from oslo_config import cfg
 
     def read() -> None:
@@ -57,6 +58,7 @@ def reload(conf: Any) -> Callable[[], None]:
             LOG.error('The options were not read again: %s', error)
         else:
             LOG.info('The options were read again')
+        then()
 
     return read
 

@@ -45,7 +45,7 @@ class Universe:
         for process in self.processes:
             process.dead = True
         for process in self.processes:
-            for thread in process.threads:
+            for thread in list(process.threads):
                 thread.unwind()
             process.threads.clear()
         self._ready.clear()
@@ -102,6 +102,8 @@ class SimThread:
             pass
         finally:
             self.world.universe.running = before
+            if self._greenlet.dead:
+                self.world.threads.pop(self, None)
 
     def is_waiting_for(self, token: object) -> bool:
         return self.token is token and not self._greenlet.dead and not self.world.dead
@@ -167,7 +169,7 @@ class SimWorld:
         self.dead = False
         self.offset = 0.0                       # of its clock, seconds
         self.frozen_until = 0.0                 # universe time; until then it gets no turn (SIGSTOP)
-        self.threads: list[SimThread] = []
+        self.threads: dict[SimThread, None] = {}        # that live, in the order they began
 
     def now(self) -> datetime:
         return EPOCH + timedelta(seconds=self.universe.time + self.offset)
@@ -183,7 +185,7 @@ class SimWorld:
 
     def spawn(self, function: Callable[..., Any], *args: Any) -> SimThread:
         thread = SimThread(self, function, args)
-        self.threads.append(thread)
+        self.threads[thread] = None
         self.universe.schedule(thread)
         return thread
 

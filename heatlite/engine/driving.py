@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -48,6 +49,7 @@ class Limits:
     action_timeout: int = 3600
     retry_limit: int = 5
     interval: float = 1.0               # seconds between two polls
+    patience: float = 240.0             # seconds that a call nobody wants any more gets to return
     events: int = 0                     # of one stack, kept in its history; 0: all
     observe: bool = False               # every update compares with the real thing
 
@@ -190,7 +192,7 @@ class Driving:
     def _make(self, owned: OwnedStack) -> Runner:
         errands = self._errands(owned, self._journal)
         runner = Runner(self._world, owned, errands, self._journal, self._pool, self._timers, self,
-                        self._limits.interval)
+                        self._limits.interval, self._limits.patience)
         runner.attendant = Attendant(self._world, self._database, owned, self._journal, runner)
         return runner
 
@@ -204,7 +206,7 @@ class Driving:
         facade = Facade(owned, resource, clients.of, self._world, self.nest(owned),
                         lambda make, unmake: self._projects.of(owned, make, unmake))
         facade.software = self.software
-        made.append(Errands(self._world, owned, journal, self._registry, facade,
+        made.append(Errands(self._world, owned, journal, self._registry.frozen(), facade,
                             Records(self._world, self._database, journal, owned.id), self._may_act,
                             observe=self._limits.observe, saved=lambda: self._saved(owned)))
         return made[0]
@@ -266,11 +268,12 @@ class Driving:
         length = row.timeout_mins * 60 if row.timeout_mins else self._limits.action_timeout
         started = row.started_at or row.created_at
         left = (started + timedelta(seconds=length) - self._world.now()).total_seconds()
-        generation = row.generation
+        stack_id, generation, known = row.id, row.generation, weakref.ref(runner)    # it ends long before its time
 
         def due() -> None:
-            if self._runners.get(runner.owned.id) is runner:
-                runner.ask(lambda: self._time_is_up(runner, generation))
+            found = self._runners.get(stack_id)
+            if found is not None and found is known():
+                found.ask(lambda: self._time_is_up(found, generation))
 
         self._timers.after(max(left, 0), due)
 
@@ -309,6 +312,7 @@ class Driving:
         if definition is None:
             definition = self._definition(row)
         owned.row, owned.definition = row, definition
+        runner.errands.use_types(self._registry.frozen())
         self._watch_time(runner)
         return owned.traversal.retarget(
             Action(row.action), desired(definition, row.action), row.template_id, self._world.now(),

@@ -60,6 +60,10 @@ class Errands:
         self.changed: set[int] = set()
         self.property_changes: dict[str, dict[str, inspection.PropertyChange]] = {}
 
+    def use_types(self, registry: Registry) -> None:
+        """From the next step on; what has begun goes on with the class it has."""
+        self._registry = registry
+
     # --- definitions ------------------------------------------------------------------------------------
 
     def resolve(self, step: Step) -> Work:

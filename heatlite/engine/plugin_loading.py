@@ -6,7 +6,8 @@ import importlib
 import os
 import pkgutil
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from oslo_log import log
 
 from heatlite.common.i18n import _
-from heatlite.engine import alias, attributes, properties
+from heatlite.engine import alias, attributes, properties, source_lines
 from heatlite.engine import plugins as package
 from heatlite.engine.resource import Resource
 from heatlite.language import environment as environments_of_language
@@ -46,15 +47,28 @@ class Found:
 
     types: dict[str, Any] = field(default_factory=dict)
     constraints: dict[str, Any] = field(default_factory=dict)
+    environments: dict[str, dict[str, Any]] = field(default_factory=dict)      # file -> sections
     failures: list[Failure] = field(default_factory=list)
+    files: dict[str, str] = field(default_factory=dict)         # name of a type or constraint -> where it comes from
 
     def left_out(self, failure: Failure) -> None:
         self.failures.append(failure)
 
+    def keep(self, former: Found) -> None:
+        """What broken files defined when they were last whole stays in force."""
+        broken = {failure.file for failure in self.failures}
+        for mine, theirs in ((self.types, former.types), (self.constraints, former.constraints)):
+            for name, value in theirs.items():
+                if name not in mine and former.files.get(name) in broken:
+                    mine[name], self.files[name] = value, former.files[name]
 
-def load(directories: Iterable[str], only: str | None = None) -> Found:
-    """Everything below `directories`, names sorted in each, directories in their order. `only`: the one file of them
-    with that name."""
+
+def load(directories: Iterable[str], only: str | None = None, former: Found | None = None) -> Found:
+    """Everything below `directories`, names sorted in each, directories in their order.
+
+    `only`: the one file of them with that name. `former`: what was loaded before; modules are then read anew, and of
+    those that are broken now what they defined stays.
+    """
     found = Found()
     paths = [path for path in directories if os.path.isdir(path)]
     if not paths:
@@ -62,6 +76,7 @@ def load(directories: Iterable[str], only: str | None = None) -> Found:
     alias.install()
     package.__path__ += [path for path in paths if path not in package.__path__]
     importlib.invalidate_caches()
+    before = _forget() if former is not None else {}
     for name in _walk(paths, f'{package.__name__}.', found):
         if only is not None and f'{name.removeprefix(package.__name__)[1:]}.py' != only:
             continue
@@ -69,10 +84,23 @@ def load(directories: Iterable[str], only: str | None = None) -> Found:
         module = _import(name, found)
         if module is not None:
             _read(module, found)
+        elif name in before:
+            sys.modules[name] = before[name]        # what stays in force may import it later
         for failure in found.failures[known:]:
             LOG.error('Plug-in %s', failure)
     _read_descriptions(paths, found, only)
+    if former is not None:
+        found.keep(former)
     return found
+
+
+def _forget() -> dict[str, ModuleType]:
+    """Takes the modules of plug-ins away from the import system. Whoever uses them goes on doing so."""
+    gone = {name: module for name, module in sys.modules.items()
+            if name.startswith((f'{package.__name__}.', f'{_shown(package.__name__)}.'))}
+    for name in gone:
+        del sys.modules[name]
+    return gone
 
 
 def _read_descriptions(paths: Iterable[str], found: Found, only: str | None) -> None:
@@ -87,6 +115,7 @@ def _read_descriptions(paths: Iterable[str], found: Found, only: str | None) -> 
     for name, kind in operator_types.load(paths, left_out, only):
         found.types.pop(name, None)
         found.types[name] = kind
+        found.files[name] = kind.description.file
 
 
 def _walk(paths: Iterable[str], prefix: str, found: Found) -> Iterator[str]:
@@ -113,7 +142,8 @@ def _import(name: str, found: Found) -> ModuleType | None:
         raise
     except BaseException as error:          # also SystemExit: a plug-in must not end the engine
         file, text = _source(name)
-        found.left_out(Failure(_shown(name), file, tuple(dict.fromkeys(_TYPE_NAME.findall(text))), _reason(error)))
+        found.left_out(Failure(_shown(name), file, tuple(dict.fromkeys(_TYPE_NAME.findall(text))),
+                               _reason(error, file)))
         return None
 
 
@@ -124,22 +154,21 @@ def _shown(name: str) -> str:
 
 def _source(name: str) -> tuple[str, str]:
     """(file, text) of a module that could not be imported; empty when they cannot be told."""
-    parent, _dot, last = name.rpartition('.')
-    try:
-        for path in importlib.import_module(parent).__path__:
-            for file in (os.path.join(path, f'{last}.py'), os.path.join(path, last, '__init__.py')):
-                if os.path.isfile(file):
-                    with open(file, encoding='utf-8', errors='replace') as source:
-                        return file, source.read()
-    except BaseException as error:
-        LOG.debug('The source of %s cannot be read: %s', name, error)
+    parts = name.removeprefix(f'{package.__name__}.').split('.')
+    for path in package.__path__:
+        for file in (f'{os.path.join(path, *parts)}.py', os.path.join(path, *parts, '__init__.py')):
+            if os.path.isfile(file):
+                with open(file, encoding='utf-8', errors='replace') as source:
+                    return file, source.read()
     return '', ''
 
 
-def _reason(error: BaseException) -> str:
+def _reason(error: BaseException, file: str = '') -> str:
+    """`file`: whose line is wanted, if the error has come through it."""
     if isinstance(error, SyntaxError):
         return f'{type(error).__name__}: {error.msg} (line {error.lineno}); only Python 3 can be loaded'
-    return f'{type(error).__name__}: {error}'
+    line = source_lines.of_error(error, file) if file else None
+    return f'{type(error).__name__}: {error}' + (f' (line {line})' if line else '')
 
 
 def _read(module: ModuleType, found: Found) -> None:
@@ -148,11 +177,13 @@ def _read(module: ModuleType, found: Found) -> None:
         if complaint is None:
             found.types.pop(name, None)     # a later module wins, and is listed as the later one
             found.types[name] = kind
+            found.files[name] = module.__file__ or ''
         else:
             found.left_out(Failure(_shown(module.__name__), module.__file__ or '', (name,), complaint))
     for name, kind in _mapping(module, (CONSTRAINT_MAPPING,), found).items():
         if callable(getattr(kind, 'validate', None)):
             found.constraints[name] = kind
+            found.files[name] = module.__file__ or ''
         else:
             found.left_out(Failure(_shown(module.__name__), module.__file__ or '', (),
                                    _('the constraint %s has no method validate') % name))
@@ -165,7 +196,8 @@ def _mapping(module: ModuleType, names: Iterable[str], found: Found) -> Mapping[
     try:
         answer = function()
     except Exception as error:
-        complaint = _('%(function)s failed: %(error)s') % {'function': function.__name__, 'error': _reason(error)}
+        complaint = _('%(function)s failed: %(error)s') % {
+            'function': function.__name__, 'error': _reason(error, module.__file__ or '')}
     else:
         if answer is None or isinstance(answer, Mapping):
             return answer or {}
@@ -186,12 +218,23 @@ def _complaint(kind: Any) -> str | None:
         try:
             read(getattr(kind, name))
         except Exception as error:
-            return f'{kind.__name__}.{name}: {_reason(error)}'
+            return f'{kind.__name__}.{name}: {_reason(error)}{_place(kind, name, read)}'
     return None
 
 
-def environments(directory: str, failures: list[Failure]) -> Iterator[dict[str, Any]]:
-    """The operator's environment files, sorted by name. A broken one is logged and left out."""
+def _place(kind: Any, name: str, read: Callable[[Mapping[str, Any]], Any]) -> str:
+    """` (line N)` of the entry that cannot be read."""
+    declared = getattr(kind, name)
+    for key, entry in declared.items() if isinstance(declared, Mapping) else ():
+        try:
+            read({key: entry})
+        except Exception:
+            return f' (line {source_lines.of_entry(kind, name, key).rpartition(":")[2]})'
+    return ''
+
+
+def environments(directory: str, found: Found, former: Found | None = None) -> None:
+    """Adds the operator's environment files, sorted by name. A broken one is logged; what it said before stays."""
     try:
         names = sorted(os.listdir(directory))
     except OSError:
@@ -202,10 +245,12 @@ def environments(directory: str, failures: list[Failure]) -> Iterator[dict[str, 
             continue
         sections, complaint = _environment(file)
         if complaint is None:
-            yield sections
-        else:
-            failures.append(Failure(name, file, (), complaint))
-            LOG.error('Environment %s', failures[-1])
+            found.environments[file] = sections
+            continue
+        found.left_out(Failure(name, file, (), complaint))
+        LOG.error('Environment %s', found.failures[-1])
+        if former is not None and file in former.environments:
+            found.environments[file] = former.environments[file]
 
 
 def _environment(file: str) -> tuple[dict[str, Any], str | None]:

@@ -28,6 +28,16 @@ class Pool:
         else:
             self._waiting.append(call)
 
+    def give_up(self, call: Callable[[], None]) -> None:
+        """Ends the thread in which `call` runs, wherever it is, and gives its place to another."""
+        for worker in self._workers:
+            if worker.current is call:
+                self._workers.remove(worker)
+                if self._waiting:
+                    self._workers.append(Worker(self._world, self, self._waiting.popleft()))
+                worker.thread.kill()
+                return
+
     def next(self, worker: Worker) -> Callable[[], None] | None:
         """What an idle worker does next; None: wait to be given something."""
         if self._waiting:
@@ -47,6 +57,7 @@ class Worker:
     def __init__(self, world: World, pool: Pool, first: Callable[[], None]) -> None:
         self._pool = pool
         self._call: Callable[[], None] | None = first
+        self.current: Callable[[], None] | None = None
         self._given = world.signal()
         self.thread: Thread = world.spawn(self._run)
 
@@ -63,7 +74,9 @@ class Worker:
                 self._given.wait()
                 self._given.clear()
                 continue
+            self.current = call
             try:
                 call()
             except Exception:           # a thread of the pool outlives whatever it was given
                 LOG.exception('A call of the engine let an error out')
+            self.current = None

@@ -6,6 +6,7 @@ imported when one of its types is first needed.
 
 from __future__ import annotations
 
+import copy
 import importlib
 import weakref
 import zoneinfo
@@ -95,7 +96,8 @@ class LazyClass:
 
 
 class Registry:
-    """The operator's level. One for a process; filled at start, only read afterwards.
+    """The operator's level, one for a process. Plug-ins may be loaded again at any time: whoever works with types for
+    a while takes the `frozen()` one.
 
     `failures`: what went wrong while plug-ins were loaded.
     """
@@ -108,6 +110,7 @@ class Registry:
         self._policy: policy.Policy | None = None
         self._levels: weakref.WeakKeyDictionary[Any, language_registry.Registry] = weakref.WeakKeyDictionary()
         self.failures: list[plugin_loading.Failure] = []
+        self._plugins = plugin_loading.Found()
 
     # --- filling ------------------------------------------------------------------------------------------
 
@@ -147,15 +150,32 @@ class Registry:
 
     def load_plugins(self) -> None:
         """Modules of `plugin_dirs`, then files of `environment_dir`. What is broken is logged and left out."""
+        self._take_plugins(None)
+
+    def reload_plugins(self) -> None:
+        """The same, as they are on disk now; of what is broken now the former version stays. Frozen registries do not
+        change."""
+        fresh = _built_in(self._conf)
+        fresh._take_plugins(self._plugins)
+        self._entries, self._constraints, self._operator = fresh._entries, fresh._constraints, None
+        self._plugins, self.failures = fresh._plugins, fresh.failures
+
+    def _take_plugins(self, former: plugin_loading.Found | None) -> None:
         conf = self._conf or cfg.CONF
-        found = plugin_loading.load(conf.plugin_dirs)
+        found = plugin_loading.load(conf.plugin_dirs, former=former)
         for name, value in found.types.items():
             self.register(name, value)
         for name, value in found.constraints.items():
             self.register_constraint(name, value)
-        self.failures += found.failures
-        for sections in plugin_loading.environments(conf.environment_dir, self.failures):
+        plugin_loading.environments(conf.environment_dir, found, former)
+        for sections in found.environments.values():
             self.load_environment(sections)
+        self._plugins, self.failures = found, found.failures
+
+    def frozen(self) -> Registry:
+        """These entries, whatever is loaded later."""
+        _ = self.operator                       # made once for all copies: environments compare it by identity
+        return copy.copy(self)
 
     # --- asking -------------------------------------------------------------------------------------------
 
@@ -302,13 +322,18 @@ _current: Registry | None = None
 
 def create(conf: Any = None) -> Registry:
     """A registry with the built-in types, which becomes the one of this process."""
+    found = _built_in(conf)
+    use(found)
+    return found
+
+
+def _built_in(conf: Any) -> Registry:
     found = Registry(conf)
     for name in packed.names():
         found.register(name, LazyClass(name, BUILT_IN.get(name, DESCRIBED)))
     for name, target in packed.aliases().items():
         found.register(name, target)
     found.register('OS::Heat::ScaledResource', 'AWS::EC2::Instance')       # members of groups of servers
-    use(found)
     return found
 
 

@@ -56,8 +56,10 @@ class Host(Protocol):
 
 class Runner:
     def __init__(self, world: World, owned: OwnedStack, errands: Errands, journal: Journal, pool: Pool,
-                 timers: Timers, host: Host, interval: float = 1.0) -> None:
-        """`interval`: seconds between two polls, unless the type says otherwise."""
+                 timers: Timers, host: Host, interval: float = 1.0, patience: float = 240.0) -> None:
+        """`interval`: seconds between two polls, unless the type says otherwise; `patience`: seconds that a call nobody
+        wants any more gets to return."""
+        self._patience = patience
         self._interval = interval
         self.owned = owned
         self.errands = errands
@@ -73,7 +75,7 @@ class Runner:
         self._aborted: dict[Step, str] = {}         # steps that end at their next turn, and why
         self._asking: dict[Step, Callable[[], None]] = {}       # steps between two polls, and the next question
         self._held: dict[tuple[str, str], Step] = {}            # (resource, hook) -> the step that is held there
-        self._calling: set[Step] = set()            # steps with a call under way
+        self._calling: dict[Step, Callable[[], None]] = {}      # steps with a call under way, and the call
         self.idle = world.signal()                  # has ended, and no call of it is under way any more
         self.attendant: Any = None                  # engine.attending.Attendant; None: no signals are handled
         self.resting = False                        # nothing is driven: it is here for signals only
@@ -190,10 +192,11 @@ class Runner:
 
     def _call(self, step: Step, row: ResourceState, errand: Callable[[], c.Event], *, is_handler: bool = False) -> None:
         """`is_handler`: nobody knows what became of it when it is broken off."""
-        self._calling.add(step)
-
         def work() -> None:
+            if self._calling.get(step) is not work:
+                return
             if self._retired:
+                self._returned(step)
                 return
             why = self._aborted.pop(step, None)
             try:
@@ -207,12 +210,19 @@ class Runner:
                 self._ask_after(step, DATABASE_PATIENCE, lambda: self._once_more(step, row, errand, is_handler))
                 return
             finally:
-                self._calling.discard(step)
-                if self._retired and not self._calling:
-                    self.idle.set()
-            self.post(event)
+                given_up = self._calling.get(step) is not work
+                if not given_up:
+                    self._returned(step)
+            if not given_up:
+                self.post(event)
 
+        self._calling[step] = work
         self._pool.run(work)
+
+    def _returned(self, step: Step) -> None:
+        del self._calling[step]
+        if self._retired and not self._calling:
+            self.idle.set()
 
     def _once_more(self, step: Step, row: ResourceState, errand: Callable[[], c.Event], is_handler: bool) -> None:
         if step in self._aborted:
@@ -265,10 +275,26 @@ class Runner:
             self.post(c.Due(step))
 
     def _abort(self, step: Step, row: ResourceState, why: str) -> None:
-        """Ends the step at once when it only waits, else when the call that is under way has returned."""
+        """Ends the step at once when it only waits, else when the call that is under way has returned - or has not, for
+        longer than anybody should wait."""
         self._aborted[step] = why
-        if step not in self._calling and not self._waits_for_journal(step):
+        if step in self._calling:
+            call = self._calling[step]
+            self._timers.after(self._patience, lambda: self._give_up(step, row, call))
+        elif not self._waits_for_journal(step):
             self._end_aborted(step, row)
+
+    def _give_up(self, step: Step, row: ResourceState, call: Callable[[], None]) -> None:
+        """Nobody knows what became of it, as after a crash."""
+        if self._calling.get(step) is not call:
+            return
+        LOG.warning('%s of %s in stack %s did not return for %d s and is given up', row.action, row.name,
+                    self.owned.id, self._patience)
+        self._returned(step)
+        if isinstance(step.context, Work):
+            step.context.resource = None
+        self._end_aborted(step, row)
+        self._pool.give_up(call)
 
     def _waits_for_journal(self, step: Step) -> bool:
         work = step.context

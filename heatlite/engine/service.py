@@ -49,7 +49,7 @@ class EngineService:
         self.registry = registries.create(conf)
         limits = Limits(stacks=conf.engine.max_stacks, action_timeout=conf.stack_action_timeout,
                         retry_limit=conf.action_retry_limit, interval=conf.engine.poll_interval,
-                        observe=conf.observe_on_update, events=conf.max_events_per_stack)
+                        patience=conf.error_wait_time, observe=conf.observe_on_update, events=conf.max_events_per_stack)
         self.driving = Driving(world, database, self.engine_id, self._journal, self._pool, self._timers,
                                self.registry, limits, self._may_act, notify)
         self._journal.refused = self.driving.let_go
@@ -80,6 +80,15 @@ class EngineService:
         self.registry.load_plugins()
         self.ownership.start()
         LOG.info('Engine %s is up (process %d)', self.engine_id, os.getpid())
+
+    def reload(self) -> None:
+        """Plug-ins and environment files as they are now, for what begins from now on; what runs keeps its types."""
+        try:
+            self.registry.reload_plugins()
+        except Exception:
+            LOG.exception('The plug-ins were not read again')
+        else:
+            LOG.info('The plug-ins were read again')
 
     def stop(self) -> None:
         """Lets go of all stacks at once; what was begun is written first."""

@@ -45,15 +45,15 @@ def _class(kind: type) -> tuple[str, ast.ClassDef] | None:
         file = inspect.getsourcefile(kind)
     except TypeError:
         return None
-    if file is None:
+    if file is None or not os.path.isfile(file):
         return None
-    found = next((node for node in ast.walk(_tree(file)) if isinstance(node, ast.ClassDef)
+    found = next((node for node in ast.walk(_tree(file, os.stat(file).st_mtime_ns)) if isinstance(node, ast.ClassDef)
                   and node.name == kind.__qualname__.rpartition('.')[2]), None)
     return (file, found) if found is not None else None
 
 
 @functools.lru_cache(maxsize=8)
-def _tree(file: str) -> ast.Module:
+def _tree(file: str, _changed: int) -> ast.Module:
     try:
         with open(file, encoding='utf-8', errors='replace') as source:
             return ast.parse(source.read())

@@ -34,7 +34,7 @@ def own_types() -> OwnTypes:
     others = read(OTHERS)
     everything = yaml.safe_load(EVERYTHING.read_text())['resources']
     found = dict(others.types)
-    for name, entry in everything.items():
+    for entry in everything.values():
         said = found.get(entry['type'], Example())
         if not said.properties:
             found[entry['type']] = Example(

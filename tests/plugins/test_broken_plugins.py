@@ -30,14 +30,14 @@ class Lamp(resource.Resource):
     properties_schema = {'watts': properties.Schema('Watt')}
 def resource_mapping():
     return {'Bad::Schema': Lamp}
-''', ('Bad::Schema',), 'InvalidSchemaError: Invalid type (Watt)'),
+''', ('Bad::Schema',), 'InvalidSchemaError: Invalid type (Watt) (line 4)'),
     'bad_dictionary': ('''
 from heat.engine import resource
 class Lamp(resource.Resource):
     properties_schema = {'watts': {'Type': 'Integer', 'Watt': 5}}
 def resource_mapping():
     return {'Bad::Dictionary': Lamp}
-''', ('Bad::Dictionary',), "Lamp.properties_schema: InvalidSchemaError: Unknown key(s) ['Watt']"),
+''', ('Bad::Dictionary',), "Lamp.properties_schema: InvalidSchemaError: Unknown key(s) ['Watt'] (line 4)"),
     'mapping_raises': ("def resource_mapping():\n    raise KeyError('x')\n", (),
                        "resource_mapping failed: KeyError: 'x'"),
     'mapping_is_a_list': ("def available_resource_mapping():\n    return ['x']\n", (),
@@ -73,7 +73,9 @@ def test_a_package_that_fails_takes_only_itself(plugin_folders, tmp_path):
     (tmp_path / 'good' / 'setup.py').write_text('raise RuntimeError("never run")')
     found = plugin_loading.load([str(tmp_path)])
     assert list(found.types) == ['good::Lamp']
-    assert {failure.error for failure in found.failures} == {'RuntimeError: no'}
+    assert [(failure.file, failure.error) for failure in found.failures] == [
+        (str(tmp_path / 'bad' / '__init__.py'), 'RuntimeError: no (line 1)'),
+        (str(tmp_path / 'bad' / 'lamp.py'), 'RuntimeError: no')]
 
 
 def test_schemas_of_old_attributes_are_accepted(plugin_folders, tmp_path):

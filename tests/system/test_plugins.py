@@ -1,0 +1,116 @@
+"""An operator's plug-ins in a real process: read again at SIGHUP, and one that hangs."""
+
+import signal
+
+import pytest
+
+from tests.system.processes import Program, ask, eventually, finished
+
+LAMP = '''
+import os
+from heat.engine import attributes, properties, resource
+
+class Lamp(resource.Resource):
+    properties_schema = {'switch': properties.Schema(properties.Schema.STRING)}
+    attributes_schema = {'color': attributes.Schema('Of the light.')}
+
+    def handle_create(self):
+        self.resource_id_set('COLOR')
+
+    def check_create_complete(self, _data):
+        return os.path.exists(self.properties['switch'])
+
+    def _resolve_attribute(self, name):
+        return f'{self.resource_id}, told by COLOR'
+
+def resource_mapping():
+    return {'Town::Lamp': Lamp}
+'''
+HANGING = '''
+import time
+from heat.engine import resource
+
+class Hanging(resource.Resource):
+    def handle_create(self):
+        while True:
+            time.sleep(3600)
+
+def resource_mapping():
+    return {'Town::Hanging': Hanging}
+'''
+
+
+@pytest.fixture
+def plugins(tmp_path):
+    folder = tmp_path / 'plugins'
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def service(tmp_path, plugins):
+    """heatlite-all with that folder of plug-ins: (program, URL)."""
+    (plugins / 'lamp.py').write_text(LAMP.replace('COLOR', 'red'))
+    (plugins / 'hanging.py').write_text(HANGING)
+    options = tmp_path / 'heatlite.conf'
+    options.write_text(f'[DEFAULT]\nplugin_dirs = {plugins}\nerror_wait_time = 1\n')
+    program = Program(tmp_path / 'log', '--config-file', options, '--state-dir', tmp_path / 'state', '--port', '0',
+                      module='heatlite.cmd.all_in_one')
+    try:
+        said = program.process.stdout.readline().split()
+        assert said[:-1] == ['heatlite', 'listens', 'on'], program.log.read_text()
+        yield program, f'{said[-1]}/v1/admin'
+    finally:
+        program.kill()
+
+
+def create(url, name, kind, **properties):
+    """The stack's URL."""
+    status, made = ask('POST', f'{url}/stacks', {'stack_name': name, 'template': {
+        'heat_template_version': '2018-08-31',
+        'resources': {'lamp': {'type': kind, 'properties': properties}}}})
+    assert status == 201, made
+    return f"{url}/stacks/{name}/{made['stack']['id']}"
+
+
+def attribute(stack):
+    return ask('GET', f'{stack}/resources/lamp')[1]['resource']['attributes'].get('color')
+
+
+def test_new_stacks_use_the_new_version_and_running_ones_the_old(service, plugins, tmp_path):
+    program, url = service
+    switch = tmp_path / 'switch'
+    running = create(url, 'running', 'Town::Lamp', switch=str(switch))
+    eventually('the first lamp', lambda: ask('GET', f'{running}/resources/lamp')[1]['resource'].get(
+        'physical_resource_id'))
+    (plugins / 'lamp.py').write_text(LAMP.replace('COLOR', 'sky'))
+    program.process.send_signal(signal.SIGHUP)
+    program.said('The plug-ins were read again')
+    switch.touch()
+    assert finished(running) == 'CREATE_COMPLETE'
+    assert attribute(running) == 'red, told by red'
+    fresh = create(url, 'fresh', 'Town::Lamp', switch=str(switch))
+    assert finished(fresh) == 'CREATE_COMPLETE'
+    assert attribute(fresh) == 'sky, told by sky'
+
+    (plugins / 'lamp.py').write_text('def broken(:')
+    program.process.send_signal(signal.SIGHUP)
+    line, = program.said('was left out')
+    assert 'lamp.py' in line and 'SyntaxError' in line
+    kept = create(url, 'kept', 'Town::Lamp', switch=str(switch))
+    assert finished(kept) == 'CREATE_COMPLETE'
+    assert attribute(kept) == 'sky, told by sky'
+    assert 'Traceback' not in program.log.read_text()
+
+
+def test_a_type_that_hangs_holds_up_its_own_stack_only(service, tmp_path):
+    _program, url = service
+    switch = tmp_path / 'switch'
+    switch.touch()
+    hanging = create(url, 'hanging', 'Town::Hanging')
+    other = create(url, 'other', 'Town::Lamp', switch=str(switch))
+    assert finished(other) == 'CREATE_COMPLETE'
+    assert ask('GET', hanging)[1]['stack']['stack_status'] == 'CREATE_IN_PROGRESS'
+    assert ask('DELETE', hanging)[0] == 204
+    eventually('the deletion', lambda: ask('GET', hanging)[0] == 404 or ask(
+        'GET', hanging)[1]['stack']['stack_status'] == 'DELETE_COMPLETE')
