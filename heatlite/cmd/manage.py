@@ -1,4 +1,7 @@
-"""heatlite-manage: what operators do to the database. Exit code 0, 1 with one line on stderr, 2 for wrong usage."""
+"""heatlite-manage: what operators do to the database, and what they and authors ask of plug-ins.
+
+Exit code 0, 1 with one line on stderr, 2 for wrong usage.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import Any
 
 from oslo_config import cfg
 
-from heatlite.cmd import parts
+from heatlite.cmd import parts, plugins
 from heatlite.common import config, crypt, exception
 from heatlite.common.i18n import _
 from heatlite.common.world import GreenWorld
@@ -25,6 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The console script. Returns an exit code."""
     try:
         conf = load(sys.argv[1:] if arguments is None else arguments)
+        if conf.command.name in plugins.COMMANDS:
+            return plugins.COMMANDS[conf.command.name](conf, _print_table)
         COMMANDS[conf.command.name](conf, parts.database(conf))
     except exception.HeatException as error:
         return _failed(str(error))
@@ -63,6 +68,7 @@ def _add_commands(commands: Any) -> None:
     reset.add_argument('stack_id')
     data = commands.add_parser('resource_data_list', help=_('Print what a resource keeps.'))
     data.add_argument('resource_id', help=_('Its physical id, or its own.'))
+    plugins.add_commands(commands)
 
 
 def _natural(text: str) -> int:

@@ -27,6 +27,10 @@ STACK_USERS = {'stack_user_domain_name': 'heat', 'stack_domain_admin': 'heat_dom
 class Cloud(Protocol):
     project_id: str
 
+    @property
+    def parameters(self) -> Mapping[str, str]:
+        """Of the stacks in which types are tried."""
+
     def things(self) -> list[Thing] | None:
         """What exists; None: nobody can say."""
 
@@ -39,6 +43,7 @@ class Cloud(Protocol):
 
 class Nowhere:
     project_id = 'p'
+    parameters: Mapping[str, str] = {}
 
     def things(self) -> list[Thing] | None:
         return None
@@ -72,6 +77,10 @@ class StandIn:
             found(seconds)
 
     @property
+    def parameters(self) -> Mapping[str, str]:
+        return dict(getattr(self._given, 'parameters', None) or {})
+
+    @property
     def services(self) -> Mapping[str, str]:
         return dict(getattr(self._given, 'services', None) or {})
 
@@ -94,6 +103,10 @@ class Simulated:
         self._beside = stand_in
         if stand_in is not None and stand_in.services:
             self._ask('POST', '/_sim/catalog', dict(stand_in.services))
+
+    @property
+    def parameters(self) -> Mapping[str, str]:
+        return self._beside.parameters if self._beside else {}
 
     def things(self) -> list[Thing] | None:
         found = self._ask('GET', '/_sim/objects')['objects']

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,30 +23,38 @@ from heatlite.rpc import messages
 PROJECT = 'p'
 
 
+Point = int | tuple[str, int]
+"""The n-th of all, or the n-th with a label: engines that idle beside make all of them vary from run to run, while a
+type's own calls come in their order."""
+
+
 class Chaos:
     """Counts the points at which a process can die, and makes it die at the chosen ones."""
 
-    def __init__(self, kill_at: Iterable[int] = ()) -> None:
+    def __init__(self, kill_at: Iterable[Point] = ()) -> None:
         self.kill_at = set(kill_at)
         self.count = 0
+        self.counts: Counter[str] = Counter()               # by label
         self.killed: list[tuple[int, str, str]] = []        # (number, label, process) of the points it died at
         self.enabled = False
         self.on_kill: Callable[[SimWorld], None] = lambda world: None
 
-    def begin(self, kill_at: Iterable[int] = ()) -> None:
+    def begin(self, kill_at: Iterable[Point] = ()) -> None:
         """From now on points are counted, from one; the process dies at those of `kill_at`."""
         self.kill_at, self.count, self.killed, self.enabled = set(kill_at), 0, [], True
+        self.counts.clear()
 
-    def end(self) -> int:
-        """No more deaths. How many points there were."""
+    def end(self) -> list[Point]:
+        """No more deaths. The points there were, by label."""
         self.enabled = False
-        return self.count
+        return [(label, number) for label, total in self.counts.items() for number in range(1, total + 1)]
 
     def point(self, label: str, world: SimWorld) -> None:
         if not self.enabled or world.dead:
             return
         self.count += 1
-        if self.count in self.kill_at:
+        self.counts[label] += 1
+        if self.count in self.kill_at or (label, self.counts[label]) in self.kill_at:
             self.killed.append((self.count, label, world.name))
             world.kill()
             self.on_kill(world)
@@ -66,8 +75,8 @@ class SimDatabase(Database):
     def writer(self) -> Iterator[Any]:
         with super().writer() as tx:
             yield tx
-            self._chaos.point('commit', self._world)
-        self._chaos.point('committed', self._world)
+            self._chaos.point('before a commit', self._world)
+        self._chaos.point('after a commit', self._world)
 
 
 def options() -> cfg.ConfigOpts:
@@ -75,7 +84,8 @@ def options() -> cfg.ConfigOpts:
     config.register(conf)
     conf([], default_config_files=[])
     conf.set_override('max_resources_per_stack', -1)
-    conf.set_override('auth_encryption_key', 'k' * 32)
+    for each in (conf, cfg.CONF):               # the second is where types that keep secrets look
+        each.set_override('auth_encryption_key', 'k' * 32)
     return conf
 
 
@@ -106,7 +116,7 @@ class Wanted:
 class House:
     """Two engines and a user who does not give up."""
 
-    def __init__(self, seed: int = 0, kill_at: Iterable[int] = (), engines: int = 2, restart_after: float = 2.0, *,
+    def __init__(self, seed: int = 0, kill_at: Iterable[Point] = (), engines: int = 2, restart_after: float = 2.0, *,
                  project_id: str = PROJECT, prepare: Callable[[EngineService], None] = lambda service: None) -> None:
         """`prepare(service)`: done to each engine before it starts, such as registering types."""
         shared_memory = '/dev/shm'

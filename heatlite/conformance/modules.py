@@ -17,10 +17,14 @@ class Plugin:
 
 
 def load(path: Path) -> Plugin:
-    """A folder as a whole; of a file's folder that file. Raises FileNotFoundError."""
+    """A folder as a whole; of a file's folder that file. Raises FileNotFoundError.
+
+    Read anew, from this folder first: another path may hold a module of the same name.
+    """
     path = path.absolute()
-    if path.is_dir():
-        return Plugin(path, plugin_loading.load([str(path)]))
-    if not path.is_file():
+    if not path.exists():
         raise FileNotFoundError(path)
-    return Plugin(path, plugin_loading.load([str(path.parent)], only=path.name))
+    folder, only = (path, None) if path.is_dir() else (path.parent, path.name)
+    package = plugin_loading.package.__path__
+    package[:] = [str(folder), *(other for other in package if other != str(folder))]
+    return Plugin(path, plugin_loading.load([str(folder)], only, former=plugin_loading.Found()))

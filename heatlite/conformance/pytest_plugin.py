@@ -5,13 +5,14 @@ Loaded by every pytest of an environment heatlite is installed in: nothing is im
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from heatlite.conformance import crash
 
 if TYPE_CHECKING:
     from heatlite.conformance.kit import Kit
@@ -24,20 +25,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup('heatlite', 'conformance of resource types')
     group.addoption('--heatlite-plugin', action='append', default=[], metavar='PATH', type=Path,
                     help='check the resource types of this module, file of described types, or folder')
-    group.addoption('--heatlite-crash', default='all', metavar='all|N|none', type=every,
+    group.addoption('--heatlite-crash', default=crash.ALL, metavar='all|N|none', type=crash.every,
                     help='of the points at which an engine may be killed, try all (default), every N-th or none')
     group.addoption('--heatlite-examples', metavar='FILE', type=Path,
                     help='how to make the types; default: NAME.conformance.yaml beside the module')
-
-
-def every(text: str) -> int:
-    """1 for all, 0 for none, or the number."""
-    known = {'all': 1, 'none': 0}
-    if text in known:
-        return known[text]
-    if text.isdigit() and int(text):
-        return int(text)
-    raise argparse.ArgumentTypeError('all, none, or a number from 1')
 
 
 def pytest_configure(config: pytest.Config) -> None:

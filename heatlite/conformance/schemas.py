@@ -6,13 +6,15 @@ import inspect
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from heatlite.common import exception
+from heatlite.common.context import RequestContext
 from heatlite.conformance.report import FAILED, PASSED, Result
 from heatlite.engine import attributes, source_lines, support
 from heatlite.engine import properties as property_set
 from heatlite.engine.resource import Resource
 from heatlite.engine.rsrc_defn import ResourceDefinition
 from heatlite.engine.translation import TranslationRule
-from heatlite.language.constraints import Constraint
+from heatlite.language.constraints import Constraint, CustomConstraint
 
 Complaint = tuple[str, str]
 """(FILE:LINE or nothing, what is wrong)"""
@@ -49,7 +51,7 @@ def check_properties(kind: type[Resource]) -> Iterator[Complaint]:
 def _of_schema(path: tuple[str, ...], schema: Any) -> Iterator[tuple[tuple[str, ...], str]]:
     if schema.default is not None:
         try:
-            schema.validate_constraints(schema.coerce(schema.default), lookup=lambda name: None)
+            schema.validate_constraints(schema.coerce(schema.default), skipped=(CustomConstraint,))
         except (ValueError, TypeError) as error:
             yield path, f'the default {schema.default!r} does not fit: {error}'
         if schema.required:
@@ -100,7 +102,7 @@ def check_methods(kind: type[Resource]) -> Iterator[Complaint]:
                 f'check_{verb}_complete is never called: there is no handle_{verb}')
     changing = [name for name, schema in kind.properties_schema.items()
                 if getattr(schema, 'update_allowed', False)]
-    if changing and not hasattr(kind, 'handle_update'):
+    if changing and kind.handle_update is Resource.handle_update:
         yield source_lines.of_entry(kind, 'properties_schema', changing[0]), (
             f'{", ".join(changing)}: update_allowed, but there is no handle_update')
 
@@ -126,7 +128,8 @@ def _line(kind: type, name: str) -> str:
 class _Nowhere(dict[str, Any]):
     """A stack, as far as rules of translation look at one."""
 
-    context = env = None
+    context = RequestContext(overwrite=False)
+    env = None
     name = id = 'none'
 
     @property
@@ -143,6 +146,8 @@ def check_translation(kind: type[Resource]) -> Iterator[Complaint]:
     try:
         resource = kind('none', ResourceDefinition('none', 'None', {}), stack)
         rules = list(resource.translation_rules(property_set.Properties(kind.properties_schema, {})) or ())
+    except exception.StackValidationFailed:
+        return                                  # they depend on properties that are required
     except Exception as error:
         yield where, f'translation_rules cannot be asked without properties: {type(error).__name__}: {error}'
         return

@@ -78,7 +78,8 @@ class Town:
         resources = dict(self.example.needs)
         if properties is not None:
             resources[IT] = {'type': self.type_name, 'properties': dict(properties)}
-        return {'heat_template_version': VERSION, 'resources': resources}
+        parameters = {name: {'type': 'string', 'default': value} for name, value in self.cloud.parameters.items()}
+        return {'heat_template_version': VERSION, 'parameters': parameters, 'resources': resources}
 
     def prepare(self) -> str | None:
         """Makes what it needs. Why that is not possible, or None."""

@@ -49,6 +49,7 @@ class Found:
     constraints: dict[str, Any] = field(default_factory=dict)
     environments: dict[str, dict[str, Any]] = field(default_factory=dict)      # file -> sections
     failures: list[Failure] = field(default_factory=list)
+    modules: dict[str, str] = field(default_factory=dict)       # name -> file, of all that could be loaded
     files: dict[str, str] = field(default_factory=dict)         # name of a type or constraint -> where it comes from
 
     def left_out(self, failure: Failure) -> None:
@@ -83,6 +84,7 @@ def load(directories: Iterable[str], only: str | None = None, former: Found | No
         known = len(found.failures)
         module = _import(name, found)
         if module is not None:
+            found.modules[_shown(name)] = module.__file__ or ''
             _read(module, found)
         elif name in before:
             sys.modules[name] = before[name]        # what stays in force may import it later
@@ -115,7 +117,8 @@ def _read_descriptions(paths: Iterable[str], found: Found, only: str | None) -> 
     for name, kind in operator_types.load(paths, left_out, only):
         found.types.pop(name, None)
         found.types[name] = kind
-        found.files[name] = kind.description.file
+        found.files[name] = file = kind.description.file
+        found.modules[os.path.basename(file)] = file
 
 
 def _walk(paths: Iterable[str], prefix: str, found: Found) -> Iterator[str]:

@@ -99,7 +99,7 @@ class Registry:
     """The operator's level, one for a process. Plug-ins may be loaded again at any time: whoever works with types for
     a while takes the `frozen()` one.
 
-    `failures`: what went wrong while plug-ins were loaded.
+    `plugins`: what was loaded of them; `failures`: what went wrong.
     """
 
     def __init__(self, conf: Any = None) -> None:
@@ -110,7 +110,7 @@ class Registry:
         self._policy: policy.Policy | None = None
         self._levels: weakref.WeakKeyDictionary[Any, language_registry.Registry] = weakref.WeakKeyDictionary()
         self.failures: list[plugin_loading.Failure] = []
-        self._plugins = plugin_loading.Found()
+        self.plugins = plugin_loading.Found()
 
     # --- filling ------------------------------------------------------------------------------------------
 
@@ -156,9 +156,9 @@ class Registry:
         """The same, as they are on disk now; of what is broken now the former version stays. Frozen registries do not
         change."""
         fresh = _built_in(self._conf)
-        fresh._take_plugins(self._plugins)
+        fresh._take_plugins(self.plugins)
         self._entries, self._constraints, self._operator = fresh._entries, fresh._constraints, None
-        self._plugins, self.failures = fresh._plugins, fresh.failures
+        self.plugins, self.failures = fresh.plugins, fresh.failures
 
     def _take_plugins(self, former: plugin_loading.Found | None) -> None:
         conf = self._conf or cfg.CONF
@@ -170,7 +170,7 @@ class Registry:
         plugin_loading.environments(conf.environment_dir, found, former)
         for sections in found.environments.values():
             self.load_environment(sections)
-        self._plugins, self.failures = found, found.failures
+        self.plugins, self.failures = found, found.failures
 
     def frozen(self) -> Registry:
         """These entries, whatever is loaded later."""

@@ -19,8 +19,8 @@ def of_entry(kind: type, attribute: str, *path: str) -> str:
     for owner in kind.__mro__:
         if attribute in vars(owner):
             found = _class(owner)
-            if found is None:
-                continue
+            if found is None:                   # made by a program, not written
+                return ''
             file, node = found
             line = next((line for line in _lines(node, owner, attribute, path)), node.lineno)
             return f'{file}:{line}'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ TYPES = frozenset(kind.lower() for kind in Schema.TYPES)
 
 ENDINGS = ('.yaml', '.yml')
 EXAMPLES = '.conformance.yaml'              # how to try types, and no description of one (docs/authors/conformance.rst)
+TEMPLATE = re.compile(r'^(heat_template_version|HeatTemplateFormatVersion|AWSTemplateFormatVersion)\b', re.MULTILINE)
 
 LeftOut = Callable[[str, tuple[str, ...], str], None]
 """(file, names of types, why): tells of what cannot be used."""
@@ -35,7 +37,10 @@ def load_file(path: str, left_out: LeftOut) -> Iterator[tuple[str, Any]]:
     """A type that is wrong costs that type; text that is no YAML, or a wrong family, what hangs on it."""
     try:
         with open(path, encoding='utf-8') as source:
-            document = Document(source.read(), path)
+            text = source.read()
+        if TEMPLATE.search(text):
+            return                          # a template that lies beside the plug-in it is for
+        document = Document(text, path)
         entries = list(document.types())
     except (OSError, UnicodeDecodeError, DescriptionError) as error:
         left_out(path, getattr(error, 'types', ()), str(error))

@@ -1,0 +1,109 @@
+"""heatlite-manage plugins, and plugin new and check: what operators and authors of plug-ins ask. No database."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from heatlite.common.i18n import _
+from heatlite.conformance import crash
+
+Row = tuple[str, str, str, str]
+"""(name, file, types, error)"""
+
+HEAD = ('Name', 'File', 'Types', 'Error')
+NAMESPACES = tuple(f'{package}.{kind}' for package in ('heatlite', 'heat') for kind in (
+    'clients', 'constraints', 'templates', 'event_sinks', 'stack_lifecycle_plugins'))
+
+
+def add_commands(commands: Any) -> None:
+    commands.add_parser('plugins', help=_('Print every plug-in an engine would load. Exit code 1: some cannot be.'))
+    plugin = commands.add_parser('plugin', help=_('For authors of plug-ins.'))
+    inner = plugin.add_subparsers(dest='plugin_command', required=True)
+    new = inner.add_parser('new', help=_('Write a resource type to begin with.'))
+    new.add_argument('type_name', metavar='NAME', help=_('Of the type, such as Town::Lamp.'))
+    new.add_argument('--dir', metavar='DIR', type=Path, help=_('Default: a folder of the name of the module.'))
+    check = inner.add_parser('check', help=_('Run the conformance kit; docs/authors/conformance.rst.'))
+    check.add_argument('paths', metavar='PATH', type=Path, nargs='+', help=_('A module, or a folder of them.'))
+    check.add_argument('--crash', metavar='all|N|none', default=1, type=crash.every,
+                       help=_('Of the points at which an engine may be killed, try all, every N-th or none.'))
+    check.add_argument('--examples', metavar='FILE', type=Path, help=_('Default: NAME.conformance.yaml beside it.'))
+
+
+@contextmanager
+def silence() -> Iterator[None]:
+    """What would be logged inside stands in the table."""
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+def plugins(conf: Any, show: Callable[[Any, Any], None]) -> int:
+    with silence():
+        rows = [*_modules(conf), *_entry_points()]
+    show(HEAD, rows)
+    return 1 if any(error for *_rest, error in rows) else 0
+
+
+def _modules(conf: Any) -> Iterator[Row]:
+    from heatlite.engine import registry
+    types = registry.create(conf)
+    types.load_plugins()
+    found = types.plugins
+    defined: dict[str, list[str]] = {}
+    for name, file in found.files.items():
+        defined.setdefault(file, []).append(name)
+    for name, file in found.modules.items():
+        yield name, file, ', '.join(defined.get(file, ())), ''
+    for failure in found.failures:
+        yield failure.name, failure.file, ', '.join(failure.types), failure.error
+
+
+def _entry_points() -> Iterator[Row]:
+    from heatlite.engine import entry_points
+    for namespace in NAMESPACES:
+        for point in entry_points.of(namespace):
+            try:
+                entry_points.load(point)
+            except Exception as error:
+                yield point.name, f'{namespace}: {point.value}', '', f'{type(error).__name__}: {error}'
+            else:
+                yield point.name, f'{namespace}: {point.value}', '', ''
+
+
+def plugin(conf: Any, show: Callable[[Any, Any], None]) -> int:
+    return new(conf.command) if conf.command.plugin_command == 'new' else check(conf.command)
+
+
+def new(command: Any) -> int:
+    from heatlite.conformance import skeletons
+    try:
+        for file in skeletons.write(command.type_name, command.dir):
+            print(file)
+    except skeletons.SkeletonError as error:
+        raise SystemExit(str(error)) from None
+    return 0
+
+
+def check(command: Any) -> int:
+    """Exit code 1 when something failed."""
+    from heatlite.conformance import examples, kit, report
+    results: list[report.Result] = []
+    for path in command.paths:
+        try:
+            with silence():
+                results += kit.of(path, command.examples).run(command.crash)
+        except FileNotFoundError:
+            raise SystemExit(_('There is no %s') % path) from None
+        except examples.ExamplesError as error:
+            raise SystemExit(str(error)) from None
+    print('\n'.join(report.table(results, kit.CHECKS)))
+    return 1 if any(each.outcome == report.FAILED for each in results) else 0
+
+
+COMMANDS: Mapping[str, Callable[[Any, Callable[[Any, Any], None]], int]] = {'plugins': plugins, 'plugin': plugin}

@@ -1,0 +1,167 @@
+"""The conformance kit itself: what it says of good types and of bad ones, and how it is called."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from heatlite.cmd import manage
+from heatlite.conformance import examples, kit, report, skeletons
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.usefixtures('plugin_folders')
+
+
+@pytest.fixture
+def skeleton(tmp_path):
+    """The module of a new plug-in."""
+    return skeletons.write('Town::Lamp', tmp_path / 'lamp')[0]
+
+
+def results(path, crash=0):
+    return {each.check: each for each in kit.of(path).run(crash)}
+
+
+# --- the skeleton ------------------------------------------------------------------------------------------
+
+def test_a_new_plugin_passes_as_it_is_written(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert manage.main(['--config-file', '/dev/null', 'plugin', 'new', 'Town::StreetLamp']) == 0
+    assert capsys.readouterr().out.split() == [
+        'street_lamp/street_lamp.py', 'street_lamp/street_lamp.conformance.yaml',
+        'street_lamp/tests/street_lamp_service.py', 'street_lamp/README.rst', 'street_lamp/template.yaml']
+    assert manage.main(['--config-file', '/dev/null', 'plugin', 'check', 'street_lamp/street_lamp.py']) == 0
+    assert capsys.readouterr().out.endswith('17 passed, 0 failed, 0 warned, 0 not tried: 1 types\n')
+    assert manage.main(['--config-file', '/dev/null', 'plugin', 'new', 'Town::StreetLamp']) == 1
+    assert 'is there already' in capsys.readouterr().err
+
+
+def test_the_pytest_option(skeleton):
+    done = pytest_with('--heatlite-plugin', skeleton, '--heatlite-crash', '9', cwd=skeleton.parent)
+    assert done.returncode == 0, done.stdout
+    assert 'collected 17 items' in done.stdout and '17 passed' in done.stdout
+    assert '17 passed, 0 failed, 0 warned, 0 not tried: 1 types' in done.stdout
+
+
+def test_the_pytest_option_with_a_broken_module(tmp_path):
+    (tmp_path / 'old.py').write_text("print 'hello'")
+    done = pytest_with('-p', 'heatlite.conformance.pytest_plugin', '--heatlite-plugin', tmp_path / 'old.py',
+                       cwd=tmp_path)
+    assert done.returncode == 1
+    assert 'SyntaxError: Missing parentheses' in done.stdout
+
+
+def test_without_the_option_nothing_is_imported(tmp_path):
+    (tmp_path / 'test_it.py').write_text(
+        'import sys\ndef test_it():\n'
+        '    assert [name for name in sys.modules if name.startswith("heatlite")] == [\n'
+        '        "heatlite", "heatlite.conformance", "heatlite.conformance.crash",\n'
+        '        "heatlite.conformance.pytest_plugin"] or "eventlet" not in sys.modules\n'
+        '    assert not [name for name in sys.modules if name.startswith("heatlite.engine")]\n')
+    assert pytest_with(cwd=tmp_path).returncode == 0
+
+
+def pytest_with(*arguments, cwd):
+    return subprocess.run([sys.executable, '-m', 'pytest', '-p', 'no:cacheprovider', *map(str, arguments)], cwd=cwd,
+                          capture_output=True, text=True, check=False, env={**os.environ, 'PYTHONPATH': str(ROOT)})
+
+
+# --- what is wrong -----------------------------------------------------------------------------------------
+
+CHANGES = [                                 # (text of the skeleton, text instead), check, outcome, what it says
+    (("_('How big it is.'), default=1,", "_('How big it is.'), default='big',"), 'loading', report.FAILED,
+     r"InvalidSchemaError: Invalid default big .*\(line 22\)"),
+    (("_('What it looks like. Another color is another thing.'), default='red'", "_('Color.'), default=[]"),
+     'properties', report.FAILED, r'lamp.py:25: color: the default \[\] does not fit'),
+    (("default='red'", "default='red', required=True"), 'properties', report.FAILED,
+     r'lamp.py:25: color: it is required, so its default is never used'),
+    (("attributes.Schema(_('As the service says.')", "attributes.Schema(_('x')"), 'attributes', report.PASSED, ''),
+    (('type=attributes.Schema.STRING', "type='Text'"), 'attributes', report.FAILED,
+     r"lamp.py:29: state: there is no type 'Text'"),
+    (('def handle_update(self, json_snippet, tmpl_diff, prop_diff)', 'def handle_update(self, prop_diff)'), 'methods',
+     report.FAILED, r'lamp.py:54: handle_update must take 3 arguments besides self'),
+    (('def handle_update', 'def handle_updates'), 'methods', report.FAILED,
+     r'lamp.py:22: size: update_allowed, but there is no handle_update'),
+    (("f'/{self.resource_id}')[name]", "f'/{self.resource_id}')['status']"), 'attributes read', report.FAILED,
+     'lamp.py:29: state: InvalidTemplateAttribute'),
+    (("return {self.SIZE: resource_data['size']}", 'return {self.SIZE: 0}'), 'no-op', report.FAILED,
+     'compared with the real thing, which nobody changed, an update that changes nothing wrote PATCH /things/1'),
+    (("if prop_diff:", "if not prop_diff:"), 'update', report.WARNED, 'nothing was written for size'),
+    (("{'size': prop_diff[self.SIZE]}", "{'size': prop_diff['watts']}"), 'update', report.FAILED,
+     "size: it UPDATE: KeyError: resources.it: 'watts'"),
+    (("    def handle_delete(self):\n        if", "    def handle_delete(self):\n        if False and"), 'delete',
+     report.FAILED, r"left behind: \('thing', '1'\)"),
+    (("f'/{self.resource_id}', may_be_gone=True)", "f'/{self.resource_id}')"), 'delete when gone', report.FAILED,
+     r'it DELETE: HTTPError: resources.it: 404 Client Error'),
+    (("default='red'),", "default='red', update_allowed=True),"), 'replace', report.FAILED,
+     r'color: it UPDATE: KeyError'),
+]
+
+
+@pytest.mark.parametrize('change, check, outcome, text', CHANGES, ids=lambda value: str(value)[:30])
+def test_what_is_wrong_is_told(skeleton, change, check, outcome, text):
+    written = skeleton.read_text()
+    assert change[0] in written
+    skeleton.write_text(written.replace(*change))
+    found = results(skeleton)[check]
+    assert found.outcome == outcome, found
+    assert re.search(text, f'{os.path.basename(found.where)}: {found.reason}'), found
+
+
+def test_a_type_that_cannot_look_for_what_it_made_is_told_so(skeleton):
+    skeleton.write_text(skeleton.read_text().replace('def find_existing', 'def look_for'))
+    found = results(skeleton, crash=1)
+    assert found['crash in create'].outcome == report.WARNED
+    assert 'after a request' in found['crash in create'].reason
+    assert "('thing', " in found['crash in create'].reason
+
+
+def test_a_type_that_looks_in_the_wrong_place_fails(skeleton):
+    skeleton.write_text(skeleton.read_text().replace("return found[0]['id'] if found else None", 'return None'))
+    found = results(skeleton, crash=1)['crash in create']
+    assert found.outcome == report.FAILED and 'more than one was made' in found.reason
+
+
+def test_a_type_without_example_is_not_tried(skeleton):
+    examples.beside(skeleton).unlink()
+    found = results(skeleton)
+    assert found['properties'].outcome == report.PASSED
+    assert (found['create'].outcome, found['create'].reason) == (report.NOT_TRIED, 'no example')
+
+
+@pytest.mark.parametrize('text, complaint', [
+    ('types: [', 'expected'), ('type: {}', 'the file: type is not known'),
+    ('types: {Town::Lamp: {property: 1}}', 'Town::Lamp: property is not known'),
+    ('types: {Town::Lamp: {update: {size: 1}}}', 'update must be a list of maps'),
+    ('cloud: real', 'cloud must be "simulated"'), ('stand_in: nowhere.py:running', 'of a file beside it')])
+def test_wrong_examples_are_refused(skeleton, text, complaint):
+    file = examples.beside(skeleton)
+    file.write_text(text)
+    with pytest.raises(examples.ExamplesError, match=re.escape(complaint)) as error:
+        examples.read(file)
+    assert str(file) in str(error.value)
+
+
+# --- heatlite-manage plugins -------------------------------------------------------------------------------
+
+def test_the_list_of_plugins(skeleton, tmp_path, capsys):
+    options = tmp_path / 'heatlite.conf'
+    options.write_text(f'[DEFAULT]\nplugin_dirs = {skeleton.parent}\n')
+    assert manage.main(['--config-file', str(options), 'plugins']) == 0
+    assert ['heat.engine.plugins.lamp', str(skeleton), 'Town::Lamp'] in rows(capsys)
+    (skeleton.parent / 'old.py').write_text("print 'hello'\nx = {'Old::Lamp': None}\n")
+    assert manage.main(['--config-file', str(options), 'plugins']) == 1
+    found = rows(capsys)
+    assert ['heat.engine.plugins.lamp', str(skeleton), 'Town::Lamp'] in found
+    _name, file, types, error = next(row for row in found if row[0].endswith('old'))
+    assert (file, types) == (str(skeleton.parent / 'old.py'), 'Old::Lamp')
+    assert error.startswith('SyntaxError: Missing parentheses') and '(line 1)' in error
+
+
+def rows(capsys):
+    return [re.split(r' {2,}', line) for line in capsys.readouterr().out.splitlines()]
