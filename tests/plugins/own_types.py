@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,11 @@ from heatlite.engine import plugin_loading, registry
 HERE = Path(__file__).parent
 EVERYTHING = HERE / 'rest' / 'everything.yaml'      # one of every described type that the simulated cloud serves
 OTHERS = HERE / 'own_types.conformance.yaml'        # classes, and what the entries of everything may change into
+BESIDE = {                                  # type -> resources of everything without which it has no place
+    'OS::Neutron::ExtraRoute': ['interface'], 'OS::Neutron::ExtraRouteSet': ['interface'],
+    'OS::Neutron::FloatingIP': ['interface'], 'OS::Neutron::FloatingIPAssociation': ['interface']}
+# Made by Neutron itself, for the first port of a project.
+DEFAULT_GROUP = ('network.security-groups', 'network.security-group-rules')
 
 
 @dataclass(frozen=True)
@@ -39,14 +44,18 @@ def own_types() -> OwnTypes:
         if not said.properties:
             found[entry['type']] = Example(
                 entry.get('properties') or {}, said.update, said.replace,
-                {other: everything[other] for other in needed(everything, entry)}, said.environment, said.leaves)
+                {other: everything[other] for other in needed(everything, entry, BESIDE.get(entry['type'], ()))},
+                said.environment, said.leaves)
+    for name, example in found.items():
+        if 'SecurityGroup' not in name:
+            found[name] = replace(example, leaves=(*example.leaves, *DEFAULT_GROUP))
     return OwnTypes(modules.Plugin(HERE, plugin_loading.Found()), (Examples(found, SIMULATED),))
 
 
-def needed(everything: Mapping[str, Any], entry: Any) -> list[str]:
+def needed(everything: Mapping[str, Any], entry: Any, beside: Iterable[str] = ()) -> list[str]:
     """Names of the resources that an entry stands on, each before those that stand on it."""
     found: list[str] = []
-    for name in references(entry):
+    for name in (*beside, *references(entry)):
         found += [other for other in [*needed(everything, everything[name]), name] if other not in found]
     return found
 

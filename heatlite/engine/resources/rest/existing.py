@@ -117,4 +117,6 @@ def _same(theirs: Any, wanted: Any) -> bool:
 
 
 def _id(resource: Any, entry: Mapping[str, Any]) -> str:
-    return str(resource._id_of(entry))
+    """A list may call `id` what the answer to a creation calls by a longer name."""
+    plain = resource.description.id.isidentifier() and resource.description.id not in entry and 'id' in entry
+    return str(entry['id'] if plain else resource._id_of(entry))

@@ -87,8 +87,8 @@ def translation_rules(resource: Any, properties: Any) -> list[Rule]:
 
 def _of_fact(resource: Any, properties: Any, fact: Mapping[str, Any]) -> list[Rule]:
     path = list(fact['path'])
-    if fact.get('conditional'):
-        return []                           # said by the description, with its condition
+    if fact.get('conditional') or path[0] not in resource.properties_schema:
+        return []                           # said by the description, with its condition; or meant for a sister type
     if fact['rule'] == 'replace':
         return [Rule(properties, translation.REPLACE, path, value_name=fact.get('value_name'),
                      value_path=fact.get('value_path'))]

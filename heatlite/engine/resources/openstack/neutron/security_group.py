@@ -134,6 +134,8 @@ class SecurityGroup(neutron.NeutronResource):
         """Rules are compared by what the service makes of them, so only a difference shows."""
         live = super().parse_live_resource_data(resource_properties, resource_data)
         live.pop(self.RULES, None)
+        if not self.properties.is_given(self.RULES):
+            return live                     # its rules may be resources of their own
         wanted = {key_of(rule) for rule in self._complete(resource_properties[self.RULES])}
         if wanted != {key_of(rule) for rule in resource_data['security_group_rules']}:
             live[self.RULES] = [{name: rule.get(name) for name in (*IDENTITY, 'description')}
