@@ -55,12 +55,15 @@ def _told(results: Iterable[Result]) -> list[str]:
 
 
 def _not_tried(results: Iterable[Result]) -> list[str]:
-    """One line for each check and reason, with the types or, of many, their number."""
-    grouped: dict[tuple[str, str], list[str]] = {}
+    """One line for each reason, with the checks and the types or, of many, their number."""
+    types: dict[tuple[str, str], list[str]] = {}
     for each in results:
-        grouped.setdefault((each.check, each.reason), []).append(each.type_name)
-    return [f'{check}: {reason}: {", ".join(types) if len(types) <= MOST_NAMED else f"{len(types)} types"}'
-            for (check, reason), types in grouped.items()]
+        types.setdefault((each.check, each.reason), []).append(each.type_name)
+    checks: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for (check, reason), names in types.items():
+        checks.setdefault((reason, tuple(names)), []).append(check)
+    return [f'{", ".join(found)}: {reason}: {", ".join(names) if len(names) <= MOST_NAMED else f"{len(names)} types"}'
+            for (reason, names), found in checks.items()]
 
 
 def _rows_of(items: Sequence[tuple[int, str]], length: int) -> list[Sequence[tuple[int, str]]]:
