@@ -32,6 +32,9 @@ class Kit:
 
     @property
     def failures(self) -> list[plugin_loading.Failure]:
+        """What could not be loaded; that there is no type at all, too."""
+        if not self.types and not self.plugin.found.failures:
+            return [plugin_loading.Failure(self.plugin.path.name, str(self.plugin.path), (), 'it defines no types')]
         return self.plugin.found.failures
 
     def register(self, types: registry.Registry) -> None:
@@ -85,7 +88,7 @@ def of(path: Path, examples: Path | None = None) -> Kit:
     plugin = modules.load(path)
     if examples is not None:
         files = [examples]
-    elif path.is_dir():
+    elif path.is_dir() and not modules.is_package(path):
         files = sorted(path.rglob(f'*{example_files.SUFFIX}'))
     else:
         files = [example_files.beside(path.absolute())]

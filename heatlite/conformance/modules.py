@@ -17,14 +17,18 @@ class Plugin:
 
 
 def load(path: Path) -> Plugin:
-    """A folder as a whole; of a file's folder that file. Raises FileNotFoundError.
+    """A folder as a whole; of the folder of a file, or of a package, that one. Raises FileNotFoundError.
 
     Read anew, from this folder first: another path may hold a module of the same name.
     """
     path = path.absolute()
     if not path.exists():
         raise FileNotFoundError(path)
-    folder, only = (path, None) if path.is_dir() else (path.parent, path.name)
+    folder, only = (path, None) if path.is_dir() and not is_package(path) else (path.parent, path.name)
     package = plugin_loading.package.__path__
     package[:] = [str(folder), *(other for other in package if other != str(folder))]
     return Plugin(path, plugin_loading.load([str(folder)], only, former=plugin_loading.Found()))
+
+
+def is_package(path: Path) -> bool:
+    return (path / '__init__.py').is_file()

@@ -67,8 +67,8 @@ class Found:
 def load(directories: Iterable[str], only: str | None = None, former: Found | None = None) -> Found:
     """Everything below `directories`, names sorted in each, directories in their order.
 
-    `only`: the one file of them with that name. `former`: what was loaded before; modules are then read anew, and of
-    those that are broken now what they defined stays.
+    `only`: the one file, or package, of them with that name. `former`: what was loaded before; modules are then read
+    anew, and of those that are broken now what they defined stays.
     """
     found = Found()
     paths = [path for path in directories if os.path.isdir(path)]
@@ -79,7 +79,7 @@ def load(directories: Iterable[str], only: str | None = None, former: Found | No
     importlib.invalidate_caches()
     before = _forget() if former is not None else {}
     for name in _walk(paths, f'{package.__name__}.', found):
-        if only is not None and f'{name.removeprefix(package.__name__)[1:]}.py' != only:
+        if only is not None and not _is_in(name, only):
             continue
         known = len(found.failures)
         module = _import(name, found)
@@ -94,6 +94,12 @@ def load(directories: Iterable[str], only: str | None = None, former: Found | No
     if former is not None:
         found.keep(former)
     return found
+
+
+def _is_in(name: str, only: str) -> bool:
+    """`only`: a file, which must be the module itself, or a package with all that is in it."""
+    relative = name.removeprefix(f'{package.__name__}.')
+    return f'{relative}.py' == only or relative.partition('.')[0] == only
 
 
 def _forget() -> dict[str, ModuleType]:

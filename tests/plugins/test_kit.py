@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from heatlite.cmd import manage
-from heatlite.conformance import examples, kit, report, skeletons
+from heatlite.conformance import crash, examples, kit, report, skeletons
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.usefixtures('plugin_folders')
@@ -23,8 +23,8 @@ def skeleton(tmp_path):
     return skeletons.write('Town::Lamp', tmp_path / 'lamp')[0]
 
 
-def results(path, crash=0):
-    return {each.check: each for each in kit.of(path).run(crash)}
+def results(path, every=crash.NONE):
+    return {each.check: each for each in kit.of(path).run(every)}
 
 
 # --- the skeleton ------------------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ def test_what_is_wrong_is_told(skeleton, change, check, outcome, text):
 
 def test_a_type_that_cannot_look_for_what_it_made_is_told_so(skeleton):
     skeleton.write_text(skeleton.read_text().replace('def find_existing', 'def look_for'))
-    found = results(skeleton, crash=1)
+    found = results(skeleton, crash.ALL)
     assert found['crash in create'].outcome == report.WARNED
     assert 'after a request' in found['crash in create'].reason
     assert "('thing', " in found['crash in create'].reason
@@ -123,8 +123,28 @@ def test_a_type_that_cannot_look_for_what_it_made_is_told_so(skeleton):
 
 def test_a_type_that_looks_in_the_wrong_place_fails(skeleton):
     skeleton.write_text(skeleton.read_text().replace("return found[0]['id'] if found else None", 'return None'))
-    found = results(skeleton, crash=1)['crash in create']
+    found = results(skeleton, crash.ALL)['crash in create']
     assert found.outcome == report.FAILED and 'more than one was made' in found.reason
+
+
+def test_packages_and_folders(skeleton):
+    """A package is one plug-in, with its examples beside it; another folder holds several."""
+    package = skeleton.parent / 'lamps'
+    package.mkdir()
+    (package / '__init__.py').write_text('')
+    skeleton.rename(package / 'lamp.py')
+    examples.beside(skeleton).rename(examples.beside(package))
+    (skeleton.parent / 'broken.py').write_text('1 / 0')
+    assert results(package)['create'].outcome == report.PASSED
+    found = list(kit.of(skeleton.parent).run(crash.NONE))
+    assert [each.type_name for each in found if each.outcome == report.FAILED] == ['heat.engine.plugins.broken']
+    assert len(found) == 1 + len(kit.CHECKS)
+
+
+def test_a_module_without_types_is_no_success(tmp_path):
+    (tmp_path / 'empty.py').write_text('')
+    found, = kit.of(tmp_path / 'empty.py').run(crash.NONE)
+    assert (found.outcome, found.reason) == (report.FAILED, 'it defines no types')
 
 
 def test_a_type_without_example_is_not_tried(skeleton):

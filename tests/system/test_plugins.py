@@ -4,7 +4,8 @@ import signal
 
 import pytest
 
-from tests.system.processes import Program, ask, eventually, finished
+from heatlite.cmd import manage
+from tests.system.processes import Program, ask, eventually, finished, free_port
 
 LAMP = '''
 import os
@@ -114,3 +115,24 @@ def test_a_type_that_hangs_holds_up_its_own_stack_only(service, tmp_path):
     assert ask('DELETE', hanging)[0] == 204
     eventually('the deletion', lambda: ask('GET', hanging)[0] == 404 or ask(
         'GET', hanging)[1]['stack']['stack_status'] == 'DELETE_COMPLETE')
+
+
+def test_the_parent_of_workers_passes_it_on(tmp_path, plugins):
+    (plugins / 'lamp.py').write_text(LAMP)
+    options = tmp_path / 'heatlite.conf'
+    options.write_text(f"""[DEFAULT]
+plugin_dirs = {plugins}
+transport_url = rabbit://guest:guest@127.0.0.1:{free_port()}/
+auth_encryption_key = 0123456789abcdef0123456789abcdef
+[database]
+connection = sqlite:///{tmp_path}/heatlite.sqlite
+""")
+    assert manage.main(['--config-file', str(options), 'db_sync']) == 0
+    program = Program(tmp_path / 'log', '--config-file', options, '--workers', '2', module='heatlite.cmd.engine')
+    try:
+        eventually('two engines', lambda: len(program.said('is up (process')) == 2)
+        program.process.send_signal(signal.SIGHUP)
+        eventually('both to read again', lambda: len(program.said('The plug-ins were read again')) == 2)
+    finally:
+        assert program.stop() == 0
+        program.kill()
