@@ -11,7 +11,7 @@ from typing import Any
 from heatlite.conformance import clouds, lives, modules, schemas
 from heatlite.conformance import examples as example_files
 from heatlite.conformance.examples import Example, Examples
-from heatlite.conformance.report import FAILED, Result
+from heatlite.conformance.report import FAILED, PASSED, Result
 from heatlite.engine import plugin_loading, registry
 
 LOADING = 'loading'
@@ -77,7 +77,7 @@ class Kit:
     def check(self, type_name: str, cloud: clouds.Cloud | None, crash_every: int) -> Iterator[Result]:
         """All checks of one type."""
         kind = self.types[type_name]
-        yield Result(type_name, LOADING, 'passed')
+        yield Result(type_name, LOADING, PASSED)
         yield from schemas.run(type_name, kind)
         found = self.example(type_name)
         yield from lives.run(type_name, kind, found[1] if found else None, cloud, self.register, crash_every)

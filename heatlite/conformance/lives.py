@@ -207,7 +207,7 @@ class Life:
                 (failed if severity == FAILED else warned).append(f'{when}: {text}')
         if failed:
             return FAILED, _few(failed)
-        return (WARNED, _few(warned)) if warned else (PASSED, f'{len(points)} points')
+        return (WARNED, _few(warned)) if warned else (PASSED, '')
 
     def _after_crash(self, wanted: Mapping[str, Any] | None, failure: str | None) -> tuple[str, str]:
         """What is wrong, if anything. A type that cannot look for what it made may fail a create, and be made anew."""

@@ -37,9 +37,8 @@ def table(results: Sequence[Result], checks: Sequence[str]) -> list[str]:
     for name, found in by_type.items():
         signs = [SIGNS[found[check].outcome] if check in found else '' for check in checks]
         lines.append(' '.join([name.ljust(width), *(sign.ljust(4) for sign in signs)]).rstrip())
-    for outcome in (FAILED, WARNED, NOT_TRIED):
-        wanted = [each for each in results if each.outcome == outcome]
-        told = _not_tried(wanted) if outcome == NOT_TRIED else _told(wanted)
+    for outcome, tell in ((FAILED, _told), (WARNED, _told), (PASSED, _told), (NOT_TRIED, _not_tried)):
+        told = tell(each for each in results if each.outcome == outcome and each.reason)
         if told:
             lines += ['', f'{outcome}:', *(f'  {line}' for line in told)]
     return [*lines, '', sums(results)]
