@@ -76,7 +76,7 @@ class Driving:
         self._projects = Projects(world, database)
         self._plugins = lifecycle_plugin.LifecyclePlugins.installed()
         self._defects: dict[str, int] = {}          # stack -> how often in a row driving it has failed
-        self._loading: set[str] = set()             # taken, and not read yet
+        self._loading: dict[str, Lease] = {}        # taken, and not read yet
         self._loaders = Pool(world, LOADERS)
         self._former: dict[str, Runner] = {}        # runners that have ended, with calls that have not
         self.software: Any = None                   # engine.software.Software, set once there is one
@@ -95,9 +95,12 @@ class Driving:
 
     def take(self, lease: Lease) -> None:
         """Begins to drive a stack whose lease was just claimed; in a thread of its own, which loads it first."""
+        known = self._loading.get(lease.stack_id)
+        if known is not None and known.epoch == lease.epoch:
+            return                                  # its runner will look for news as soon as there is one
         if lease.stack_id in self._runners:         # the database lost our row and gave our own stack back to us
             self._runners[lease.stack_id].retire()
-        self._loading.add(lease.stack_id)
+        self._loading[lease.stack_id] = lease
         self._loaders.run(lambda: self._load_and_run(lease))
 
     def adopt(self, owned: OwnedStack, taken_over: bool = False) -> None:
@@ -158,10 +161,11 @@ class Driving:
         try:
             self._load(lease)
         finally:
-            self._loading.discard(lease.stack_id)
+            if self._loading.get(lease.stack_id) is lease:
+                del self._loading[lease.stack_id]
 
     def _load(self, lease: Lease) -> None:
-        former = self._former.get(lease.stack_id)
+        former = self._former.get(lease.stack_id) or self._runners.get(lease.stack_id)
         if former is not None:                      # what it has begun must end first, or it would be begun twice
             former.idle.wait()
         try:
@@ -178,6 +182,8 @@ class Driving:
         if owned is None or (owned.row.status != Status.IN_PROGRESS and owned.row.action == Action.DELETE):
             self._give_back(lease, wanted=False)
             return
+        if self._loading.get(lease.stack_id) is not lease:
+            return                                  # the lease was lost and won again meanwhile
         # One whose action has ended too: signals may wait for it, or whoever handled the last one died before the
         # outputs were stored that it has changed.
         self.adopt(owned, taken_over=True)
