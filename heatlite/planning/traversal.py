@@ -266,8 +266,7 @@ class Traversal:
             return self._finish(step)          # was never made; there is nothing to act on
         invalid = steps.refuses(row, verb)
         if invalid is not None:
-            self._busy[row.id] = step
-            return self._failed(Failed(step, f'Error: resources.{row.name}: {invalid}'), now)
+            return self._refused(step, row, verb, f'Error: resources.{row.name}: {invalid}')
         if row.action is verb and row.in_progress and row.handle is not NO_HANDLE:
             return self._resume(step, row)
         return self._begin(step, row, verb, now)
@@ -544,6 +543,14 @@ class Traversal:
                 self._stopped = True
             commands += self._tell()
         return commands + self._free(step)
+
+    def _refused(self, step: Step, row: ResourceState, verb: Action, why: str) -> list[Command]:
+        """Nothing was begun, so the row stays as it is: what it needs before it can be used is not forgotten."""
+        self._busy[row.id] = step
+        step.verb, step.error = verb, why
+        self._failures.append((row.name, verb, why))
+        self._stopped = True
+        return self._tell() + self._free(step)
 
     def _may_retry(self, event: Failed, step: Step) -> bool:
         return (event.retry and step.verb is Action.CREATE and step in self._steps and not self._stopped
