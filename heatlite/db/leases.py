@@ -17,8 +17,8 @@ COLUMNS = ('stack_id', 'engine_id', 'epoch', 'wanted')
 # Built once: putting a statement together costs more than running it.
 _HELD = sa.select(lease.c.stack_id, lease.c.epoch).where(
     lease.c.wanted == sa.true(), lease.c.engine_id == sa.bindparam('holder'))
-_HOLDER = sa.select(lease.c.engine_id, lease.c.epoch).where(
-    lease.c.stack_id == sa.bindparam('wanted_stack')).with_for_update()
+_EPOCH = sa.select(lease.c.engine_id, lease.c.epoch).where(lease.c.stack_id == sa.bindparam('wanted_stack'))
+_HOLDER = _EPOCH.with_for_update()
 _WANT = lease.update().where(lease.c.stack_id == sa.bindparam('wanted_stack')).values(wanted=True)
 
 
@@ -51,6 +51,12 @@ def claim(tx: sa.Connection, stack_id: str, engine_id: str) -> Lease | None:
     tx.execute(lease.update().where(lease.c.stack_id == stack_id)
                .values(engine_id=engine_id, epoch=row.epoch + 1, wanted=True))
     return Lease(stack_id, engine_id, row.epoch + 1)
+
+
+def is_good(tx: sa.Connection, known: Lease) -> bool:
+    """Whether nobody has taken the lease since it was claimed."""
+    row = tx.execute(_EPOCH, {'wanted_stack': known.stack_id}).first()
+    return row is not None and (row.engine_id, row.epoch) == (known.engine_id, known.epoch)
 
 
 def claim_expired(tx: sa.Connection, engine_id: str, limit: int, *, of_silent: bool = True) -> list[Lease]:

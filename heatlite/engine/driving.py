@@ -56,7 +56,7 @@ class Limits:
 
 class Driving:
     def __init__(self, world: World, database: Database, engine_id: str, journal: Journal, pool: Pool, timers: Timers,
-                 registry: Registry, limits: Limits, may_act: Callable[[], None],
+                 registry: Registry, limits: Limits, may_act: Callable[[Lease], None],
                  notify: Callable[[Any, str, str, str], None] = lambda *told: None) -> None:
         """`notify(row, action, status, reason)`: tells the bus of a stack's change."""
         self._world = world

@@ -11,6 +11,7 @@ from typing import Any
 
 from heatlite.common import exception, short_id
 from heatlite.common.world import World
+from heatlite.db.leases import Lease
 from heatlite.engine import exports, inspection, rsrc_defn, values
 from heatlite.engine.attributes import CACHE_NONE
 from heatlite.engine.facade import Stack
@@ -35,9 +36,9 @@ OWN_TYPES = 'heatlite.engine.resources.'
 
 class Errands:
     def __init__(self, world: World, owned: OwnedStack, journal: Journal, registry: Registry, facade: Stack,
-                 records: Records, may_act: Callable[[], None], *, dry: bool = False,
+                 records: Records, may_act: Callable[[Lease], None], *, dry: bool = False,
                  observe: bool = False, saved: Callable[[], Mapping[str, Any]] = dict) -> None:
-        """`records`: what is stored of resources. `may_act()`: returns once the lease is surely ours.
+        """`records`: what is stored of resources. `may_act(lease)`: returns once the lease is surely ours.
 
         `dry`: only asked, for a preview; nothing is prepared or called. `observe`: compare with the real thing.
         `saved()`: the snapshot that is being restored.
@@ -253,7 +254,7 @@ class Errands:
     def call(self, step: Step, row: ResourceState, verb: Action) -> commands.Event:
         """handle_<verb>, and the first check right behind it. Raises DatabaseUnavailable, as its neighbours do."""
         try:
-            self._may_act()
+            self._may_act(self._owned.lease)
             work = self.begin(step)
             if work.error is not None:
                 raise work.error
@@ -305,7 +306,7 @@ class Errands:
     def check(self, step: Step, row: ResourceState, verb: Action, handle: Any) -> commands.Event:
         """check_<verb>_complete with what the handler returned, in this process or before a crash."""
         try:
-            self._may_act()
+            self._may_act(self._owned.lease)
             work = self.begin(step)
             if work.error is not None:
                 raise work.error
@@ -403,7 +404,7 @@ class Errands:
     def recover(self, step: Step, row: ResourceState) -> commands.Event:
         """A row was found in progress and nobody knows whether its call returned."""
         try:
-            self._may_act()
+            self._may_act(self._owned.lease)
             resource = self.resource(step, row)
             if row.action is not Action.CREATE or resource.idempotent_create:
                 outcome = commands.Recovered(step, commands.Outcome.AGAIN)

@@ -10,12 +10,14 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable
+from weakref import WeakKeyDictionary
 
 from heatlite.common import exception, metrics
 from heatlite.common.world import Thread, World
 from heatlite.db import engines, leases
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
+from heatlite.engine.journal import LeaseLost
 
 LOG = logging.getLogger(__name__)
 
@@ -45,6 +47,8 @@ class Ownership:
         self._turned = world.monotonic()            # when the engine's own threads last had a turn
         self._polite_until = world.monotonic()      # until then, what belongs to silent engines stays theirs
         self._beating = self._stopping = False
+        self._lapses = 0                            # how often we renewed too late: others may have our stacks since
+        self._confirmed: WeakKeyDictionary[Lease, int] = WeakKeyDictionary()    # still good after so many lapses
         self._trouble: deque[str] = deque()         # of the heartbeat, which cannot write to the log itself
         self._threads: list[Thread] = []
 
@@ -70,10 +74,21 @@ class Ownership:
         except exception.DatabaseUnavailable as error:
             LOG.warning('Stacks could not be handed over, others will take them in %s s: %s', self._ttl, error)
 
-    def may_act(self) -> None:
-        """Returns once our leases are surely good for a call into a cloud, waiting for a renewal if need be."""
-        while self._world.monotonic() > self._deadline - self._ttl / 4:
-            self._world.sleep(self._ttl / 50)
+    def may_act(self, lease: Lease) -> None:
+        """Returns once the lease is surely good for a call into a cloud, waiting for a renewal if need be.
+
+        Raises LeaseLost: somebody else took the stack while we were too late to renew.
+        """
+        while True:
+            while self._world.monotonic() > self._deadline - self._ttl / 4:
+                self._world.sleep(self._ttl / 50)
+            lapses = self._lapses
+            if lapses == self._confirmed.get(lease, 0):
+                return
+            with self._database.reader() as tx:
+                if not leases.is_good(tx, lease):
+                    raise LeaseLost(lease.stack_id)
+            self._confirmed[lease] = lapses
 
     def sweep(self) -> int:
         """Takes over stacks that are left; how many."""
@@ -122,6 +137,8 @@ class Ownership:
         began = self._world.monotonic()
         with pulse.writer() as tx:
             known = engines.renew(tx, self.engine_id, self._ttl, self._world.now())
+        if not known or self._world.monotonic() > self._deadline:
+            self._lapses += 1                       # before anybody may act again
         if not known:
             self._register(pulse)                   # somebody cleaned up after us; our leases have gone on their way
         if began > self._deadline:

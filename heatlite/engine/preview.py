@@ -123,7 +123,7 @@ def of_update(world: World, database: Database, registry: Any, context: RequestC
     owned = OwnedStack(update, Lease(row.id, '', 0), wanted, context, traversal)
     made: list[Errands] = []
     facade = Facade(owned, lambda name: made[0].unmade(name), clients.of, world)
-    errands = Errands(world, owned, None, registry, facade, Records(world, database, None, row.id), lambda: None,
+    errands = Errands(world, owned, None, registry, facade, Records(world, database, None, row.id), lambda lease: None,
                       dry=True)
     made.append(errands)
     changes = DryRun(world, owned, errands).run()

@@ -11,6 +11,7 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.common.world import World
 from heatlite.db.connection import Database
+from heatlite.db.leases import Lease
 from heatlite.engine import registry as registries
 from heatlite.engine.driving import Driving, Limits
 from heatlite.engine.endpoint import Endpoint
@@ -101,8 +102,8 @@ class EngineService:
         self._journal.stop()
         LOG.info('Engine %s has stopped', self.engine_id)
 
-    def _may_act(self) -> None:
-        self.ownership.may_act()
+    def _may_act(self, lease: Lease) -> None:
+        self.ownership.may_act(lease)
 
     def _describe(self) -> dict[str, object]:
         host = self._conf.host or socket.gethostname()
