@@ -288,7 +288,10 @@ class Errands:
             raise
 
     def _find(self, resource: Resource) -> bool:
-        """Looks for an object that nobody told us the id of, and takes it."""
+        """Looks for an object that nobody told us the id of, and takes it.
+
+        Never one that another row has: a replacement may have the same name.
+        """
         if not hasattr(resource, 'find_existing'):
             return False
         try:
@@ -298,7 +301,8 @@ class Errands:
         except Exception:
             LOG.exception('Looking for what may be left of %s in stack %s failed', resource.name, self._owned.id)
             return False
-        if found is None:
+        if found is None or any(row.physical_id == str(found) and row.type == resource.type()
+                                for row in self._owned.rows.values() if row.id != resource.id):
             return False
         resource.resource_id_set(str(found))
         return True

@@ -260,7 +260,7 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
     def properties(self) -> property_set.Properties:
         """The stored ones once it was created, before that those of the template."""
         if self._properties is None:
-            self.reparse(client_resolve=self._recorder is not NOWHERE)
+            self._parse(client_resolve=self._recorder is not NOWHERE, ignore_resolve_error=self._is_applied)
         return self._properties             # type: ignore[return-value]
 
     @properties.setter
@@ -279,14 +279,18 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
 
     def reparse(self, client_resolve: bool = True) -> None:
         """Reads the properties anew. `client_resolve`: translate names into ids by asking services."""
-        found = self._definition_in_force().properties(self._schemata(), self.context)
+        self._parse(client_resolve, ignore_resolve_error=False)
+
+    def _parse(self, client_resolve: bool, ignore_resolve_error: bool) -> None:
+        found = (self.frozen_definition() if self._is_applied else self.t).properties(self._schemata(), self.context)
         self._properties = found
         self._update_policy = None
-        self.translate_properties(found, client_resolve)
+        self.translate_properties(found, client_resolve, ignore_resolve_error)
 
-    def _definition_in_force(self) -> rsrc_defn.ResourceDefinition:
-        stored = self._record is not None and self._record.properties is not None
-        return self.frozen_definition() if stored and self.action != self.INIT else self.t
+    @property
+    def _is_applied(self) -> bool:
+        """What is stored is in force. What it names may be gone: that must keep nobody from deleting the resource."""
+        return self._record is not None and self._record.properties is not None and self.action != self.INIT
 
     def translation_rules(self, properties: property_set.Properties) -> list[Any]:
         """For types that rewrite what was given."""
@@ -313,7 +317,7 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
         """`self.properties` are the stored ones inside."""
         before = self._properties
         stored = self.frozen_definition().properties(self._schemata(), self.context)
-        self.translate_properties(stored)
+        self.translate_properties(stored, ignore_resolve_error=True)
         self._properties = stored
         try:
             yield stored

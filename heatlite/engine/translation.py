@@ -7,6 +7,7 @@ from typing import Any
 
 from oslo_log import log
 
+from heatlite.common import exception
 from heatlite.language.translation import ADD, DELETE, REPLACE, RESOLVE, RULES, TranslationRule, apply
 
 LOG = log.getLogger(__name__)
@@ -17,7 +18,8 @@ __all__ = ['ADD', 'DELETE', 'REPLACE', 'RESOLVE', 'RULES', 'TranslationRule', 'a
 def service_lookup(ignore_errors: bool = False) -> Callable[[TranslationRule, Any], Any]:
     """What runs a Resolve rule: asks the rule's client plug-in for the id of a name.
 
-    `ignore_errors`: keep the value as given when the service cannot tell.
+    `ignore_errors`: keep the value as given when the service knows nothing, or nothing clear, of that name. A service
+    that fails or does not answer has not said so: taken for an id, the name would then change or delete nothing.
     """
     def lookup(rule: TranslationRule, value: Any) -> Any:
         if isinstance(value, dict) and rule.custom_value_path:
@@ -29,7 +31,8 @@ def service_lookup(ignore_errors: bool = False) -> Callable[[TranslationRule, An
         try:
             return getattr(rule.client_plugin, rule.finder)(*arguments)
         except Exception as error:
-            if not ignore_errors:
+            knows_nothing = isinstance(error, exception.HeatException) or rule.client_plugin.is_not_found(error)
+            if not (ignore_errors and knows_nothing):
                 raise
             LOG.info('Keeping %r as it was given: %s', value, error)
             return value

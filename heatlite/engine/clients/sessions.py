@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 from http import cookiejar
@@ -164,4 +165,8 @@ def auth_url(context: Any) -> str:
     for group, option in (('clients_keystone', 'auth_uri'), (TRUSTEE, 'auth_url'), (AUTHTOKEN, 'www_authenticate_uri')):
         if group in cfg.CONF and option in cfg.CONF[group] and cfg.CONF[group][option]:
             return str(cfg.CONF[group][option])
+    with contextlib.suppress(exception.AuthorizationFailure):
+        own = getattr(cloud_plugin(), 'auth_url', None)     # a service on one's own machine has no options at all
+        if own:
+            return str(own)
     raise exception.AuthorizationFailure(_('The URL of Keystone is not known.'))

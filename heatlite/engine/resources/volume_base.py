@@ -194,9 +194,20 @@ class BaseVolumeAttachment(resource.Resource):
     # --- detaching ----------------------------------------------------------------------------------------
 
     def handle_delete(self) -> dict[str, Any] | None:
+        """One whose making was never answered is looked for."""
         if self.resource_id is None:
-            return None
+            found = self._left_behind()
+            if found is None:
+                return None
+            self.resource_id_set(found)
         return self._detachment()
+
+    def _left_behind(self) -> str | None:
+        try:
+            return self.find_existing()
+        except Exception as error:
+            self.client_plugin().ignore_not_found(error)
+            return None
 
     def _detachment(self) -> dict[str, Any]:
         return {'server': self.properties[self.INSTANCE_ID],        # type: ignore[attr-defined]

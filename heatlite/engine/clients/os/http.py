@@ -20,6 +20,7 @@ RETRIES = 4                                 # further tries, with pauses of 0.5,
 FIRST_PAUSE = 0.5                           # seconds
 BUSY = [429, 503]                           # the service has not even begun
 BROKEN_ON_THE_WAY = [502, 504]              # it may have done it
+ONCE = ('/add_router_interface',)           # a PUT, and yet the second one is refused
 REPEATABLE = frozenset({'GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS'})
 
 _limits: dict[str, threading.BoundedSemaphore] = {}
@@ -36,7 +37,7 @@ class ServiceAdapter(adapter.Adapter):
     """Errors are keystoneauth1's, by status code; reading them is the client plug-in's business."""
 
     def request(self, url: str, method: str, **kwargs: Any) -> Any:
-        repeatable = method.upper() in REPEATABLE
+        repeatable = method.upper() in REPEATABLE and not url.endswith(ONCE)
         kwargs.setdefault('status_code_retries', RETRIES)
         kwargs.setdefault('retriable_status_codes', BUSY + BROKEN_ON_THE_WAY if method.upper() == 'GET' else BUSY)
         kwargs.setdefault('rate_semaphore', limit(str(self.service_type)))

@@ -373,7 +373,7 @@ class Described(resource.Resource):
         if field is not None:
             return pick(self.shown(fresh=self.attributes.get_cache_mode(name) == 'cache_none'), field)
         if 'data' in source:
-            kept = self.data().get(source['data'])
+            kept = self.data().get(source['data'], source.get('otherwise'))
             return json.loads(kept) if kept is not None and source.get('json') else kept
         if 'call' in source:
             calls = first_that_applies(templates(source['call']), self.scope())

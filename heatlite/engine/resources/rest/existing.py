@@ -19,6 +19,7 @@ from heatlite.planning import text
 
 AGAIN = 'again'                             # creating it again changes nothing
 UNKNOWN = 'unknown'                         # nothing tells
+LONGEST_QUESTION = 64                       # characters: no service lists by a public key or the like
 SKEW = timedelta(minutes=1)                 # that the clocks of services may be wrong
 
 
@@ -78,7 +79,8 @@ def _by_fields(resource: Any, how: Mapping[str, Any]) -> str | None:
     fields = [how['mark']] if 'mark' in how else how['by']
     if any(pick(body, name) is None for name in how.get('must', ())):
         raise cannot_tell()
-    query = {name: body[name] for name in fields if isinstance(body.get(name), str | int)}
+    query = {name: body[name] for name in fields if isinstance(body.get(name), str | int)
+             and len(str(body[name])) <= LONGEST_QUESTION}
     found = [entry for entry in listed(resource, query)
              if all(_same(pick(entry, name), pick(body, name)) for name in fields)]
     return _id(resource, found[0]) if found else None

@@ -5,6 +5,7 @@ The wrapper plug-ins get as `client('keystone')`; `.client` is the plain client 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import logging
@@ -215,12 +216,20 @@ class KeystoneClient:
                 name=name, password=secret, default_project=project_id, enabled=True,
                 options={'ignore_change_password_upon_first_use': True, 'ignore_password_expiry': True,
                          'ignore_lockout_failure_attempts': True}, **where)
-        except exceptions.Conflict:             # of a try before a crash: the name is the resource's alone
-            made = client.users.find(name=name, **where)
-            if getattr(made, 'default_project_id', None) != project_id:
+        except exceptions.ClientException as error:
+            # The name is the resource's alone: such a user is of a try before a crash, or of this one.
+            if not isinstance(error, exceptions.Conflict) and not http.reply_was_lost(error):
+                raise
+            made = next(iter(client.users.findall(name=name, **where)), None)
+            if made is None or getattr(made, 'default_project_id', None) != project_id:
                 raise
             client.users.update(made.id, password=secret, enabled=True)
-        client.roles.grant(role, user=made.id, project=project_id)
+        try:
+            client.roles.grant(role, user=made.id, project=project_id)
+        except Exception:
+            with contextlib.suppress(exceptions.ClientException):       # nobody would know that it is there
+                client.users.delete(made.id)
+            raise
         return str(made.id)
 
     def _user_in_domain(self, user_id: str, project_id: str, action: str) -> Any:

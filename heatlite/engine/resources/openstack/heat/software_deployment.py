@@ -63,10 +63,10 @@ class SoftwareDeployment(signal_responder.SignalResponder):
         return found
 
     def _deployment(self) -> Mapping[str, Any] | None:
-        if self.resource_id is None:
-            return None
+        """It has the id of the resource. A server may see it, and signal, before we have noted that it was made."""
         with self.rpc_client().ignore_error_by_name('NotFound'):
-            found: Mapping[str, Any] = self.rpc_client().show_software_deployment(self.context, self.resource_id)
+            found: Mapping[str, Any] = self.rpc_client().show_software_deployment(
+                self.context, self.resource_id or self.uuid)
             return found
         return None
 
@@ -283,12 +283,12 @@ class SoftwareDeployment(signal_responder.SignalResponder):
                        % {'name': self.STATUS_CODE, 'code': code})
         status, reason = (self.FAILED, ', '.join(why)) if why else (self.COMPLETE, _('Outputs received'))
         self.rpc_client().update_software_deployment(
-            self.context, self.resource_id, output_values=outputs, status=status, status_reason=reason)
+            self.context, found['id'], output_values=outputs, status=status, status_reason=reason)
         if status == self.COMPLETE:
-            return _('deployment %s succeeded') % self.resource_id
+            return _('deployment %s succeeded') % found['id']
         if code:
-            return _('deployment %(id)s failed (%(code)s)') % {'id': self.resource_id, 'code': code}
-        return _('deployment %s failed') % self.resource_id
+            return _('deployment %(id)s failed (%(code)s)') % {'id': found['id'], 'code': code}
+        return _('deployment %s failed') % found['id']
 
     # --- attributes ---------------------------------------------------------------------------------------
 
@@ -307,6 +307,10 @@ class SoftwareDeployment(signal_responder.SignalResponder):
 
     def _show_resource(self) -> Any:
         return self._deployment()
+
+    def parse_live_resource_data(self, resource_properties: Any, resource_data: Any) -> dict[str, Any]:
+        """It is in our own books: nobody else changes it."""
+        return {}
 
     # --- checks -------------------------------------------------------------------------------------------
 

@@ -115,6 +115,10 @@ class MistralExternalResource(resource.Resource):
     def _resolve_attribute(self, name: str) -> Any:
         return json.loads(self.data().get('outputs') or '{}') if name == self.OUTPUT else None
 
+    def parse_live_resource_data(self, resource_properties: Any, resource_data: Any) -> dict[str, Any]:
+        """An execution is over once it was made: its fields are not the template's."""
+        return {}
+
 
 def resource_mapping() -> dict[str, type[MistralExternalResource]]:
     return {TYPE: MistralExternalResource}

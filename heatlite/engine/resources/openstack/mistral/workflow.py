@@ -163,6 +163,10 @@ class Workflow(signal_responder.SignalResponder):
                 return self._get_ec2_signed_url(never_expire=True)
         return None
 
+    def parse_live_resource_data(self, resource_properties: Any, resource_data: Any) -> dict[str, Any]:
+        """The service keeps the text that was made of the properties, not the properties."""
+        return {}
+
     def _execution(self, execution_id: str) -> dict[str, Any]:
         found = self.client().executions.get(execution_id)
         return {'id': found.id, 'workflow_name': found.workflow_name, 'created_at': found.created_at,

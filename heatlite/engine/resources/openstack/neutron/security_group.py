@@ -131,11 +131,14 @@ class SecurityGroup(neutron.NeutronResource):
         return bool(self.client().list_ports(security_groups=self.resource_id, fields=['id'])['ports'])
 
     def parse_live_resource_data(self, resource_properties: Any, resource_data: Mapping[str, Any]) -> dict[str, Any]:
-        """Rules are compared by what the service makes of them, so only a difference shows."""
+        """Rules are compared by what the service makes of them, so only a difference shows.
+
+        A group without rules of its own is left to those that add some, such as resources of the same stack.
+        """
         live = super().parse_live_resource_data(resource_properties, resource_data)
         live.pop(self.RULES, None)
         if not self.properties.is_given(self.RULES):
-            return live                     # its rules may be resources of their own
+            return live
         wanted = {key_of(rule) for rule in self._complete(resource_properties[self.RULES])}
         if wanted != {key_of(rule) for rule in resource_data['security_group_rules']}:
             live[self.RULES] = [{name: rule.get(name) for name in (*IDENTITY, 'description')}

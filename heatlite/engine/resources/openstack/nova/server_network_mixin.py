@@ -290,23 +290,34 @@ class ServerNetworkMixin:
                 yield network[self.NETWORK_PORT]
 
     def prepare_ports_for_replace(self: Any) -> None:
-        """Unplugs the ports that the replacement will need, and waits until they are free."""
+        """Unplugs the ports that the replacement will need, and waits until they are free.
+
+        Ports we made for a server that is gone or broken are deleted: they may hold an address it will ask for.
+        """
         if self.resource_id is None:
             return
         plugin = self.client_plugin('nova')
         given = list(self._given_ports())
-        if not given:
+        if not given and not self._data_get_ports():
             return
-        try:
-            plugin.client().servers.get(self.resource_id)
-        except Exception as error:
-            plugin.ignore_not_found(error)
+        status = self._status_now()
+        if status in (None, 'ERROR'):
+            self._delete_internal_ports()
+        if status is None or not given:
             return
         self.data_set(EXTERNAL, json.dumps([{'id': port} for port in given]))
         for port in given:
             with plugin.ignore_conflict_and_not_found:
                 plugin.interface_detach(self.resource_id, port)
         self._wait_until_free(self.resource_id, given)
+
+    def _status_now(self: Any) -> str | None:
+        """None: the server is gone."""
+        try:
+            return str(self.client('nova').servers.get(self.resource_id).status)
+        except Exception as error:
+            self.client_plugin('nova').ignore_not_found(error)
+            return None
 
     def _wait_until_free(self: Any, server_id: str, ports: Sequence[str]) -> None:
         """Raises InterfaceDetachFailed."""
