@@ -181,6 +181,8 @@ def forget(call: Call) -> None:
         for collection in call.service.collections():
             thing = collection.table.get(part)
             if thing is not None:
+                with suppress(Problem):     # that it is in use keeps nobody
+                    collection.leaving(call, thing)
                 collection.drop(thing)
                 return
 

@@ -23,6 +23,8 @@ OK, CREATED, NO_CONTENT = 200, 201, 204
 class Collection:
     """One kind, its table, and the HTTP methods on it."""
 
+    filters = True                          # a list heeds the fields that its query names
+
     def __init__(self, cloud: Cloud, service: Service, kind: Kind) -> None:
         self.cloud = cloud
         self.service = service

@@ -48,6 +48,8 @@ def page(call: Call, collection: Collection, things: list[Thing], view: Any = No
 
 def chosen(call: Call, collection: Collection, things: list[Thing]) -> list[Thing]:
     """Those that have the values the query asks for. A field asked for twice may have either value."""
+    if not collection.filters:
+        return things
     for name, values in call.query.items():
         if name in OTHER:
             continue

@@ -11,7 +11,7 @@ from heatlite.cloudsim.service import Route, Service
 from heatlite.cloudsim.store import Thing
 
 STATES = ('ok', 'alarm', 'insufficient data')
-TYPES = ('threshold', 'event', 'composite', 'prometheus', 'loadbalancer_member_health', 'gnocchi_resources_threshold',
+TYPES = ('event', 'composite', 'prometheus', 'loadbalancer_member_health', 'gnocchi_resources_threshold',
          'gnocchi_aggregation_by_metrics_threshold', 'gnocchi_aggregation_by_resources_threshold')
 
 

@@ -11,6 +11,8 @@ from heatlite.cloudsim.store import Thing
 
 
 class KeyPairs(Collection):
+    filters = False                         # the service lists all of a user's, whatever else is asked
+
     def owner_of(self, call: Call, said: str | None = None) -> str:
         if said and call.is_admin:
             return said

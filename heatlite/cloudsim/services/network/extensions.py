@@ -20,8 +20,8 @@ ALIASES = """
     floatingip-pools ip-substring-filtering ip_allocation l2_adjacency l3-ha l3-flavors l3_agent_scheduler
     l2-gateway l2-gateway-connection metering multi-provider net-mtu net-mtu-writable
     network-ip-availability network_availability_zone pagination port-mac-address-regenerate port-security
-    port-security-groups-filtering project-id provider qos qos-bw-limit-direction qos-default qos-fip
-    qos-pps qos-pps-minimum qos-rule-type-details quota_details quotas rbac-policies rbac-address-scope
+    port-security-groups-filtering project-id provider qos qos-bw-limit-direction qos-bw-minimum-ingress qos-default
+    qos-fip qos-pps qos-pps-minimum qos-rule-type-details quota_details quotas rbac-policies rbac-address-scope
     rbac-security-groups rbac-subnetpool revision-if-match router router_availability_zone security-group
     security-groups-default-rules security-groups-normalized-cidr security-groups-remote-address-group
     security-groups-shared-filtering segment segments-peer-subnet-host-routes service-type sfc sorting
