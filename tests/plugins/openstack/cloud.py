@@ -31,19 +31,21 @@ class CloudWorld(bench.SteppedWorld):
 
 
 class Cloud:
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, user: str = 'demo') -> None:
+        """`user`: demo or admin, in the project of the same name."""
         self.url = url
         self._seen = 0
-        self.context = RequestContext(username='demo', password='secret', auth_url=f'{url}/v3', overwrite=False,
+        self._user = user
+        self.context = RequestContext(username=user, password='secret', auth_url=f'{url}/v3', overwrite=False,
                                       project_id=None, user_domain_id='default', region_name='RegionOne')
         self.context.project_id, self.context.user_id = self._project_and_user()
 
     def _project_and_user(self) -> tuple[str, str]:
-        admin = requests.post(f'{self.url}/v3/auth/tokens', timeout=10, json={'auth': {
+        asked = requests.post(f'{self.url}/v3/auth/tokens', timeout=10, json={'auth': {
             'identity': {'methods': ['password'], 'password': {'user': {
-                'name': 'demo', 'domain': {'id': 'default'}, 'password': 'secret'}}},
-            'scope': {'project': {'name': 'demo', 'domain': {'id': 'default'}}}}})
-        token = admin.json()['token']
+                'name': self._user, 'domain': {'id': 'default'}, 'password': 'secret'}}},
+            'scope': {'project': {'name': self._user, 'domain': {'id': 'default'}}}}})
+        token = asked.json()['token']
         return token['project']['id'], token['user']['id']
 
     # --- behind the counter -------------------------------------------------------------------------------
@@ -79,6 +81,10 @@ class Cloud:
     def count(self, kind: str) -> int:
         """Of living things, such as `compute.servers`."""
         return int(self._sim('GET', f'objects/{kind}')['objects'][kind]['count'])
+
+    def ids(self) -> dict[str, set[str]]:
+        """Of everything that lives, by service and kind."""
+        return {kind: set(found['ids']) for kind, found in self._sim('GET', 'objects')['objects'].items()}
 
     # --- as a user ----------------------------------------------------------------------------------------
 
