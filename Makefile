@@ -5,6 +5,7 @@
 #   make test           all tests; those that need a service run when it is there, and say so when not
 #   make test-services  the same, with MariaDB, PostgreSQL, RabbitMQ and Keystone started first (apt, as root)
 #   make test-api URL=http://127.0.0.1:8004   the API's readable tests against a service without stacks
+#   make test-cloud CLOUD=name   the lives of resource types in a cloud of your clouds.yaml, as its administrator
 #   make lint           ruff and mypy
 #   make sample         writes the sample configuration anew
 #   make clean          removes what these made
@@ -20,7 +21,9 @@ export PYTHONWARNINGS ?= ignore::DeprecationWarning
 TESTS ?=
 SERVE ?= --cloud simulated
 
-.PHONY: demo serve test test-services test-api lint sample constraints clean
+CLOUD ?= simulated
+
+.PHONY: demo serve test test-services test-api test-cloud lint sample constraints clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/python tools/demo.py
@@ -44,6 +47,9 @@ test-services: $(VENV)/.tests
 
 test-api: $(VENV)/.tests
 	@HEATLITE_TEST_URL='$(URL)' $(BIN)/python -m pytest -q tests/api/test_gabbi.py $(TESTS)
+
+test-cloud: $(VENV)/.tests
+	@HEATLITE_TEST_CLOUD='$(CLOUD)' $(BIN)/python -m pytest tests/cloud $(TESTS)
 
 lint: $(VENV)/.tests
 	$(BIN)/ruff check .

@@ -1,0 +1,116 @@
+"""A heatlite-all that works in a cloud, and what a client may ask of it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import requests
+
+from tests.cloud.clouds import Cloud
+from tests.system.processes import Program, free_port
+
+PATIENCE = float(os.environ.get('HEATLITE_TEST_CLOUD_PATIENCE', '180'))     # seconds for one action of a stack
+PAUSE = 0.15                                                                # seconds between two looks
+GONE = 'DELETE_COMPLETE'
+
+
+class House:
+    """`url`: with the project; `token`: where somebody asks for one."""
+
+    def __init__(self, url: str, token: str | None = None) -> None:
+        self.url = url
+        self._headers = {'X-Auth-Token': token} if token else {}
+
+    def _request(self, method: str, path: str, body: Any = None) -> requests.Response:
+        return requests.request(method, f'{self.url}{path}', json=body, headers=self._headers, timeout=PATIENCE)
+
+    def ask(self, method: str, path: str, expected: int, body: Any = None) -> Any:
+        answer = self._request(method, path, body)
+        assert answer.status_code == expected, f'{method} {path}: {answer.status_code} {answer.text[:2000]}'
+        return answer.json() if answer.headers.get('Content-Type', '').startswith('application/json') else None
+
+    def create(self, name: str, template: dict[str, Any], **more: Any) -> str:
+        """The path of a stack that has begun."""
+        made = self.ask('POST', '/stacks', 201, {
+            'stack_name': name, 'template': template, 'disable_rollback': True, **more})
+        return f'/stacks/{name}/{made["stack"]["id"]}'
+
+    def update(self, stack: str, template: dict[str, Any], **more: Any) -> str:
+        self.ask('PUT', stack, 202, {'template': template, **more})
+        return self.settled(stack)
+
+    def act(self, stack: str, action: str) -> str:
+        self.ask('POST', f'{stack}/actions', 200, {action: None})
+        return self.settled(stack)
+
+    def delete(self, stack: str) -> str:
+        self.ask('DELETE', stack, 204)
+        return self.settled(stack)
+
+    def stack(self, stack: str) -> dict[str, Any]:
+        found: dict[str, Any] = self.ask('GET', stack, 200)['stack']
+        return found
+
+    def settled(self, stack: str) -> str:
+        """The status in which the action ended."""
+        return str(eventually(f'the end of the action on {stack}', lambda: self._ended(stack)))
+
+    def _ended(self, stack: str) -> str | None:
+        answer = self._request('GET', stack)
+        if answer.status_code == 404:
+            return GONE
+        status = str(answer.json()['stack']['stack_status'])
+        return None if status.endswith('IN_PROGRESS') else status
+
+    def resource(self, stack: str, name: str, attributes: tuple[str, ...] = ()) -> dict[str, Any]:
+        query = ''.join(f'{"&" if number else "?"}with_attr={each}' for number, each in enumerate(attributes))
+        found: dict[str, Any] = self.ask('GET', f'{stack}/resources/{name}{query}', 200)['resource']
+        return found
+
+    def resources(self, stack: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.ask('GET', f'{stack}/resources?nested_depth=5', 200)['resources']
+        return found
+
+    def why(self, stack: str) -> str:
+        """What the stack and its failed resources say about themselves."""
+        answer = self._request('GET', stack)
+        if answer.status_code == 404:
+            return 'it is gone'
+        said = [answer.json()['stack']['stack_status_reason']]
+        said += [f'{each["resource_name"]}: {each["resource_status_reason"]}' for each in self.resources(stack)
+                 if each['resource_status'].endswith('FAILED')]
+        return '; '.join(said)
+
+
+def eventually(what: str, done: Callable[[], Any], patience: float = PATIENCE) -> Any:
+    """The first true answer of `done()`."""
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline:
+        found = done()
+        if found:
+            return found
+        time.sleep(PAUSE)
+    raise AssertionError(f'{what} did not come within {patience:.0f} s')
+
+
+@contextlib.contextmanager
+def running(cloud: Cloud, folder: Path) -> Iterator[House]:
+    """A heatlite-all of our own on a free port, which makes resources in `cloud`."""
+    options = folder / 'options.conf'
+    options.write_text('[DEFAULT]\nserver_keystone_endpoint_type = public\n' + (
+        f'stack_user_domain_name = heat\nstack_domain_admin = heat_domain_admin\nstack_domain_admin_password = '
+        f'{os.environ.get("HEATLITE_TEST_CLOUD_DOMAIN_PASSWORD", "secret")}\n'
+        if 'stack_users' in cloud.abilities else ''))
+    port = free_port()
+    program = Program(folder / 'log', '--state-dir', folder / 'state', '--port', port, '--config-file', options,
+                      module='heatlite.cmd.all_in_one', **cloud.environment)
+    try:
+        assert program.process.stdout.readline(), program.log.read_text()
+        yield House(f'http://127.0.0.1:{port}/v1/admin')
+    finally:
+        program.kill()
