@@ -13,7 +13,7 @@ from heatlite.engine.resource_update import Comparison, changed_names
 from heatlite.engine.rsrc_defn import ResourceDefinition
 from heatlite.planning import text
 from heatlite.planning.decide import Verdict
-from heatlite.planning.states import Action, ResourceState
+from heatlite.planning.states import UNSURE, Action, ResourceState
 
 UPDATE, REPLACE = RESTRICTABLE = ('update', 'replace')
 
@@ -60,7 +60,8 @@ def _ask(resource: Resource, kind: type[Resource], wanted: ResourceDefinition, o
         resource.check_external_id_kept(wanted)
         return Verdict(changed=False), None
     comparison = resource.compare(wanted)
-    if observe or owned.row.converge:
+    is_unsure = row.fingerprint == UNSURE and resource.resource_id is not None
+    if observe or owned.row.converge or is_unsure:      # what an interrupted update has left, nobody has written down
         try:
             comparison = resource.observe(comparison)
         except exception.EntityNotFound:

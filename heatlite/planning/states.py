@@ -40,6 +40,7 @@ ALLOWED: Mapping[Action, frozenset[Action]] = {
 }
 
 NO_HANDLE = object()                    # "handle_<action> has not returned yet", which None is not
+UNSURE = '~'                            # as a fingerprint: an update was begun that has not been completed
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class ResourceState:
     replaces: int | None = None         # row this one took over from
     replaced_by: int | None = None      # row that took over from this one
     template_id: str | None = None      # template under which it was last applied
-    fingerprint: str = ''               # of the definition last applied, functions resolved
+    fingerprint: str = ''               # of the definition last applied, functions resolved; UNSURE: nobody knows
     handle: Any = NO_HANDLE             # what handle_<action> returned, when it is plain JSON
     created_at: datetime | None = None
     updated_at: datetime | None = None  # None until the first action after CREATE

@@ -40,7 +40,7 @@ from heatlite.planning.commands import (
     Unpause,
     Unwind,
 )
-from heatlite.planning.states import NO_HANDLE, Action, ResourceState, Status
+from heatlite.planning.states import NO_HANDLE, UNSURE, Action, ResourceState, Status
 from heatlite.planning.steps import Desired, Kind, Step
 from heatlite.planning.walk import Walk
 
@@ -158,6 +158,7 @@ class Traversal:
     def stop(self) -> list[Command]:
         """Nothing new starts; what runs ends by itself. The stack's state was told by whoever stopped it."""
         self._stopped = self._announced = True
+        self._finished = False                      # an end that has just been reached was overtaken
         return self._let_go() + self._end()
 
     # --- events -----------------------------------------------------------------------------------------
@@ -296,6 +297,7 @@ class Traversal:
         row = self._set(replace(
             row, action=verb, status=Status.IN_PROGRESS, reason=text.CHANGED, handle=NO_HANDLE, requires=requires,
             template_id=self.template_id if verb in APPLYING else row.template_id,
+            fingerprint=UNSURE if verb is Action.UPDATE else row.fingerprint,
             updated_at=row.updated_at if verb is Action.CREATE else now))
         step.row_id, step.verb = row.id, verb
         self._busy[row.id] = step

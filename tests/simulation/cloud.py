@@ -44,6 +44,12 @@ class Cloud:
         found['polls'] += 1
         return found['polls'] > 1
 
+    def show(self, world, ident: str) -> dict:
+        self.chaos.point('show', world)
+        if ident not in self.objects:
+            raise exception.EntityNotFound(entity='Object', name=ident)
+        return self.objects[ident]
+
     def update(self, world, ident: str, value: str) -> None:
         self.chaos.point('update', world)
         self.objects[ident]['value'] = value
@@ -93,6 +99,12 @@ class Thing(resource.Resource):
         if prop_diff.get(self.FAIL):
             raise exception.Error('told to fail')
         CLOUD.update(self.world, self.resource_id, json_snippet.properties(self.properties_schema)[self.VALUE])
+
+    def get_live_resource_data(self):
+        return CLOUD.show(self.world, self.resource_id)
+
+    def parse_live_resource_data(self, resource_properties, resource_data):
+        return {self.VALUE: resource_data['value']}
 
     def handle_check(self):
         if self.resource_id not in CLOUD.objects:
