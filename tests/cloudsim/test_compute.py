@@ -37,6 +37,18 @@ def test_ports_we_bring_stay_those_nova_made_go(sim, compute, network, server, s
     assert network.get(f'/v2.0/ports/{own["id"]}').json()['port']['device_id'] == ''
 
 
+def test_security_groups_are_those_of_the_ports_by_name(sim, compute, network, server, seed, make):
+    group = make(network, '/v2.0/security-groups', 'security_group', name='web')['id']
+    private = seed('network.networks', 'private')
+    own = make(network, '/v2.0/ports', 'port', network_id=private, security_groups=[group])
+    ids = server(security_groups=[{'name': group}]), server(networks=[{'port': own['id']}, {'uuid': private}])
+    sim.advance()
+    assert [show(compute, id)['security_groups'] for id in ids] == [
+        [{'name': 'web'}], [{'name': 'web'}, {'name': 'default'}]]
+    listed = compute.get(f'/servers/{ids[0]}/os-security-groups').json()['security_groups']
+    assert [each['id'] for each in listed] == [group]
+
+
 @pytest.mark.parametrize('wrong', [
     {'imageRef': 'nowhere'}, {'flavorRef': 'nowhere'}, {'networks': [{'uuid': 'nowhere'}]}, {'name': ''},
     {'networks': [{'port': 'nowhere'}]}, {'key_name': 'nowhere'}, {'availability_zone': 'nowhere'},

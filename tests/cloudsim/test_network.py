@@ -158,6 +158,11 @@ def test_trunks(network, make, plain):
     sub = {'sub_ports': [{'port_id': child, 'segmentation_type': 'vlan', 'segmentation_id': 100}]}
     assert network.put(f'/v2.0/trunks/{trunk}/add_subports', json=sub).json()['sub_ports'] == sub['sub_ports']
     assert status(network.delete(f'/v2.0/ports/{child}')) == (409, 'PortInUseAsSubPort')
+    shown = network.get(f'/v2.0/ports/{parent}').json()['port']
+    sub_port = network.get(f'/v2.0/ports/{child}').json()['port']
+    assert shown['trunk_details'] == {
+        'trunk_id': trunk, 'sub_ports': [{**sub['sub_ports'][0], 'mac_address': sub_port['mac_address']}]}
+    assert 'trunk_details' not in sub_port
     network.put(f'/v2.0/trunks/{trunk}/remove_subports', json=sub)
     assert network.delete(f'/v2.0/trunks/{trunk}').status_code == 204
 

@@ -9,6 +9,7 @@ import json
 import pytest
 
 from heatlite.common import exception
+from heatlite.engine.clients import memory
 from tests.plugins.openstack.cloud import Cloud, Life
 
 SERVER, SERVERS, PORTS = 'OS::Nova::Server', 'compute.servers', 'network.ports'
@@ -150,6 +151,16 @@ def test_ports_of_its_own(cloud: Cloud):
     port = cloud.client('neutron').list_ports(device_id=made.resource_id)['ports'][0]
     assert port['fixed_ips'][0]['ip_address'] == '10.0.7.7' and port['port_security_enabled'] is False
     assert port['name'] == f'{made.physical_resource_name()}-port-0'
+    life.delete()
+
+
+def test_a_port_that_went_with_its_server_keeps_nobody_from_deleting_it(cloud: Cloud):
+    life = server(cloud)
+    made = life.create()
+    port = cloud.client('neutron').list_ports(device_id=made.resource_id)['ports'][0]['id']
+    life.update({**PLAIN, 'networks': [{'port': port}]})
+    cloud.client('nova').servers.delete(made.resource_id)
+    life.world.sleep(memory.ONE_WORK + 1)
     life.delete()
 
 

@@ -119,6 +119,20 @@ def group_ids(servers: Servers, server: Thing) -> list[str]:
     return found
 
 
+def groups_of(servers: Servers, server: Thing) -> list[Thing]:
+    """The security groups of its ports, each once."""
+    groups = servers.cloud.table('network.security-groups')
+    ids = dict.fromkeys(id for port in ports_of(servers, server) for id in port['security_groups'])
+    return [group for id in ids if (group := groups.get(id)) is not None]
+
+
+def shown_groups(servers: Servers, server: Thing) -> list[dict[str, str]]:
+    """By name; while there is no port yet, as they were asked for."""
+    if not ports_of(servers, server):
+        return [{'name': each} for each in server.hidden['groups']]
+    return [{'name': each['name']} for each in groups_of(servers, server)]
+
+
 def remove(servers: Servers, server: Thing, port_id: str) -> None:
     """A port we made goes; one that was handed to us is only let go."""
     ports = servers.cloud.service('network').collection('ports')

@@ -216,7 +216,7 @@ class Servers(Collection):
                  and (call.is_admin or not name.startswith(ADMIN_ONLY) or (name == 'OS-EXT-SRV-ATTR:hostname'
                       and call.version >= (2, 90)))}
         shown['addresses'] = interfaces.addresses(self, thing)
-        shown['security_groups'] = [{'name': each} for each in thing.hidden['groups']]
+        shown['security_groups'] = interfaces.shown_groups(self, thing)
         shown['links'] = self.links(thing)
         if thing['image']:
             shown['image'] = {**thing['image'], 'links': [
@@ -301,12 +301,9 @@ def routes(service: ComputeService) -> Iterable[Route]:
         return 200, {'addresses': interfaces.addresses(servers, servers.get(call, id))}
 
     def security_groups(call: Call, id: str) -> Any:
-        server = servers.get(call, id)
-        groups = service.cloud.table('network.security-groups')
-        found = [each for name in server.hidden['groups'] for each in groups.find('name', name)
-                 if each.project_id == server.project_id]
-        return 200, {'security_groups': [{'id': each.id, 'name': each['name'], 'description': each['description'],
-                                          'tenant_id': each.project_id, 'rules': []} for each in found]}
+        return 200, {'security_groups': [
+            {'id': each.id, 'name': each['name'], 'description': each['description'], 'tenant_id': each.project_id,
+             'rules': []} for each in interfaces.groups_of(servers, servers.get(call, id))]}
 
     def consoles(call: Call, id: str) -> Any:
         server = servers.get(call, id)

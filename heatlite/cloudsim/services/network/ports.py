@@ -197,10 +197,16 @@ class Ports(NeutronCollection):
         self.cloud.service('compute').port_is_gone(thing)
 
     def view(self, call: Call, thing: Thing) -> dict[str, Any]:
-        if call.is_admin:
-            return thing.data
-        return {name: value for name, value in thing.data.items()
-                if not name.startswith('binding:') or name == 'binding:vnic_type'}
+        return {name: value for name, value in (thing.data | self.trunk_details(thing)).items()
+                if call.is_admin or not name.startswith('binding:') or name == 'binding:vnic_type'}
+
+    def trunk_details(self, thing: Thing) -> dict[str, Any]:
+        """Only the parent port of a trunk has them."""
+        for trunk in self.service.collection('trunks').table.find('port_id', thing.id):
+            return {'trunk_details': {'trunk_id': trunk.id, 'sub_ports': [
+                {**each, 'mac_address': self.table.get(each['port_id'])['mac_address']}
+                for each in trunk['sub_ports']]}}
+        return {}
 
     def filterable(self, thing: Thing, name: str) -> Any:
         if name == 'fixed_ips':
