@@ -212,14 +212,16 @@ class StackValidationFailed(HeatException):
     """`[<error>: ][<path>: ]<message>`; `path` is a list of names and positions, digits are written `[n]`.
 
     `details` are further lines (all complaints of a template, with places and hints), shown after the
-    first line, which is the text clients know.
+    first line, which is the text clients know. `elsewhere`: what is wrong is not in the text of the template, such
+    as a service that does not answer; no place in it is told then.
     """
 
     http_code = 400
     cfn_code = INVALID_PARAMETER
 
     def __init__(self, error: Any = None, path: Iterable[Any] | None = None, message: Any = None,
-                 resource: Any = None, details: Iterable[str] = ()) -> None:
+                 resource: Any = None, details: Iterable[str] = (), elsewhere: bool = False) -> None:
+        self.elsewhere = elsewhere
         self.error = '' if error is None else str(error)
         self.path: list[Any] = []
         if resource is not None:

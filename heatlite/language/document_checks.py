@@ -68,8 +68,10 @@ class DocumentChecks:
         if complaint.line is not None or complaint.file != ROOT:
             return complaint
         path = complaint.path
-        if not path and isinstance(complaint.error, exception.StackValidationFailed):
-            path = tuple(complaint.error.path)
+        if isinstance(complaint.error, exception.StackValidationFailed):
+            if complaint.error.elsewhere:
+                return complaint
+            path = path or tuple(complaint.error.path)
         template = self.definition.template
         position = template.position(path)
         if position is None:

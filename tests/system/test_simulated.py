@@ -37,8 +37,8 @@ def send(method, url, body=None, token=None):
 
 
 @pytest.fixture(scope='module')
-def demo(service):
-    """(URL of the project of user demo, a token)."""
+def login(service):
+    """User demo: (service type -> URL, a token)."""
     asked = {'auth': {
         'identity': {'methods': ['password'], 'password': {
             'user': {'name': 'demo', 'domain': {'id': 'default'}, 'password': 'secret'}}},
@@ -47,7 +47,13 @@ def demo(service):
     assert status == 201
     catalogue = {each['type']: each['endpoints'][0]['url'] for each in body['token']['catalog']}
     assert catalogue['orchestration'].startswith(service[0])
-    return catalogue['orchestration'], headers['X-Subject-Token']
+    return catalogue, headers['X-Subject-Token']
+
+
+@pytest.fixture(scope='module')
+def demo(login):
+    """(URL of the project of user demo, a token)."""
+    return login[0]['orchestration'], login[1]
 
 
 def in_the_cloud(service, kind):
@@ -79,3 +85,67 @@ def test_servers_come_and_go(service, demo):
     assert send('DELETE', stack, token=token)[0] == 204
     assert ended(stack, token) == 'DELETE_COMPLETE'
     assert in_the_cloud(service, 'compute.servers') == 0
+
+
+REMOTE = """
+heat_template_version: 2013-05-23
+resources:
+  there:
+    type: OS::Heat::Stack
+    properties:
+      context: %s
+      template: {get_file: there.yaml}
+outputs:
+  value:
+    value: {get_attr: [there, outputs, value]}
+"""
+THERE = """
+heat_template_version: 2013-05-23
+resources:
+  r: {type: OS::Heat::TestResource, properties: {value: made there}}
+outputs:
+  value: {value: {get_attr: [r, output]}}
+"""
+
+
+def remote(demo, name, context, there=THERE):
+    return send('POST', f'{demo[0]}/stacks', {
+        'stack_name': name, 'template': REMOTE % json.dumps(context), 'files': {'there.yaml': there}}, demo[1])
+
+
+@pytest.mark.parametrize('context, there, text', [
+    ({'region_name': 'NoSuchRegion'}, THERE,
+     'Cannot establish connection to Heat endpoint at region "NoSuchRegion" due to '
+     '"public endpoint for orchestration service in NoSuchRegion region not found"'),
+    ({'region_name': 'RegionOne'}, THERE.replace('resources', 'resource'),
+     'Failed validating stack template using Heat endpoint at region "RegionOne" due to '
+     '"ERROR: The template section is invalid: resource"'),
+    ({'region_name': 'RegionOne', 'credential_secret_id': 'nowhere'}, THERE,
+     'Cannot establish connection to Heat endpoint at region "RegionOne" due to '
+     '"The Secret (nowhere) could not be found."'),
+], ids=['region', 'template', 'credential'])
+def test_a_remote_stack_that_cannot_be_made_is_refused_at_once(demo, context, there, text):
+    status, _, body = remote(demo, 'refused', context, there)
+    assert (status, body['error']['message']) == (400, text)
+
+
+def test_a_remote_stack_with_a_login_of_its_own(login, demo, service):
+    catalogue, token = login
+    other = {'auth_type': 'v3password', 'auth': {
+        'auth_url': f'{service[1]}/v3', 'username': 'admin', 'password': 'secret', 'user_domain_id': 'default',
+        'project_name': 'admin', 'project_domain_id': 'default'}}
+    secrets = f"{catalogue['key-manager'].removesuffix('/v1')}/v1/secrets"
+    status, _, made = send('POST', secrets, {
+        'name': 'login', 'payload': json.dumps(other), 'payload_content_type': 'text/plain'}, token)
+    assert status == 201, made
+    status, _, made = remote(demo, 'remote', {
+        'region_name': 'RegionOne', 'credential_secret_id': made['secret_ref'].rpartition('/')[2]})
+    assert status == 201, made
+    stack = f"{demo[0]}/stacks/remote/{made['stack']['id']}"
+    assert ended(stack, token) == 'CREATE_COMPLETE', send('GET', stack, token=token)[2]['stack']
+    shown = send('GET', stack, token=token)[2]['stack']
+    assert [each['output_value'] for each in shown['outputs']] == ['made there']
+    # It belongs to another project: demo does not see it among his own.
+    assert [each['stack_name'] for each in send('GET', f'{demo[0]}/stacks', token=token)[2]['stacks']] == ['remote']
+    assert send('DELETE', stack, token=token)[0] == 204
+    assert ended(stack, token) == 'DELETE_COMPLETE'

@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 
 from oslo_config import cfg
 
+from heatlite.engine import clients
+from heatlite.engine.clients import elsewhere
 from heatlite.engine.clients.os import collection, service
 
 CLIENT_NAME = 'heat'
@@ -76,8 +78,27 @@ class HeatClientPlugin(service.ServicePlugin):
     api_version = {'min_version': '1', 'max_version': '1.latest'}
     client_class = OrchestrationClient
 
+    def __init__(self, context: Any) -> None:
+        super().__init__(context)
+        self._elsewhere: dict[tuple[Any, ...], Any] = {}
+
     def _service_type(self) -> str:
         return self.ORCHESTRATION
+
+    def elsewhere(self, region: str | None, secret: str | None = None, ca_cert: str | None = None,
+                  insecure: bool = False) -> Any:
+        """The client of another region, or, with the id of a `secret` that holds a login, of another cloud.
+
+        `ca_cert`: text. Kept as long as this plug-in. Raises EntityNotFound, Error, keystoneauth1's errors.
+        """
+        if region == self.context.region_name and not (secret or ca_cert or insecure):
+            return self.client()
+        wanted = (region, secret, ca_cert, insecure)
+        if wanted not in self._elsewhere:
+            login = self.clients.client_plugin('barbican').get_secret_payload_by_ref(secret) if secret else None
+            there = elsewhere.context(self.context, region, login=login, ca_cert=ca_cert, insecure=insecure)
+            self._elsewhere[wanted] = clients.of(there).client(CLIENT_NAME)
+        return self._elsewhere[wanted]
 
     def get_heat_url(self) -> str:
         """With the caller's project at its end."""

@@ -76,11 +76,12 @@ def messages(response: Any) -> Iterator[str]:
         return
     if not isinstance(body, Mapping):
         return
-    for entry in (body, *body.values(), *(body.get('errors') or ())):
-        if isinstance(entry, Mapping):
-            for name in ('message', 'faultstring', 'detail', 'error_message', 'description', 'title'):
-                if isinstance(entry.get(name), str) and entry[name]:
-                    yield entry[name]
+    for names in (('message', 'faultstring', 'detail', 'error_message', 'description'), ('title',)):
+        for entry in (body, *body.values(), *(body.get('errors') or ())):
+            if isinstance(entry, Mapping):
+                for name in names:
+                    if isinstance(entry.get(name), str) and entry[name]:
+                        yield entry[name]
     for name in ('error_message', 'error'):
         if isinstance(body.get(name), str):
             yield body[name]

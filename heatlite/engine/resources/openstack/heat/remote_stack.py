@@ -30,27 +30,56 @@ class RemoteStack(resource.Resource):
     support_status = declared.status(NAME)
 
     def heat(self) -> Any:
-        """The API of the region that `context` names."""
+        """The API of the region, and of the cloud, that `context` names. May ask Barbican, and another Keystone."""
         where = self.properties[self.CONTEXT] or {}
-        if where.get(self.CREDENTIAL_SECRET_ID):
-            raise exception.NotSupported(feature=_('A stack in another cloud'))
-        region = where.get(self.REGION_NAME)
-        if region is None or region == self.context.region_name:
-            return self.client()
-        elsewhere = type(self.context).from_dict({**self.context.to_dict(), 'region_name': region})
-        from heatlite.engine import clients
-        return clients.of(elsewhere).client(self.default_client_name)
+        return self.client_plugin().elsewhere(
+            self._region(), where.get(self.CREDENTIAL_SECRET_ID), where.get(self.CA_CERT),
+            bool(where.get(self.SSL_INSECURE)))
+
+    def _region(self) -> str | None:
+        found: str | None = (self.properties[self.CONTEXT] or {}).get(self.REGION_NAME)
+        return found or self.context.region_name
+
+    # --- is it right? -------------------------------------------------------------------------------------
+
+    def validate(self) -> None:
+        """Asks over there. A template that depends on other resources is not known yet, and is not sent."""
+        super().validate()
+        waits = {self.CONTEXT, self.TEMPLATE, self.PARAMETERS} & self.t.deferred
+        if waits or not getattr(self.stack, 'strict_validate', True):
+            return
+        try:
+            heat = self.heat()
+            heat.http.get_endpoint()
+        except Exception as error:
+            raise self._refused(_('Cannot establish connection to Heat endpoint at region "%(region)s" due to '
+                                  '"%(reason)s"'), error) from error
+        try:
+            heat.stacks.validate(**self._template())
+        except Exception as error:
+            raise self._refused(_('Failed validating stack template using Heat endpoint at region "%(region)s" due '
+                                  'to "ERROR: %(reason)s"'), error) from error
+
+    def _refused(self, text: str, error: Exception) -> exception.StackValidationFailed:
+        """What other services said is a line each at most; the fault is in their text, or in no text at all."""
+        said = str(getattr(error, 'message', None) or error)
+        return exception.StackValidationFailed(elsewhere=True, message=text % {
+            'region': self._region(), 'reason': said.partition('\n')[0]})
 
     # --- life ---------------------------------------------------------------------------------------------
 
-    def _request(self) -> dict[str, Any]:
+    def _template(self) -> dict[str, Any]:
+        """The part of a request that is also looked at when nothing is to be made."""
         try:
             template = template_format.parse(self.properties[self.TEMPLATE])
         except ValueError as error:
             raise exception.StackValidationFailed(message=str(error)) from None
-        found = {'template': template, 'files': dict(self.stack.defn.files),
-                 'environment': {environment.PARAMETERS: dict(self.properties[self.PARAMETERS] or {}),
-                                 environment.REGISTRY: dict(self.stack.env.resource_registry)}}
+        return {'template': template, 'files': dict(self.stack.defn.files),
+                'environment': {environment.PARAMETERS: dict(self.properties[self.PARAMETERS] or {}),
+                                environment.REGISTRY: dict(self.stack.env.resource_registry)}}
+
+    def _request(self) -> dict[str, Any]:
+        found = self._template()
         if self.properties[self.TIMEOUT] is not None:
             found['timeout_mins'] = self.properties[self.TIMEOUT]
         return found

@@ -1,0 +1,63 @@
+"""Contexts that act in another region, or with another login in another cloud."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.common import context as contexts
+from heatlite.common import exception
+from heatlite.common.i18n import _
+
+TYPE, VALUES = 'auth_type', 'auth'          # what the payload of a secret with a login holds
+
+
+def context(caller: contexts.RequestContext, region: str | None, *, login: str | bytes | None = None,
+            ca_cert: str | None = None, insecure: bool = False) -> contexts.RequestContext:
+    """`caller` in `region`; with `login`, JSON of `{auth_type, auth: {...}}`, whoever that names instead.
+
+    `ca_cert`: text of the certificates to trust; None: those of this machine. Raises Error for a wrong `login`.
+    """
+    if login is None:
+        found = contexts.RequestContext.from_dict({**caller.to_dict(), 'region_name': region})
+        auth = None
+    else:
+        found = contexts.RequestContext(region_name=region, request_id=caller.request_id, overwrite=False)
+        auth = _plugin(_read(login))
+    if auth is not None or ca_cert or insecure:
+        found.__dict__['_session'] = _session(auth or caller.keystone_session.auth, ca_cert, insecure)
+    if auth is not None:
+        found.project_id = found.keystone_session.get_project_id()
+    return found
+
+
+def _read(login: str | bytes) -> Mapping[str, Any]:
+    try:
+        found = json.loads(login)
+    except ValueError:
+        found = None
+    if not isinstance(found, Mapping) or not isinstance(found.get(VALUES), Mapping) or TYPE not in found:
+        raise exception.Error(_('The secret with the credential must be a JSON map with "%(type)s" and "%(values)s"')
+                              % {'type': TYPE, 'values': VALUES})
+    return found
+
+
+def _plugin(login: Mapping[str, Any]) -> Any:
+    """Raises keystoneauth1's NoMatchingPlugin, MissingRequiredOptions."""
+    from keystoneauth1 import loading
+    return loading.get_plugin_loader(login[TYPE]).load_from_options(**login[VALUES])
+
+
+def _session(auth: Any, ca_cert: str | None, insecure: bool) -> Any:
+    """With connections of its own: the shared ones trust other certificates."""
+    from keystoneauth1 import session
+    from oslo_config import cfg
+    found = session.Session(auth=auth, verify=not insecure, app_name='heatlite', timeout=cfg.CONF.clients.timeout)
+    if ca_cert and not insecure:
+        file = tempfile.NamedTemporaryFile('w', suffix='.pem')      # noqa: SIM115 - it lives as long as the session
+        file.write(ca_cert)
+        file.flush()
+        found.verify, found.trusted = file.name, file
+    return found
