@@ -27,11 +27,10 @@ class HeatWaitConditionHandle(wait_condition.BaseWaitConditionHandle):
 
     def handle_create(self) -> None:
         """Everything that attributes tell is made now: reading changes nothing."""
-        token = self._transport() == self.TOKEN_SIGNAL
-        if token:
-            self.password = self._new_password()
+        if self._transport() in (self.TOKEN_SIGNAL, self.HEAT_SIGNAL, self.ZAQAR_SIGNAL):
+            self.password = self._new_password()            # the guest logs in with it
         super().handle_create()
-        if token:
+        if self._transport() == self.TOKEN_SIGNAL:
             if self.has_identity:
                 self.data_set('token', self._user_token(), redact=True)
             endpoint = self._get_heat_signal_url(self.stack.stack_user_project_id)
