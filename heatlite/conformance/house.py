@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -207,9 +207,10 @@ class House:
             raise answers[0]
         return answers[0]
 
-    def create(self, name: str, template: Any, **options: Any) -> str:
-        found = self.ask(messages.CreateStack(template=template, stack_name=name, environment={}, **options),
-                         allowed=[exception.StackExists])
+    def create(self, name: str, template: Any, environment: Mapping[str, Any] | None = None, **options: Any) -> str:
+        found = self.ask(messages.CreateStack(
+            template=template, stack_name=name, environment=environment or {}, **options),
+            allowed=[exception.StackExists])
         if isinstance(found, exception.StackExists):        # accepted by an engine that died before it could say so
             with self.database.reader() as tx:
                 return stacks.by_name(tx, self.context.project_id, name).id

@@ -13,7 +13,7 @@ from heatlite.db import bulk, codec
 from heatlite.db.resources import WORDS
 from heatlite.db.stacks import after
 from heatlite.db.tables import event
-from heatlite.planning.states import Event
+from heatlite.planning.states import Event, Status
 
 
 @dataclass(frozen=True)
@@ -99,11 +99,40 @@ def show(tx: sa.Connection, stack_id: str, uuid: str) -> Shown | None:
     if row is None:
         return None
     properties = row.properties
-    if properties is None and row.resource_id is not None:
-        properties = tx.execute(sa.select(event.c.properties).where(
-            event.c.stack_id == stack_id, event.c.id < row.id, event.c.resource_id == row.resource_id,
-            event.c.properties.is_not(None)).order_by(event.c.id.desc()).limit(1)).scalar()
+    if properties is None:
+        properties = _properties_before(tx, stack_id, row)
     return replace(Shown(*row[:-1]), properties=codec.decode(properties))
+
+
+def _properties_before(tx: sa.Connection, stack_id: str, row: Any) -> Any:
+    """Encoded; None for the stack's own events."""
+    if row.resource_id is None:
+        return None
+    return tx.execute(sa.select(event.c.properties).where(
+        event.c.stack_id == stack_id, event.c.id < row.id, event.c.resource_id == row.resource_id,
+        event.c.properties.is_not(None)).order_by(event.c.id.desc()).limit(1)).scalar()
+
+
+def following(tx: sa.Connection, stack_id: str, position: int, limit: int) -> list[Shown]:
+    """The events after number `position`, oldest first, each with its properties as `show` gives them.
+
+    One statement, and one for each event with unchanged properties. Index: (stack_id, id).
+    """
+    rows = tx.execute(sa.select(*LISTED, event.c.properties).where(
+        event.c.stack_id == stack_id, event.c.id > position).order_by(event.c.id).limit(limit)).all()
+    return [Shown(*row[:-1], properties=codec.decode(
+        _properties_before(tx, stack_id, row) if row.properties is None else row.properties)) for row in rows]
+
+
+def position(tx: sa.Connection, stack_id: str, *, of_action: bool) -> int:
+    """The number of the last event; with `of_action` the one before the beginning of the stack's last action.
+
+    Index: (stack_id, id).
+    """
+    found = sa.select(sa.func.max(event.c.id)).where(event.c.stack_id == stack_id)
+    if of_action:
+        found = found.where(event.c.resource_id.is_(None), event.c.status == Status.IN_PROGRESS)
+    return (tx.execute(found).scalar() or 0) - of_action
 
 
 def count(tx: sa.Connection, stack_id: str) -> int:

@@ -20,6 +20,7 @@ from heatlite.engine import rollback as rollbacks
 from heatlite.engine.attending import Attendant
 from heatlite.engine.authority import Authority
 from heatlite.engine.errands import Errands
+from heatlite.engine.event_sinks import EventSinks
 from heatlite.engine.facade import Stack as Facade
 from heatlite.engine.journal import Journal, LeaseLost, Superseded
 from heatlite.engine.owned import OwnedStack, desired
@@ -57,7 +58,7 @@ class Limits:
 class Driving:
     def __init__(self, world: World, database: Database, engine_id: str, journal: Journal, pool: Pool, timers: Timers,
                  registry: Registry, limits: Limits, may_act: Callable[[Lease], None],
-                 notify: Callable[[Any, str, str, str], None] = lambda *told: None) -> None:
+                 sinks: EventSinks, notify: Callable[[Any, str, str, str], None] = lambda *told: None) -> None:
         """`notify(row, action, status, reason)`: tells the bus of a stack's change."""
         self._world = world
         self._database = database
@@ -68,6 +69,7 @@ class Driving:
         self._registry = registry
         self._limits = limits
         self._may_act = may_act
+        self._sinks = sinks
         self._notify = notify
         self.snapshots: Any = None                  # engine.snapshots.Snapshots, likewise
         self.nest: Callable[[OwnedStack], Any] = lambda owned: None     # set once there are use cases to nest with
@@ -110,6 +112,7 @@ class Driving:
         self._runners[owned.id] = runner
         metrics.stacks_owned.set(len(self._runners))
         self._watch_time(runner)
+        self._sinks.follow(owned)
         if taken_over:
             runner.ring()
         self._world.spawn(runner.run)
@@ -319,6 +322,7 @@ class Driving:
             definition = self._definition(row)
         owned.row, owned.definition = row, definition
         runner.errands.use_types(self._registry.frozen())
+        self._sinks.follow(owned)
         self._watch_time(runner)
         return owned.traversal.retarget(
             Action(row.action), desired(definition, row.action), row.template_id, self._world.now(),
@@ -491,6 +495,7 @@ class Driving:
             self._world.spawn(self._forget, runner)
         if self._runners.get(runner.owned.id) is runner:
             del self._runners[runner.owned.id]
+            self._sinks.leave(stack_id)
             for key in [key for key in self._fresh if key[0] == runner.owned.id]:
                 del self._fresh[key]
         metrics.stacks_owned.set(len(self._runners))

@@ -48,6 +48,7 @@ class Journal:
         self._idle = world.signal()
         self._idle.set()
         self.refused: Callable[[str, Exception], None] = lambda stack_id, error: None   # a change cannot be stored
+        self.noted: Callable[[str], None] = lambda stack_id: None       # told of stacks with more history
         self._thread = world.spawn(self._run)
 
     def submit(self, change: Change, then: Then | None = None) -> None:
@@ -103,6 +104,8 @@ class Journal:
         metrics.journal_changes.observe(len(batch))
         metrics.journal_seconds.observe(self._world.monotonic() - began)
         for change, then in batch:
+            if change.events:
+                self.noted(change.stack_id)
             if then is None:
                 continue
             if written.is_refused(change):

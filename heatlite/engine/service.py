@@ -15,6 +15,7 @@ from heatlite.db.leases import Lease
 from heatlite.engine import registry as registries
 from heatlite.engine.driving import Driving, Limits
 from heatlite.engine.endpoint import Endpoint
+from heatlite.engine.event_sinks import EventSinks
 from heatlite.engine.health import Health
 from heatlite.engine.journal import Journal
 from heatlite.engine.nesting import Children, Nesting
@@ -51,9 +52,11 @@ class EngineService:
         limits = Limits(stacks=conf.engine.max_stacks, action_timeout=conf.stack_action_timeout,
                         retry_limit=conf.action_retry_limit, interval=conf.engine.poll_interval,
                         patience=conf.error_wait_time, observe=conf.observe_on_update, events=conf.max_events_per_stack)
+        sinks = EventSinks(world, database)
         self.driving = Driving(world, database, self.engine_id, self._journal, self._pool, self._timers,
-                               self.registry, limits, self._may_act, notify)
+                               self.registry, limits, self._may_act, sinks, notify)
         self._journal.refused = self.driving.let_go
+        self._journal.noted = sinks.ring
         self.ownership = Ownership(
             world, database, self.engine_id, self._describe, ttl=conf.engine.lease_ttl,
             sweep_interval=conf.engine.sweep_interval, room=self.driving.room, take=self.driving.take,

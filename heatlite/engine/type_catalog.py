@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from heatlite.common import exception, urlfetch
-from heatlite.engine import asking, attributes, properties, support
+from heatlite.engine import asking, attributes, event_sinks, properties, support
 from heatlite.engine.registry import Registry
 from heatlite.engine.resource import Resource
 from heatlite.language import template as templates
@@ -26,6 +26,10 @@ class Catalog:
         self._make = make
         self._known: dict[Any, TypeFacts] = {}
         self.lookup = asking.lookup(registry.constraint, context)
+
+    @property
+    def sink_types(self) -> frozenset[str]:
+        return event_sinks.types()
 
     def facts(self, type_name: str, resource_name: str | None, environment: Any) -> TypeFacts:
         kind = self._registry.resolve(type_name, resource_name or '', environment)

@@ -16,7 +16,6 @@ from heatlite.language.registry import Found, Registry
 PARAMETERS, DEFAULTS, REGISTRY, ENCRYPTED, SINKS, STRATEGIES = SECTIONS = (
     'parameters', 'parameter_defaults', 'resource_registry', 'encrypted_param_names', 'event_sinks',
     'parameter_merge_strategies')
-SINK_TYPES = frozenset({'zaqar-queue'})
 NO_LIMITS = Limits()
 EMPTY_REGISTRY = Registry({})
 
@@ -125,10 +124,10 @@ class Environment:
     def child(self, parameters: Mapping[str, Any], resource_name: str, used: tuple[str, ...] = ()) -> Environment:
         """The environment of the nested stack behind a resource (13.3). `used`: `Found.path` of its type."""
         return Environment({
-            PARAMETERS: parameters, DEFAULTS: self.parameter_defaults,
+            PARAMETERS: parameters, DEFAULTS: self.parameter_defaults, SINKS: self.event_sinks,
             REGISTRY: registries.for_child(self.resource_registry, resource_name, used)}, self.operator)
 
-    def complaints(self, sink_types: frozenset[str] = SINK_TYPES) -> Iterator[exception.HeatException]:
+    def complaints(self, sink_types: frozenset[str]) -> Iterator[exception.HeatException]:
         """What is wrong with event sinks."""
         for sink in self.event_sinks:
             if not isinstance(sink, Mapping) or not isinstance(sink.get('type'), str):

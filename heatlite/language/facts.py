@@ -64,6 +64,10 @@ class TypeCatalog(Protocol):
     def lookup(self) -> CustomLookup | None:
         """Custom constraints; None when none are to be tried."""
 
+    @property
+    def sink_types(self) -> frozenset[str]:
+        """What an environment may name as the type of an event sink."""
+
     def facts(self, type_name: str, resource_name: str | None, environment: Environment) -> TypeFacts:
         """Facts of a type that is no template. Raises StackValidationFailed when there is no such type."""
 

@@ -68,7 +68,7 @@ class Checker(DocumentChecks):
             yield from self._files()
         if (yield from self._until_error(self._definitions())):
             definition.forget_wrong_parameters()
-        yield from (Complaint(error) for error in definition.environment.complaints())
+        yield from (Complaint(error) for error in definition.environment.complaints(self.types.sink_types))
         if (yield from self._section_errors()):
             return
         yield from self._expressions()

@@ -89,6 +89,25 @@ def test_properties_of_a_later_event_are_not_overwritten_by_a_purge(db):
         assert [events.show(tx, 'a', uuid).properties for uuid in ('v1', 'v2', 'v3')] == [{'n': 1}, {'n': 1}, None]
 
 
+def test_history_is_followed_from_a_position(told):
+    with told.reader() as tx:
+        start = events.position(tx, 'b', of_action=False) - 3
+        assert [(each.uuid, each.properties) for each in events.following(tx, 'a', 0, 5)] == [
+            ('v0', None), ('v1', {'n': 1}), ('v2', None), ('v3', {'n': 3}), ('v4', None)]
+        found = events.following(tx, 'a', events.following(tx, 'a', 0, 3)[-1].id, 5)
+        assert [(each.uuid, each.properties) for each in found] == [('v3', {'n': 3}), ('v4', None), ('v5', {'n': 3})]
+        assert uuids(events.following(tx, 'b', start, 2)) == ['w0', 'w1']
+        assert events.following(tx, 'b', events.position(tx, 'b', of_action=False), 5) == []
+
+
+def test_the_position_of_an_action_is_before_its_beginning(db):
+    with db.writer() as tx:
+        events.insert_many(tx, 'a', [
+            event('v0', None, status='IN_PROGRESS'), event('v1', None), event('v2', None, status='IN_PROGRESS'),
+            event('v3', 1, status='IN_PROGRESS'), event('v4', 1)])
+        assert uuids(events.following(tx, 'a', events.position(tx, 'a', of_action=True), 9)) == ['v2', 'v3', 'v4']
+
+
 def test_texts_come_back_as_they_were(db):
     new = event('v0', reason='ünï\0🎈', physical_id='x', properties={'a': '\0\ud800', 'b': [1, None]})
     with db.writer() as tx:

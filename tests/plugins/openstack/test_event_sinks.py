@@ -1,0 +1,44 @@
+"""The sinks there are: the built-in one and those of installed packages."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from heatlite.engine import entry_points, event_sinks
+from tests.plugins.openstack.cloud import Cloud
+
+
+def test_events_are_posted_to_the_queue(cloud: Cloud):
+    event_sinks.ZaqarQueue('told', ttl=60).consume(cloud.context, {'id': 'e'})
+    queue = cloud.client('zaqar').queue('told')
+    assert [(message.body, message.ttl) for message in queue.pop(5)] == [({'id': 'e'}, 60)]
+    queue.delete()
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """A package with a sink, written for the original."""
+    (tmp_path / 'town_sinks.py').write_text(textwrap.dedent('''
+        from heat.common import context
+        class Crier:
+            def __init__(self, square):
+                self.square = square
+            def consume(self, context, event):
+                print(event)
+    '''))
+    folder = tmp_path / 'town-1.dist-info'
+    folder.mkdir()
+    (folder / 'METADATA').write_text('Metadata-Version: 2.1\nName: town\nVersion: 1\n')
+    (folder / 'entry_points.txt').write_text('[heat.event_sinks]\ncrier = town_sinks:Crier\n')
+    monkeypatch.syspath_prepend(str(tmp_path))
+    entry_points.forget()
+    yield
+    monkeypatch.undo()
+    entry_points.forget()
+
+
+def test_installed_packages_bring_their_own(installed):
+    assert event_sinks.types() == {'zaqar-queue', 'crier'}
+    assert event_sinks.make({'type': 'crier', 'square': 'north'}).square == 'north'
