@@ -272,10 +272,11 @@ class Driving:
 
     # --- time -------------------------------------------------------------------------------------------
 
-    def _watch_time(self, runner: Runner) -> None:
+    def _watch_time(self, runner: Runner, started: datetime | None = None) -> None:
+        """`started`: of what is still running after it was cancelled."""
         row = runner.owned.row
         length = row.timeout_mins * 60 if row.timeout_mins else self._limits.action_timeout
-        started = row.started_at or row.created_at
+        started = started or row.started_at or row.created_at
         left = (started + timedelta(seconds=length) - self._world.now()).total_seconds()
         stack_id, generation, known = row.id, row.generation, weakref.ref(runner)    # it ends long before its time
 
@@ -288,10 +289,11 @@ class Driving:
 
     def _time_is_up(self, runner: Runner, generation: int) -> Iterable[c.Command]:
         owned = runner.owned
-        if owned.row.generation != generation or owned.row.status != Status.IN_PROGRESS:
+        busy = owned.traversal.busy_rows()
+        if owned.row.generation != generation or (owned.row.status != Status.IN_PROGRESS and not busy):
             return []
         why = {}
-        for row in owned.traversal.busy_rows():
+        for row in busy:
             kind = runner.errands.class_name(row)
             why[row.id] = (f'Task {row.action.lower()} from {kind} "{row.name}" Stack "{owned.row.name}" '
                            f'[{owned.id}] Timed out')
@@ -309,7 +311,8 @@ class Driving:
             return [c.Finish(None, '')] if runner.resting and not runner.attendant.is_busy else []
         runner.resting = False
         if row.status != Status.IN_PROGRESS:        # cancelled: what runs ends, nothing new begins
-            owned.row = row
+            owned.row, started = row, owned.row.started_at or owned.row.created_at
+            self._watch_time(runner, started)
             return owned.traversal.stop()
         return self._follow(runner, row)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 import pytest
@@ -401,3 +402,16 @@ def test_killed_at_any_point(name):
                 life(house)
             except BaseException as error:
                 raise AssertionError(f'{name}, seed {point}, killed at {house.chaos.killed}: {error}') from error
+
+
+def test_what_still_runs_after_a_cancel_ends_in_time():
+    slow = template({'slow': {'type': 'OS::Heat::TestResource', 'properties': {'wait_secs': 100000}}})
+    with House() as house:
+        stack_id = house.create('s', template({'c': {'type': 'slow.yaml'}}), files={'slow.yaml': json.dumps(slow)},
+                                timeout_mins=1)
+        assert house.universe.run(lambda: 'c' in house.states(stack_id) and house.states(stack_id)['c'][0][2])
+        child = child_of(house, stack_id, 'c')
+        house.ask(messages.CancelStack(stack_id, rollback=False))
+        house.ask(messages.CancelStack(child.id, rollback=False))
+        assert house.row(child.id).reason == 'Stack CREATE cancelled'
+        assert house.universe.run(lambda: house.states(child.id)['slow'][0][:2] == ('CREATE', 'FAILED'), limit=65)
