@@ -39,6 +39,8 @@ def load(arguments: Sequence[str]) -> Any:
     conf = config.load(arguments, PROGRAM, default_files=[], command_line=[
         cfg.StrOpt('state-dir', help='Folder of the database and the key; default: [embedded] state_dir.'),
         cfg.PortOpt('port', default=8004, help='Port on loopback; 0: any that is free.'),
+        cfg.PortOpt('cfn-port', default=0, help='Port of the CloudFormation API on loopback, which needs --auth '
+                                                'keystone; 0: any that is free.'),
         cfg.StrOpt('auth', default='none', choices=['none', 'keystone'],
                    help='none: everybody on this machine may do everything. keystone: as [keystone_authtoken] says.'),
         cfg.StrOpt('cloud', default='environment', choices=['environment', 'simulated'],
@@ -93,7 +95,9 @@ def run(conf: Any) -> int:
     world = GreenWorld()
     listening = parts.listen(HOST, conf.port, 128)
     port = listening.getsockname()[1]
-    cloud = simulated.start(conf, world, port) if conf.cloud == 'simulated' else None
+    signed = parts.listen(HOST, conf.cfn_port, 128) if conf.auth == 'keystone' else None
+    cfn_port = signed.getsockname()[1] if signed is not None else conf.cfn_port
+    cloud = simulated.start(conf, world, port, cfn_port) if conf.cloud == 'simulated' else None
     database = parts.database(conf)
     sync.up(database)
     with database.reader() as tx:           # the folder is ours alone: who is registered there has died
@@ -102,13 +106,18 @@ def run(conf: Any) -> int:
     service = EngineService(conf, world, database)      # alone: there is no other engine to wake
     client = InProcessClient(world, service.endpoint)
     application = deploy.build(conf, database, client)
-    server = HttpServer(listening, only_from_here(application) if conf.auth == 'none' else application)
+    servers = [HttpServer(listening, only_from_here(application) if conf.auth == 'none' else application)]
+    if signed is not None:                  # who calls it signs with a key of Keystone: without one nobody can
+        from heatlite.api.cfn import deploy as cfn
+        servers.append(HttpServer(signed, cfn.build(conf, database, client)))
     service.start()
     parts.settle()
-    server.start()
-    greet(conf, port, None if cloud is None else cloud[1])
+    for server in servers:
+        server.start()
+    greet(conf, port, None if signed is None else cfn_port, None if cloud is None else cloud[1])
     signals.until_stopped(inbox, parts.reload(conf, service.reload))
-    server.stop(GRACE)
+    for server in servers:
+        server.stop(GRACE)
     service.stop()
     if cloud is not None:
         cloud[0].stop(0.0)
@@ -128,13 +137,15 @@ def only_from_here(application: Application) -> Application:
     return guarded
 
 
-def greet(conf: Any, port: int, cloud_url: str | None) -> None:
+def greet(conf: Any, port: int, cfn_port: int | None, cloud_url: str | None) -> None:
     """Says where it listens and what to paste."""
     from heatlite.cmd import simulated
     url = f'http://{HOST}:{port}'
     print(f'heatlite listens on {url}', flush=True)
     if cloud_url is not None:
         print(f'A simulated cloud listens on {cloud_url}; what is in it: {cloud_url}/_sim/', flush=True)
+    if cfn_port is not None:
+        print(f'Signals and CloudFormation clients: http://{HOST}:{cfn_port}/v1', flush=True)
     if conf.auth == 'none':
         print(f'  export OS_AUTH_TYPE=none OS_ENDPOINT={url}/v1/admin', flush=True)
     elif cloud_url is not None:

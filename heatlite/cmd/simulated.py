@@ -13,7 +13,7 @@ STACK_USERS = {'stack_user_domain_name': 'heat', 'stack_domain_admin': 'heat_dom
                'stack_domain_admin_password': PASSWORD}
 
 
-def start(conf: Any, world: World, api_port: int) -> tuple[HttpServer, str]:
+def start(conf: Any, world: World, api_port: int, cfn_port: int) -> tuple[HttpServer, str]:
     """The cloud's server and URL. Its catalogue names us; stacks are made in it, in the name of its user demo.
 
     With `--auth keystone` its Keystone is also the one that says who our callers are.
@@ -21,8 +21,7 @@ def start(conf: Any, world: World, api_port: int) -> tuple[HttpServer, str]:
     from heatlite import cloudsim
     server, url = cloudsim.serve(conf.cloud_port, world, outside={
         'orchestration': f'http://127.0.0.1:{api_port}/v1/%(project_id)s',
-        # Servers are told where to report to. Nobody runs in a simulated one, so nobody ever asks there.
-        'cloudformation': f'http://127.0.0.1:{conf.heat_api_cfn.bind_port}/v1'})
+        'cloudformation': f'http://127.0.0.1:{cfn_port}/v1'})
     os.environ.update(login(url))
     for name, value in STACK_USERS.items():
         conf.set_override(name, value)
