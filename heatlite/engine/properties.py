@@ -10,7 +10,7 @@ from heatlite.common.i18n import _
 from heatlite.engine import constraints as constr
 from heatlite.engine import function, support, translation
 from heatlite.language.schema import ERASED, Reader, Schema
-from heatlite.language.translation import TranslationRule
+from heatlite.language.translation import TranslationRule, moved
 
 SCHEMA_KEYS = (REQUIRED, IMPLEMENTED, DEFAULT, TYPE, SCHEMA, ALLOWED_PATTERN, MIN_VALUE, MAX_VALUE, ALLOWED_VALUES,
                MIN_LENGTH, MAX_LENGTH, DESCRIPTION, UPDATE_ALLOWED, IMMUTABLE) = (
@@ -150,7 +150,7 @@ class Properties(Mapping[str, Any]):
             self._validate_names(place)
             return
         reader = Reader(lookup=lookup, context=self.context)
-        reader.read(self.schema, self._described(self._translated()), place, self.deferred)
+        reader.read(self.schema, self._described(self._translated()), place, moved(self._rules, self.deferred))
 
     def _validate_names(self, place: tuple[Any, ...]) -> None:
         for name in self.data:

@@ -318,7 +318,7 @@ class Checker(DocumentChecks):
                 return
         lookup = self.types.lookup if self.values else None
         values = Reader(errors.append, lookup=lookup, constraints=self.values).read(
-            facts.properties, given, path, frozenset(resource.referring))
+            facts.properties, given, path, translation.moved(rules, frozenset(resource.referring)))
         if self.values:
             yield from (self._property_complaint(error, facts.properties) for error in errors)
             if errors:

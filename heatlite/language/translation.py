@@ -82,6 +82,12 @@ def apply(rules: Sequence[TranslationRule], given: Mapping[str, Any], path: Sequ
     return values
 
 
+def moved(rules: Sequence[TranslationRule], names: frozenset[str]) -> frozenset[str]:
+    """`names` of properties, with those to which rules bring the values of one of them."""
+    return names | {rule.translation_path[0] for rule in rules
+                    if (rule.value_path[0] if rule.value_path else rule.value_name) in names}
+
+
 def _apply_one(rule: TranslationRule, values: dict[str, Any], path: tuple[Any, ...],
                resolver: Resolver | None) -> None:
     *parents, name = rule.translation_path

@@ -74,6 +74,26 @@ def test_nobody_gets_in_without_a_token(service, demo):
     assert send('GET', f'{service[0]}/v1/another/stacks', token=demo[1])[0] == 403
 
 
+OLD_NAMES = """
+heat_template_version: 2013-05-23
+resources:
+  net: {type: "OS::Neutron::Net"}
+  subnet: {type: "OS::Neutron::Subnet", properties: {network_id: {get_resource: net}, cidr: 10.9.0.0/24}}
+  port: {type: "OS::Neutron::Port", properties: {network_id: {get_resource: net},
+                                                 fixed_ips: [{subnet_id: {get_resource: subnet}}]}}
+"""
+
+
+def test_old_names_of_properties_may_refer_to_what_is_not_there_yet(demo):
+    url, token = demo
+    status, _, made = send('POST', f'{url}/stacks', {'stack_name': 'old', 'template': OLD_NAMES}, token)
+    assert status == 201, made
+    stack = f"{url}/stacks/old/{made['stack']['id']}"
+    assert ended(stack, token) == 'CREATE_COMPLETE', send('GET', stack, token=token)[2]['stack']
+    send('DELETE', stack, token=token)
+    assert ended(stack, token) == 'DELETE_COMPLETE'
+
+
 SIGNED = """
 heat_template_version: 2013-05-23
 resources:
