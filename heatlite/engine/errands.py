@@ -13,7 +13,7 @@ from heatlite.common import exception, short_id
 from heatlite.common.world import World
 from heatlite.db.leases import Lease
 from heatlite.engine import exports, inspection, rsrc_defn, values
-from heatlite.engine.attributes import CACHE_NONE
+from heatlite.engine.attributes import CACHE_NONE, SHOW_ATTR
 from heatlite.engine.facade import Stack
 from heatlite.engine.journal import Journal
 from heatlite.engine.owned import OwnedStack
@@ -396,6 +396,8 @@ class Errands:
             wanted.discard(())
             wanted |= {(attribute,) for attribute in resource.attributes_schema if attribute != 'show'}
         for attribute, *path in wanted:
+            if attribute == SHOW_ATTR and resource.default_client_name is not None:
+                continue                                # what comes after it may change the thing itself
             try:
                 value = resource.FnGetAtt(attribute, *path)
             except exception.DatabaseUnavailable:

@@ -94,6 +94,31 @@ def test_old_names_of_properties_may_refer_to_what_is_not_there_yet(demo):
     assert ended(stack, token) == 'DELETE_COMPLETE'
 
 
+GROWN = """
+heat_template_version: 2016-10-14
+resources:
+  lb: {type: "OS::Octavia::LoadBalancer", properties: {vip_subnet: private-subnet}}
+  pool: {type: "OS::Octavia::Pool", properties: {loadbalancer: {get_resource: lb}, protocol: HTTP,
+                                                 lb_algorithm: ROUND_ROBIN}}
+  member: {type: "OS::Octavia::PoolMember", properties: {pool: {get_resource: pool}, address: 10.0.0.9,
+                                                         protocol_port: 80, subnet: private-subnet}}
+outputs:
+  pool: {value: {get_attr: [pool, show]}}
+"""
+
+
+def test_what_a_resource_shows_is_read_after_all_that_changes_it(demo):
+    url, token = demo
+    status, _, made = send('POST', f'{url}/stacks', {'stack_name': 'grown', 'template': GROWN}, token)
+    assert status == 201, made
+    stack = f"{url}/stacks/grown/{made['stack']['id']}"
+    assert ended(stack, token) == 'CREATE_COMPLETE', send('GET', stack, token=token)[2]['stack']
+    [output] = send('GET', stack, token=token)[2]['stack']['outputs']
+    assert len(output['output_value']['members']) == 1
+    send('DELETE', stack, token=token)
+    assert ended(stack, token) == 'DELETE_COMPLETE'
+
+
 SIGNED = """
 heat_template_version: 2013-05-23
 resources:
