@@ -133,6 +133,7 @@ class House:
         self.engines: list[tuple[SimWorld, EngineService]] = []
         self._databases: list[SimDatabase] = []
         self._names = 0
+        self.told: list[tuple[Any, ...]] = []      # to the message bus: (stack, action, status, reason[, scaling])
         for _ in range(engines):
             self.start_engine()
 
@@ -156,7 +157,8 @@ class House:
         database = SimDatabase(self.url, world, self.chaos)
         self._databases.append(database)
         service = EngineService(options(), world, database,
-                                wake=lambda stack_id, engine_id: self._wake(stack_id, engine_id))
+                                wake=lambda stack_id, engine_id: self._wake(stack_id, engine_id),
+                                notify=lambda *told: self.told.append(told))
         self._prepare(service)
         self.engines.append((world, service))
         world.spawn(service.start)

@@ -23,6 +23,7 @@ from heatlite.engine.errands import Errands
 from heatlite.engine.event_sinks import EventSinks
 from heatlite.engine.facade import Stack as Facade
 from heatlite.engine.journal import Journal, LeaseLost, Superseded
+from heatlite.engine.notifications import Notify, silent
 from heatlite.engine.owned import OwnedStack, desired
 from heatlite.engine.pool import Pool
 from heatlite.engine.projects import Projects
@@ -58,8 +59,7 @@ class Limits:
 class Driving:
     def __init__(self, world: World, database: Database, engine_id: str, journal: Journal, pool: Pool, timers: Timers,
                  registry: Registry, limits: Limits, may_act: Callable[[Lease], None],
-                 sinks: EventSinks, notify: Callable[[Any, str, str, str], None] = lambda *told: None) -> None:
-        """`notify(row, action, status, reason)`: tells the bus of a stack's change."""
+                 sinks: EventSinks, notify: Notify = silent) -> None:
         self._world = world
         self._database = database
         self._engine_id = engine_id
@@ -215,6 +215,8 @@ class Driving:
         facade = Facade(owned, resource, clients.of, self._world, self.nest(owned),
                         lambda make, unmake: self._projects.of(owned, make, unmake))
         facade.software = self.software
+        facade.tell_scaling = lambda scaling: self._notify(
+            owned.row, owned.row.action, owned.row.status, owned.row.reason, scaling)
         made.append(Errands(self._world, owned, journal, self._registry.frozen(), facade,
                             Records(self._world, self._database, journal, owned.id), self._may_act,
                             observe=self._limits.observe, saved=lambda: self._saved(owned)))

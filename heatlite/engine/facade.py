@@ -10,6 +10,7 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.common.identifier import HeatIdentifier
 from heatlite.common.world import World
+from heatlite.engine.notifications import Scaling
 from heatlite.engine.owned import OwnedStack
 
 
@@ -33,6 +34,7 @@ class Stack(Mapping[str, Any]):
         self._client_cache: Any = None
         self.resizing: set[str] = set()             # groups that a signal is making larger or smaller
         self.software: Any = None                   # engine.software.Software
+        self.tell_scaling: Callable[[Scaling], None] = lambda scaling: None     # to the message bus
         self.scope: Any = None                      # values of its resources, as the template language asks for them
 
     # --- the stack itself -------------------------------------------------------------------------------

@@ -7,7 +7,8 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
 
 from heatlite.common import messaging, timeutils
 from heatlite.common.world import World
@@ -15,16 +16,36 @@ from heatlite.db.stacks import Stack
 
 LOG = logging.getLogger(__name__)
 
-Notify = Callable[[Stack, str, str, str], None]
+
+@dataclass(frozen=True)
+class Scaling:
+    """A group changes its size. `phase`: start, end or error; `capacity`: before it, and at the end the new one."""
+
+    phase: str
+    groupname: str
+    adjustment_type: str
+    adjustment: int
+    capacity: int
+    message: str
+
+
+class Notify(Protocol):
+    def __call__(self, stack: Stack, action: str, status: str, reason: str, scaling: Scaling | None = None) -> None:
+        """`scaling`: what is told is not the stack's own change."""
+
+
+def silent(stack: Stack, action: str, status: str, reason: str, scaling: Scaling | None = None) -> None:
+    """Tells nobody."""
+
 
 SUFFIXES = {'IN_PROGRESS': 'start', 'COMPLETE': 'end', 'FAILED': 'error'}
 
 
 def sender(conf: Any, world: World, context: Callable[[], dict[str, Any]] = dict) -> Notify:
-    """`notify(stack, action, status, reason)`; does nothing when no driver is set."""
+    """Does nothing when no driver is set."""
     notifier = messaging.notifier(conf, conf.default_publisher_id or f'orchestration.{conf.host}')
     if not conf.oslo_messaging_notifications.driver:
-        return lambda stack, action, status, reason: None
+        return silent
     level = str(conf.default_notification_level).lower()
 
     waiting: deque[tuple[str, dict[str, Any], str]] = deque()
@@ -41,13 +62,17 @@ def sender(conf: Any, world: World, context: Callable[[], dict[str, Any]] = dict
                 LOG.warning('The notification %s was not sent: %s', event_type, error)
         sending = False
 
-    def notify(stack: Stack, action: str, status: str, reason: str) -> None:
+    def notify(stack: Stack, action: str, status: str, reason: str, scaling: Scaling | None = None) -> None:
         nonlocal sending
-        suffix = SUFFIXES.get(status)
+        told = payload(stack, action, status, reason)
+        if scaling is None:
+            kind, suffix = f'stack.{action.lower()}', SUFFIXES.get(status)
+        else:
+            kind, suffix = 'autoscaling', scaling.phase
+            told |= {name: value for name, value in asdict(scaling).items() if name != 'phase'}
         if suffix is None:
             return
-        waiting.append((f'orchestration.stack.{action.lower()}.{suffix}', payload(stack, action, status, reason),
-                        'error' if status == 'FAILED' else level))
+        waiting.append((f'orchestration.{kind}.{suffix}', told, 'error' if suffix == 'error' else level))
         if not sending:
             sending = True
             world.spawn(send)

@@ -19,6 +19,7 @@ from heatlite.engine.event_sinks import EventSinks
 from heatlite.engine.health import Health
 from heatlite.engine.journal import Journal
 from heatlite.engine.nesting import Children, Nesting
+from heatlite.engine.notifications import Notify, silent
 from heatlite.engine.ownership import Ownership
 from heatlite.engine.pool import Pool
 from heatlite.engine.signals import Signals
@@ -37,7 +38,7 @@ BINARY, TOPIC = 'heat-engine', 'engine'
 class EngineService:
     def __init__(self, conf: Any, world: World, database: Database, *, engine_id: str | None = None,
                  wake: Callable[[str, str | None], None] = lambda stack_id, engine_id: None,
-                 notify: Callable[[Any, str, str, str], None] = lambda *told: None) -> None:
+                 notify: Notify = silent) -> None:
         """`wake(stack_id, engine_id)` rings at another engine, or at any (None). Raises Error for wrong options."""
         if not conf.auth_encryption_key:
             raise exception.Error('The option auth_encryption_key must be set: 32 characters, the same in all engines')

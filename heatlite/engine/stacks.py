@@ -33,6 +33,7 @@ from heatlite.engine import (
 from heatlite.engine import preview as previews
 from heatlite.engine.authority import Authority
 from heatlite.engine.driving import Driving
+from heatlite.engine.notifications import Notify, silent
 from heatlite.engine.owned import OwnedStack
 from heatlite.engine.registry import Registry
 from heatlite.language.definition import StackDefinition, StackIdentity
@@ -58,7 +59,7 @@ class Quotas:
 class Stacks:
     def __init__(self, world: World, database: Database, registry: Registry, driving: Driving, engine_id: str,
                  quotas: Quotas, limits: Limits, wake: Any, retry_limit: int = 5,
-                 notify: Callable[[Any, str, str, str], None] = lambda *told: None) -> None:
+                 notify: Notify = silent) -> None:
         """`wake(stack_id, engine_id)`: rings at the engine that owns a stack, or at any."""
         self._limits = limits
         self._notify = notify

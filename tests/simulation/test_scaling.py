@@ -267,3 +267,16 @@ def test_killed_at_any_point():
                 life(house)
             except BaseException as error:
                 raise AssertionError(f'seed {point}, killed at {house.chaos.killed}: {error}') from error
+
+
+def test_the_bus_is_told_of_a_groups_new_size():
+    with House() as house:
+        stack_id = house.create('s', scaled(most=2))
+        done(house, stack_id, 'CREATE')
+        scale(house, stack_id)
+        scale(house, stack_id)                      # as large as it may be: nothing happens
+        told = [scaling for _row, _action, _status, _reason, scaling in
+                (each for each in house.told if len(each) == 5) if scaling is not None]
+        assert [(each.phase, each.adjustment_type, each.adjustment, each.capacity) for each in told] == [
+            ('start', 'change_in_capacity', 1, 1), ('end', 'change_in_capacity', 1, 2)]
+        assert told[0].message == f'Start resizing the group {told[0].groupname}'

@@ -8,6 +8,8 @@ from typing import Any
 
 from heatlite.common import exception, grouputils, short_id
 from heatlite.common.exception import NoActionRequired
+from heatlite.common.i18n import _
+from heatlite.engine.notifications import Scaling
 from heatlite.engine.resources import cooldown, members
 from heatlite.language.template import Template
 from heatlite.planning import scaling
@@ -207,13 +209,26 @@ class AdjustedGroup(cooldown.CooldownMixin, ScaledGroup):
         if nested is None:
             raise NoActionRequired(self.name, 'no group')
         noted = {'before': current, 'size': size, 'why': f'{kind} : {adjustment}', 'cooldown': cooldown,
-                 'generation': nested.generation}
+                 'generation': nested.generation, 'kind': kind, 'adjustment': adjustment}
         self._refuse_scaling(self.metadata_get(refresh=True), cooldown)
         self.data_set(RESIZING, json.dumps(noted))
         self._check_scaling_allowed(cooldown)           # durable, together with the note
         return noted
 
     def _adjust_to(self, noted: Mapping[str, Any]) -> None:
+        self._tell_scaling(noted, 'start', noted['before'], _('Start resizing the group %s') % self.FnGetRefId())
+        try:
+            self._bring_to(noted)
+        except Exception as error:
+            self._tell_scaling(noted, 'error', noted['before'], str(error))
+            raise
+        self._tell_scaling(noted, 'end', noted['size'], _('End resizing the group %s') % self.FnGetRefId())
+
+    def _tell_scaling(self, noted: Mapping[str, Any], phase: str, capacity: int, message: str) -> None:
+        self.stack.tell_scaling(Scaling(phase, str(self.FnGetRefId()), noted['kind'], noted['adjustment'], capacity,
+                                        message))
+
+    def _bring_to(self, noted: Mapping[str, Any]) -> None:
         nested = self.stack.nesting.find(self)
         try:
             if nested is not None and nested.generation == noted['generation']:
