@@ -138,7 +138,7 @@ class Errands:
             return work.resource
         applies = step.kind is Kind.APPLY and step.verb is not Action.UPDATE and work.definition is not None
         fresh = applies and row.physical_id is None and row.action in (Action.CREATE, Action.ADOPT)
-        record = Record(row) if fresh and not step.attempt else self.records.get(row)
+        record = Record(row) if fresh and not step.attempt and not step.resumed else self.records.get(row)
         definition = work.definition if applies else stored_definition(record)
         if fresh:
             record.metadata = work.metadata

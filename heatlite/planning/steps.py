@@ -28,7 +28,7 @@ class Step:
     """One resource in one traversal, and how far it is. Compared by identity."""
 
     __slots__ = ('as_stored', 'attempt', 'cleared', 'context', 'error', 'fingerprint', 'handle', 'hook', 'kind', 'name',
-                 'row_id', 'undo', 'unsupported', 'verb')
+                 'resumed', 'row_id', 'undo', 'unsupported', 'verb')
 
     def __init__(self, kind: Kind, name: str, row_id: int = 0, verb: Action = Action.INIT) -> None:
         self.kind = kind
@@ -36,6 +36,7 @@ class Step:
         self.row_id = row_id                        # 0: none yet
         self.verb = verb
         self.as_stored = False                      # it ends what another process began, as that one meant it
+        self.resumed = False                        # another process began it, and may have stored notes
         self.hook = ''                              # where it is held up
         self.cleared: frozenset[str] = frozenset()  # hooks it has passed
         self.attempt = 0                            # how often it was tried again

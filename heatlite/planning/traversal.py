@@ -468,6 +468,7 @@ class Traversal:
     def _resume(self, step: Step, row: ResourceState) -> list[Command]:
         """A row found in progress that nobody works on: go on polling, or ask what became of the call."""
         step.row_id, step.verb, step.handle = row.id, row.action, row.handle
+        step.resumed = True
         self._busy[row.id] = step
         if row.handle is not NO_HANDLE:
             return [Poll(step, row, row.action, row.handle, 0)]

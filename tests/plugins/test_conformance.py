@@ -26,10 +26,6 @@ KNOWN = {
     ('OS::Heat::Delay', 'methods'): 'update_allowed, but there is no handle_update',      # an update replaces it
     **{(name, 'methods'): 'update_allowed, but there is no handle_update' for name in (
         'AWS::CloudWatch::Alarm', 'AWS::ElasticLoadBalancing::LoadBalancer', 'AWS::RDS::DBInstance')},   # placeholders
-    ('OS::Cinder::VolumeType', 'crash in create'): 'Engine went down',      # Cinder says neither when nor by whom
-    ('OS::Cinder::VolumeType', 'crash in delete'): 'already exists',        # what that one left
-    ('OS::Manila::ShareType', 'crash in create'): 'Engine went down',
-    ('OS::Manila::ShareType', 'crash in delete'): 'already exists',
 }
 EXAMPLES = sorted(name for group in own_types().groups for name in group.types)
 

@@ -1,68 +1,103 @@
-"""After a crash, or a reply that was lost: was the thing made? For types with code of their own.
+"""After a crash, or a reply that was lost: was the thing made?
 
 The physical name of a resource is random, so what carries it is its own. A name from the template may be somebody
-else's: such a thing is taken only if it is the only one that was made since the resource began and looks as asked.
+else's: there, what could be mistaken for the resource's own is looked at and stored right before the create. What is
+there afterwards and was not there before is ours. No clock is asked, neither ours nor the service's. When nobody can
+tell, the resource fails rather than make a second thing or take a stranger's.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from heatlite.common import exception
 from heatlite.engine.clients.os import http
 from heatlite.planning import text
 
-SKEW = timedelta(minutes=1)                 # that the clock of a service may be wrong
+BEFORE = 'there_before'                     # resource data: ids, as JSON; null: the service did not tell
+
+Entries = Iterable[Mapping[str, Any]]
 
 
-def create(resource: Any, make: Callable[[], str]) -> str:
-    """`make()`, the id of the new thing; looked for when the service did not answer."""
+def create(resource: Any, make: Callable[[], str], namesakes: Callable[[], Entries] | None = None) -> str:
+    """`make()`, the id of the new thing; looked for when the service did not answer.
+
+    `namesakes()`: what has the name that the template gives; None: nobody else has the resource's name.
+    """
+    if namesakes is not None:
+        look_around(resource, lambda: (str(entry['id']) for entry in namesakes()))
     try:
-        return make()
+        made = make()
     except Exception as error:
         if not http.reply_was_lost(error):
             raise
         found = resource.find_existing()
         if found is None:
             raise
-        return str(found)
+        made = str(found)
+    forget(resource)
+    return made
 
 
-def choose(resource: Any, entries: Iterable[Mapping[str, Any]], own_name: bool,
-           wanted: Mapping[str, Any] | None = None) -> str | None:
+def choose(resource: Any, entries: Entries, own_name: bool, wanted: Mapping[str, Any] | None = None) -> str | None:
     """The id of the resource's own thing among `entries`, which have its name; None: it was not made.
 
     `own_name`: nobody else has that name. `wanted`: fields it was asked for. Raises Error when nobody can tell.
     """
-    found = list(entries)
-    if not found:
-        return None
+    found = {str(entry['id']): entry for entry in entries}
     if own_name:
-        return str(found[0]['id'])
-    fitting = [entry for entry in found if all(entry.get(name) == value for name, value in (wanted or {}).items()
-                                               if name in entry and value is not None)]
-    ages = [_is_newer(resource, entry) for entry in fitting]
-    if not any(age is not False for age in ages):
-        return None                         # all of them were there before
-    if len(fitting) == 1 and ages == [True]:
-        return str(fitting[0]['id'])
-    raise cannot_tell()
+        return next(iter(found), None)
+    return the_new_one(resource, found, lambda entry: all(
+        entry.get(name) == value for name, value in (wanted or {}).items() if name in entry and value is not None))
+
+
+def look_around(resource: Any, ids: Callable[[], Iterable[str]]) -> None:
+    """Right before a create: stores `ids()`, what could be taken for the resource's own. Durable when it returns."""
+    if BEFORE in resource.data():
+        return                              # the engine that died has looked; what was made since may be ours
+    try:
+        known = sorted(ids())
+    except Exception as error:
+        if not 400 <= (http.status_of(error) or 0) < 500:
+            raise
+        known = None                        # it may be created but not listed: in a crash nobody can tell
+    resource.data_set(BEFORE, json.dumps(known))
+    resource.resource_id_set(resource.resource_id)
+
+
+def forget(resource: Any) -> None:
+    """The id is known. Durable with it."""
+    resource.data_delete(BEFORE)
+
+
+def the_new_one(resource: Any, found: Mapping[str, Any], fits: Callable[[Any], bool]) -> str | None:
+    """The id of the only thing in `found` (by id) that was not there before the create and `fits`.
+
+    None when nothing has come since. Raises Error when nobody can tell.
+    """
+    if not found or BEFORE not in resource.data():
+        return None                         # nothing was ever asked for
+    before = json.loads(resource.data()[BEFORE])
+    if before is None:
+        raise cannot_tell()
+    siblings = [other for other in resource.stack.values()
+                if other.name != resource.name and other.type() == resource.type()]
+    new = set(found) - set(before) - {other.resource_id for other in siblings}
+    if not new:
+        return None
+    fitting = [each for each in new if fits(found[each])]
+    if len(fitting) != 1 or any(_is_twin(resource, other) for other in siblings):
+        raise cannot_tell()
+    return fitting[0]
 
 
 def cannot_tell() -> exception.Error:
     return exception.Error(text.INTERRUPTED % 'CREATE')
 
 
-def _is_newer(resource: Any, entry: Mapping[str, Any]) -> bool | None:
-    """Made since the resource began? None when nothing tells."""
-    made = entry.get('created_at') or entry.get('created')
-    if not made or resource.created_time is None:
-        return None
-    try:
-        at = datetime.fromisoformat(str(made).replace('Z', '+00:00'))
-    except ValueError:
-        return None
-    at = at.astimezone(UTC).replace(tzinfo=None) if at.tzinfo else at
-    return bool(at >= resource.created_time - SKEW)
+def _is_twin(resource: Any, other: Any) -> bool:
+    """Made at the same time from the same properties, so that either could be the owner of what is found."""
+    return (other.state == (other.CREATE, other.IN_PROGRESS) and other.resource_id is None
+            and dict(other.properties.items()) == dict(resource.properties.items()))

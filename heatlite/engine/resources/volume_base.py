@@ -34,7 +34,8 @@ class BaseVolume(resource.Resource):
         if backup_id is not None:
             self.client_plugin().get_volume_backup(backup_id)
         arguments = self._create_arguments()
-        volume_id = existing.create(self, lambda: str(self.client().volumes.create(**arguments).id))
+        volume_id = existing.create(self, lambda: str(self.client().volumes.create(**arguments).id),
+                                    None if self._has_own_name() else self._namesakes)
         self.resource_id_set(volume_id)
         return volume_id
 
@@ -55,13 +56,18 @@ class BaseVolume(resource.Resource):
         return self.physical_resource_name()
 
     def find_existing(self) -> str | None:
+        return existing.choose(self, self._namesakes(), self._has_own_name())
+
+    def _has_own_name(self) -> bool:
+        return bool(self._name() == self.physical_resource_name())
+
+    def _namesakes(self) -> list[dict[str, Any]]:
         name = self._name()
         entries = [volume.to_dict() for volume in self.client().volumes.list(search_opts={'name': name})]
-        return existing.choose(self, [entry for entry in entries if entry.get('name') == name],
-                               own_name=name == self.physical_resource_name())
+        return [entry for entry in entries if entry.get('name') == name]
 
-    def check_create_complete(self, vol_id: str) -> bool:
-        volume = self.client().volumes.get(vol_id)
+    def check_create_complete(self, *args: Any) -> bool:
+        volume = self.client().volumes.get(self.resource_id)
         if volume.status == 'available':
             return self._is_restored(volume)
         if volume.status in self._volume_creating_status:
@@ -163,11 +169,14 @@ class BaseVolumeAttachment(resource.Resource):
     default_client_name = 'cinder'
 
     def handle_create(self) -> dict[str, Any]:
-        progress = {'server': self.properties[self.INSTANCE_ID],    # type: ignore[attr-defined]
-                    'volume': self.properties[self.VOLUME_ID],      # type: ignore[attr-defined]
-                    'device': self.properties[self.DEVICE]}         # type: ignore[attr-defined]
+        progress = self._attachment()
         self._attach(progress)
         return progress
+
+    def _attachment(self) -> dict[str, Any]:
+        return {'server': self.properties[self.INSTANCE_ID],        # type: ignore[attr-defined]
+                'volume': self.properties[self.VOLUME_ID],          # type: ignore[attr-defined]
+                'device': self.properties[self.DEVICE]}             # type: ignore[attr-defined]
 
     def _attach(self, progress: dict[str, Any]) -> bool:
         """Whether the request is in; a conflict means: once more, later."""
@@ -186,7 +195,9 @@ class BaseVolumeAttachment(resource.Resource):
                 return str(attachment.id)
         return None
 
-    def check_create_complete(self, progress: dict[str, Any]) -> bool:
+    def check_create_complete(self, progress: dict[str, Any] | None) -> bool:
+        """Without `progress`: found after a crash."""
+        progress = progress or self._attachment()
         if self.resource_id is None and not self._attach(progress):
             return False
         return bool(self.client_plugin().check_attach_volume_complete(progress['volume']))

@@ -193,17 +193,55 @@ def test_a_request_that_was_not_carried_out_is_sent_again(cloud, bench):
     assert len(cloud.things) == 1
 
 
-def test_somebody_elses_thing_of_the_same_name_is_not_taken(cloud, bench):
-    cloud.seed('/address-scopes/theirs', name='inner', ip_version=4, created_at='2001-01-01T00:00:00Z')
-    mine = bench('OS::Neutron::AddressScope', {'name': 'inner'})
-    mine.record.state = mine.record.state.__class__(
-        1, 'r', 'a' * 8 + '-0000-4000-8000-000000000000', 'OS::Neutron::AddressScope', created_at=mine.world.now())
-    assert mine.fresh('CREATE').find_existing() is None         # older than we are: nothing of ours exists
-    cloud.seed('/address-scopes/mine', name='inner', ip_version=4, created_at='2026-01-01T00:00:01Z', shared=False)
-    assert mine.fresh('CREATE').find_existing() == 'mine'
-    cloud.seed('/address-scopes/twin', name='inner', ip_version=4, created_at='2026-01-01T00:00:02Z', shared=False)
+SCOPE = 'OS::Neutron::AddressScope'
+NAMED = {'name': 'inner'}
+
+
+def interrupted(cloud, bench, monkeypatch, name, properties, before=False):
+    """An engine that dies at the request that makes the thing: before it goes out, or before the answer comes."""
+    engine = Engine(bench(name, properties))
+    killed_at(monkeypatch, 2, before)           # the first one looks around
+    with pytest.raises(Killed):
+        engine.begin()
+    monkeypatch.undo()
+    return engine
+
+
+@pytest.mark.parametrize('before', [True, False])
+def test_a_thing_of_that_name_that_was_there_is_not_taken(cloud, bench, monkeypatch, before):
+    cloud.seed('/address-scopes/theirs', name='inner', ip_version=4)
+    made = interrupted(cloud, bench, monkeypatch, SCOPE, NAMED, before).recover()
+    assert set(cloud.collection('/address-scopes')) == {'/address-scopes/theirs', f'/address-scopes/{made.resource_id}'}
+    assert made.resource_id != 'theirs'
+
+
+def test_two_that_have_come_since_are_nobodys(cloud, bench, monkeypatch):
+    engine = interrupted(cloud, bench, monkeypatch, SCOPE, NAMED)
+    cloud.seed('/address-scopes/twin', name='inner', ip_version=4, shared=False)
     with pytest.raises(exception.Error, match='Engine went down during resource CREATE'):
-        mine.fresh('CREATE').find_existing()
+        engine.recover()
+
+
+def test_one_that_looks_different_is_somebody_elses(cloud, bench, monkeypatch):
+    engine = interrupted(cloud, bench, monkeypatch, SCOPE, NAMED, before=True)
+    cloud.seed('/address-scopes/other', name='inner', ip_version=6, shared=False)
+    with pytest.raises(exception.Error, match='Engine went down during resource CREATE'):
+        engine.recover()
+
+
+def test_who_may_create_but_not_list_still_creates(cloud, bench, monkeypatch):
+    cloud.faults.append(Fault('GET /address-scopes', 403))
+    engine = interrupted(cloud, bench, monkeypatch, SCOPE, NAMED)
+    assert len(cloud.things) == 1
+    with pytest.raises(exception.Error, match='Engine went down during resource CREATE'):
+        engine.recover()
+
+
+def test_a_random_name_needs_no_look(cloud, bench):
+    bench(SCOPE).create()
+    assert 'GET /address-scopes' not in [each.partition('?')[0] for each in cloud.said('GET')]
+    bench(SCOPE, NAMED).create()
+    assert 'GET /address-scopes' in [each.partition('?')[0] for each in cloud.said('GET')]
 
 
 # --- a service that is busy --------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource
+from heatlite.engine.resources import existing as remembered
 from heatlite.engine.resources.rest import existing, generic_client, hooks, names, plans, rules, service, waits
 from heatlite.engine.resources.rest.calls import Call, CallTemplate, first_that_applies, templates
 from heatlite.engine.resources.rest.description import Description
@@ -68,6 +69,7 @@ class Described(resource.Resource):
         if what.create is None:
             self._made(str(self._id_of({})))
             return
+        existing.look_around(self)
         call = plans.create(what, self.scope(), self)
         try:
             answer = self.send(call)
@@ -84,6 +86,7 @@ class Described(resource.Resource):
         self._made(str(self._id_of(found)))
 
     def _made(self, physical_id: str) -> None:
+        remembered.forget(self)
         self.resource_id_set(physical_id)
 
     def _id_of(self, found: Any) -> Any:
@@ -101,8 +104,11 @@ class Described(resource.Resource):
         """Values that only this answer tells."""
         for key, how in self.description.keep.items():
             value = pick(found, how.get('field', key))
-            if value is not None and (how.get('when') is None or self.properties.get(how['when'])):
+            if value is not None and self._is_kept(how):
                 self.data_set(key, value if isinstance(value, str) else json.dumps(value), bool(how.get('redact')))
+
+    def _is_kept(self, how: Mapping[str, Any]) -> bool:
+        return how.get('when') is None or bool(self.properties.get(how['when']))
 
     def _settled(self, action: str, more: Iterable[Call] | None = None) -> bool:
         """After the thing was made: what belongs to it, its status, its sub-collections."""
@@ -289,7 +295,19 @@ class Described(resource.Resource):
 
         Raises Error when nobody can tell.
         """
-        return existing.find(self)
+        found = existing.find(self)
+        if found is not None and any(self._is_kept(how) for how in self.description.keep.values()):
+            self._throw_away(found)
+            return None
+        return found
+
+    def _throw_away(self, physical_id: str) -> None:
+        """What it was worth stood in the reply that is lost."""
+        self.resource_id = physical_id
+        try:
+            self._take_away()
+        finally:
+            self.resource_id = None
 
     # --- the service ----------------------------------------------------------------------------------------
 

@@ -1,49 +1,87 @@
-"""After a crash, or a reply that was lost: was the thing made?
-
-The physical name of a resource is random, so a thing with that name is its own. A name from the template may be
-somebody else's: such a thing is taken only if it is alone, has everything that was asked for, and was made since
-the resource began. When nobody can tell, the resource fails rather than make a second thing or take a stranger's.
+"""After a crash, or a reply that was lost: was the thing made? For described types; the rules are those of
+`engine.resources.existing`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from heatlite.common import exception
+from heatlite.engine.resources import existing
 from heatlite.engine.resources.rest import names, plans, service
 from heatlite.engine.resources.rest.calls import Call, first_that_applies, templates
 from heatlite.engine.resources.rest.filling import fill_path, pick
-from heatlite.planning import text
 
 AGAIN = 'again'                             # creating it again changes nothing
 UNKNOWN = 'unknown'                         # nothing tells
 LONGEST_QUESTION = 64                       # characters: no service lists by a public key or the like
-SKEW = timedelta(minutes=1)                 # that the clocks of services may be wrong
 
 
 def find(resource: Any) -> str | None:
     """The id; None when it is safe to create. Raises Error when nobody can tell."""
     what = resource.description
-    how = what.existing
-    if how == AGAIN or what.create is None:
+    if what.existing == AGAIN or what.create is None:
         return None
-    if how == UNKNOWN:
-        raise cannot_tell()
+    if not _can_tell(resource):
+        raise existing.cannot_tell()
+    found = _candidates(resource)
+    if _is_its_own(resource):
+        return next(iter(found), None)
+    return existing.the_new_one(resource, found, lambda entry: _is_as_asked(resource, entry))
+
+
+def look_around(resource: Any) -> None:
+    """Right before a create: remembers what could be mistaken for what it makes."""
+    if (resource.description.existing != AGAIN and resource.description.create is not None
+            and _can_tell(resource) and not _is_its_own(resource)):
+        existing.look_around(resource, lambda: _candidates(resource))
+
+
+def _can_tell(resource: Any) -> bool:
+    what = resource.description
+    if what.existing == UNKNOWN:
+        return False
+    return isinstance(what.existing, Mapping) or bool(what.name_property in resource.properties and what.path)
+
+
+def _is_its_own(resource: Any) -> bool:
+    """What is looked for carries the physical name, which nothing else has."""
+    how = resource.description.existing
     if isinstance(how, Mapping):
-        return _by_fields(resource, how)
-    if what.name_property not in resource.properties or not what.path:
-        raise cannot_tell()
-    wanted = names.chosen(resource, resource.properties)
-    found = [entry for entry in listed(resource, {'name': wanted}) if entry.get('name') == wanted]
-    if not names.is_given(resource):
-        return _id(resource, found[0]) if found else None
-    return _among_strangers(resource, found)
+        named = 'name' in how.get('by', ()) and resource.description.name_property in resource.properties
+        return 'mark' in how or (named and not names.is_given(resource))
+    return not names.is_given(resource)
 
 
-def cannot_tell() -> exception.Error:
-    return exception.Error(text.INTERRUPTED % 'CREATE')
+def _candidates(resource: Any) -> dict[str, Any]:
+    """By id, what may be the thing: `{calls: [...]}` says how to ask, else the entries of the collection that have the
+    name, the `mark`, or in all fields of `by` that were given what was asked for."""
+    what = resource.description
+    how = what.existing
+    if isinstance(how, Mapping) and 'calls' in how:
+        return _answers(resource, how)
+    if isinstance(how, Mapping):
+        body = plans.new_body(what, resource.scope(), resource)
+        fields = [how['mark']] if 'mark' in how else how['by']
+        wanted = {name: pick(body, name) for name in fields if pick(body, name) is not None}
+    else:
+        wanted = {'name': names.chosen(resource, resource.properties)}
+    query = {name: value for name, value in wanted.items()
+             if isinstance(value, str | int) and '.' not in name and len(str(value)) <= LONGEST_QUESTION}
+    return {_id(resource, entry): entry for entry in listed(resource, query)
+            if all(_same(pick(entry, name), value) for name, value in wanted.items())}
+
+
+def _answers(resource: Any, how: Mapping[str, Any]) -> dict[str, Any]:
+    """What the first request that finds anything answers."""
+    what = resource.description
+    calls = first_that_applies(templates(how['calls']), resource.scope())
+    answers = [resource.read(plans.versioned(what, call, resource.properties)) for call in calls]
+    found = next((each for each in answers if each), None)
+    first = found[0] if isinstance(found, list) else found
+    if first is None or (isinstance(first, str) and '{' not in what.id):
+        return {} if first is None else {first: {}}
+    return {_id(resource, first): first if isinstance(first, Mapping) else {}}
 
 
 def listed(resource: Any, query: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -60,56 +98,9 @@ def listed(resource: Any, query: Mapping[str, Any]) -> list[Mapping[str, Any]]:
             for entry in entries or () if isinstance(entry, Mapping)]
 
 
-def _by_fields(resource: Any, how: Mapping[str, Any]) -> str | None:
-    """`{by: [fields]}`: the service allows only one with these fields as they were asked for; nobody can tell when one
-    of `must` was left to the service.
-
-    `{mark: field}`: a field that holds the physical name. `{calls: [...]}`: what such a request answers.
-    """
-    what = resource.description
-    if 'calls' in how:
-        calls = first_that_applies(templates(how['calls']), resource.scope())
-        answers = [resource.read(plans.versioned(what, call, resource.properties)) for call in calls]
-        found = next((each for each in answers if each), None)
-        first = found[0] if isinstance(found, list) else found
-        if first is None or (isinstance(first, str) and '{' not in what.id):
-            return first
-        return _id(resource, first)
-    body = plans.new_body(what, resource.scope(), resource)
-    fields = [how['mark']] if 'mark' in how else how['by']
-    if any(pick(body, name) is None for name in how.get('must', ())):
-        raise cannot_tell()
-    query = {name: body[name] for name in fields if isinstance(body.get(name), str | int)
-             and len(str(body[name])) <= LONGEST_QUESTION}
-    found = [entry for entry in listed(resource, query)
-             if all(_same(pick(entry, name), pick(body, name)) for name in fields)]
-    return _id(resource, found[0]) if found else None
-
-
-def _among_strangers(resource: Any, found: list[Mapping[str, Any]]) -> str | None:
-    if not found:
-        return None
+def _is_as_asked(resource: Any, entry: Mapping[str, Any]) -> bool:
     body = plans.new_body(resource.description, resource.scope(), resource)
-    ours = [entry for entry in found if _since(resource, entry) and
-            all(_same(entry[name], value) for name, value in body.items() if name in entry)]
-    if len(ours) == 1:
-        return _id(resource, ours[0])
-    if not ours and all(_since(resource, entry) is False for entry in found):
-        return None                         # all of them are older than we are
-    raise cannot_tell()
-
-
-def _since(resource: Any, entry: Mapping[str, Any]) -> bool | None:
-    """Whether it was made since the resource began; None when that cannot be told."""
-    made = next((entry[name] for name in ('created_at', 'created', 'createdAt') if entry.get(name)), None)
-    if made is None or resource.created_time is None:
-        return None
-    try:
-        at = datetime.fromisoformat(str(made).replace('Z', '+00:00'))
-    except ValueError:
-        return None
-    at = at.astimezone(UTC).replace(tzinfo=None) if at.tzinfo else at
-    return bool(at >= resource.created_time - SKEW)
+    return all(_same(entry[name], value) for name, value in body.items() if name in entry)
 
 
 def _same(theirs: Any, wanted: Any) -> bool:

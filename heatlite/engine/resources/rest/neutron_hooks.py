@@ -9,6 +9,7 @@ from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
+from heatlite.engine.resources import existing
 from heatlite.engine.resources.rest import edges
 from heatlite.engine.resources.rest.calls import Call
 from heatlite.engine.resources.rest.hooks import hook
@@ -81,9 +82,13 @@ def interface_id(resource: Any, found: Any) -> str:
 
 @hook
 def one_route_more(resource: Any, call: Call) -> Call:
+    """A route that is there is refused, unless it has come since this resource began to be created."""
     routes, ours = _routes(resource)
-    if ours in routes:
+    found = [str(ours)] if ours in routes else []
+    existing.look_around(resource, lambda: found)
+    if found and existing.the_new_one(resource, {str(ours): ours}, lambda route: True) is None:
         raise exception.Error(_('Route duplicates an existing route.'))
+    routes = [route for route in routes if route != ours]
     return replace(call, body={'router': {'routes': [*routes, ours]}})
 
 

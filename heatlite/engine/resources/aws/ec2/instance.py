@@ -125,8 +125,9 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
         self.data_set('port_id', port_id)
         return str(port_id)
 
-    def check_create_complete(self, progress: dict[str, Any]) -> bool:
-        """First the server, then its volumes, one after the other."""
+    def check_create_complete(self, progress: dict[str, Any] | None) -> bool:
+        """First the server, then its volumes, one after the other. Without `progress`: found after a crash."""
+        progress = progress or {'server': self.resource_id, 'attached': []}
         plugin = self.client_plugin()
         server = plugin.fetch_server(progress['server'])
         if server is None or not plugin._check_active(server, 'Instance'):

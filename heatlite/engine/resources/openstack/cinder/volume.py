@@ -81,11 +81,11 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
             arguments['size'] = self.client_plugin().get_volume_backup(self.properties[self.BACKUP_ID]).size
         return arguments
 
-    def check_create_complete(self, vol_id: str) -> bool:
-        if not super().check_create_complete(vol_id):
+    def check_create_complete(self, *args: Any) -> bool:
+        if not super().check_create_complete():
             return False
         if self.properties[self.READ_ONLY] is not None and self.data().get('read_only') is None:
-            self.client().volumes.update_readonly_flag(vol_id, self.properties[self.READ_ONLY])
+            self.client().volumes.update_readonly_flag(self.resource_id, self.properties[self.READ_ONLY])
             self.data_set('read_only', 'set')
         return True
 

@@ -131,6 +131,10 @@ class NeutronResource(resource.Resource):
         entries = getattr(self.client(), f'list_{plural}')(name=name)[key]
         return [entry for entry in entries if entry['name'] == name]
 
+    def _created(self, make: Callable[[], str]) -> str:
+        """For `handle_create` of types with a name: `make()`, the id."""
+        return existing.create(self, make, self._listed_by_name if self.properties.get('name') else None)
+
     def _find_by_name(self, **wanted: Any) -> str | None:
         """For `find_existing` of types with a name."""
         return existing.choose(self, self._listed_by_name(), own_name=not self.properties.get('name'), wanted=wanted)

@@ -7,7 +7,7 @@ from typing import Any
 
 from heatlite.common import exception
 from heatlite.engine import translation
-from heatlite.engine.resources import declared, edges, existing
+from heatlite.engine.resources import declared, edges
 from heatlite.engine.resources.openstack.neutron import neutron
 
 TYPE = 'OS::Neutron::Port'
@@ -71,7 +71,7 @@ class Port(neutron.NeutronResource):
         body['network_id'] = body.pop(self.NETWORK)
         tags = body.pop(self.TAGS, [])
         self._prepare_port_properties(body)
-        port_id = existing.create(self, lambda: str(self.client().create_port({'port': body})['port']['id']))
+        port_id = self._created(lambda: str(self.client().create_port({'port': body})['port']['id']))
         self.resource_id_set(port_id)
         if tags:
             self.set_tags(tags)

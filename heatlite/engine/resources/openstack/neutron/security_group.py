@@ -7,7 +7,7 @@ from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
-from heatlite.engine.resources import declared, existing
+from heatlite.engine.resources import declared
 from heatlite.engine.resources.openstack.neutron import neutron
 
 TYPE = 'OS::Neutron::SecurityGroup'
@@ -51,8 +51,8 @@ class SecurityGroup(neutron.NeutronResource):
     def handle_create(self) -> None:
         body = self.prepare_properties(self.properties, self.physical_resource_name())
         body.pop(self.RULES, None)
-        group_id = existing.create(
-            self, lambda: str(self.client().create_security_group({'security_group': body})['security_group']['id']))
+        group_id = self._created(
+            lambda: str(self.client().create_security_group({'security_group': body})['security_group']['id']))
         self.resource_id_set(group_id)
 
     def find_existing(self) -> str | None:

@@ -10,7 +10,7 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import translation
-from heatlite.engine.resources import declared, existing
+from heatlite.engine.resources import declared
 from heatlite.engine.resources.openstack.neutron import neutron
 
 TYPE = 'OS::Neutron::Segment'
@@ -49,8 +49,8 @@ class Segment(neutron.NeutronResource):
     def handle_create(self) -> None:
         body = self.prepare_properties(self.properties, self.physical_resource_name())
         body['network_id'] = body.pop(self.NETWORK)
-        segment_id = existing.create(
-            self, lambda: str(self.client().create_segment({'segment': body})['segment']['id']))
+        segment_id = self._created(
+            lambda: str(self.client().create_segment({'segment': body})['segment']['id']))
         self.resource_id_set(segment_id)
 
     def find_existing(self) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from typing import Any
 
 from oslo_config import cfg
@@ -158,7 +159,8 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
             'reservation_id': props[self.RESERVATION_ID], 'config_drive': props[self.CONFIG_DRIVE],
             'disk_config': props[self.DISK_CONFIG], 'files': props[self.PERSONALITY] or None,
             'admin_pass': props[self.ADMIN_PASS] or None, 'tags': self._tags_at_once(props)}
-        server_id = existing.create(self, lambda: str(client.servers.create(self._server_name(), **arguments).id))
+        server_id = existing.create(self, lambda: str(client.servers.create(self._server_name(), **arguments).id),
+                                    self._namesakes if self.properties[self.NAME] else None)
         self.resource_id_set(server_id)
         return server_id
 
@@ -173,12 +175,14 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
         return not self.properties[self.PERSONALITY] and self.client_plugin().is_version_supported(TAGS_AT_ONCE)
 
     def find_existing(self) -> str | None:
-        """By its name, which Nova takes as a regular expression."""
-        name = self._server_name()
-        servers = [server.to_dict() for server in self.client().servers.list(search_opts={'name': f'^{name}$'})]
-        return existing.choose(self, [entry for entry in servers if entry.get('name') == name],
-                               own_name=not self.properties[self.NAME],
+        return existing.choose(self, self._namesakes(), own_name=not self.properties[self.NAME],
                                wanted={'key_name': self.properties[self.KEY_NAME]})
+
+    def _namesakes(self) -> list[dict[str, Any]]:
+        """Nova takes a name as a regular expression."""
+        name = self._server_name()
+        servers = self.client().servers.list(search_opts={'name': f'^{re.escape(name)}$'})
+        return [server.to_dict() for server in servers if server.name == name]
 
     @classmethod
     def _build_block_device_mapping(cls, mappings: Any) -> Any:
@@ -230,8 +234,8 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
             found.append(entry)
         return found
 
-    def check_create_complete(self, server_id: str) -> bool:
-        server = self.client_plugin().fetch_server(server_id)
+    def check_create_complete(self, *args: Any) -> bool:
+        server = self.client_plugin().fetch_server(self.resource_id)
         if server is None or not self.client_plugin()._check_active(server):
             return False
         if self.properties[self.TAGS] and not self._takes_tags_at_once():

@@ -12,6 +12,7 @@ from typing import Any
 from heatlite.common import exception
 
 Step = dict[str, Any]
+AT_REST = ('ACTIVE', 'SHUTOFF')
 
 
 def work_off(resource: Any, steps: list[Step]) -> bool:
@@ -34,9 +35,26 @@ def _resize(resource: Any, step: Step) -> bool:
     server = plugin.fetch_server(resource.resource_id)
     if server is None:
         return False
-    if plugin.get_status(server) in ('RESIZE', 'VERIFY_RESIZE'):    # asked for before
-        return True
+    if plugin.get_status(server) in ('RESIZE', 'VERIFY_RESIZE') or _has_flavor(resource, server, step['flavor']):
+        return True                                                 # asked for before
     return bool(plugin.resize(resource.resource_id, step['flavor']))
+
+
+def _is_resized(resource: Any, step: Step) -> bool:
+    """Waiting for the confirmation; or confirmed before a crash, or by Nova itself."""
+    plugin = resource.client_plugin()
+    server = plugin.fetch_server(resource.resource_id)
+    if server is not None and plugin.get_status(server) in AT_REST and _has_flavor(resource, server, step['flavor']):
+        return True
+    return bool(plugin.check_resize(resource.resource_id, step['flavor']))
+
+
+def _has_flavor(resource: Any, server: Any, flavor_id: str) -> bool:
+    """Newer Novas tell a name instead of an id."""
+    told = server.to_dict().get('flavor') or {}
+    if 'id' in told:
+        return bool(told['id'] == flavor_id)
+    return bool(resource.client_plugin().find_flavor_by_name_or_id(told['original_name']) == flavor_id)
 
 
 def _confirm(resource: Any, step: Step) -> bool:
@@ -44,7 +62,7 @@ def _confirm(resource: Any, step: Step) -> bool:
     server = plugin.fetch_server(resource.resource_id)
     if server is None:
         return False
-    if plugin.get_status(server) == 'ACTIVE':                       # confirmed before, or by itself
+    if plugin.get_status(server) in AT_REST:                        # confirmed before, or by itself
         return True
     return bool(plugin.verify_resize(resource.resource_id))
 
@@ -90,8 +108,7 @@ def _attach(resource: Any, step: Step) -> bool:
 
 
 STEPS: dict[str, tuple[Callable[[Any, Step], Any], Callable[[Any, Step], bool]]] = {
-    'resize': (_resize, lambda resource, step: resource.client_plugin().check_resize(
-        resource.resource_id, step['flavor'])),
+    'resize': (_resize, _is_resized),
     'confirm': (_confirm, lambda resource, step: resource.client_plugin().check_verify_resize(resource.resource_id)),
     'rebuild': (_rebuild, lambda resource, step: resource.client_plugin().check_rebuild(resource.resource_id)),
     'detach': (_detach, _is_detached),

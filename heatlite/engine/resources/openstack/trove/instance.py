@@ -86,7 +86,8 @@ class Instance(resource.Resource):
         nics = [self._nic(nic) for nic in props[self.NICS]]
         if nics:
             body['nics'] = nics
-        instance_id = existing.create(self, lambda: str(self.client().instances.create(**body).id))
+        instance_id = existing.create(self, lambda: str(self.client().instances.create(**body).id),
+                                      self._namesakes if self.properties[self.NAME] else None)
         self.resource_id_set(instance_id)
         return instance_id
 
@@ -102,9 +103,11 @@ class Instance(resource.Resource):
         return found
 
     def find_existing(self) -> str | None:
+        return existing.choose(self, self._namesakes(), own_name=not self.properties[self.NAME])
+
+    def _namesakes(self) -> list[dict[str, Any]]:
         name = self._name()
-        entries = [each.to_dict() for each in self.client().instances.list() if each.name == name]
-        return existing.choose(self, entries, own_name=not self.properties[self.NAME])
+        return [each.to_dict() for each in self.client().instances.list() if each.name == name]
 
     def _shown(self) -> Any:
         """None when the service is too busy to tell."""
@@ -115,7 +118,7 @@ class Instance(resource.Resource):
                 return None
             raise
 
-    def check_create_complete(self, instance_id: str) -> bool:
+    def check_create_complete(self, *args: Any) -> bool:
         return self._is_active()
 
     def _is_active(self) -> bool:

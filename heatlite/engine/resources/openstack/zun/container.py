@@ -78,7 +78,8 @@ class Container(resource.Resource):
         mounts = [self._mount(mount) for mount in props[self.MOUNTS] or ()]
         if mounts:
             body['mounts'] = mounts
-        container_id = existing.create(self, lambda: str(self.client().containers.run(**body).uuid))
+        container_id = existing.create(self, lambda: str(self.client().containers.run(**body).uuid),
+                                       self._namesakes if self.properties[self.NAME] else None)
         self.resource_id_set(container_id)
         return container_id
 
@@ -103,12 +104,14 @@ class Container(resource.Resource):
         return {**found, 'size': str(mount['volume_size'])}
 
     def find_existing(self) -> str | None:
-        name = self._name()
-        entries = [{**each.to_dict(), 'id': each.uuid} for each in self.client().containers.list() if each.name == name]
-        return existing.choose(self, entries, own_name=not self.properties[self.NAME])
+        return existing.choose(self, self._namesakes(), own_name=not self.properties[self.NAME])
 
-    def check_create_complete(self, container_id: str) -> bool:
-        container = self.client().containers.get(container_id)
+    def _namesakes(self) -> list[dict[str, Any]]:
+        name = self._name()
+        return [{**each.to_dict(), 'id': each.uuid} for each in self.client().containers.list() if each.name == name]
+
+    def check_create_complete(self, *args: Any) -> bool:
+        container = self.client().containers.get(self.resource_id)
         match container.status:
             case 'Creating' | 'Created':
                 return False
