@@ -53,6 +53,7 @@ class VPCGatewayAttachment(resource.Resource):
         network = vpc.external_network_id(self.client())
         for table in self._route_tables():
             self.client().add_gateway_router(table.resource_id, {'network_id': network})
+        self.resource_id_set(self.physical_resource_name())     # there is nothing of its own
 
     def handle_delete(self) -> None:
         for table in self._route_tables():

@@ -58,6 +58,7 @@ class SubnetRouteTableAssociation(resource.Resource):
 
     def handle_create(self) -> None:
         self._move(self._default_router(), self.properties[self.ROUTE_TABLE_ID])
+        self.resource_id_set(self.physical_resource_name())     # there is nothing of its own
 
     def find_existing(self) -> None:
         """Moving again does no harm."""

@@ -8,7 +8,7 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource
-from heatlite.engine.resources import declared
+from heatlite.engine.resources import declared, existing
 
 TYPE = 'OS::Mistral::ExternalResource'
 BUSY, GOOD, BAD = ('IDLE', 'RUNNING', 'PAUSED'), ('SUCCESS',), ('ERROR', 'CANCELLED')
@@ -42,7 +42,6 @@ class MistralExternalResource(resource.Resource):
 
     def find_existing(self) -> None:
         """Nobody knows what the workflow has done. Raises Error if one was run."""
-        from heatlite.engine.resources import existing
         if any(str(self.uuid) in (each.description or '') for each in self.client().executions.list()):
             raise existing.cannot_tell()
 

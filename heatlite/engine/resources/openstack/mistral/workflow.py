@@ -11,7 +11,7 @@ import yaml
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import translation
-from heatlite.engine.resources import declared, signal_responder
+from heatlite.engine.resources import declared, existing, signal_responder
 
 TYPE = 'OS::Mistral::Workflow'
 FORMER_POLICIES = ('pause_before', 'wait_after', 'wait_before', 'timeout', 'concurrency', 'retry')
@@ -86,24 +86,27 @@ class Workflow(signal_responder.SignalResponder):
     def handle_create(self) -> None:
         super().handle_create()
         text = self.definition_of(self.properties)
+        if self.properties[self.NAME]:
+            existing.look_around(self, self._namesakes)
         try:
             name = self.client().workflows.create(text)[0].name
         except Exception as error:
-            # A workflow is named once in a project: what a lost reply, or a crash, has left is ours.
+            # What a lost reply, or a crash, has left under a name of our own is ours.
             if not self.client_plugin().is_conflict(error) or self.properties[self.NAME]:
                 raise
             name = self.client().workflows.update(text)[0].name
+        existing.forget(self)
         self.resource_id_set(name)
 
     def find_existing(self) -> str | None:
-        name = str(self.properties.get(self.NAME) or self.physical_resource_name())
+        found = [{'id': name} for name in self._namesakes()]
+        return existing.choose(self, found, own_name=not self.properties[self.NAME])
+
+    def _namesakes(self) -> list[str]:
+        """A workflow is named once in a project."""
         with self.client_plugin().ignore_not_found:
-            found: str = self.client().workflows.get(name).name
-            if self.properties.get(self.NAME):
-                from heatlite.engine.resources import existing
-                raise existing.cannot_tell()
-            return found
-        return None
+            return [str(self.client().workflows.get(self._workflow_name()).name)]
+        return []
 
     def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: dict[str, Any]) -> None:
         if prop_diff:
@@ -117,6 +120,13 @@ class Workflow(signal_responder.SignalResponder):
             with self.client_plugin().ignore_not_found:
                 self.client().executions.delete(execution)
         return super().handle_delete()
+
+    def parse_live_resource_data(self, resource_properties: Any, resource_data: Mapping[str, Any]) -> dict[str, Any]:
+        """What its text says. Tasks and inputs have defaults of the template's there: nobody can tell."""
+        text = yaml.safe_load(resource_data.get('definition') or '') or {}
+        body = text.get(self.resource_id) or {}
+        return {name: body.get(name) for name in (self.TYPE_, self.DESCRIPTION, self.OUTPUT, self.TAGS)
+                if resource_properties.get(name)}
 
     def needs_replace_failed(self) -> bool:
         if self.resource_id is None:
