@@ -121,13 +121,6 @@ class Workflow(signal_responder.SignalResponder):
                 self.client().executions.delete(execution)
         return super().handle_delete()
 
-    def parse_live_resource_data(self, resource_properties: Any, resource_data: Mapping[str, Any]) -> dict[str, Any]:
-        """What its text says. Tasks and inputs have defaults of the template's there: nobody can tell."""
-        text = yaml.safe_load(resource_data.get('definition') or '') or {}
-        body = text.get(self.resource_id) or {}
-        return {name: body.get(name) for name in (self.TYPE_, self.DESCRIPTION, self.OUTPUT, self.TAGS)
-                if resource_properties.get(name)}
-
     def needs_replace_failed(self) -> bool:
         if self.resource_id is None:
             return True
