@@ -36,7 +36,7 @@ class Life:
         self.town, self.kind, self.example = town, kind, town.example
         self.given: dict[str, Any] = dict(town.example.properties)     # what it has now
         self._crash_every = crash_every
-        self._made = 0                      # things that one of it is in its cloud
+        self._made = 0                      # things that it is in its cloud, as last given
 
     # --- one after the other ------------------------------------------------------------------------------
 
@@ -108,6 +108,7 @@ class Life:
                 return FAILED, f'{named}: it was replaced', self._place(change)
             if self._made and self.town.writes() == writes:
                 silent.append(named)
+        self._made = len(self.town.new_things() or ())          # a group may have grown
         rest = sorted(changing - {name for change in self.example.update for name in change})
         if silent:
             return WARNED, f'nothing was written for {"; ".join(silent)}'
@@ -191,6 +192,8 @@ class Life:
         points = chaos.end()
         if failure is not None:
             raise Broken(failure)
+        if wanted is not None:
+            self._made = len(self.town.new_things() or ())
         if len(points) > MOST_POINTS:
             return WARNED, f'{len(points)} points at which an engine may die are too many to try'
         failed, warned = [], []

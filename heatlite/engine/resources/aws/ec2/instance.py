@@ -127,7 +127,9 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
 
     def check_create_complete(self, progress: dict[str, Any] | None) -> bool:
         """First the server, then its volumes, one after the other. Without `progress`: found after a crash."""
-        progress = progress or {'server': self.resource_id, 'attached': []}
+        if progress is None:
+            self._build_nics(self.properties[self.NETWORK_INTERFACES], self.properties[self.SUBNET_ID], None)
+            progress = {'server': self.resource_id, 'attached': []}
         plugin = self.client_plugin()
         server = plugin.fetch_server(progress['server'])
         if server is None or not plugin._check_active(server, 'Instance'):

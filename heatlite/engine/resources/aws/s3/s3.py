@@ -19,7 +19,6 @@ class S3Bucket(resource.Resource):
     support_status = declared.status(TYPE)
     properties_schema = declared.properties(TYPE)
     attributes_schema = declared.attribute_schemata(TYPE)
-    idempotent_create = True                # a container that is there is simply put once more
 
     PROPERTIES = (ACCESS_CONTROL, WEBSITE_CONFIGURATION, TAGS) = ('AccessControl', 'WebsiteConfiguration', 'Tags')
     ATTRIBUTES = (DOMAIN_NAME, WEBSITE_URL) = ('DomainName', 'WebsiteURL')
@@ -28,6 +27,9 @@ class S3Bucket(resource.Resource):
         container = str(self.physical_resource_name())
         self.client().put_container(container, self._headers())
         self.resource_id_set(container)
+
+    def find_existing(self) -> None:
+        """A container of its name that is there is simply put once more."""
 
     def _headers(self) -> dict[str, str]:
         headers = self._access(self.properties[self.ACCESS_CONTROL])

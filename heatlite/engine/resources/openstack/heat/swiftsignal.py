@@ -44,6 +44,11 @@ class SwiftSignalHandle(resource.Resource):
         self.resource_id_set(name)
         return url
 
+    def find_existing(self) -> None:
+        """What is left is taken away: made again, it would be one signal more."""
+        with self.client_plugin().ignore_not_found:
+            self.client().delete_object(self.stack.id, str(self.physical_resource_name()))
+
     def handle_delete(self) -> None:
         """With all versions; the container goes with the last handle."""
         if self.resource_id is None:
