@@ -9,7 +9,7 @@ import pytest
 
 from heatlite.common import exception
 from heatlite.engine.resources.rest import service, types
-from tests.plugins.bench import Memory
+from tests.plugins.bench import Memory, Stack
 from tests.plugins.rest import samples
 from tests.plugins.rest.generic_service import Fault
 
@@ -229,6 +229,37 @@ def test_one_that_looks_different_is_somebody_elses(cloud, bench, monkeypatch):
         engine.recover()
 
 
+class Neighbours(Stack):
+    """A stack with the resources that are given."""
+
+    def __init__(self, like, **resources):
+        super().__init__(like.world)
+        self.context, self.resources = like.context, resources
+
+    def __getitem__(self, name):
+        return self.resources[name]
+
+    def __iter__(self):
+        return iter(self.resources)
+
+    def __len__(self):
+        return len(self.resources)
+
+
+@pytest.mark.parametrize('known', [True, False])
+def test_what_a_twin_in_the_stack_has_or_may_have_made_is_not_taken(cloud, bench, monkeypatch, known):
+    engine = interrupted(cloud, bench, monkeypatch, SCOPE, NAMED, before=True)
+    cloud.seed('/address-scopes/new', name='inner', ip_version=4, shared=False)
+    other = bench(SCOPE, NAMED, name='twin').fresh('CREATE')
+    other.resource_id = 'new' if known else None
+    engine.bench.stack = Neighbours(engine.bench.stack, twin=other)
+    if known:
+        assert engine.recover().resource_id != 'new'
+    else:
+        with pytest.raises(exception.Error, match='Engine went down during resource CREATE'):
+            engine.recover()
+
+
 def test_who_may_create_but_not_list_still_creates(cloud, bench, monkeypatch):
     cloud.faults.append(Fault('GET /address-scopes', 403))
     engine = interrupted(cloud, bench, monkeypatch, SCOPE, NAMED)
@@ -242,6 +273,15 @@ def test_a_random_name_needs_no_look(cloud, bench):
     assert 'GET /address-scopes' not in [each.partition('?')[0] for each in cloud.said('GET')]
     bench(SCOPE, NAMED).create()
     assert 'GET /address-scopes' in [each.partition('?')[0] for each in cloud.said('GET')]
+
+
+def test_a_key_that_only_the_lost_answer_told_is_made_anew(cloud, bench, monkeypatch):
+    properties = {'name': 'town', 'save_private_key': True}
+    cloud.born['private_key'] = 'secret'
+    engine = interrupted(cloud, bench, monkeypatch, 'OS::Nova::KeyPair', properties)
+    made = engine.recover()
+    assert cloud.said() == ['POST /os-keypairs', 'DELETE /os-keypairs/town', 'POST /os-keypairs']
+    assert made.data()['private_key'] == 'secret'
 
 
 # --- a service that is busy --------------------------------------------------------------------------------
