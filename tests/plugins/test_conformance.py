@@ -1,6 +1,6 @@
 """Our own types pass the kit: schemas of all, the life of every one that the simulated cloud or nobody serves.
 
-`HEATLITE_TEST_CRASH=all` kills the engine at every point of every type (about twenty minutes); a number takes every N-th
+`HEATLITE_TEST_CRASH=all` kills the engine at every point of every type (twenty minutes); a number takes every N-th
 point; otherwise some types are tried, at some points. `python -m tests.plugins.test_conformance [NAME ...]` prints the
 kit's report.
 """
