@@ -73,8 +73,9 @@ def forget(resource: Any) -> None:
 
 
 def the_new_one(resource: Any, found: Mapping[str, Any], fits: Callable[[Any], bool]) -> str | None:
-    """The id of the only thing in `found` (by id) that was not there before the create and `fits`.
+    """The id of the thing in `found` (by id) that was not there before the create.
 
+    Of several the only one that `fits`; a single one need not, because services write values in ways of their own.
     None when nothing has come since. Raises Error when nobody can tell.
     """
     if not found or BEFORE not in resource.data():
@@ -87,7 +88,7 @@ def the_new_one(resource: Any, found: Mapping[str, Any], fits: Callable[[Any], b
     new = set(found) - set(before) - {other.resource_id for other in siblings}
     if not new:
         return None
-    fitting = [each for each in new if fits(found[each])]
+    fitting = list(new) if len(new) == 1 else [each for each in new if fits(found[each])]
     if len(fitting) != 1 or any(_is_twin(resource, other) for other in siblings):
         raise cannot_tell()
     return fitting[0]
