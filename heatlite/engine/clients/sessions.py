@@ -150,11 +150,12 @@ def cloud_plugin() -> Any:
 
 @functools.lru_cache(maxsize=4)
 def _cloud_plugin(_environment: tuple[tuple[str, str], ...]) -> Any:
+    from keystoneauth1 import exceptions as auth_exceptions
     from openstack import config as cloud_config
     from openstack import exceptions
     try:
         return cloud_config.OpenStackConfig().get_one().get_session().auth
-    except (exceptions.ConfigException, exceptions.SDKException) as error:
+    except (exceptions.ConfigException, exceptions.SDKException, auth_exceptions.ClientException) as error:
         raise exception.AuthorizationFailure(str(error))
 
 
