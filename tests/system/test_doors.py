@@ -151,6 +151,7 @@ def test_a_cluster_survives_its_workers(cluster, programs):
     url = f'http://127.0.0.1:{port}/v1/p'
     answers(url)
     up = eventually('two engines', lambda: two(engines.said('is up (process')))
+    eventually('that both hear', lambda: two(engines.said('takes requests')))
 
     stacks = [create(url, f'slow-{number}', 'OS::Heat::Delay', {'min_wait': 3}) for number in range(4)]
     os.kill(process_in(up[0]), signal.SIGKILL)
