@@ -4,7 +4,8 @@
 #   make serve          starts heatlite on 127.0.0.1:8004, with a simulated cloud; SERVE= for the one OS_* name
 #   make test           all tests; those that need a service run when it is there, and say so when not
 #   make test-services  the same, with MariaDB, PostgreSQL, RabbitMQ and Keystone started first (apt, as root)
-#   make test-api URL=http://127.0.0.1:8004   the API's readable tests against a service without stacks
+#   make test-api URL=http://127.0.0.1:8004   the API's readable tests against a service without stacks, whose options
+#                       enable_stack_abandon and enable_stack_adopt are set
 #   make test-cloud CLOUD=name   the lives of resource types in a cloud of your clouds.yaml, as its administrator
 #   make lint           ruff and mypy
 #   make sample         writes the sample configuration anew
