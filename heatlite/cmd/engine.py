@@ -6,14 +6,11 @@ environments.
 
 from __future__ import annotations
 
-import logging
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 from heatlite.cmd.workers import Worker, become, supervise
-
-LOG = logging.getLogger(__name__)
 
 MODULE = 'heatlite.cmd.engine'
 PROGRAM = 'heatlite-engine'
@@ -70,7 +67,6 @@ def work(conf: Any, worker: Worker) -> int:
         service.start()                     # stacks are driven from here on, with a broker or without
         parts.settle()
         server.start()                      # waits for the broker
-        LOG.info('Engine %s takes requests', service.engine_id)
 
     world.spawn(begin)
     figures = parts.serve_figures(conf, worker.number)

@@ -74,7 +74,7 @@ workers = 1
                Program(folder / 'cfn.log', *files, module='heatlite.cmd.api_cfn')]
     for each in (port, cfn_port):
         answers(f'http://127.0.0.1:{each}/')
-    started[0].said('is up')
+    started[0].said('takes requests')
     login = session.Session(auth=v3.Password(
         auth_url=service.KEYSTONE, username='demo', password='secret', project_name='demo', user_domain_id='default',
         project_domain_id='default'))

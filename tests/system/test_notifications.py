@@ -80,7 +80,7 @@ topics = {topic}
     started = [Program(folder / 'engine.log', '--config-file', options, '--workers', '1', module='heatlite.cmd.engine'),
                Program(folder / 'api.log', '--config-file', options, module='heatlite.cmd.api')]
     answers(f'http://127.0.0.1:{port}/')
-    started[0].said('is up')
+    started[0].said('takes requests')
     yield f'http://127.0.0.1:{port}/v1/admin', listener
     for program in started:
         program.kill()
