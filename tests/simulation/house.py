@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Callable, Iterable
 
 from heatlite.conformance import house
 from tests.simulation import cloud as clouds
@@ -19,3 +20,23 @@ class House(house.House):
                          prepare=lambda service: service.registry.register('Sim::Thing', clouds.Thing))
         self.cloud = clouds.Cloud(self.chaos)
         clouds.use(self.cloud)
+
+
+def kill_engines_in(life: Callable[[House], None], stride: int, from_the_start: bool = True) -> int:
+    """Lives `life(house)` again and again, with an engine killed at another point each time: every `stride`-th, or as
+    HEATLITE_TEST_STRIDE says (1: all). How many points there are. `from_the_start` False: `life` says where they begin.
+    """
+    stride = int(os.environ.get('HEATLITE_TEST_STRIDE', stride))
+    with House() as house:
+        house.chaos.enabled = from_the_start
+        life(house)
+        count = house.chaos.count
+    for point in range(1 + count % stride, count + 1, stride):
+        with House(seed=point, kill_at=[point]) as house:
+            house.chaos.enabled = from_the_start
+            try:
+                life(house)
+            except BaseException as error:
+                raise AssertionError(
+                    f'{life.__name__}, seed {point}, killed at {house.chaos.killed}: {error}') from error
+    return count

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from heatlite.db import resources, stacks
 from heatlite.engine import attributes, constraints, properties
 from heatlite.rpc import messages
 from tests.simulation import cloud as clouds
-from tests.simulation.house import House
-
-STRIDE = int(os.environ.get('HEATLITE_TEST_STRIDE', '9'))       # 1: every point
+from tests.simulation.house import House, kill_engines_in
 
 
 def scaled(value='v', least=1, most=5, policy=None, member=None, rolling=None, **more):
@@ -256,17 +252,7 @@ def life(house):
 
 
 def test_killed_at_any_point():
-    with House() as house:
-        house.chaos.enabled = True
-        life(house)
-        count = house.chaos.count
-    for point in range(1 + count % STRIDE, count + 1, STRIDE):
-        with House(seed=point, kill_at=[point]) as house:
-            house.chaos.enabled = True
-            try:
-                life(house)
-            except BaseException as error:
-                raise AssertionError(f'seed {point}, killed at {house.chaos.killed}: {error}') from error
+    kill_engines_in(life, 9)
 
 
 def test_the_bus_is_told_of_a_groups_new_size():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 
 import pytest
 from oslo_config import cfg
@@ -11,9 +10,7 @@ from oslo_config import cfg
 from heatlite.common import config, exception
 from heatlite.db import resources
 from heatlite.rpc import messages
-from tests.simulation.house import House
-
-STRIDE = int(os.environ.get('HEATLITE_TEST_STRIDE', '5'))       # 1: every point
+from tests.simulation.house import House, kill_engines_in
 
 
 @pytest.fixture(autouse=True)
@@ -223,12 +220,4 @@ def life(house):
 
 
 def test_killed_at_any_point():
-    with House() as house:
-        life(house)
-        count = house.chaos.count
-    for point in range(1 + count % STRIDE, count + 1, STRIDE):
-        with House(seed=point, kill_at=[point]) as house:
-            try:
-                life(house)
-            except BaseException as error:
-                raise AssertionError(f'seed {point}, killed at {house.chaos.killed}: {error}') from error
+    kill_engines_in(life, 5, from_the_start=False)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 from oslo_config import cfg
 
 from heatlite.common import config, exception
 from heatlite.db import resources, software_configs, software_deployments
 from heatlite.rpc import messages
-from tests.simulation.house import PROJECT, House
-
-STRIDE = int(os.environ.get('HEATLITE_TEST_STRIDE', '9'))       # 1: every point
+from tests.simulation.house import PROJECT, House, kill_engines_in
 
 
 @pytest.fixture(autouse=True)
@@ -278,14 +274,4 @@ def life(house):
 
 
 def test_killed_at_any_point():
-    with House() as house:
-        house.chaos.enabled = True
-        life(house)
-        count = house.chaos.count
-    for point in range(1 + count % STRIDE, count + 1, STRIDE):
-        with House(seed=point, kill_at=[point]) as house:
-            house.chaos.enabled = True
-            try:
-                life(house)
-            except BaseException as error:
-                raise AssertionError(f'seed {point}, killed at {house.chaos.killed}: {error}') from error
+    kill_engines_in(life, 9)

@@ -12,6 +12,7 @@ from heatlite.engine import resource
 from heatlite.engine.resources import declared, existing
 from heatlite.engine.resources.openstack.nova import server_changes, suspending
 from heatlite.engine.resources.scheduler_hints import SchedulerHintsMixin
+from heatlite.engine.resources.steps import work_off
 
 TYPE = 'AWS::EC2::Instance'
 NO_ADDRESS = '0.0.0.0'                      # what the address attributes say before there is one
@@ -204,7 +205,7 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
             self.data_delete('port_id')
 
     def check_update_complete(self, steps: list[dict[str, Any]]) -> bool:
-        return server_changes.work_off(self, steps)
+        return work_off(self, steps, server_changes.STEPS)
 
     def metadata_update(self, new_metadata: Any = None) -> None:
         self.metadata_set(new_metadata if new_metadata is not None else self.t.metadata())

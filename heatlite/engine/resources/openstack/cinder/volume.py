@@ -11,6 +11,7 @@ from heatlite.engine import resource, translation
 from heatlite.engine.resources import declared, volume_base
 from heatlite.engine.resources.openstack.cinder import volume_steps
 from heatlite.engine.resources.scheduler_hints import SchedulerHintsMixin
+from heatlite.engine.resources.steps import work_off
 
 TYPE = 'OS::Cinder::Volume'
 ATTACHMENT_TYPE = 'OS::Cinder::VolumeAttachment'
@@ -144,7 +145,7 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
         return size
 
     def check_update_complete(self, steps: list[dict[str, Any]]) -> bool:
-        return volume_steps.work_off(self, steps)
+        return work_off(self, steps, volume_steps.STEPS)
 
     def needs_replace_failed(self) -> bool:
         if not self.resource_id:

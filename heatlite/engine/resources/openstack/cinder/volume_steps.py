@@ -1,8 +1,4 @@
-"""What an update of a volume does one after the other: a list of plain steps, worked off by repeated checks.
-
-A step is a map: `do` names it, `called` says that its request is in. The list is what the handler returns, so a
-restarted engine goes on where the last one stood, or begins the step anew.
-"""
+"""What an update of a volume does one after the other: steps of `engine.resources.steps`."""
 
 from __future__ import annotations
 
@@ -11,8 +7,8 @@ from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
+from heatlite.engine.resources.steps import Step, Table
 
-Step = dict[str, Any]
 NEEDS_DETACHED = frozenset({'restore', 'extend', 'retype'})
 
 
@@ -35,21 +31,6 @@ def _attachment_id(resource: Any, attachment: dict[str, Any]) -> str:
         if found.volumeId == resource.resource_id:
             return str(found.id)
     return str(attachment.get('id') or resource.resource_id)
-
-
-def work_off(resource: Any, steps: list[Step]) -> bool:
-    """One look at the first step that is not done."""
-    for step in steps:
-        if step.get('done'):
-            continue
-        call, check = STEPS[step['do']]
-        if not step.get('called'):
-            step['called'] = call(resource, step) is not False
-            return False
-        if not check(resource, step):
-            return False
-        step['done'] = True
-    return True
 
 
 def _status(resource: Any) -> str:
@@ -134,7 +115,7 @@ def _is_attached(resource: Any, step: Step) -> bool:
     return bool(resource.client_plugin().check_attach_volume_complete(resource.resource_id))
 
 
-STEPS: dict[str, tuple[Callable[[Any, Step], Any], Callable[[Any, Step], bool]]] = {
+STEPS: Table = {
     'restore': (_restore, _wait(('restoring-backup',), _('Volume restore failed'), ('available',))),
     'extend': (_extend, _is_extended),
     'retype': (_retype, _is_retyped),

@@ -17,6 +17,7 @@ from heatlite.engine.resources import declared, edges, existing, packed, server_
 from heatlite.engine.resources.openstack.nova import server_changes, server_checks, suspending
 from heatlite.engine.resources.openstack.nova.server_network_mixin import ServerNetworkMixin
 from heatlite.engine.resources.scheduler_hints import SchedulerHintsMixin
+from heatlite.engine.resources.steps import work_off
 from heatlite.language.schema import Schema
 
 TYPE = 'OS::Nova::Server'
@@ -369,7 +370,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
         return steps
 
     def check_update_complete(self, steps: list[dict[str, Any]]) -> bool:
-        return server_changes.work_off(self, steps)
+        return work_off(self, steps, server_changes.STEPS)
 
     def get_live_resource_data(self) -> Any:
         try:

@@ -6,28 +6,12 @@ goes on with them; it may send a request again, which every step here stands.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from heatlite.common import exception
+from heatlite.engine.resources.steps import Step, Table
 
-Step = dict[str, Any]
 AT_REST = ('ACTIVE', 'SHUTOFF')
-
-
-def work_off(resource: Any, steps: list[Step]) -> bool:
-    """One look at the first step that is not done."""
-    for step in steps:
-        if step.get('done'):
-            continue
-        call, check = STEPS[step['do']]
-        if not step.get('called'):
-            step['called'] = call(resource, step) is not False
-            return False
-        if not check(resource, step):
-            return False
-        step['done'] = True
-    return True
 
 
 def _resize(resource: Any, step: Step) -> bool:
@@ -107,7 +91,7 @@ def _attach(resource: Any, step: Step) -> bool:
         return False
 
 
-STEPS: dict[str, tuple[Callable[[Any, Step], Any], Callable[[Any, Step], bool]]] = {
+STEPS: Table = {
     'resize': (_resize, _is_resized),
     'confirm': (_confirm, lambda resource, step: resource.client_plugin().check_verify_resize(resource.resource_id)),
     'rebuild': (_rebuild, lambda resource, step: resource.client_plugin().check_rebuild(resource.resource_id)),
