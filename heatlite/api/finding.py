@@ -79,7 +79,7 @@ def fresh_outputs(req: Request, found: Any) -> list[dict[str, Any]]:
         return stored
     try:
         anew = {output['output_key']: output for output in req.call(messages.ResolveOutputs(found.id, wanted))}
-    except (exception.MessagingTimeout, exception.BrokerUnavailable) as error:
+    except (exception.MessagingTimeout, exception.NoEngine, exception.BrokerUnavailable) as error:
         LOG.warning('Outputs of stack %s are shown as stored: %s', found.id, error)
         return stored
     return [anew.get(output['output_key'], output) for output in stored]

@@ -106,6 +106,13 @@ class MessagingTimeout(HeatException):
     msg_fmt = _('No engine answered within %(seconds)s seconds.')
 
 
+class NoEngine(HeatException):
+    """Nobody has a queue at the broker for what the API asks."""
+
+    http_code = 503
+    msg_fmt = _('No engine is running: the message broker has nobody to give this request to.')
+
+
 class TooLate(HeatException):
     """Whoever asked has given up waiting, and may have asked for something else since."""
 

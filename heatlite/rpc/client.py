@@ -1,7 +1,7 @@
 """The API's end of the wire: `call` sends a message to some engine and waits for its answer, `wake` rings the bell.
 
 Two ways to carry them, the same messages: the broker, or a thread of this process (heatlite-all). Either raises
-what the engine raised (heatlite.rpc.errors), MessagingTimeout, or BrokerUnavailable.
+what the engine raised (heatlite.rpc.errors), MessagingTimeout, NoEngine, or BrokerUnavailable.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ LOG = logging.getLogger(__name__)
 
 # After a broken connection one retry is a fresh one; more would only keep the caller waiting.
 RETRIES = 1
+# How long a call is offered again while no engine has a queue: the first one may just be starting.
+OFFERED_SECONDS = 10.0
+OFFERS_APART = 0.25
 
 
 class EngineClient(Protocol):
@@ -50,7 +53,9 @@ class BrokerClient:
         self._broken = KombuError               # what the library below lets out while it connects
         self._transport = messaging.transport(conf) if transport is None else transport
         self._client = oslo_messaging.get_rpc_client(
-            self._transport, messaging.target(conf), serializer=oslo_messaging.NoOpSerializer(), retry=RETRIES)
+            self._transport, messaging.target(conf), serializer=oslo_messaging.NoOpSerializer(), retry=RETRIES,
+            # The broker returns what it has no queue for; without this it would be lost, and the caller wait in vain.
+            transport_options=oslo_messaging.TransportOptions(at_least_once=True))
         self._connected = False
 
     def call(self, context: RequestContext, message: messages.Message) -> Any:
@@ -63,7 +68,7 @@ class BrokerClient:
         patience = timedelta(seconds=self._conf.rpc_response_timeout)
         who = {**context.to_dict(), messages.DEADLINE: (world.current().now() + patience).isoformat()}
         try:
-            found = self._client.call(who, message.method(), **message.arguments())
+            found = self._offer(who, message)
         except library.MessagingTimeout:
             raise exception.MessagingTimeout(seconds=self._conf.rpc_response_timeout) from None
         except (library.MessageDeliveryFailure, self._broken, OSError) as error:
@@ -73,6 +78,17 @@ class BrokerClient:
         self._connected = True
         return found
 
+    def _offer(self, who: dict[str, Any], message: messages.Message) -> Any:
+        here = world.current()
+        until = here.monotonic() + min(OFFERED_SECONDS, self._conf.rpc_response_timeout)
+        while True:
+            try:
+                return self._client.call(who, message.method(), **message.arguments())
+            except self._errors.MessageUndeliverable:
+                if here.monotonic() >= until:
+                    raise exception.NoEngine() from None
+            here.sleep(OFFERS_APART)
+
     def wake(self, stack_id: str, engine_id: str | None = None) -> None:
         bell = messages.Wake(stack_id)
         library = self._errors
@@ -81,7 +97,8 @@ class BrokerClient:
                 messaging.probe(self._conf)
             target = self._client.prepare(server=engine_id) if engine_id else self._client
             target.cast(admin_context().to_dict(), bell.method(), **bell.arguments())
-        except (exception.BrokerUnavailable, library.MessagingException, self._broken, OSError) as error:
+        except (exception.BrokerUnavailable, library.MessagingException, library.MessageUndeliverable, self._broken,
+                OSError) as error:
             self._connected = False
             LOG.info('Nobody was woken for stack %s: %s', stack_id, error)
         else:

@@ -42,15 +42,28 @@ def main(url):
     conf.set_override('topic', f'burst-{world.uuid()}', group='engine')     # others may use the same broker
     transport = messaging.transport(conf)
     here, elsewhere = Counting(), Counting()
-    serving = [server.serve(transport, world.uuid(), here), server.serve(transport, name := world.uuid(), elsewhere)]
     ends = client.BrokerClient(conf, transport)
     context = RequestContext(project_id='p', overwrite=False)
-    found = {'answer': ends.call(context, messages.ExportStack('s'))}
-    for stack_id in ('missing', 'odd'):
+
+    def asked(stack_id):
         try:
-            ends.call(context, messages.DeleteStack(stack_id))
+            return ends.call(context, messages.DeleteStack(stack_id))
         except Exception as error:
-            found[stack_id] = [type(error).__name__, str(error)]
+            return [type(error).__name__, str(error)]
+
+    ends.wake('nobody')
+    ends.wake('nobody', world.uuid())
+    found = {'nobody': asked('nobody')}
+    early = []                                          # asked before the first engine has its queue
+    asking = [world.spawn(lambda: early.append(ends.call(context, messages.ExportStack('s')))) for _ in range(3)]
+    world.sleep(0.6)
+    serving = [server.serve(transport, world.uuid(), here), server.serve(transport, name := world.uuid(), elsewhere)]
+    found['answer'] = ends.call(context, messages.ExportStack('s'))
+    deadline = world.monotonic() + PATIENCE
+    while len(early) < len(asking) and world.monotonic() < deadline:
+        world.sleep(0.02)
+    found['early'] = early
+    found |= {stack_id: asked(stack_id) for stack_id in ('missing', 'odd')}
     world.sleep(3.0)                                    # an idle listener polls at its slowest
     for number in range(BURST):
         ends.wake(f'any-{number}')

@@ -37,6 +37,17 @@ def test_a_call_brings_the_answer_of_an_engine(burst):
 
 
 @pytest.mark.service
+def test_without_an_engine_callers_hear_so(burst):
+    assert burst['nobody'] == [
+        'NoEngine', 'No engine is running: the message broker has nobody to give this request to.']
+
+
+@pytest.mark.service
+def test_who_asks_before_the_first_engine_listens_is_answered_when_it_does(burst):
+    assert burst['early'] == [{'project': 'p', 'method': 'export_stack'}] * 3
+
+
+@pytest.mark.service
 def test_errors_keep_their_names(burst):
     assert burst['missing'] == ['StackNotFound', 'The Stack (missing) could not be found.']
     assert burst['odd'][0] == 'ZeroDivisionError'

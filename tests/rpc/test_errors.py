@@ -30,6 +30,7 @@ def crossed(error):
     exception.PropertyUnspecifiedError('a', 'b'),
     exception.ResourceTypeUnavailable(service_name='nova', resource_type='T', reason='gone'),
     exception.MessagingTimeout(seconds=3),
+    exception.NoEngine(),
 ])
 def test_own_errors_keep_class_message_and_codes(error):
     found = crossed(error)
