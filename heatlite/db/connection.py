@@ -24,6 +24,7 @@ from sqlalchemy import exc, pool
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
+from heatlite.db.pooling import with_pooling
 
 LOG = logging.getLogger(__name__)
 
@@ -216,7 +217,7 @@ def _sqlite(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.Engine
 
 def _mysql(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.Engine:
     engine: sa.Engine = oslo_engines.create_engine(
-        url, thread_checkin=False, **{'mysql_sql_mode': 'TRADITIONAL', **options})
+        with_pooling(url), thread_checkin=False, **{'mysql_sql_mode': 'TRADITIONAL', **options})
 
     @sa.event.listens_for(engine, 'connect')
     def _prepare(connection: Any, _record: Any) -> None:
@@ -236,7 +237,7 @@ def _mysql(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.Engine:
 
 def _postgresql(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.Engine:
     options = {name: value for name, value in options.items() if not name.startswith('mysql_')}
-    engine: sa.Engine = oslo_engines.create_engine(url, thread_checkin=False, **options)
+    engine: sa.Engine = oslo_engines.create_engine(with_pooling(url), thread_checkin=False, **options)
     _let_others_run()
 
     @sa.event.listens_for(engine, 'connect')

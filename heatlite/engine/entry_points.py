@@ -11,10 +11,11 @@ from heatlite.engine import alias
 NOT_OURS = 'openstack-heat'                 # the original, when it is installed beside: its built-ins are not plug-ins
 
 
-def of(namespace: str) -> list[metadata.EntryPoint]:
+@functools.cache
+def of(namespace: str) -> tuple[metadata.EntryPoint, ...]:
     """Those of one namespace, in the order of installation; the original service's own are left out."""
-    return [point for point in _all().select(group=namespace)
-            if point.dist is None or point.dist.name.lower().replace('_', '-') != NOT_OURS]
+    return tuple(point for point in _all().select(group=namespace)
+                 if point.dist is None or point.dist.name.lower().replace('_', '-') != NOT_OURS)
 
 
 @functools.cache
@@ -25,6 +26,7 @@ def _all() -> metadata.EntryPoints:
 def forget() -> None:
     """Looks at the installed packages anew when next asked."""
     _all.cache_clear()
+    of.cache_clear()
 
 
 def load(point: metadata.EntryPoint) -> Any:
