@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -21,6 +21,7 @@ HEAVY = ('properties', 'definition', 'metadata', 'attributes')
 LIGHT = tuple(resource.c[name] for name in ResourceState.__dataclass_fields__)
 ROW = ('stack_id', 'id', 'name', 'uuid', 'type', 'action', 'status', 'reason', 'physical_id', 'requires', 'replaces',
        'replaced_by', 'template_id', 'fingerprint', 'handle', 'created_at', 'updated_at')
+HELD = 'True'                                       # stands under the name of a breakpoint that holds the resource
 UNKNOWN_TIME = datetime(1970, 1, 1)                 # of creation, where nobody told it
 
 WORDS = {member: member.value for kind in (Action, Status) for member in kind}
@@ -268,6 +269,13 @@ def all_data(tx: sa.Connection, stack_id: str) -> dict[int, list[StoredDatum]]:
     for number, *datum in tx.execute(query.order_by(resource_data.c.resource_id, resource_data.c.key)):
         found.setdefault(number, []).append(StoredDatum(*datum))
     return found
+
+
+def held(tx: sa.Connection, stack_id: str, hooks: Collection[str]) -> dict[int, str]:
+    """Rows that are held at one of these breakpoints of the user, and at which."""
+    query = sa.select(resource_data.c.resource_id, resource_data.c.key).where(
+        resource_data.c.stack_id == stack_id, resource_data.c.key.in_(hooks), resource_data.c.value == HELD)
+    return {row[0]: row[1] for row in tx.execute(query)}
 
 
 def names_with_datum(tx: sa.Connection, stack_id: str, key: str, value: str | None) -> set[str]:

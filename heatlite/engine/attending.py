@@ -99,8 +99,8 @@ class Attendant:
         hook = signal.details.get(UNSET_HOOK) if isinstance(signal.details, Mapping) else None
         row = self._owned.current(signal.resource_name)
         if row is None or hook is not None:
-            if hook is not None:
-                self._runner.clear_hook(signal.resource_name, hook)
+            if row is not None:
+                self._runner.clear_hook(row, hook)
             self._journal.write(Change(self._owned.id, self._owned.lease.epoch, signals=(signal.id,)))
             return
         recorder = SignalRecorder(self._owned, self._world)
@@ -112,7 +112,7 @@ class Attendant:
         self._runner.errands.records.forget(row.id)
         self._runner.hasten(row.name)
         if others:
-            self._refresh(row)
+            self._refresh({row.name: row}, LOOKED_AT)
 
     def _tell(self, resource: Resource, signal: Signal) -> bool:
         """Whether others should look again. Errors are only logged: the caller has had an answer long ago."""
@@ -128,22 +128,54 @@ class Attendant:
 
     # --- what others have of it ---------------------------------------------------------------------------
 
-    def _refresh(self, signalled: ResourceState) -> None:
-        """Attributes around the resource are read anew, metadata that follows others is told, waits look at once."""
+    def take_over(self) -> None:
+        """Whoever had the stack may have died with a signal handled, and what follows from it not yet."""
+        signalled = {}
+        for name in self._owned.definition.resources:
+            row = self._owned.current(name)
+            if row is not None and row.exists and not row.in_progress and self._is_followed(row):
+                signalled[name] = row
+        if signalled:
+            self._working += 1
+            self._world.spawn(self._make_up_for, signalled)
+
+    def _is_followed(self, row: ResourceState) -> bool:
+        """Others look again after its signals."""
+        try:
+            kind = self._runner.errands.kind_of(row)
+        except exception.HeatException:
+            return False
+        return kind.signal_needs_metadata_updates and callable(getattr(kind, 'handle_signal', None))
+
+    def _make_up_for(self, signalled: Mapping[str, ResourceState]) -> None:
+        try:
+            self._refresh(signalled)
+        except LeaseLost:
+            self._runner.retire()
+        finally:
+            self._working -= 1
+            self._runner.rest()
+
+    def _refresh(self, signalled: Mapping[str, ResourceState], most: int | None = None) -> None:
+        """Attributes around these resources (at most so many) are read anew, metadata that follows others is told,
+        waits look at once."""
         errands = self._runner.errands
-        around = [row for row in self._owned.rows.values() if row.id == signalled.id or row.name in signalled.requires
-                  or signalled.name in row.requires]
-        for row in around[:LOOKED_AT]:
+        stood_on = {name for row in signalled.values() for name in row.requires}
+        around = [row for row in self._owned.rows.values() if signalled.get(row.name) is row or row.name in stood_on
+                  or not signalled.keys().isdisjoint(row.requires)]
+        for row in around[:most]:
             self._runner.hasten(row.name)
             if row.in_progress or not row.exists or self._owned.current(row.name) is not row:
                 continue
             try:
                 self._keep(errands, row)
+            except exception.DatabaseUnavailable:
+                raise
             except exception.HeatException as error:
                 LOG.info('Attributes of %s in stack %s were not read: %s', row.name, self._owned.id, error)
         for name, definition in self._owned.definition.resources.items():
             current = self._owned.current(name)
-            if current is None or not current.exists or current.id == signalled.id:
+            if current is None or not current.exists or name in signalled:
                 continue
             if errands.kind_of(current).metadata_update is Keeping.metadata_update:
                 continue

@@ -114,6 +114,7 @@ class Driving:
         self._watch_time(runner)
         self._sinks.follow(owned)
         if taken_over:
+            runner.attendant.take_over()
             runner.ring()
         self._world.spawn(runner.run)
 

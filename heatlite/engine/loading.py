@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -42,12 +42,12 @@ def facade(row: stacks.Stack) -> StoredFacade | None:
 
 
 def traversal(world: World, row: stacks.Stack, target: StackDefinition, rows: list[ResourceState],
-              retry_limit: int) -> Traversal:
-    """The drive the stack's row asks for."""
+              retry_limit: int, held: Mapping[int, str] | None = None) -> Traversal:
+    """The drive the stack's row asks for. `held`: rows that a breakpoint of the user holds, and which."""
     return Traversal(Action(row.action), desired(target, row.action), rows, row.template_id,
                      next_row=row.next_resource, uuid=world.uuid, chance=world.chance,
                      rollback=not row.disable_rollback, avoid_template_id=avoided(row), retry_limit=retry_limit,
-                     hooks=hooks(target))
+                     hooks=hooks(target), held=held)
 
 
 def hooks(target: StackDefinition) -> Hooks:
@@ -81,9 +81,17 @@ def load(world: World, database: Database, lease: Lease, operator: Registry, ret
         kept = resources.columns(tx, row.id, None, ('attributes',)) if rows else {}
         context = stored_context(tx, row)
     target = known(row) or definition(stored, row, operator)
-    owned = OwnedStack(row, lease, target, context, traversal(world, row, target, rows, retry_limit))
+    held = _held(database, row, target)
+    owned = OwnedStack(row, lease, target, context, traversal(world, row, target, rows, retry_limit, held))
     owned.kept.update({number: columns['attributes'] for number, columns in kept.items() if columns['attributes']})
     return owned
+
+
+def _held(database: Database, row: stacks.Stack, target: StackDefinition) -> dict[int, str]:
+    if not target.environment.has_hooks():
+        return {}
+    with database.reader() as tx:
+        return resources.held(tx, row.id, HOOK_TYPES)
 
 
 def stored_context(tx: Any, row: stacks.Stack) -> RequestContext:

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from heatlite.common import exception, metrics
 from heatlite.common.world import World
+from heatlite.db import resources
 from heatlite.engine.errands import Errands
 from heatlite.engine.journal import Journal, LeaseLost
 from heatlite.engine.owned import OwnedStack
@@ -313,19 +314,26 @@ class Runner:
 
     # --- breakpoints of the user ------------------------------------------------------------------------
 
-    def clear_hook(self, name: str, hook: str) -> bool:
-        """Lets a resource go on; False when it is not held there."""
-        step = self._held.pop((name, hook), None)
-        if step is None:
-            return False
-        self._note_hook(self.owned.rows[step.row_id], hook, None, text.cleared(hook))
-        self.post(c.Cleared(step))
-        return True
+    def clear_hook(self, row: ResourceState, hook: str) -> None:
+        """Lets a resource go on; one that has not come there yet, since the stack was taken over, will not be held."""
+        step = self._held.pop((row.name, hook), None)
+        if step is not None:
+            row = self.owned.rows[step.row_id]
+            self.post(c.Cleared(step))
+        self._note_hook(row, hook, self._cleared(), text.cleared(hook))
+
+    def _cleared(self) -> str:
+        """What stands for a breakpoint that this request has passed, until it is set anew by another."""
+        return f'cleared in {self.owned.row.generation}'
 
     def _pause(self, step: Step, row: ResourceState, hook: str) -> None:
         self._held[row.name, hook] = step
-        if hook not in self.errands.records.get(row).data:      # else it was held already when we took over
-            self._note_hook(row, hook, 'True', text.paused(hook.partition('-')[2].upper(), hook))
+        noted = self.errands.records.get(row).data.get(hook)
+        if noted == self._cleared():                # and then whoever drove the stack died
+            if self._held.pop((row.name, hook), None) is not None:
+                self.post(c.Cleared(step))
+        elif noted != resources.HELD:                         # else it was held already when we took over
+            self._note_hook(row, hook, resources.HELD, text.paused(hook.partition('-')[2].upper(), hook))
 
     def _note_hook(self, row: ResourceState, hook: str, value: str | None, why: str) -> None:
         """Clients find a held resource by the event; the entry in its data is what says that it is held."""

@@ -86,12 +86,14 @@ class Signals:
                 return next(iter(rows.values()))
             raise exception.ResourceNotFound(resource_name=name, stack_name=row.name)
         found = rows[number]
-        if found.action == 'INIT' and found.status == 'COMPLETE' and not self._is_held(tx, row.id, found.id):
+        if found.action == 'INIT' and found.status == 'COMPLETE' and not self._holding(tx, row.id, found.id):
             raise exception.ResourceNotAvailable(resource_name=name)
         return found
 
-    def _is_held(self, tx: Any, stack_id: str, number: int) -> bool:
-        return any(entry.key in HOOK_TYPES for entry in resources.data(tx, stack_id, number))
+    def _holding(self, tx: Any, stack_id: str, number: int) -> set[str]:
+        """The breakpoints at which it is held."""
+        return {entry.key for entry in resources.data(tx, stack_id, number)
+                if entry.key in HOOK_TYPES and entry.value == resources.HELD}
 
     def _check_hook(self, tx: Any, row: stacks.Stack, resource: ResourceState, hook: Any) -> None:
         """Raises InvalidBreakPointHook for a word that is no hook, and for one at which nothing is held."""
@@ -104,7 +106,7 @@ class Signals:
         if hook not in HOOK_TYPES:
             raise exception.InvalidBreakPointHook(_('Invalid hook type "%(hook)s" for %(resource)s')
                                                   % {'hook': hook, 'resource': shown})
-        if not any(entry.key == hook for entry in resources.data(tx, row.id, resource.id)):
+        if hook not in self._holding(tx, row.id, resource.id):
             raise exception.InvalidBreakPointHook(_('The "%(hook)s" hook is not defined on %(resource)s')
                                                   % {'hook': hook, 'resource': shown})
 

@@ -61,10 +61,11 @@ class Traversal:
     def __init__(self, action: Action, wanted: Mapping[str, Desired], rows: Iterable[ResourceState],
                  template_id: str, *, next_row: int, uuid: Callable[[], str], chance: Callable[[], float],
                  rollback: bool = False, avoid_template_id: str | None = None, retry_limit: int = 5,
-                 hooks: Hooks = no_hooks) -> None:
+                 hooks: Hooks = no_hooks, held: Mapping[int, str] | None = None) -> None:
         """`rollback`: what to do after a failure; `avoid_template_id`: the template being rolled back from.
 
-        `hooks(name)`: the breakpoints a user has set for a resource, such as `pre-create`.
+        `hooks(name)`: the breakpoints a user has set for a resource, such as `pre-create`; `held`: rows that were held
+        at one when another owner was interrupted, and at which.
         """
         self.rows = {row.id: row for row in rows}
         self.retry_limit = retry_limit
@@ -76,6 +77,7 @@ class Traversal:
         self._inspecting: set[Step] = set()
         self._ready: deque[Step] = deque()
         self._pausing: dict[Step, ResourceState] = {}
+        self._held = dict(held or {})
         self._target(action, wanted, template_id, rollback, avoid_template_id, hooks)
 
     # --- what may be asked ------------------------------------------------------------------------------
@@ -224,6 +226,11 @@ class Traversal:
             return self._hold(step, row)
         if row.action is Action.INIT:
             return self._begin(step, row, self._first_action(step), now)
+        hook = self._held.pop(row.id, '')
+        if row.status is Status.COMPLETE and hook == f'post-{row.action.lower()}' and self._wants(
+                step, row.action, hook):
+            self._busy[row.id] = step               # it was done, and the user has not looked at it yet
+            return self._hold_after(step, row, hook)
         if row.in_progress and row.action in (Action.CREATE, Action.ADOPT):
             # Interrupted, perhaps on its way to another definition: it is ended as it was begun, then decided upon.
             self._park(step, row.id)

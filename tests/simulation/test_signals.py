@@ -221,3 +221,20 @@ def life(house):
 
 def test_killed_at_any_point():
     kill_engines_in(life, 5, from_the_start=False)
+
+
+def late(house):
+    """A signal to a stack that nobody drives: what is shown follows it."""
+    stack_id = house.create('s', waiting(count=1, timeout=1000))
+    until(house, stack_id, 'wait', ('CREATE', 'IN_PROGRESS'))
+    signal(house, stack_id, 'handle', {'id': 'a', 'data': 1})
+    house.settle(stack_id)
+    house.chaos.enabled = True
+    signal(house, stack_id, 'handle', {'id': 'b', 'data': 2})
+    assert house.universe.run(lambda: not pending(house), limit=200)
+    row = house.settle(stack_id)
+    assert (row.action, row.status, output(row)) == ('CREATE', 'COMPLETE', {'a': 1, 'b': 2})
+
+
+def test_killed_before_others_look():
+    kill_engines_in(late, 1, from_the_start=False)
