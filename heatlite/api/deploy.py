@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-from oslo_middleware import cors, http_proxy_to_wsgi, request_id
+from oslo_middleware import http_proxy_to_wsgi
 
 from heatlite.api import openapi, routes, wsgi
 from heatlite.api.middleware.access import AccessLog
@@ -14,6 +14,8 @@ from heatlite.api.middleware.context import ContextMiddleware
 from heatlite.api.middleware.fault import FaultMiddleware
 from heatlite.api.middleware.mount import Healthcheck, Mount, metrics
 from heatlite.api.middleware.noauth import NoAuth
+from heatlite.api.middleware.origin import CrossOrigin
+from heatlite.api.middleware.request_id import RequestId
 from heatlite.api.middleware.version import VersionNegotiation
 from heatlite.api.router import Router
 from heatlite.common import exception
@@ -24,13 +26,6 @@ Application = Callable[[dict[str, Any], Any], Any]
 Layer = Callable[[Application], Application]
 
 KEYSTONE, STANDALONE = None, 'standalone'
-
-CORS = {
-    'allow_methods': ['GET', 'PUT', 'POST', 'DELETE', 'PATCH'],
-    'allow_headers': ['X-Auth-Token', 'X-Identity-Status', 'X-Roles', 'X-Service-Catalog', 'X-User-Id',
-                      'X-Tenant-Id', 'X-OpenStack-Request-ID'],
-    'expose_headers': ['X-Auth-Token', 'X-Subject-Token', 'X-Service-Token', 'X-OpenStack-Request-ID'],
-}
 
 
 def build(conf: Any, database: Any, engine: Any, identity: Layer | None = None,
@@ -52,10 +47,10 @@ def _layers(conf: Any, policy: Policy, identity: Layer, description: Application
     flavour = conf.paste_deploy.flavor or KEYSTONE
     return [
         partial(AccessLog, observe=observe),
-        cross_origin(conf),
-        request_id.RequestId,
+        partial(CrossOrigin, conf=conf),
+        RequestId,
         partial(FaultMiddleware, debug=conf.debug),
-        partial(http_proxy_to_wsgi.HTTPProxyToWSGI, conf=conf),
+        *proxy(conf),
         outside(conf),
         VersionNegotiation,
         partial(Mount, beside={openapi.PATH: description}),
@@ -93,9 +88,12 @@ def identity_url(conf: Any) -> str | None:
     return None
 
 
-def cross_origin(conf: Any) -> Layer:
-    cors.set_defaults(**CORS)
-    return partial(cors.CORS, conf=conf)
+def proxy(conf: Any) -> list[Layer]:
+    """The layer that believes what a proxy says of the client; none unless the operator has one."""
+    conf.register_opts(http_proxy_to_wsgi.OPTS, group='oslo_middleware')
+    if not conf.oslo_middleware.enable_proxy_headers_parsing:
+        return []
+    return [partial(http_proxy_to_wsgi.HTTPProxyToWSGI, conf=conf)]
 
 
 def outside(conf: Any) -> Layer:

@@ -6,13 +6,14 @@ Source: REST specification 2.4.
 
 from __future__ import annotations
 
+import operator
 import time
 from collections.abc import Mapping
 from typing import Any
 
 from oslo_config import cfg
+from oslo_policy import _checks, policy
 from oslo_policy import opts as policy_options
-from oslo_policy import policy
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
@@ -158,8 +159,19 @@ class Enforcer(policy.Enforcer):
             super().load_rules(force_reload)
 
 
+# What a rule may ask of the caller: the values of `RequestContext.to_policy_values`.
+_VALUES = ('user_id', 'user_domain_id', 'system_scope', 'domain_id', 'project_id', 'project_domain_id',
+           'is_admin_project', 'service_user_id', 'service_user_domain_id', 'service_project_id',
+           'service_project_domain_id')
+_values_of = operator.attrgetter(*_VALUES)
+_PLAIN = (_checks.TrueCheck, _checks.FalseCheck, _checks.RoleCheck, _checks.GenericCheck)
+
+
 class Policy:
-    """The rules of one process. Cheap to ask: files are read again only when they change."""
+    """The rules of one process. Cheap to ask: files are read again only when they change, and an answer is remembered
+    until then. (To find it takes the library a quarter of a short request.)"""
+
+    REMEMBERED = 10_000         # answers
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         policy_options.set_defaults(conf, 'policy.yaml')
@@ -167,6 +179,8 @@ class Policy:
         self._enforcer.suppress_deprecation_warnings = True
         self._enforcer.suppress_default_change_warnings = True
         self._enforcer.register_defaults(list_rules())
+        self._answers: dict[tuple[Any, ...], bool] = {}
+        self._answered_by: Any = None           # the rules that gave the answers
 
     def allows(self, context: RequestContext, rule: str, target: Mapping[str, Any] | None = None) -> bool:
         """Whether `context` passes `rule`; `target` is by default the caller's own project and user.
@@ -175,10 +189,36 @@ class Policy:
         """
         if target is None:
             target = {'project_id': context.project_id, 'user_id': context.user_id}
+        self._enforcer.load_rules()
+        if self._answered_by is not self._enforcer.rules or len(self._answers) > self.REMEMBERED:
+            self._answered_by, self._answers = self._enforcer.rules, {}
+        key = (rule, *target.items(), _values_of(context), *context.roles, None, *context.service_roles)
+        found = self._answers.get(key)
+        if found is None:
+            found = self._ask(context, rule, target)
+            if self._is_plain(rule):
+                self._answers[key] = found
+        return found
+
+    def _ask(self, context: RequestContext, rule: str, target: Mapping[str, Any]) -> bool:
         try:
             return bool(self._enforcer.enforce(rule, dict(target), context.to_policy_values()))
         except policy.InvalidScope:
             return False
+
+    def _is_plain(self, rule: str) -> bool:
+        """Caller and target alone decide: an operator's rule may also ask another service, or code we do not know."""
+        return rule in self._enforcer.rules and self._is_plain_check(self._enforcer.rules[rule])
+
+    def _is_plain_check(self, check: Any) -> bool:
+        match check:
+            case _checks.AndCheck() | _checks.OrCheck():
+                return all(map(self._is_plain_check, check.rules))
+            case _checks.NotCheck():
+                return self._is_plain_check(check.rule)
+            case _checks.RuleCheck():
+                return self._is_plain(check.match)
+        return type(check) in _PLAIN
 
     def enforce(self, context: RequestContext, rule: str, target: Mapping[str, Any] | None = None) -> None:
         """Raises Forbidden, naming the rule."""

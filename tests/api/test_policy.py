@@ -1,9 +1,12 @@
 """The default rules, role by role, and what operators can change about them."""
 
+import os
+
 import pytest
 import yaml
 from oslo_config import cfg
 from oslo_policy import opts as policy_options
+from oslo_policy import policy as oslo_policy
 
 from heatlite.common import exception, policy
 from heatlite.common.context import RequestContext
@@ -89,3 +92,49 @@ def test_an_admin_of_the_admin_project_only(tmp_path):
     assert rules.is_admin(caller('admin'))
     assert not rules.is_admin(caller('admin', is_admin_project=False))
     assert not rules.is_admin(caller('member'))
+
+
+def test_answers_are_remembered_until_the_file_changes(tmp_path, monkeypatch):
+    monkeypatch.setattr(policy.Enforcer, 'LOOK', 0.0)
+    rules = make(tmp_path)
+    reader = caller('reader')
+    assert [rules.allows(reader, 'stacks:show') for _again in range(2)] == [True, True]
+    assert not rules.allows(caller('reader', project=None), 'stacks:create')
+    file = tmp_path / 'policy.yaml'
+    file.write_text(yaml.safe_dump({'stacks:show': 'role:auditor'}))
+    os.utime(file, (2**31, 2**31))
+    assert not rules.allows(reader, 'stacks:show')
+    assert rules.allows(caller('auditor'), 'stacks:show')
+
+
+@pytest.mark.parametrize('rule, differs', [
+    ('project_id:q', {'project': 'q'}), ('is_admin_project:False', {'is_admin_project': False}),
+    ('user_domain_id:d', {'user_domain_id': 'd'}), ('role:auditor', {'roles': ['reader', 'auditor']})])
+def test_an_answer_is_remembered_for_one_kind_of_caller(tmp_path, rule, differs):
+    rules = make(tmp_path, {'stacks:show': rule})
+    roles = differs.pop('roles', ['reader'])
+    for _again in range(2):
+        assert not rules.allows(caller('reader'), 'stacks:show')
+        assert rules.allows(caller(*roles, **differs), 'stacks:show')
+
+
+def test_an_answer_is_remembered_under_all_that_a_rule_may_ask_of_the_caller():
+    assert set(caller('reader').to_policy_values()) == {*policy._VALUES, 'roles', 'service_roles'}
+
+
+def test_the_answer_of_another_service_is_not_remembered(tmp_path):
+    rules = make(tmp_path, {'stacks:show': 'role:reader and Odd:times'})
+    assert [rules.allows(caller('reader'), 'stacks:show') for _again in range(4)] == [True, False, True, False]
+
+
+class Odd(oslo_policy.Check):
+    """Like one that asks somebody: its answers depend on more than who asks."""
+
+    asked = 0
+
+    def __call__(self, target, creds, enforcer, current_rule=None):
+        Odd.asked += 1
+        return Odd.asked % 2 == 1
+
+
+oslo_policy.register('Odd', Odd)

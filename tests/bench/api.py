@@ -1,8 +1,11 @@
-"""What one API process answers, and how fast: `python -m tests.bench.api [--json] [--seconds 3]`.
+"""What one API process answers, and how fast: `python -m tests.bench.api [--json] [--seconds 1] [--on mariadb]`.
 
 A real heatlite-api over SQLite and over HEATLITE_TEST_MYSQL_URL, no engine running; clients on the same machine, over
-connections that stay open. `alone`: one client, one request after the other; `together`: four clients. Then: what
-lists of ten thousand resources do to a client that asks for one stack meanwhile.
+connections that stay open. p50, p99: one client, one request after the other, and the CPU time of the process for each;
+requests a second: four clients. Then: what lists of ten thousand resources do to a client that asks for one stack
+meanwhile. With HEATLITE_TEST_KEYSTONE_URL, the first figure is also taken with tokens checked by Keystone's middleware.
+
+Takes half a minute for each database on an idle machine; says on stderr what it does.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import argparse
 import http.client
 import json
 import os
+import sys
 import tempfile
 import threading
 import time
@@ -20,6 +24,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import psutil
 import sqlalchemy as sa
 
 from heatlite.db import tables
@@ -33,6 +38,8 @@ PROJECT = 'admin'
 START = datetime(2026, 11, 20, 10, 0, 0)
 CLIENTS = 4
 CHUNK = 1000                            # rows in one INSERT
+KEYSTONE_URL = os.environ.get('HEATLITE_TEST_KEYSTONE_URL')
+KEYSTONE = Path(os.environ.get('HEATLITE_TEST_KEYSTONE_DIR', '/nonexistent'))
 
 
 # --- what is there ---------------------------------------------------------------------------------------
@@ -80,14 +87,17 @@ def event(of: int, number: int) -> dict[str, Any]:
 
 
 @contextmanager
-def api(url: str) -> Iterator[Program]:
+def api(url: str, keystone: bool = False) -> Iterator[Program]:
     """A process of it, and where it listens as `program.port`."""
     with tempfile.TemporaryDirectory() as folder:
         port = free_port()
         options = Path(folder) / 'heatlite.conf'
-        options.write_text(f'[DEFAULT]\ntransport_url = fake://\n[database]\nconnection = {url}\n[paste_deploy]\n'
-                           f'flavor = noauth\n[heat_api]\nbind_host = 127.0.0.1\nbind_port = {port}\nworkers = 1\n')
-        program = Program(Path(folder) / 'log', '--config-file', options, module='heatlite.cmd.api')
+        options.write_text(f'[DEFAULT]\ntransport_url = fake://\n[database]\nconnection = {url}\n'
+                           + ('' if keystone else '[paste_deploy]\nflavor = noauth\n') +
+                           f'[heat_api]\nbind_host = 127.0.0.1\nbind_port = {port}\nworkers = 1\n')
+        files = [KEYSTONE / 'heatlite.conf', options] if keystone else [options]
+        program = Program(Path(folder) / 'log', *(word for file in files for word in ('--config-file', file)),
+                          module='heatlite.cmd.api')
         try:
             answers(f'http://127.0.0.1:{port}/')
             program.port = port
@@ -99,21 +109,21 @@ def api(url: str) -> Iterator[Program]:
 # --- asking ----------------------------------------------------------------------------------------------
 
 class Client:
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, token: str | None = None) -> None:
         self._connection = http.client.HTTPConnection('127.0.0.1', port)
+        self._headers = {'Accept': 'application/json', **({'X-Auth-Token': token} if token else {})}
 
     def ask(self, path: str) -> tuple[float, int]:
         """(milliseconds, bytes)."""
         began = time.perf_counter()
-        self._connection.request('GET', path, headers={'Accept': 'application/json'})
+        self._connection.request('GET', path, headers=self._headers)
         answer = self._connection.getresponse()
         body = answer.read()
         assert answer.status == 200, body
         return (time.perf_counter() - began) * 1000, len(body)
 
 
-def repeat(port: int, path: str, until: Callable[[], bool]) -> list[float]:
-    client = Client(port)
+def repeat(client: Client, path: str, until: Callable[[], bool]) -> list[float]:
     client.ask(path)
     taken = [client.ask(path)[0]]
     while not until():
@@ -130,16 +140,26 @@ def quantile(taken: list[float], part: float) -> float:
     return round(sorted(taken)[min(len(taken) - 1, int(len(taken) * part))], 2)
 
 
-def alone(port: int, path: str, seconds: float) -> dict[str, float]:
-    taken = repeat(port, path, during(seconds))
-    return {'p50_ms': quantile(taken, 0.5), 'p99_ms': quantile(taken, 0.99), 'bytes': Client(port).ask(path)[1]}
+Ask = Callable[[], Client]              # a client more
 
 
-def together(port: int, path: str, seconds: float) -> float:
+def alone(program: Program, client: Client, path: str, seconds: float) -> dict[str, float]:
+    size, before = client.ask(path)[1], cpu(program)
+    taken = repeat(client, path, during(seconds))
+    return {'p50_ms': quantile(taken, 0.5), 'p99_ms': quantile(taken, 0.99),
+            'cpu_ms': round((cpu(program) - before) / (len(taken) + 1) * 1000, 2), 'bytes': size}
+
+
+def cpu(program: Program) -> float:
+    """Seconds so far."""
+    return sum(psutil.Process(program.process.pid).cpu_times()[:2])
+
+
+def together(client: Ask, path: str, seconds: float) -> float:
     """Requests a second."""
     taken: list[float] = []
     until = during(seconds)
-    threads = [threading.Thread(target=lambda: taken.extend(repeat(port, path, until))) for _ in range(CLIENTS)]
+    threads = [threading.Thread(target=lambda: taken.extend(repeat(client(), path, until))) for _ in range(CLIENTS)]
     began = time.perf_counter()
     for thread in threads:
         thread.start()
@@ -148,13 +168,13 @@ def together(port: int, path: str, seconds: float) -> float:
     return round(len(taken) / (time.perf_counter() - began), 1)
 
 
-def beside(port: int, small: str, large: str, seconds: float) -> dict[str, float]:
+def beside(client: Ask, small: str, large: str, seconds: float) -> dict[str, float]:
     """What a client that asks for `small` sees while another asks for `large` all the time."""
     until = during(seconds)
     lists: list[float] = []
-    other = threading.Thread(target=lambda: lists.extend(repeat(port, large, until)))
+    other = threading.Thread(target=lambda: lists.extend(repeat(client(), large, until)))
     other.start()
-    taken = repeat(port, small, until)
+    taken = repeat(client(), small, until)
     other.join()
     return {'p50_ms': quantile(taken, 0.5), 'p99_ms': quantile(taken, 0.99), 'longest_ms': quantile(taken, 1.0),
             'list_p50_ms': quantile(lists, 0.5)}
@@ -162,29 +182,59 @@ def beside(port: int, small: str, large: str, seconds: float) -> dict[str, float
 
 # --- the table -------------------------------------------------------------------------------------------
 
-def measure(url: str, seconds: float) -> dict[str, Any]:
+def measure(url: str, seconds: float, say: Callable[[str], None]) -> dict[str, Any]:
+    say('rows are written')
     with database(url) as db:
         paths = fill(db)
-        with api(db.engine.url.render_as_string(hide_password=False)) as program:
-            port = program.port
-            found: dict[str, Any] = {
-                name: {**alone(port, path, seconds), 'per_second': together(port, path, seconds)}
-                for name, path in paths.items()}
+        made = db.engine.url.render_as_string(hide_password=False)
+        with api(made) as program:
+            def client() -> Client:
+                return Client(program.port)
+
+            found: dict[str, Any] = {}
+            for name, path in paths.items():
+                say(name)
+                found[name] = {**alone(program, client(), path, seconds),
+                               'per_second': together(client, path, seconds)}
+            say('one stack beside lists')
             found['one stack beside lists of 10 000 resources'] = beside(
-                port, paths['GET one stack'], paths['list 10 000 resources'], seconds * 2)
+                client, paths['GET one stack'], paths['list 10 000 resources'], seconds * 2)
             resident = Path(f'/proc/{program.process.pid}/status').read_text()
             found['resident_mib'] = next(int(line.split()[1]) // 1024 for line in resident.splitlines()
                                          if line.startswith('VmHWM'))
+        if KEYSTONE_URL:
+            say('GET one stack, with a token')
+            found['GET one stack, with a token'] = with_token(made, paths['GET one stack'], seconds)
     return found
 
 
+def with_token(url: str, path: str, seconds: float) -> dict[str, float]:
+    from keystoneauth1 import session
+    from keystoneauth1.identity import v3
+    token = session.Session(auth=v3.Password(
+        auth_url=KEYSTONE_URL, username=PROJECT, password='secret', project_name=PROJECT, user_domain_id='default',
+        project_domain_id='default')).get_token()
+    with api(url, keystone=True) as program:
+        def client() -> Client:
+            return Client(program.port, token)
+
+        return {**alone(program, client(), path, seconds), 'per_second': together(client, path, seconds)}
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--json', action='store_true')
-    parser.add_argument('--seconds', type=float, default=3.0, help='for each figure')
+    parser.add_argument('--seconds', type=float, default=1.0, help='for each figure')
+    parser.add_argument('--on', choices=['sqlite', 'mariadb'], help='only this database')
     options = parser.parse_args()
     urls = {'sqlite': 'sqlite://', 'mariadb': os.environ.get('HEATLITE_TEST_MYSQL_URL')}
-    found = {name: measure(url, options.seconds) for name, url in urls.items() if url}
+    began = time.monotonic()
+
+    def told(name: str) -> Callable[[str], None]:
+        return lambda what: print(f'{time.monotonic() - began:4.0f} s  {name}: {what}', file=sys.stderr, flush=True)
+
+    found = {name: measure(url, options.seconds, told(name)) for name, url in urls.items()
+             if url and options.on in (None, name)}
     if options.json:
         print(json.dumps(found, indent=2))
         return

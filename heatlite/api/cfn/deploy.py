@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from oslo_middleware import http_proxy_to_wsgi, request_id
-
 from heatlite.api import deploy, wsgi
 from heatlite.api.cfn import application, errors
 from heatlite.api.cfn.signature import Ec2Signature
 from heatlite.api.deploy import STANDALONE, Application, Layer
 from heatlite.api.middleware.access import AccessLog
 from heatlite.api.middleware.context import ContextMiddleware
+from heatlite.api.middleware.origin import CrossOrigin
+from heatlite.api.middleware.request_id import RequestId
 from heatlite.api.middleware.version import VersionNegotiation
 from heatlite.common.policy import Policy
 
@@ -26,10 +26,10 @@ def build(conf: Any, database: Any, engine: Any, identity: Layer | None = None) 
     made: Application = application.Actions(wsgi.Services(conf, database, engine, policy))
     layers: list[Layer] = [
         partial(AccessLog, observe=deploy.observe),
-        deploy.cross_origin(conf),
-        request_id.RequestId,
+        partial(CrossOrigin, conf=conf),
+        RequestId,
         errors.Faults,
-        partial(http_proxy_to_wsgi.HTTPProxyToWSGI, conf=conf),
+        *deploy.proxy(conf),
         deploy.outside(conf),
         VersionNegotiation,
         *(_authentication(conf) if identity is None else [identity]),
@@ -39,12 +39,14 @@ def build(conf: Any, database: Any, engine: Any, identity: Layer | None = None) 
         made = layer(made)
     return made
 
+
 def _authentication(conf: Any) -> list[Layer]:
     """The signature, and the token that comes of it; without a token of its own in flavour standalone."""
     signed = partial(Ec2Signature, keystones=keystones(conf), session=partial(_session, conf))
     if conf.paste_deploy.flavor == STANDALONE:
         return [signed]
     return [signed, deploy.authentication(conf)]
+
 
 def keystones(conf: Any) -> tuple[str, ...]:
     """Addresses of the services that check signatures."""
@@ -53,6 +55,7 @@ def keystones(conf: Any) -> tuple[str, ...]:
         return tuple(options.allowed_auth_uris)
     found = options.auth_uri or deploy.identity_url(conf)
     return (str(found),) if found else ()
+
 
 def _session(conf: Any) -> Any:
     """Our own login at Keystone: current ones check signatures only for services they know.
@@ -69,4 +72,3 @@ def _session(conf: Any) -> Any:
             break
     certificate = (options.cert_file, options.key_file) if options.cert_file and options.key_file else options.cert_file
     return session.Session(auth=login, verify=options.ca_file or not options.insecure, cert=certificate)
-

@@ -7,7 +7,7 @@ import time
 from typing import Any
 from urllib.parse import quote
 
-from heatlite.api.middleware import context
+from heatlite.api.middleware import context, request_id
 
 LOG = logging.getLogger(__name__)
 
@@ -41,6 +41,6 @@ class AccessLog:
             seconds = time.perf_counter() - started
             caller = environ.get(context.KEY)
             LOG.info('%s %s %s %.1f ms %s project=%s', method, path, status[0], seconds * 1000,
-                     environ.get('openstack.request_id', '-'), caller.project_id if caller else '-')
+                     environ.get(request_id.KEY, '-'), caller.project_id if caller else '-')
             if self._observe is not None:
                 self._observe(method if method in _METHODS else '-', environ.get(ROUTE, '-'), status[0], seconds)

@@ -1,0 +1,31 @@
+"""Names each request: for the logs of all services it passes through, and in a header of its answer."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from oslo_context.context import generate_request_id
+
+KEY, GLOBAL_KEY = 'openstack.request_id', 'openstack.global_request_id'         # where the library looks for them
+HEADER = 'x-openstack-request-id'
+_GIVEN = re.compile(r'req-[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}\Z')
+
+
+class RequestId:
+    """What the caller calls the request is kept as its global id and not sent back."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+        environ[KEY] = made = generate_request_id()
+        given = environ.get('HTTP_X_OPENSTACK_REQUEST_ID', '')
+        if _GIVEN.match(given):
+            environ[GLOBAL_KEY] = given
+
+        def named(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
+            headers = [*headers, (HEADER, made)]
+            return start_response(status, headers, exc_info) if exc_info else start_response(status, headers)
+
+        return self._app(environ, named)
