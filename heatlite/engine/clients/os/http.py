@@ -6,6 +6,7 @@ case, where the thing may exist although nobody said so.
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -76,8 +77,9 @@ def messages(response: Any) -> Iterator[str]:
         return
     if not isinstance(body, Mapping):
         return
+    packed = parsed(body.get('error_message'))          # Ironic's: JSON as a text inside
     for names in (('message', 'faultstring', 'detail', 'error_message', 'description'), ('title',)):
-        for entry in (body, *body.values(), *(body.get('errors') or ())):
+        for entry in (packed, body, *body.values(), *(body.get('errors') or ())):
             if isinstance(entry, Mapping):
                 for name in names:
                     if isinstance(entry.get(name), str) and entry[name]:
@@ -85,6 +87,14 @@ def messages(response: Any) -> Iterator[str]:
     for name in ('error_message', 'error'):
         if isinstance(body.get(name), str):
             yield body[name]
+
+
+def parsed(text: Any) -> Any:
+    """What it holds; None when that is no JSON."""
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError):
+        return None
 
 
 def never_arrived(error: BaseException) -> bool:
