@@ -11,11 +11,17 @@ _SECTIONS: dict[str, type] = {'resource_registry': dict, 'parameters': dict, 'pa
                               'event_sinks': list, 'encrypted_param_names': list}
 
 
-def environment(stored: Mapping[str, Any], document: Mapping[str, Any]) -> dict[str, Any]:
-    """`stored` with every section and without secrets. `document`: the template that declares the parameters."""
+def environment(stored: Mapping[str, Any], document: Mapping[str, Any], is_sealed: bool = False) -> dict[str, Any]:
+    """`stored` with every section and without secrets. `document`: the template that declares the parameters.
+
+    `is_sealed`: it is stored encrypted, which clients see by the names of hidden parameters.
+    """
     shown = {name: stored.get(name) or kind() for name, kind in _SECTIONS.items()}
     shown['resource_registry'] = {'resources': {}, **shown['resource_registry']}
-    secret = hidden_names(document) | set(shown['encrypted_param_names'])
+    hidden = hidden_names(document)
+    if is_sealed:
+        shown['encrypted_param_names'] = sorted({*shown['encrypted_param_names'], *hidden & shown['parameters'].keys()})
+    secret = hidden | set(shown['encrypted_param_names'])
     for section in ('parameters', 'parameter_defaults'):
         shown[section] = {name: HIDDEN if name in secret else value for name, value in shown[section].items()}
     return shown

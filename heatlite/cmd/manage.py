@@ -16,7 +16,7 @@ from heatlite.cmd import parts, plugins
 from heatlite.common import config, crypt, exception
 from heatlite.common.i18n import _
 from heatlite.common.world import GreenWorld
-from heatlite.db import engines, resources, sync, upkeep
+from heatlite.db import engines, resources, sealing, sync, upkeep
 from heatlite.db.connection import Database
 
 PROGRAM = 'heatlite-manage'
@@ -68,6 +68,11 @@ def _add_commands(commands: Any) -> None:
     reset.add_argument('stack_id')
     data = commands.add_parser('resource_data_list', help=_('Print what a resource keeps.'))
     data.add_argument('resource_id', help=_('Its physical id, or its own.'))
+    secrets = commands.add_parser('update_params', help=_('Encrypt what is stored, or decrypt it; change the key.'))
+    secrets.add_argument('operation', choices=('encrypt', 'decrypt'), help=_(
+        'encrypt: as encrypt_parameters_and_properties does with what is new. decrypt: as without it.'))
+    secrets.add_argument('previous_encryption_key', nargs='?', help=_(
+        'The key before, if auth_encryption_key is a new one.'))
     plugins.add_commands(commands)
 
 
@@ -139,9 +144,20 @@ def resource_data_list(conf: cfg.ConfigOpts, database: Database) -> None:
         for each in data])
 
 
+def update_params(conf: cfg.ConfigOpts, database: Database) -> None:
+    sync.check(database)
+    command = conf.command
+    if not conf.auth_encryption_key:
+        raise SystemExit(_('The option auth_encryption_key is not set.'))
+    rewriting = sealing.Rewriting(command.operation == 'encrypt', conf.auth_encryption_key,
+                                  command.previous_encryption_key)
+    print(_('Rows rewritten: %d') % rewriting.run(database))
+
+
 COMMANDS: Mapping[str, Callable[[cfg.ConfigOpts, Database], None]] = {
     command.__name__: command
-    for command in (db_sync, db_version, service, purge_deleted, reset_stack_status, resource_data_list)}
+    for command in (db_sync, db_version, service, purge_deleted, reset_stack_status, resource_data_list,
+                    update_params)}
 
 
 # --- output ------------------------------------------------------------------------------------------------

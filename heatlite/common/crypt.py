@@ -36,6 +36,22 @@ def decrypt(method: str | None, data: str | None, encryption_key: str | None = N
         raise exception.InvalidEncryptionKey()
 
 
+def seal(text: str, encryption_key: str | None = None) -> str:
+    """One text with its method's name in front: no JSON begins like that, so a column may hold either."""
+    method, secret = encrypt(text, encryption_key)
+    return f'{method}:{secret}'
+
+
+def is_sealed(text: str) -> bool:
+    return text.startswith(f'{METHOD}:')
+
+
+def unseal(text: str, encryption_key: str | None = None) -> str:
+    """What was given to `seal`. Raises InvalidEncryptionKey."""
+    method, _colon, secret = text.partition(':')
+    return decrypt(method, secret, encryption_key) or ''
+
+
 def encrypted_dict(data: Mapping[str, Any], encryption_key: str | None = None) -> dict[str, Any]:
     """Each value as JSON, encrypted: {name: (method, text)}."""
     return {name: encrypt(json.dumps(value), encryption_key) for name, value in data.items()}

@@ -64,8 +64,8 @@ class Chaos:
 class SimDatabase(Database):
     """Every commit has two points: right before it, and right after."""
 
-    def __init__(self, url: str, world: SimWorld, chaos: Chaos) -> None:
-        super().__init__(url, now=lambda: world.universe.time, sleep=world.sleep)
+    def __init__(self, url: str, world: SimWorld, chaos: Chaos, seal: Callable[[str], str] | None) -> None:
+        super().__init__(url, now=lambda: world.universe.time, sleep=world.sleep, seal=seal)
         self._world, self._chaos = world, chaos
 
     def apart(self) -> SimDatabase:
@@ -117,8 +117,9 @@ class House:
     """Two engines and a user who does not give up."""
 
     def __init__(self, seed: int = 0, kill_at: Iterable[Point] = (), engines: int = 2, restart_after: float = 2.0, *,
-                 project_id: str = PROJECT, prepare: Callable[[EngineService], None] = lambda service: None) -> None:
-        """`prepare(service)`: done to each engine before it starts, such as registering types."""
+                 project_id: str = PROJECT, prepare: Callable[[EngineService], None] = lambda service: None,
+                 seal: Callable[[str], str] | None = None) -> None:
+        """`prepare(service)`: done to each engine before it starts, such as registering types. `seal`: of Database."""
         shared_memory = '/dev/shm'
         self._folder = tempfile.TemporaryDirectory(dir=shared_memory if os.path.isdir(shared_memory) else None)
         self.url = _fresh_database(Path(self._folder.name))
@@ -130,6 +131,7 @@ class House:
         self.database = Database(self.url, now=lambda: self.universe.time)
         self.context = RequestContext(project_id=project_id, overwrite=False)
         self._prepare = prepare
+        self._seal = seal
         self.engines: list[tuple[SimWorld, EngineService]] = []
         self._databases: list[SimDatabase] = []
         self._names = 0
@@ -154,7 +156,7 @@ class House:
     def start_engine(self) -> tuple[SimWorld, EngineService]:
         self._names += 1
         world = self.universe.process(f'engine-{self._names}')
-        database = SimDatabase(self.url, world, self.chaos)
+        database = SimDatabase(self.url, world, self.chaos, self._seal)
         self._databases.append(database)
         service = EngineService(options(), world, database,
                                 wake=lambda stack_id, engine_id: self._wake(stack_id, engine_id),

@@ -5,7 +5,7 @@ Each row is written once, as the last change of the batch leaves it; events are 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -14,9 +14,10 @@ import sqlalchemy as sa
 
 from heatlite.common import crypt
 from heatlite.db.bulk import Texts, Times, chunks, texts
-from heatlite.db.codec import clean, encode_or_null
+from heatlite.db.codec import clean, encode_or_null, encoder, sealed
 from heatlite.db.events import EVENT, event_values
 from heatlite.db.resources import ROW, WORDS, row_values
+from heatlite.db.tables import SEALED, stack
 from heatlite.planning.states import Change, Datum, ResourceState, StackChange
 
 KEPT = ('name', 'uuid', 'created_at')       # never changed once the row is there
@@ -47,7 +48,7 @@ def write(tx: sa.Connection, batch: Sequence[Change], again: bool = False) -> Wr
     statements = texts(tx.dialect.name)
     refused = _refused(tx, batch, statements, again)
     accepted = [change for change in batch if (change.stack_id, change.epoch) not in refused] if refused else batch
-    gathered = _Gathered()
+    gathered = _Gathered(encoder(tx))
     for change in accepted:
         gathered.add(change)
     superseded: set[str] = set()
@@ -66,7 +67,8 @@ def write(tx: sa.Connection, batch: Sequence[Change], again: bool = False) -> Wr
 class _Gathered:
     """What the changes of a batch come to."""
 
-    def __init__(self) -> None:
+    def __init__(self, encode: Callable[[Any], str]) -> None:
+        self.encode = encode
         self.rows: dict[tuple[str, int], ResourceState] = {}
         self.columns: dict[tuple[str, int], dict[str, Any]] = {}
         self.created: dict[tuple[str, int], datetime | None] = {}   # where the row itself does not say
@@ -99,7 +101,7 @@ class _Gathered:
         for each in change.events:
             if each.resource_id is None:
                 own.append(len(self.events))
-            self.events.append(event_values(stack_id, each, self.time))
+            self.events.append(event_values(stack_id, each, self.time, self.encode))
         if change.stack is not None:
             self.stacks.append((stack_id, change.stack, own))
         self.signals += change.signals
@@ -156,7 +158,8 @@ def _write_stacks(tx: sa.Connection, gathered: _Gathered, statements: Texts, aga
         sets = ', '.join([f'{name} = {statements.mark}' for name, _ in changed])
         for chunk in chunks(stack_ids):
             statements.run(tx, f'UPDATE stack SET {sets} WHERE id IN ({statements.marks(len(chunk))})',
-                           (*(value for _, value in changed), *chunk))
+                           (*(sealed(tx, value) if value is not None and name in SEALED[stack] else value
+                              for name, value in changed), *chunk))
     for chunk in chunks(sorted(released)):
         # A signal that came while the stack was being finished still wants somebody.
         statements.run(tx, f'UPDATE lease SET engine_id = NULL, wanted = EXISTS (SELECT 1 FROM '
@@ -201,9 +204,9 @@ def _write_rows(tx: sa.Connection, gathered: _Gathered, statements: Texts) -> No
         row = gathered.rows[key]
         heavy = columns.get(key)
         names = tuple(sorted(heavy)) if heavy else ()
-        values = row_values(key[0], row, time, row.created_at or gathered.created.get(key))
+        values = row_values(key[0], row, time, row.created_at or gathered.created.get(key), gathered.encode)
         if heavy:
-            values += tuple([encode_or_null(heavy[name]) for name in names])
+            values += tuple([encode_or_null(heavy[name], gathered.encode) for name in names])
         groups.setdefault(names, []).append(values)
     for names, rows in groups.items():
         statements.upsert(tx, 'resource', (*ROW, *names), ('stack_id', 'id'), rows, KEPT,
@@ -212,11 +215,12 @@ def _write_rows(tx: sa.Connection, gathered: _Gathered, statements: Texts) -> No
 
 def _write_data(tx: sa.Connection, gathered: _Gathered, statements: Texts) -> None:
     kept, gone = [], []
+    secret = tx.get_execution_options().get('seal') is not None
     for (stack_id, number, key), datum in sorted(gathered.data.items()):
         if datum.value is None:
             gone.append((stack_id, number, key))
         else:
-            method, value = crypt.encrypt(datum.value) if datum.redact else (None, clean(datum.value))
+            method, value = crypt.encrypt(datum.value) if datum.redact or secret else (None, clean(datum.value))
             kept.append((stack_id, number, key, value, method))
     statements.upsert(tx, 'resource_data', DATUM, ('stack_id', 'resource_id', 'key'), kept)
     for each in gone:

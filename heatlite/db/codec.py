@@ -1,4 +1,8 @@
-"""JSON columns: values to text and back, and rows to dataclasses."""
+"""JSON columns: values to text and back, and rows to dataclasses.
+
+Columns that may hold secrets (tables.SEALED) are written through `encoder(tx)`: encrypted when the operator wants that.
+All are read alike, so rows written before the option was changed stay readable.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,8 @@ from datetime import date, datetime
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
+
+from heatlite.common import crypt
 
 T = TypeVar('T')
 
@@ -33,11 +39,31 @@ encode: Callable[[Any], str] = json.JSONEncoder(separators=(',', ':'), default=_
 
 
 def decode(text: str | None) -> Any:
-    return None if text is None else json.loads(text)
+    """Raises InvalidEncryptionKey for what was encrypted with another key than ours."""
+    if text is None:
+        return None
+    try:
+        return json.loads(text)
+    except ValueError:
+        if not crypt.is_sealed(text):
+            raise
+        return json.loads(crypt.unseal(text))
 
 
-def encode_or_null(value: Any) -> str | None:
+def encode_or_null(value: Any, encode: Callable[[Any], str] = encode) -> str | None:
     return None if value is None else encode(value)
+
+
+def encoder(tx: sa.Connection) -> Callable[[Any], str]:
+    """What writes the columns of tables.SEALED through `tx`."""
+    seal = tx.get_execution_options().get('seal')
+    return encode if seal is None else lambda value: sealed(tx, encode(value))
+
+
+def sealed(tx: sa.Connection, text: str) -> str:
+    """A text of JSON as the columns of tables.SEALED keep it. Empty ones hide nothing."""
+    seal = tx.get_execution_options().get('seal')
+    return text if seal is None or text in ('{}', '[]') else seal(text)
 
 
 def columns(table: sa.Table, cls: type) -> list[sa.Column[Any]]:
@@ -54,7 +80,7 @@ def reader(cls: type[T], *json_columns: str) -> Callable[[Any], T]:
         values = list(row)
         for place in places:
             if values[place] is not None:
-                values[place] = json.loads(values[place])
+                values[place] = decode(values[place])
         return cls(*values)
 
     return read

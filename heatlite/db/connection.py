@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -22,7 +23,7 @@ from oslo_db.sqlalchemy import engines as oslo_engines
 from oslo_db.sqlalchemy import exc_filters
 from sqlalchemy import exc, pool
 
-from heatlite.common import exception
+from heatlite.common import config, crypt, exception
 from heatlite.common.i18n import _
 from heatlite.db.pooling import with_pooling
 
@@ -63,30 +64,34 @@ class Database:
     """A database and its connections, made at first use.
 
     `now`: seconds since 1970, for tests that bring their own clock; the database's otherwise.
-    `options`: any of OPTIONS.
+    `seal`: encrypts what may hold secrets; None: it is written as it is. `options`: any of OPTIONS.
     """
 
     def __init__(self, url: str, now: Callable[[], float] | None = None,
-                 sleep: Callable[[float], None] = time.sleep, **options: Any) -> None:
+                 sleep: Callable[[float], None] = time.sleep, seal: Callable[[str], str] | None = None,
+                 **options: Any) -> None:
         self.url = _normal(url)
         self.dialect = self.url.get_backend_name()
         self._sleep = sleep
-        self._given = now, options
+        self._given = now, seal, options
         self._one_writer: Any = threading.Lock() if self.dialect == 'sqlite' else None
         make = {'sqlite': _sqlite, 'mysql': _mysql, 'postgresql': _postgresql}[self.dialect]
         options = {'max_overflow': OVERFLOW, **options, 'max_retries': 0}
         with _translated():
-            self._writing = make(self.url, False, options).execution_options(clock=now)
+            self._writing = make(self.url, False, options).execution_options(clock=now, seal=seal)
             self._reading = make(self.url, True, options).execution_options(clock=now)
 
     @classmethod
     def from_options(cls, conf: Any, now: Callable[[], float] | None = None) -> Database:
-        """As the [database] group says."""
+        """As the [database] group and `encrypt_parameters_and_properties` say."""
         from oslo_db import options as oslo_options
+        config.register(conf)
         conf.register_opts(oslo_options.database_opts, group='database')
         if not conf.database.connection:
             raise exception.Error(_('The option [database] connection is not set.'))
         given = {name: conf.database[name] for name in OPTIONS}
+        if conf.encrypt_parameters_and_properties:
+            given['seal'] = partial(crypt.seal, encryption_key=conf.auth_encryption_key)
         return cls(conf.database.connection, now, **given)
 
     @contextmanager
@@ -114,8 +119,8 @@ class Database:
 
     def apart(self) -> Database:
         """The same place through connections of its own, for a thread apart (World.spawn_apart)."""
-        now, options = self._given
-        return Database(self.url.render_as_string(hide_password=False), now, self._sleep, **options)
+        now, seal, options = self._given
+        return Database(self.url.render_as_string(hide_password=False), now, self._sleep, seal, **options)
 
     def insist(self, function: Callable[[sa.Connection], T], reading: bool = False) -> T:
         """As `retry`, and again for as long as the database is away: for work that was begun and shall end."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Protocol
@@ -51,16 +51,16 @@ EVENT = ('uuid', 'stack_id', 'resource_id', 'resource_name', 'resource_type', 'p
 
 def insert_many(tx: sa.Connection, stack_id: str, new: Iterable[Event]) -> None:
     """In their order."""
-    time = bulk.Times()
-    bulk.texts(tx.dialect.name).insert(tx, 'event', EVENT, [event_values(stack_id, each, time) for each in new])
+    time, encode = bulk.Times(), codec.encoder(tx)
+    bulk.texts(tx.dialect.name).insert(tx, 'event', EVENT, [event_values(stack_id, each, time, encode) for each in new])
 
 
-def event_values(stack_id: str, new: Event, time: bulk.Times) -> tuple[Any, ...]:
-    """The columns EVENT of a row."""
+def event_values(stack_id: str, new: Event, time: bulk.Times, encode: Callable[[Any], str]) -> tuple[Any, ...]:
+    """The columns EVENT of a row. `encode`: codec.encoder."""
     action, status = new.action, new.status
     return (new.uuid, stack_id, new.resource_id, new.resource_name, new.resource_type, new.physical_id,
             WORDS.get(action, action), WORDS.get(status, status), codec.clean(new.reason),   # type: ignore[call-overload]
-            None if new.properties is None else codec.encode(new.properties), time(new.created_at))
+            None if new.properties is None else encode(new.properties), time(new.created_at))
 
 
 def page(tx: sa.Connection, stack_ids: Sequence[str], wanted: Wanted) -> list[Shown]:

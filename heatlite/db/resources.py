@@ -143,20 +143,21 @@ def stored(tx: sa.Connection, stack_id: str, first: int,
 def insert_many(tx: sa.Connection, stack_id: str, rows: Iterable[ResourceState],
                 columns: Mapping[int, Mapping[str, Any]] | None = None) -> None:
     """New rows; `columns`: heavy ones by row number. Few statements, however many rows."""
-    heavy, time = columns or {}, bulk.Times()
+    heavy, time, encode = columns or {}, bulk.Times(), codec.encoder(tx)
     names = tuple(sorted({name for each in heavy.values() for name in each}))
     bulk.texts(tx.dialect.name).insert(tx, 'resource', (*ROW, *names), [
-        row_values(stack_id, row, time, row.created_at)
-        + tuple([codec.encode_or_null(heavy.get(row.id, {}).get(name)) for name in names]) for row in rows])
+        row_values(stack_id, row, time, row.created_at, encode)
+        + tuple([codec.encode_or_null(heavy.get(row.id, {}).get(name), encode) for name in names]) for row in rows])
 
 
-def row_values(stack_id: str, row: ResourceState, time: bulk.Times, created_at: datetime | None) -> tuple[Any, ...]:
-    """The columns ROW of a row."""
+def row_values(stack_id: str, row: ResourceState, time: bulk.Times, created_at: datetime | None,
+               encode: Callable[[Any], str]) -> tuple[Any, ...]:
+    """The columns ROW of a row. `encode`: codec.encoder."""
     handle = row.handle
     return (stack_id, row.id, row.name, row.uuid, row.type, WORDS[row.action], WORDS[row.status],
             codec.clean(row.reason), row.physical_id, codec.encode(row.requires) if row.requires else '{}',
             row.replaces, row.replaced_by, row.template_id, row.fingerprint,
-            None if handle is NO_HANDLE else codec.encode(handle), time(created_at or UNKNOWN_TIME),
+            None if handle is NO_HANDLE else encode(handle), time(created_at or UNKNOWN_TIME),
             time(row.updated_at))
 
 
@@ -248,7 +249,7 @@ def set_metadata(tx: sa.Connection, stack_id: str, number: int, value: Mapping[s
     """Compare and swap: False when somebody else has written since `version` was read."""
     done = tx.execute(resource.update().where(
         resource.c.stack_id == stack_id, resource.c.id == number, resource.c.metadata_version == version)
-        .values(metadata=codec.encode(value), metadata_version=version + 1))
+        .values(metadata=codec.encoder(tx)(value), metadata_version=version + 1))
     return bool(done.rowcount)
 
 

@@ -32,8 +32,9 @@ def insert(tx: sa.Connection, stack_id: str, resource_name: str, details: Any, n
     Takes the lease's row first, so that an owner who is just giving it back sees the signal, or we see it given back.
     """
     tx.execute(lease.update().where(lease.c.stack_id == stack_id).values(wanted=True))
-    done = tx.execute(signal.insert().values(stack_id=stack_id, resource_name=resource_name,
-                                             details=codec.encode_or_null(details), created_at=now))
+    done = tx.execute(signal.insert().values(
+        stack_id=stack_id, resource_name=resource_name, created_at=now,
+        details=codec.encode_or_null(details, codec.encoder(tx))))
     key = done.inserted_primary_key
     assert key is not None
     return int(key[0])

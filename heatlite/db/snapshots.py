@@ -32,7 +32,8 @@ _snapshot = codec.reader(Snapshot, 'data')
 
 def insert(tx: sa.Connection, new: Snapshot) -> None:
     values = {field.name: getattr(new, field.name) for field in fields(Snapshot)}
-    tx.execute(snapshot.insert().values(**values | {'data': codec.encode_or_null(new.data)}))
+    tx.execute(snapshot.insert().values(**values | {
+        'data': codec.encode_or_null(new.data, codec.encoder(tx))}))
 
 
 def show(tx: sa.Connection, snapshot_id: str) -> Snapshot | None:
@@ -61,7 +62,7 @@ def set_state(tx: sa.Connection, snapshot_id: str, *, action: str | None = None,
     if action is not None:
         values['action'] = str(action)
     if data is not None:
-        values['data'] = codec.encode(data)
+        values['data'] = codec.encoder(tx)(data)
     return bool(tx.execute(snapshot.update().where(snapshot.c.id == snapshot_id).values(**values)).rowcount)
 
 

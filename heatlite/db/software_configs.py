@@ -32,7 +32,7 @@ read = codec.reader(Config, 'config')
 def insert(tx: sa.Connection, new: Config) -> None:
     tx.execute(software_config.insert().values({
         'id': new.id, 'project_id': new.project_id, 'name': new.name, 'group': new.group,
-        'config': codec.encode(new.config), 'created_at': new.created_at}))
+        'config': codec.encoder(tx)(new.config), 'created_at': new.created_at}))
 
 
 def show(tx: sa.Connection, config_id: str) -> Config | None:

@@ -38,7 +38,7 @@ CHANGEABLE = frozenset({'config_id', 'action', 'status', 'status_reason', *JSON}
 
 def insert(tx: sa.Connection, new: Deployment) -> None:
     tx.execute(software_deployment.insert().values(
-        **_encoded({field.name: getattr(new, field.name) for field in fields(Deployment)})))
+        **_encoded(tx, {field.name: getattr(new, field.name) for field in fields(Deployment)})))
 
 
 def show(tx: sa.Connection, deployment_id: str) -> Deployment | None:
@@ -79,7 +79,7 @@ def update(tx: sa.Connection, deployment_id: str, now: datetime, **changed: Any)
     if unknown:
         raise TypeError(f'A deployment cannot change {", ".join(sorted(unknown))}')
     return bool(tx.execute(software_deployment.update().where(software_deployment.c.id == deployment_id)
-                           .values(**_encoded(changed), updated_at=now)).rowcount)
+                           .values(**_encoded(tx, changed), updated_at=now)).rowcount)
 
 
 def delete(tx: sa.Connection, deployment_id: str) -> bool:
@@ -91,11 +91,11 @@ def _within(project_id: str | None) -> list[sa.ColumnElement[bool]]:
                                                  software_deployment.c.stack_user_project_id == project_id)]
 
 
-def _encoded(values: Mapping[str, Any]) -> dict[str, Any]:
+def _encoded(tx: sa.Connection, values: Mapping[str, Any]) -> dict[str, Any]:
     found = dict(values)
     for name in JSON:
         if name in found:
-            found[name] = codec.encode_or_null(found[name])
+            found[name] = codec.encode_or_null(found[name], codec.encoder(tx))
     if found.get('status_reason') is not None:
         found['status_reason'] = codec.clean(found['status_reason'])
     return found

@@ -12,7 +12,7 @@ from oslo_db import exception as db_exception
 
 from heatlite.common import exception
 from heatlite.db import bulk, codec
-from heatlite.db.tables import lease, stack, stack_tag
+from heatlite.db.tables import SEALED, lease, stack, stack_tag
 from heatlite.planning.states import Status
 
 
@@ -143,7 +143,7 @@ def insert(tx: sa.Connection, new: Stack) -> None:
     time = bulk.Times()
     values = {name: getattr(new, name) for name in NAMES}
     for name in JSON:
-        values[name] = codec.encode_or_null(values[name])
+        values[name] = _encoded(tx, name, values[name])
     for name in TIMES:
         values[name] = time(values[name])
     values['reason'], values['description'] = codec.clean(new.reason), codec.clean(new.description)
@@ -361,7 +361,7 @@ def accept(tx: sa.Connection, stack_id: str, *, action: str, reason: str, now: d
               for name in ('action', 'status', 'reason', 'updated_at', 'started_at', 'generation', *requested)}
     for name in JSON:
         if name in values:
-            values[name] = codec.encode_or_null(values[name])
+            values[name] = _encoded(tx, name, values[name])
     tx.execute(stack.update().where(stack.c.id == stack_id).values(**values))
     if 'tags' in requested and requested['tags'] != before.tags:
         tx.execute(stack_tag.delete().where(stack_tag.c.stack_id == stack_id))
@@ -370,11 +370,12 @@ def accept(tx: sa.Connection, stack_id: str, *, action: str, reason: str, now: d
 
 
 def set_outputs(tx: sa.Connection, stack_id: str, outputs: Sequence[Mapping[str, Any]] | None) -> None:
-    tx.execute(stack.update().where(stack.c.id == stack_id).values(outputs=codec.encode_or_null(outputs)))
+    tx.execute(stack.update().where(stack.c.id == stack_id).values(outputs=_encoded(tx, 'outputs', outputs)))
 
 
 def set_parameters(tx: sa.Connection, stack_id: str, parameters: Mapping[str, Any] | None) -> None:
-    tx.execute(stack.update().where(stack.c.id == stack_id).values(parameters=codec.encode_or_null(parameters)))
+    tx.execute(stack.update().where(stack.c.id == stack_id).values(
+        parameters=_encoded(tx, 'parameters', parameters)))
 
 
 def set_user_project(tx: sa.Connection, stack_id: str, project_id: str | None) -> None:
@@ -412,6 +413,10 @@ def delete_soft(tx: sa.Connection, stack_id: str, now: datetime) -> bool:
     done = tx.execute(stack.update().where(stack.c.id == stack_id, stack.c.live == 1)
                       .values(live=None, deleted_at=now))
     return bool(done.rowcount)
+
+
+def _encoded(tx: sa.Connection, name: str, value: Any) -> str | None:
+    return codec.encode_or_null(value, codec.encoder(tx) if name in SEALED[stack] else codec.encode)
 
 
 def _set_tags(tx: sa.Connection, stack_id: str, tags: Sequence[str] | None) -> None:

@@ -234,3 +234,16 @@ credentials = _table(
     sa.Column('token', Text, nullable=True),                        # of the request, while its action runs
     sa.Column('method', sa.String(64), nullable=True),
     sa.Column('created_at', Time, nullable=False))
+
+# Columns that hold what users and types gave, secrets among it: sealed with `encrypt_parameters_and_properties`.
+SEALED = {
+    template: ('document', 'environment'),
+    files: ('content',),
+    stack: ('parameters', 'outputs', 'request'),
+    resource: ('handle', 'properties', 'definition', 'metadata', 'attributes'),
+    event: ('properties',),
+    signal: ('details',),
+    snapshot: ('data',),
+    software_config: ('config',),
+    software_deployment: ('input_values', 'output_values'),
+}

@@ -9,6 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from heatlite.common import crypt
 from heatlite.db import bulk, codec
 from heatlite.db.tables import files as files_table
 from heatlite.db.tables import resource, stack, template
@@ -21,6 +22,7 @@ class Template:
     environment: Mapping[str, Any]
     files_id: str | None
     files: Mapping[str, str]            # empty where they were not asked for
+    is_sealed: bool = False             # the environment is stored encrypted
 
 
 INSERTED = ('id', 'document', 'environment', 'files_id', 'stack_id', 'created_at')
@@ -35,11 +37,12 @@ def insert(tx: sa.Connection, template_id: str, document: Mapping[str, Any], env
            files: Mapping[str, str] | None, now: datetime, *, stack_id: str | None = None,
            files_id: str | None = None) -> str:
     """Returns `template_id`. `files` get the template's id; `files_id` shares those of another template instead."""
+    encode = codec.encoder(tx)
     if files and files_id is None:
         files_id = template_id
-        tx.execute(files_table.insert().values(id=files_id, content=codec.encode(files)))
+        tx.execute(files_table.insert().values(id=files_id, content=encode(files)))
     bulk.texts(tx.dialect.name).insert(tx, 'template', INSERTED, [
-        (template_id, codec.encode(document), codec.encode(environment), files_id, stack_id, bulk.Times()(now))])
+        (template_id, encode(document), encode(environment), files_id, stack_id, bulk.Times()(now))])
     return template_id
 
 
@@ -99,4 +102,5 @@ def remove(tx: sa.Connection, template_ids: Iterable[str]) -> int:
 
 
 def _template(row: Any, content: Mapping[str, str]) -> Template:
-    return Template(row.id, codec.decode(row.document), codec.decode(row.environment), row.files_id, content)
+    return Template(row.id, codec.decode(row.document), codec.decode(row.environment), row.files_id, content,
+                    crypt.is_sealed(row.environment))

@@ -183,6 +183,12 @@ def test_hidden_parameters_are_masked():
         'resource_registry': {'resources': {}, 'X': 'Y'}, 'event_sinks': [], 'encrypted_param_names': ['e']}
 
 
+def test_what_is_stored_encrypted_is_named():
+    template = {'parameters': {name: {'type': 'string', 'hidden': True} for name in ('given', 'by_default')}}
+    shown = masking.environment({'parameters': {'given': 's'}}, template, is_sealed=True)
+    assert (shown['encrypted_param_names'], shown['parameters']) == (['given'], {'given': '******'})
+
+
 def test_export_documents_are_masked_to_the_last_level():
     inner = {'template': {'Parameters': {'p': {'NoEcho': 'true'}}}, 'environment': {'parameters': {'p': 's'}}}
     outer = {'template': {}, 'environment': {'parameters': {'p': 'v'}},

@@ -7,9 +7,9 @@ import pytest
 from heatlite.cmd import manage
 from heatlite.common import crypt
 from heatlite.common.world import GreenWorld
-from heatlite.db import changes, engines, leases, stacks, sync
+from heatlite.db import changes, engines, leases, stacks, sync, templates
 from heatlite.planning.states import Datum
-from tests.db.rows import change, engine, owned, stack, state
+from tests.db.rows import NOW, change, engine, owned, stack, state
 
 
 @pytest.fixture
@@ -96,6 +96,28 @@ def test_data(run, db):
     code, _, error = run('resource_data_list', 'nothing')
     assert code == 1
     assert 'nothing' in error
+
+
+def test_encryption(run, db):
+    def stored():
+        with db.reader() as tx:
+            return tx.exec_driver_sql('SELECT environment FROM template').scalar()
+
+    old, new = (f'auth_encryption_key={letter * 32}' for letter in 'ab')
+    with db.writer() as tx:
+        for number in range(250):
+            templates.insert(tx, f't{number}', {}, {'parameters': {'password': 'hush'}}, None, NOW)
+    clear = stored()
+    assert run('--set', old, 'update_params', 'encrypt')[:2] == (0, 'Rows rewritten: 250')
+    assert 'hush' not in stored()
+    assert run('--set', old, 'update_params', 'encrypt')[:2] == (0, 'Rows rewritten: 0')
+    code, _, error = run('--set', new, 'update_params', 'decrypt')
+    assert (code, error) == (1, 'heatlite-manage: Can not decrypt data with the auth_encryption_key in heat config.')
+    assert run('--set', new, 'update_params', 'encrypt', 'a' * 32)[:2] == (0, 'Rows rewritten: 250')
+    assert run('--set', new, 'update_params', 'decrypt')[:2] == (0, 'Rows rewritten: 250')
+    assert stored() == clear
+    assert run('update_params', 'encrypt')[0] == 1
+    assert run('--set', new, 'update_params', 'hide')[0] == 2
 
 
 @pytest.mark.parametrize('arguments', [['--database-connection', 'mysql://u:p@127.0.0.1:9/d', 'db_version'],

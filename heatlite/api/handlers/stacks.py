@@ -96,7 +96,7 @@ def template(req: Request, stack_name: str, stack_id: str) -> View:
 
 def environment(req: Request, stack_name: str, stack_id: str) -> View:
     _stack, stored = _stored(req, stack_name, stack_id)
-    return masking.environment(stored.environment, stored.document)
+    return masking.environment(stored.environment, stored.document, stored.is_sealed)
 
 
 def files(req: Request, stack_name: str, stack_id: str) -> View:

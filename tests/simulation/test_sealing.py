@@ -1,0 +1,153 @@
+"""With `encrypt_parameters_and_properties` no secret lies in the database in clear, whatever way it came."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from oslo_config import cfg
+
+from heatlite.common import config, crypt, exception
+from heatlite.conformance.house import House
+from heatlite.db import resources, sealing, stacks, templates
+from heatlite.db.tables import SEALED, metadata
+from heatlite.rpc import messages
+
+KEY, NEW_KEY = 'k' * 32, 'n' * 32
+SECRET = 'correct-horse-battery'
+SEAL = partial(crypt.seal, encryption_key=KEY)
+
+TEMPLATE = {
+    'heat_template_version': '2018-08-31',
+    'parameters': {'password': {'type': 'string', 'hidden': True},
+                   'other': {'type': 'string', 'hidden': True, 'default': f'{SECRET}-by-default'}},
+    'resources': {
+        'plain': {'type': 'OS::Heat::Value', 'metadata': {'in': {'get_param': 'password'}},
+                  'properties': {'value': {'get_param': 'password'}}},
+        'thing': {'type': 'OS::Heat::TestResource', 'properties': {
+            'value': {'str_replace': {'template': 'pw=$p', 'params': {'$p': {'get_attr': ['plain', 'value']}}}}}},
+        'members': {'type': 'OS::Heat::ResourceGroup', 'properties': {'count': 2, 'resource_def': {
+            'type': 'nested.yaml', 'properties': {'word': {'get_param': 'password'}}}}},
+        'config': {'type': 'OS::Heat::SoftwareConfig', 'properties': {'config': {'get_param': 'password'}}},
+        'server': {'type': 'OS::Heat::DeployedServer'},
+        'deployment': {'type': 'OS::Heat::SoftwareDeployment', 'properties': {
+            'config': {'get_resource': 'config'}, 'server': {'get_resource': 'server'}, 'signal_transport': 'NO_SIGNAL',
+            'input_values': {'p': {'get_param': 'password'}}}},
+        'handle': {'type': 'OS::Heat::WaitConditionHandle', 'properties': {'signal_transport': 'NO_SIGNAL'}}},
+    'outputs': {'shown': {'value': {'get_attr': ['plain', 'value']}}}}
+NESTED = f"""
+heat_template_version: 2018-08-31
+parameters: {{word: {{type: string}}}}
+resources: {{inner: {{type: OS::Heat::Value, properties: {{value: {{get_param: word}}}}}}}}
+outputs: {{word: {{value: {{get_attr: [inner, value]}}}}, said: {{value: {SECRET}-in-a-file}}}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _options():
+    config.register(cfg.CONF)
+    cfg.CONF.set_override('auth_encryption_key', KEY)
+    cfg.CONF.set_override('heat_metadata_server_url', 'http://here:8000')
+    yield
+    for name in ('auth_encryption_key', 'heat_metadata_server_url'):
+        cfg.CONF.clear_override(name)
+
+
+def source(secret):
+    return {'template': TEMPLATE, 'files': {'nested.yaml': NESTED}, 'environment': {
+        'parameters': {'password': secret}, 'parameter_defaults': {'unused': f'{SECRET}-unused'},
+        'resource_registry': {}, 'event_sinks': []}}
+
+
+def live(house):
+    """Every table gets its rows: created, kept, signalled, updated. The stack's id."""
+    made = house.ask(messages.CreateStack(stack_name='s', **source(SECRET)))
+    stack_id = made['stack_id']
+    assert house.settle(stack_id).status == 'COMPLETE', house.row(stack_id).reason
+    house.ask(messages.SnapshotStack(stack_id, 'kept'))
+    house.settle(stack_id)
+    house.ask(messages.SignalResource(stack_id, 'handle', {
+        'id': '1', 'data': f'{SECRET}-signalled', 'reason': 'r', 'status': 'SUCCESS'}, True))
+    house.settle(stack_id)
+    house.ask(messages.UpdateStack(stack_id=stack_id, **source(f'{SECRET}-2')))
+    assert house.settle(stack_id).status == 'COMPLETE', house.row(stack_id).reason
+    return stack_id
+
+
+def where_in_clear(house):
+    """(table, column) of every value that shows the secret; all tables, all columns."""
+    with house.database.reader() as tx:
+        return {(table.name, column) for table in metadata.tables.values()
+                for row in tx.execute(sa.select(table)) for column, value in row._mapping.items()
+                if SECRET in str(value)}
+
+
+def is_in_the_file(house):
+    """The whole file, with what SQLite has not overwritten yet."""
+    folder = Path(house.database.url.database).parent
+    return any(SECRET.encode() in path.read_bytes() for path in folder.iterdir())
+
+
+def test_no_secret_lies_in_clear():
+    with House(engines=1, seal=SEAL) as house:
+        stack_id = live(house)
+        assert where_in_clear(house) == set()
+        assert not is_in_the_file(house)
+        row = house.row(stack_id)
+        assert row.outputs[0]['output_value'] == f'{SECRET}-2'
+        assert (row.parameters['password'], row.parameters['other']) == ('******', '******')
+        with house.database.reader() as tx:
+            assert templates.get(tx, row.template_id).environment['parameters'] == {'password': f'{SECRET}-2'}
+        house.delete(stack_id)
+        assert house.settle(stack_id).status == 'COMPLETE'
+        assert not is_in_the_file(house)
+
+
+def test_every_sealed_column_would_show_it():
+    """So that the test above looks at something: without the option nearly all of them do."""
+    with House(engines=1) as house:
+        live(house)
+        found = where_in_clear(house)
+        assert is_in_the_file(house)
+    unseen = {('signal', 'details'), ('resource', 'handle'), ('stack', 'request'),
+              ('software_deployment', 'input_values'), ('software_deployment', 'output_values')}
+    assert found >= {(table.name, name) for table, names in SEALED.items() for name in names} - unseen
+
+
+@pytest.mark.parametrize('before, after', [(None, SEAL), (SEAL, None)])
+def test_what_was_stored_before_stays_readable(before, after):
+    with House(engines=1, seal=before) as house:
+        stack_id = live(house)
+        for database in (house.database, *house._databases):
+            database._writing.update_execution_options(seal=after)
+        house.ask(messages.UpdateStack(stack_id=stack_id, **source('a-new-word')))
+        assert house.settle(stack_id).status == 'COMPLETE'
+        assert house.row(stack_id).outputs[0]['output_value'] == 'a-new-word'
+        house.delete(stack_id)
+        assert house.settle(stack_id).status == 'COMPLETE'
+
+
+def test_an_operator_seals_opens_and_changes_the_key():
+    with House(engines=1) as house:
+        stack_id = live(house)
+        with house.database.reader() as tx:
+            shown = stacks.get(tx, stack_id), resources.columns(tx, stack_id, None, resources.HEAVY)
+        assert sealing.Rewriting(True, KEY).run(house.database) > 0
+        assert where_in_clear(house) == set()
+        assert sealing.Rewriting(True, KEY).run(house.database) == 0
+        assert sealing.Rewriting(True, NEW_KEY, KEY).run(house.database) > 0
+        with pytest.raises(exception.InvalidEncryptionKey):
+            house.row(stack_id)
+        cfg.CONF.set_override('auth_encryption_key', NEW_KEY)
+        with house.database.reader() as tx:
+            assert shown == (stacks.get(tx, stack_id),
+                             resources.columns(tx, stack_id, None, resources.HEAVY))
+        assert sealing.Rewriting(False, NEW_KEY).run(house.database) > 0
+        assert sealing.Rewriting(False, NEW_KEY).run(house.database) == 0
+        assert ('resource', 'properties') in where_in_clear(house)
+        with pytest.raises(exception.InvalidEncryptionKey):
+            sealing.Rewriting(True, KEY).run(house.database)
+        house.delete(stack_id)
+        assert house.settle(stack_id).status == 'COMPLETE'
