@@ -21,6 +21,11 @@ class Signal:
     details: Any                        # JSON value; None: there were none
     created_at: datetime
 
+    @property
+    def mark(self) -> str:
+        """Tells it from all others; a number alone may be given again once its row is gone."""
+        return f'{self.id} {self.created_at.isoformat()}'
+
 
 COLUMNS = codec.columns(signal, Signal)
 _signal = codec.reader(Signal, 'details')

@@ -116,7 +116,7 @@ class Attendant:
 
     def _tell(self, resource: Resource, signal: Signal) -> bool:
         """Whether others should look again. Errors are only logged: the caller has had an answer long ago."""
-        resource.signal_number = signal.id
+        resource.signal_mark = signal.mark
         try:
             return bool(resource.signal(signal.details))
         except NoActionRequired:

@@ -64,7 +64,7 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
     poll_interval: ClassVar[float | None] = None        # seconds between two checks; None: the engine's pace
     always_inspected: ClassVar[bool] = False            # may need an update although its definition is the same
     parallel_signals: ClassVar[bool] = False            # one may be handled while another one still is
-    signal_number: int | None = None                    # of the signal being handled
+    signal_mark: str | None = None                      # of the signal being handled: no other has it, before or after
     idempotent_create: ClassVar[bool] = False           # creating again after a crash harms nothing
 
     _property_schemata: ClassVar[tuple[Any, Any] | None] = None     # (what a class declares, as Schemas)

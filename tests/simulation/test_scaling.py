@@ -255,6 +255,25 @@ def test_killed_at_any_point():
     kill_engines_in(life, 9)
 
 
+def twice(house):
+    """Two policies of one group are signalled at once: an engine that dies heeds no signal twice."""
+    template = scaled(most=9)
+    template['resources']['other'] = {**template['resources']['policy'], 'properties': {
+        **template['resources']['policy']['properties'], 'scaling_adjustment': 3}}
+    stack_id = house.create('s', template)
+    done(house, stack_id, 'CREATE')
+    house.chaos.enabled = True
+    for name in ('policy', 'other'):
+        signal(house, stack_id, name)
+    handled(house)
+    size = outputs(house.settle(stack_id))['size']
+    assert size in (2, 4, 5) and len(house.cloud.objects) == size, 'one of the two may have been told to wait'
+
+
+def test_no_signal_is_heeded_twice():
+    kill_engines_in(twice, 2, from_the_start=False)
+
+
 def test_the_bus_is_told_of_a_groups_new_size():
     with House() as house:
         stack_id = house.create('s', scaled(most=2))

@@ -16,7 +16,11 @@ from heatlite.planning import scaling
 
 ROLLING_SIZE = 'rolling_size'           # key of the data: what a rolling update of a group without fixed size ends with
 RESIZING = 'resizing'                   # key of the data: the adjustment that is under way, as JSON
+RESIZED_FOR = 'resized_for'             # key of the data: {policy: the last of its signals that was heeded}, as JSON
 LOOK = 1.0                              # seconds between two looks whether a resize is over
+
+Signalled = tuple[str, str]
+"""The name of a policy and what tells this signal of it from all others."""
 
 
 class ScaledGroup(members.Group):
@@ -181,25 +185,34 @@ class AdjustedGroup(cooldown.CooldownMixin, ScaledGroup):
     # --- adjusting ----------------------------------------------------------------------------------------
 
     def adjust(self, adjustment: Any, adjustment_type: str = scaling.CHANGE, min_adjustment_step: int | None = None,
-               cooldown: Any = None) -> None:
+               cooldown: Any = None, asked_by: Signalled | None = None) -> None:
         """Returns when the group has its new size. Raises NoActionRequired when there is nothing to do or it is not
         the time, and what the nested stack fails of.
 
-        What is under way is noted first, so that a signal handled again after a crash goes on with it.
+        What is under way is noted first, and with its end whose signal it was: a signal handled again after a crash
+        goes on with it, or finds that all is done. It also ends what a signal of another policy had begun, and that is
+        all then, as in any other scaling activity.
         """
         if self.status != self.COMPLETE or self.name in self.stack.resizing:
             raise NoActionRequired(self.name, 'scaling activity')
+        if asked_by is not None and self._heeded().get(asked_by[0]) == asked_by[1]:
+            return
         self.stack.resizing.add(self.name)
         try:
             begun = self.data().get(RESIZING)
             noted = json.loads(begun) if begun else self._note_adjustment(
                 adjustment, adjustment_type, min_adjustment_step,
-                self.group_cooldown() if cooldown is None else cooldown)
+                self.group_cooldown() if cooldown is None else cooldown, asked_by)
             self._adjust_to(noted)
         finally:
             self.stack.resizing.discard(self.name)
 
-    def _note_adjustment(self, adjustment: Any, kind: str, least_step: int | None, cooldown: Any) -> dict[str, Any]:
+    def _heeded(self) -> dict[str, str]:
+        found: dict[str, str] = json.loads(self.data().get(RESIZED_FOR) or '{}')
+        return found
+
+    def _note_adjustment(self, adjustment: Any, kind: str, least_step: int | None, cooldown: Any,
+                         asked_by: Signalled | None) -> dict[str, Any]:
         least, most, _wanted = self.bounds()
         current = grouputils.get_size(self)
         size = scaling.adjusted(current, adjustment, kind, least_step, least, most)
@@ -209,7 +222,7 @@ class AdjustedGroup(cooldown.CooldownMixin, ScaledGroup):
         if nested is None:
             raise NoActionRequired(self.name, 'no group')
         noted = {'before': current, 'size': size, 'why': f'{kind} : {adjustment}', 'cooldown': cooldown,
-                 'generation': nested.generation, 'kind': kind, 'adjustment': adjustment}
+                 'generation': nested.generation, 'kind': kind, 'adjustment': adjustment, 'asked_by': asked_by}
         self._refuse_scaling(self.metadata_get(refresh=True), cooldown)
         self.data_set(RESIZING, json.dumps(noted))
         self._check_scaling_allowed(cooldown)           # durable, together with the note
@@ -240,5 +253,8 @@ class AdjustedGroup(cooldown.CooldownMixin, ScaledGroup):
         finally:
             self.forget_nested()
             self.data_delete(RESIZING)
+            if noted.get('asked_by') is not None:
+                policy, signal = noted['asked_by']
+                self.data_set(RESIZED_FOR, json.dumps({**self._heeded(), policy: signal}))
             self._finished_scaling(noted['cooldown'], noted['why'],
                                    size_changed=grouputils.get_size(self) != noted['before'])

@@ -60,7 +60,8 @@ class AutoScalingPolicy(signal_responder.SignalResponder):
             raise exception.NotFound(_('Alarm %(alarm)s could not find scaling group named "%(group)s"')
                                      % {'alarm': self.name, 'group': name})
         group.adjust(self.properties[self.SCALING_ADJUSTMENT], self.properties[self.ADJUSTMENT_TYPE],
-                     self.properties[self.MIN_ADJUSTMENT_STEP], self.properties[self.COOLDOWN])
+                     self.properties[self.MIN_ADJUSTMENT_STEP], self.properties[self.COOLDOWN],
+                     asked_by=None if self.signal_mark is None else (self.name, self.signal_mark))
 
     def _resolve_attribute(self, name: str) -> str | None:
         if self.resource_id is None:
