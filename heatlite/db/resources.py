@@ -112,9 +112,9 @@ def named(tx: sa.Connection, stack_id: str, name: str) -> list[ResourceState]:
 
 def columns(tx: sa.Connection, stack_id: str, numbers: Iterable[int] | None,
             names: Sequence[str]) -> dict[int, dict[str, Any]]:
-    """Heavy columns, decoded: {row number: {name: value}}. `numbers` None: of all rows of the stack."""
+    """Heavy columns, decoded: {row number: {name: value}}. `numbers` None: of all rows of the stack that have any."""
     selected = sa.select(resource.c.id, *(resource.c[name] for name in names)).where(resource.c.stack_id == stack_id)
-    queries = [selected] if numbers is None else [
+    queries = [selected.where(sa.or_(*(resource.c[name].is_not(None) for name in names)))] if numbers is None else [
         selected.where(resource.c.id.in_(chunk)) for chunk in chunks(list(numbers))]
     return {number: dict(zip(names, map(codec.decode, values), strict=True))
             for query in queries for number, *values in tx.execute(query)}

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from heatlite.common import exception, metrics
 from heatlite.common.world import World
 from heatlite.db import resources
-from heatlite.engine.errands import Errands
+from heatlite.engine.errands import UNCHANGED, Errands
 from heatlite.engine.journal import Journal, LeaseLost
 from heatlite.engine.owned import OwnedStack
 from heatlite.engine.pool import Pool
@@ -27,6 +27,7 @@ from heatlite.planning.steps import Step
 
 LOG = logging.getLogger(__name__)
 
+INSPECTED_AT_ONCE = 100             # unchanged resources, until others may run
 DATABASE_PATIENCE = 1.0             # seconds until a call is made again that met a database that is away
 STEPS = logging.getLogger('heatlite.steps')         # a name of its own, for default_log_levels
 
@@ -75,6 +76,7 @@ class Runner:
         self._defect: Exception | None = None       # why it cannot go on
         self._aborted: dict[Step, str] = {}         # steps that end at their next turn, and why
         self._asking: dict[Step, Callable[[], None]] = {}       # steps between two polls, and the next question
+        self._inspected = 0
         self._held: dict[tuple[str, str], Step] = {}            # (resource, hook) -> the step that is held there
         self._calling: dict[Step, Callable[[], None]] = {}      # steps with a call under way, and the call
         self.idle = world.signal()                  # has ended, and no call of it is under way any more
@@ -158,7 +160,7 @@ class Runner:
                 case c.Poll():
                     self._poll(command)
                 case c.Inspect(step, row):
-                    self._call(step, row, lambda s=step, r=row: self.errands.inspect(s, r))
+                    waiting.extend(self._inspect(step, row))
                 case c.Remove():
                     self._remove(command)
                 case c.Recover(step, row):
@@ -190,6 +192,15 @@ class Runner:
             self._retired = True
 
     # --- errands ----------------------------------------------------------------------------------------
+
+    def _inspect(self, step: Step, row: ResourceState) -> list[c.Command]:
+        if not self.errands.is_plainly_unchanged(step, row):
+            self._call(step, row, lambda: self.errands.inspect(step, row))
+            return []
+        self._inspected += 1
+        if not self._inspected % INSPECTED_AT_ONCE:
+            self._world.sleep(0)
+        return self.owned.traversal.handle(c.Inspected(step, UNCHANGED), self._world.now())
 
     def _call(self, step: Step, row: ResourceState, errand: Callable[[], c.Event], *, is_handler: bool = False) -> None:
         """`is_handler`: nobody knows what became of it when it is broken off."""

@@ -12,6 +12,8 @@ from heatlite.engine.record import Record
 from heatlite.engine.resource import Resource
 from heatlite.planning.states import NO_HANDLE, Datum
 
+CANONICAL = json.JSONEncoder(sort_keys=True, default=str, separators=(',', ':'))     # made once: runs for each resource
+
 
 class Work:
     """What one step is about while it lasts: the wanted definition resolved, the object of the type, its notes."""
@@ -39,8 +41,7 @@ class Work:
 def fingerprint(resolved: Mapping[str, Any]) -> str:
     """Of a definition with its functions resolved; equal for equal definitions, whatever the order of keys."""
     told = {name: value for name, value in resolved.items() if value}     # what is empty is not stored either
-    encoded = json.dumps(told, sort_keys=True, default=str, separators=(',', ':'))
-    return hashlib.blake2b(encoded.encode('utf-8', 'surrogatepass'), digest_size=16).hexdigest()
+    return hashlib.blake2b(CANONICAL.encode(told).encode('utf-8', 'surrogatepass'), digest_size=16).hexdigest()
 
 
 def definition_of(name: str, resolved: Mapping[str, Any]) -> rsrc_defn.ResourceDefinition:
