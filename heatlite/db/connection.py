@@ -46,6 +46,14 @@ LOCK_WAIT = 10                              # seconds for a lock another transac
 # keep the locks it happens to hold: others take its stacks over meanwhile.
 IDLE = 5
 
+# It answers, and yet nothing can be written, or even read, for now: the disk is full or broken, a fail-over has left us
+# with a replica, there are too many connections, an administrator ends it. Work waits for it as for one that is down.
+OUT_OF_ORDER: Mapping[str, tuple[Any, ...]] = {
+    'sqlite': ('SQLITE_FULL', 'SQLITE_IOERR', 'SQLITE_READONLY', 'SQLITE_CANTOPEN', 'SQLITE_PROTOCOL'),     # beginnings
+    'mysql': (1021, 1030, 1040, 1053, 1114, 1180, 1203, 1226, 1290, 1792, 1836, 1927),
+    'postgresql': ('53', '57P', '58', '25006'),                                                             # beginnings
+}
+
 # Seconds since 1970 by the database's clock. From UTC: a local time is ambiguous for an hour each autumn.
 CLOCKS = {
     'sqlite': "((julianday('now') - 2440587.5) * 86400.0)",
@@ -290,6 +298,8 @@ def _translated() -> Iterator[None]:
         original = _original(error)
         if _is_contention(original):
             raise Contention(reason=_reason(error)) from error
+        if _is_out_of_order(original):
+            raise exception.DatabaseUnavailable(reason=_reason(error)) from error
         if _lacks_a_table(original):
             raise exception.DatabaseUnavailable(
                 reason=_('its tables are not there yet, heatlite-manage db_sync makes them')) from error
@@ -306,6 +316,12 @@ def _is_contention(original: BaseException) -> bool:
     """PostgreSQL: lock_not_available, serialization_failure. SQLite: somebody else's process is writing."""
     return (getattr(original, 'pgcode', None) in ('55P03', '40001')
             or getattr(original, 'sqlite_errorname', '').startswith(('SQLITE_BUSY', 'SQLITE_LOCKED')))
+
+
+def _is_out_of_order(original: BaseException) -> bool:
+    return ((getattr(original, 'sqlite_errorname', None) or '').startswith(OUT_OF_ORDER['sqlite'])
+            or (*original.args, None)[0] in OUT_OF_ORDER['mysql']
+            or (getattr(original, 'pgcode', None) or '').startswith(OUT_OF_ORDER['postgresql']))
 
 
 def _lacks_a_table(original: BaseException) -> bool:

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from heatlite.common import exception
-from heatlite.db import connection, engines, pooling, stacks
+from heatlite.db import connection, engines, pooling, stacks, sync
 from heatlite.db.connection import Contention, Database
 from tests.db.conftest import SERVERS
 from tests.db.rows import Wanted, engine, stack
@@ -126,6 +126,27 @@ def test_a_server_that_is_away(kind, tmp_path):
         with pytest.raises(exception.DatabaseUnavailable) as raised, block():
             pass
         assert raised.value.http_code == 503
+
+
+OUT_OF_ORDER = {
+    'sqlite': ['PRAGMA max_page_count = 1', 'PRAGMA query_only = 1'],       # a full disk, one that is read-only
+    'mysql': [f"SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = {number}, MESSAGE_TEXT = 'no'" for number in (1021, 1290)],
+    'postgresql': ['SET TRANSACTION READ ONLY', "DO $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '53100'; END $$"]}
+
+
+@pytest.mark.parametrize('case', [0, 1])
+def test_a_server_that_cannot_write(make_database, kind, case):
+    """It may again later: nobody's request is wrong."""
+    database = make_database()
+    sync.up(database)
+    with pytest.raises(exception.DatabaseUnavailable), database.writer() as tx:
+        tx.exec_driver_sql(OUT_OF_ORDER[kind][case])
+        for number in range(100):
+            stacks.insert(tx, stack(f's{number}'))
+    database.close()
+    with database.writer() as tx:
+        stacks.insert(tx, stack('s1'))
+    assert ids(database) == ['s1']
 
 
 CUT = {'mysql': ('SELECT connection_id()', 'KILL {}'),
