@@ -6,7 +6,7 @@ import os
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -38,6 +38,11 @@ class Chaos:
         self.killed: list[tuple[int, str, str]] = []        # (number, label, process) of the points it died at
         self.enabled = False
         self.on_kill: Callable[[SimWorld], None] = lambda world: None
+        self.away_at: set[int] = set()                      # visits to the database that it does not answer
+        self.away_for = 0.0                                 # seconds it is gone for then
+        self.visits = 0
+        self.missed: list[tuple[int, str, str]] = []        # (number, label, process) of the visits it went away at
+        self._away_until = 0.0
 
     def begin(self, kill_at: Iterable[Point] = ()) -> None:
         """From now on points are counted, from one; the process dies at those of `kill_at`."""
@@ -61,8 +66,21 @@ class Chaos:
             raise Killed
 
 
+    def visit(self, label: str, world: SimWorld) -> None:
+        """Raises DatabaseUnavailable while the database is away."""
+        if not self.enabled or world.dead:
+            return
+        self.visits += 1
+        if self.visits in self.away_at:
+            self.missed.append((self.visits, label, world.name))
+            self._away_until = world.universe.time + self.away_for
+        if world.universe.time < self._away_until:
+            raise exception.DatabaseUnavailable(reason='it went away')
+
+
 class SimDatabase(Database):
-    """Every commit has two points: right before it, and right after."""
+    """Every commit has two points: right before it, and right after. The database may go away at those, too - after a
+    commit nobody learns of it - and before anything is read."""
 
     def __init__(self, url: str, world: SimWorld, chaos: Chaos, seal: Callable[[str], str] | None) -> None:
         super().__init__(url, now=lambda: world.universe.time, sleep=world.sleep, seal=seal)
@@ -72,11 +90,19 @@ class SimDatabase(Database):
         return self
 
     @contextmanager
+    def reader(self) -> Iterator[Any]:
+        self._chaos.visit('reading', self._world)
+        with super().reader() as tx:
+            yield tx
+
+    @contextmanager
     def writer(self) -> Iterator[Any]:
         with super().writer() as tx:
             yield tx
             self._chaos.point('before a commit', self._world)
+            self._chaos.visit('before a commit', self._world)
         self._chaos.point('after a commit', self._world)
+        self._chaos.visit('after a commit', self._world)
 
 
 def options() -> cfg.ConfigOpts:
@@ -169,8 +195,12 @@ class House:
     def _wake(self, stack_id: str, engine_id: str | None) -> None:
         for world, service in self.engines:
             if not world.dead and engine_id in (None, service.engine_id):
-                world.spawn(service.driving.wake, stack_id)
+                world.spawn(self._ring, service, stack_id)
                 return
+
+    def _ring(self, service: EngineService, stack_id: str) -> None:
+        with suppress(exception.DatabaseUnavailable):       # as a bell that nobody hears
+            service.driving.wake(stack_id)
 
     def _died(self, world: SimWorld) -> None:
         self.engines = [(other, service) for other, service in self.engines if other is not world]
@@ -184,12 +214,16 @@ class House:
     # --- the user ---------------------------------------------------------------------------------------
 
     def ask(self, message: messages.Message, allowed: Iterable[type[Exception]] = ()) -> Any:
-        """Sends `message` to some engine until one answers; an error of a type in `allowed` is an answer too."""
+        """Sends `message` to some engine until one answers; an error of a type in `allowed` is an answer too, that the
+        database is away is none."""
         answers: list[Any] = []
+        again: list[EngineService] = []
 
         def call(service: EngineService) -> None:
             try:
                 answers.append(service.endpoint.handle(self.context, message))
+            except exception.DatabaseUnavailable:
+                again.append(service)
             except Exception as error:
                 answers.append(error)
 
@@ -197,10 +231,11 @@ class House:
             while not answers:
                 if self.engines:
                     world, service = self.engines[self.universe.random.randrange(len(self.engines))]
+                    again.clear()
                     world.spawn(call, service)
                     for _ in range(200):
                         self.user.sleep(0.05)
-                        if answers or world.dead:
+                        if answers or again or world.dead:
                             break
                 else:
                     self.user.sleep(0.5)

@@ -85,6 +85,9 @@ class Attendant:
                 self._known.discard(signal.id)
         except LeaseLost:
             self._runner.retire()
+        except exception.DatabaseUnavailable as error:
+            LOG.warning('A signal to %s in stack %s waits for the database: %s', name, self._owned.id, error)
+            self._runner.retire()                   # what it has begun is known to nobody, as after a crash
         except Exception:
             # It stays where it is, and is tried again by whoever drives the stack next.
             LOG.exception('A signal to %s in stack %s could not be handled', name, self._owned.id)
@@ -121,6 +124,8 @@ class Attendant:
             return bool(resource.signal(signal.details))
         except NoActionRequired:
             return False
+        except exception.DatabaseUnavailable:       # our own trouble: the signal is handled later
+            raise
         except Exception as error:
             LOG.warning('A signal to %s in stack %s was not accepted: %s', resource.name, self._owned.id, error)
             self._runner.note_outcome(signal.id, error)
@@ -150,7 +155,8 @@ class Attendant:
     def _make_up_for(self, signalled: Mapping[str, ResourceState]) -> None:
         try:
             self._refresh(signalled)
-        except LeaseLost:
+        except (LeaseLost, exception.DatabaseUnavailable) as error:
+            LOG.info('Nobody looked around resources of stack %s that take signals: %s', self._owned.id, error)
             self._runner.retire()
         finally:
             self._working -= 1
@@ -181,6 +187,8 @@ class Attendant:
                 continue
             try:
                 errands.stored_resource(current).metadata_update(definition.metadata(errands.scope))
+            except exception.DatabaseUnavailable:
+                raise
             except Exception as error:
                 LOG.warning('Metadata of %s in stack %s does not follow: %s', name, self._owned.id, error)
 

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from heatlite.common import exception
 from heatlite.language.definition import StackDefinition
 from heatlite.language.expression import PLACEHOLDERS, requirements
 from heatlite.language.unknown import is_known
@@ -18,7 +19,8 @@ def resolve(definition: StackDefinition, scope: Any,
     """`{output_key, description, output_value, output_error?}` in the order of the template.
 
     A value that cannot be computed is null with the error's text; one not known yet is null without. `live` marks
-    those that read an attribute which must be read anew each time (`is_live(resource, attribute)`).
+    those that read an attribute which must be read anew each time (`is_live(resource, attribute)`). Raises
+    DatabaseUnavailable.
     """
     found = []
     for name, output in definition.outputs.items():
@@ -28,6 +30,8 @@ def resolve(definition: StackDefinition, scope: Any,
         try:
             value = output.resolve(scope)
             shown['output_value'] = value if is_known(value) else None
+        except exception.DatabaseUnavailable:       # says nothing of the output
+            raise
         except Exception as error:
             shown['output_error'] = str(error)
         found.append(shown)

@@ -22,6 +22,25 @@ class House(house.House):
         clouds.use(self.cloud)
 
 
+def lose_database_in(life: Callable[[House], None], stride: int, from_the_start: bool = True) -> int:
+    """As `kill_engines_in`, but nobody dies: the database goes away for a while, at another visit each time."""
+    stride = int(os.environ.get('HEATLITE_TEST_STRIDE', stride))
+    with House() as house:
+        house.chaos.enabled = from_the_start
+        life(house)
+        count = house.chaos.visits
+    for visit in range(1 + count % stride, count + 1, stride):
+        with House(seed=visit) as house:
+            house.chaos.enabled = from_the_start
+            house.chaos.away_at, house.chaos.away_for = {visit}, (0.0, 2.0, 8.0)[visit % 3]
+            try:
+                life(house)
+            except BaseException as error:
+                raise AssertionError(
+                    f'{life.__name__}, seed {visit}, away at {house.chaos.missed}: {error}') from error
+    return count
+
+
 def kill_engines_in(life: Callable[[House], None], stride: int, from_the_start: bool = True) -> int:
     """Lives `life(house)` again and again, with an engine killed at another point each time: every `stride`-th, or as
     HEATLITE_TEST_STRIDE says (1: all). How many points there are. `from_the_start` False: `life` says where they begin.

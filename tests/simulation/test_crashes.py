@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from tests.simulation.house import House
+from tests.simulation.house import House, lose_database_in
 
 PAIRS = int(os.environ.get('HEATLITE_TEST_PAIRS', '16'))     # every which pair of points is tried; 1: all
 
@@ -154,3 +154,8 @@ def test_every_answer_to_a_create_is_lost():
         house.delete(house.user_stack('s'))
         house.settle(house.user_stack('s'))
         assert house.cloud.objects == {}
+
+
+@pytest.mark.parametrize('name', SCENARIOS)
+def test_the_database_away_at_any_time(name):
+    lose_database_in(SCENARIOS[name], 17)

@@ -8,7 +8,7 @@ import pytest
 
 from heatlite.db import stacks
 from heatlite.rpc import messages
-from tests.simulation.house import House, kill_engines_in
+from tests.simulation.house import House, kill_engines_in, lose_database_in
 
 CHILD = '''
 heat_template_version: 2018-08-31
@@ -401,3 +401,8 @@ def test_what_still_runs_after_a_cancel_ends_in_time():
         house.ask(messages.CancelStack(child.id, rollback=False))
         assert house.row(child.id).reason == 'Stack CREATE cancelled'
         assert house.universe.run(lambda: house.states(child.id)['slow'][0][:2] == ('CREATE', 'FAILED'), limit=65)
+
+
+@pytest.mark.parametrize('name', LIVES)
+def test_the_database_away_at_any_time(name):
+    lose_database_in(LIVES[name], 43)

@@ -8,7 +8,7 @@ from heatlite.db import resources, stacks
 from heatlite.engine import attributes, constraints, properties
 from heatlite.rpc import messages
 from tests.simulation import cloud as clouds
-from tests.simulation.house import House, kill_engines_in
+from tests.simulation.house import House, kill_engines_in, lose_database_in
 
 
 def scaled(value='v', least=1, most=5, policy=None, member=None, rolling=None, **more):
@@ -285,3 +285,7 @@ def test_the_bus_is_told_of_a_groups_new_size():
         assert [(each.phase, each.adjustment_type, each.adjustment, each.capacity) for each in told] == [
             ('start', 'change_in_capacity', 1, 1), ('end', 'change_in_capacity', 1, 2)]
         assert told[0].message == f'Start resizing the group {told[0].groupname}'
+
+
+def test_the_database_away_at_any_time():
+    lose_database_in(life, 29)

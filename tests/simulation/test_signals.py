@@ -10,7 +10,7 @@ from oslo_config import cfg
 from heatlite.common import config, exception
 from heatlite.db import resources
 from heatlite.rpc import messages
-from tests.simulation.house import House, kill_engines_in
+from tests.simulation.house import House, kill_engines_in, lose_database_in
 
 
 @pytest.fixture(autouse=True)
@@ -238,3 +238,8 @@ def late(house):
 
 def test_killed_before_others_look():
     kill_engines_in(late, 1, from_the_start=False)
+
+
+@pytest.mark.parametrize('each', [life, late])
+def test_the_database_away_at_any_time(each):
+    lose_database_in(each, 7, from_the_start=False)

@@ -8,7 +8,7 @@ from oslo_config import cfg
 from heatlite.common import config, exception
 from heatlite.db import resources, software_configs, software_deployments
 from heatlite.rpc import messages
-from tests.simulation.house import PROJECT, House, kill_engines_in
+from tests.simulation.house import PROJECT, House, kill_engines_in, lose_database_in
 
 
 @pytest.fixture(autouse=True)
@@ -275,3 +275,26 @@ def life(house):
 
 def test_killed_at_any_point():
     kill_engines_in(life, 9)
+
+
+def signalled(house):
+    """Its server tells each result once."""
+    for action, more, result in (('CREATE', 'x', 'first'), ('UPDATE', 'y', 'second')):
+        wanted = deployed(input_values={'place': 'here', 'more': more})
+        if action == 'CREATE':
+            stack_id = house.create('s', wanted)
+        else:
+            house.update(stack_id, wanted)
+        waits(house, stack_id, 'deployment', action)
+        signal(house, stack_id, 'deployment', result=result, deploy_status_code=0)
+        assert outputs(done(house, stack_id, action)) == {'result': result, 'code': 0}
+        assert len(deployments(house)) == 1
+
+
+def test_killed_while_a_server_tells():
+    kill_engines_in(signalled, 7)
+
+
+@pytest.mark.parametrize('each', [life, signalled])
+def test_the_database_away_at_any_time(each):
+    lose_database_in(each, 19)
