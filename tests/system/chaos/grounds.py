@@ -45,7 +45,8 @@ class Grounds:
         self._folder.chmod(0o755)               # root's servers run as users of their own, who have to get in
         self._environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith('HEATLITE_')},
-            'HEATLITE_SERVICES_DIR': str(self._folder / 'services'), 'HEATLITE_PORT_OFFSET': str(_free_offset())}
+            'HEATLITE_SERVICES_DIR': str(self._folder / 'services'), 'HEATLITE_PORT_OFFSET': str(_free_offset()),
+            'HEATLITE_SERVICES_PATIENCE': '300'}    # how long a server starts is not what is looked at here
         told = self._tell('up', *self.SERVERS)
         self._urls = dict(line.removeprefix('export ').split('=', 1) for line in told.splitlines())
 

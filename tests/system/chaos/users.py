@@ -10,8 +10,10 @@ from typing import Any
 
 from tests.system.processes import ask
 
-INSIST = 240.0          # seconds to repeat a request that fails for reasons of ours
-SETTLE = 240.0          # seconds after which an action that has not ended is stuck
+# While the weather lasts it may hit the same stack, or the servers that all requests need, again and again. What is
+# stuck then is stuck afterwards, too.
+INSIST = 240.0          # seconds of calm to repeat a request that fails for reasons of ours
+SETTLE = 240.0          # seconds of calm after which an action that has not ended is stuck
 
 
 @dataclass
@@ -63,6 +65,21 @@ def wish(dice: random.Random, before: Wish | None = None) -> Wish:
 
 class Refused(Exception):
     """An answer nobody could expect."""
+
+
+class Calm:
+    """Since somebody began to wait, and the weather has been over."""
+
+    def __init__(self, over: threading.Event) -> None:
+        self._over = over
+        self._since: float | None = None
+
+    def lasted(self, seconds: float) -> bool:
+        if not self._over.is_set():
+            return False
+        if self._since is None:
+            self._since = time.monotonic()
+        return time.monotonic() > self._since + seconds
 
 
 class User(threading.Thread):
@@ -137,7 +154,7 @@ class User(threading.Thread):
             raise Refused(f'after a delete the stack is {self.status()}: {self.reason()}')
 
     def _insist(self, method: str, url: str, body: Any, wanted: tuple[int, ...]) -> tuple[int, Any]:
-        end = time.monotonic() + INSIST
+        calm = Calm(self._over)
         while True:
             try:
                 status, found = ask(method, url, body)
@@ -147,7 +164,7 @@ class User(threading.Thread):
                 return status, found
             if status < 500:
                 raise Refused(f'{method} {url}: {status} {found}')
-            if time.monotonic() > end:
+            if calm.lasted(INSIST):
                 raise Refused(f'{method} {url} failed for {INSIST:.0f} s, last with {status} {found}')
             self.repeated += 1
             time.sleep(0.3 + self._dice.random() / 2)
@@ -160,12 +177,12 @@ class User(threading.Thread):
 
     def status(self) -> str:
         """Once the action has ended. Raises Refused when it does not."""
-        end = time.monotonic() + SETTLE
+        calm = Calm(self._over)
         while True:
             found: str = self.show()['stack_status']
             if not found.endswith('IN_PROGRESS'):
                 return found
-            if time.monotonic() > end:
+            if calm.lasted(SETTLE):
                 raise Refused(f'stuck: {found} for {SETTLE:.0f} s')
             time.sleep(0.3)
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tests.system.chaos.books import Ledger, Rows
+from tests.system.chaos.books import Lease, Ledger, Rows
 from tests.system.chaos.grounds import Grounds
 from tests.system.cluster import Cluster
 from tests.system.processes import Program, ask
@@ -127,13 +127,16 @@ class Weather(threading.Thread):
         self._until(event, self._is_answered)
 
     def kill_the_database(self, event: Event) -> None:
+        busy = self._busy()
         self._without_database(event, self._dice.choice([0.0, 1.0, TTL + 2.0]))
-        self._until(event, self._goes_on(time.time()))
+        if busy:
+            self._until(event, self._goes_on(time.time(), busy))
 
     def kill_everything(self, event: Event) -> None:
         """The machine room lost its power."""
         for engine in self._cluster.engines:
             engine.kill()
+        busy = self._busy()
         count = len(self._cluster.engines)
         self._cluster.engines.clear()
         self._grounds.kill('rabbit')
@@ -142,7 +145,8 @@ class Weather(threading.Thread):
             self._cluster.start_engine()
         time.sleep(1 + self._dice.random() * 3)
         self._grounds.start('mariadb')
-        self._until(event, self._goes_on(time.time()))
+        if busy:
+            self._until(event, self._goes_on(time.time(), busy))
         self._grounds.start('rabbit')
         self._until(event, self._is_answered)
 
@@ -163,12 +167,20 @@ class Weather(threading.Thread):
     def _victim(self) -> Program:
         return self._dice.choice(self._cluster.engines)
 
+    def _busy(self) -> dict[str, int]:
+        """Stacks that somebody works on, or shall: {id: epoch}. Without any it cannot be seen whether work goes on."""
+        return {each.stack_id: each.epoch for each in self._leases().values() if each.wanted}
+
+    def _leases(self) -> dict[str, Lease]:
+        while (leases := self._rows.leases()) is None:
+            time.sleep(0.1)
+        return leases
+
     def _owned(self, engine: Program) -> dict[str, int]:
         """Stacks it is working on: {id: epoch}."""
         mine = identity(engine)
-        while (leases := self._rows.leases()) is None:
-            time.sleep(0.1)
-        return {each.stack_id: each.epoch for each in leases.values() if each.engine_id == mine and each.wanted}
+        return {each.stack_id: each.epoch for each in self._leases().values()
+                if each.engine_id == mine and each.wanted}
 
     def _watch(self, event: Event, gone: str | None, owned: dict[str, int]) -> None:
         """Waits until each of the stacks has another owner, or none because its work is done."""
@@ -205,9 +217,11 @@ class Weather(threading.Thread):
         except OSError:
             return False
 
-    def _goes_on(self, since: float) -> Callable[[], bool]:
+    def _goes_on(self, since: float, busy: dict[str, int]) -> Callable[[], bool]:
         def goes_on() -> bool:
-            return self._ledger.between(since, time.time()) > 0
+            return self._ledger.between(since, time.time()) > 0 or any(
+                each.stack_id in busy and (not each.wanted or each.epoch > busy[each.stack_id])
+                for each in (self._rows.leases() or {}).values())
         return goes_on
 
     def _up(self, engine: Program) -> None:
