@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from typing import Any
 
+from heatlite.common import exception
 from heatlite.engine import showing
-from heatlite.language import lint
-from heatlite.language.facts import TypeCatalog, TypeFacts
+from heatlite.engine.resources.stack_resource import StackResource, as_template
+from heatlite.engine.type_catalog import Catalog
+from heatlite.language import lint, nested
+from heatlite.language.definition import ResourceDefinition, StackDefinition
+from heatlite.language.facts import TypeFacts
 from heatlite.language.unknown import is_known
 from heatlite.rpc import messages
 
+LOG = logging.getLogger(__name__)
+UNLIMITED = -1
+MOST_SHOWN = 20_000                 # resources of a tree without a quota; then one member stands for all of a group
 
-def shown(checker: lint.Checker, message: messages.CreateStack, username: str | None, created: str) -> dict[str, Any]:
-    """`checker`: of the definition. `created`: a time as clients read it."""
+
+def shown(checker: lint.Checker, types: Catalog, message: messages.CreateStack, username: str | None, created: str,
+          quota: int) -> dict[str, Any]:
+    """`checker`: of the definition. `created`: a time as clients read it. `quota`: resources in a tree, or UNLIMITED.
+
+    Raises StackResourceLimitExceeded, as the create would when it gets there.
+    """
     definition = checker.definition
     identity = showing.identity(definition)
     return {
@@ -26,28 +39,65 @@ def shown(checker: lint.Checker, message: messages.CreateStack, username: str | 
         'tags': list(message.tags or ()),
         'outputs': [{'output_key': name, 'description': output.description, 'output_value': None}
                     for name, output in definition.outputs.items()],
-        'resources': _resources(checker, checker.types)}
+        'resources': _Tree(types, quota).resources(checker)}
 
 
-def _resources(checker: lint.Checker, types: TypeCatalog, parent: str | None = None) -> list[Any]:
-    """Resources; in the place of one that has a stack inside, the list of those."""
-    definition = checker.definition
-    deque(checker.complaints(), maxlen=0)           # it learns the types on the way; the complaints were told before
-    needed_by = showing.required_by(definition)
-    found: list[Any] = []
-    for name, resource in definition.resources.items():
-        child = checker.child(resource)
-        if child is not None:
-            inner = lint.Checker(child, types, values=False, look_inside=False, depth=checker.depth + 1,
-                                 memory=checker.memory)
-            found.append(_resources(inner, types, name))
-            continue
-        raw = showing.wanted(name, definition, needed_by)
-        facts = checker.facts.get(name)
-        if facts is not None:
-            raw |= {'attributes': _attributes(facts), 'properties': _properties(checker.guessed(resource))}
-        found.append(raw if parent is None else {**raw, 'parent_resource': parent})
-    return found
+class _Tree:
+    """The resources of a stack; in the place of one that has a stack inside, the list of those."""
+
+    def __init__(self, types: Catalog, quota: int) -> None:
+        self._types = types
+        self._quota = quota
+        self._left = MOST_SHOWN if quota == UNLIMITED else quota
+
+    def resources(self, checker: lint.Checker, parent: str | None = None) -> list[Any]:
+        """Raises StackResourceLimitExceeded when the tree outgrows its quota."""
+        definition = checker.definition
+        deque(checker.complaints(), maxlen=0)       # it learns the types on the way; the complaints were told before
+        needed_by = showing.required_by(definition)
+        self._take(len(definition.resources))
+        found: list[Any] = []
+        for name, resource in definition.resources.items():
+            child = self._inside(checker, resource)
+            if child is not None:
+                found.append(self.resources(lint.Checker(
+                    child, self._types, values=False, look_inside=False, depth=checker.depth + 1,
+                    memory=checker.memory), name))
+                continue
+            raw = showing.wanted(name, definition, needed_by)
+            facts = checker.facts.get(name)
+            if facts is not None:
+                raw |= {'attributes': _attributes(facts), 'properties': _properties(checker.guessed(resource))}
+            found.append(raw if parent is None else {**raw, 'parent_resource': parent})
+        return found
+
+    def _inside(self, checker: lint.Checker, resource: ResourceDefinition) -> StackDefinition | None:
+        """The stack inside a resource as its type would make it.
+
+        Where the type cannot tell yet how many members there will be, or they are too many to show, one stands for all.
+        """
+        if checker.found[resource.name].is_template:
+            return checker.child(resource)
+        try:
+            asked = self._types.asked(resource)
+            if isinstance(asked, StackResource) and self._has_room(getattr(asked, 'get_size', int)()):
+                return nested.child_definition(
+                    checker.definition, resource, as_template(asked.child_template()), asked.child_params(),
+                    checker.found[resource.name].path)
+        except exception.StackResourceLimitExceeded:
+            raise
+        except Exception as error:                  # types may stumble over anything that is not known yet
+            LOG.info('What will be inside %s is not known yet: %s', resource.name, error)
+        return checker.child(resource)
+
+    def _has_room(self, members: int) -> bool:
+        if members > self._left and self._quota != UNLIMITED:
+            raise exception.StackResourceLimitExceeded()
+        return members <= self._left
+
+    def _take(self, count: int) -> None:
+        self._has_room(count)
+        self._left -= count
 
 
 def _attributes(facts: TypeFacts) -> dict[str, None]:

@@ -126,8 +126,8 @@ class Stacks:
         definition = self._define(message, StackIdentity(message.stack_name, None, context.project_id))
         self._check_size(definition)
         validation.check(definition, self._registry, context)
-        return draft_stack.shown(validation.checker(definition, self._registry, context), message, context.username,
-                                 isotime(self._world.now()))
+        return draft_stack.shown(*validation.checker(definition, self._registry, context), message, context.username,
+                                 isotime(self._world.now()), self._quotas.resources_per_stack)
 
     def _new_resources(self, definition: StackDefinition, template_id: str, now: datetime) -> list[ResourceState]:
         implied.complete(definition)

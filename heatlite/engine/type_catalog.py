@@ -10,6 +10,7 @@ from heatlite.engine import asking, attributes, event_sinks, properties, support
 from heatlite.engine.registry import Registry
 from heatlite.engine.resource import Resource
 from heatlite.language import template as templates
+from heatlite.language.definition import ResourceDefinition
 from heatlite.language.facts import NO_SNAPSHOTS, SNAPSHOTS, TypeFacts
 from heatlite.language.translation import TranslationRule
 
@@ -37,6 +38,10 @@ class Catalog:
         if key not in self._known:
             self._known[key] = self._facts_of(kind, type_name)
         return self._known[key]
+
+    def asked(self, wanted: ResourceDefinition) -> Resource:
+        """The type itself, for a resource that does not exist. Raises StackValidationFailed."""
+        return self._make(self._registry.resolve(wanted.type, wanted.name, wanted.owner.environment), wanted)
 
     def fetch(self, template_name: str, is_user: bool) -> str:
         schemes = ('http', 'https') if is_user else ('http', 'https', 'file')

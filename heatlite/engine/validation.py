@@ -32,9 +32,10 @@ def check_immutable(old: StackDefinition, new: StackDefinition) -> None:
         raise exception.ImmutableParameterModified(*changed)
 
 
-def checker(definition: StackDefinition, registry: Registry, context: RequestContext) -> lint.Checker:
-    """One that has not looked yet."""
-    return lint.Checker(definition, _catalog(definition, registry, context), values=False, look_inside=False)
+def checker(definition: StackDefinition, registry: Registry, context: RequestContext) -> tuple[lint.Checker, Catalog]:
+    """One that has not looked yet, and the types it asks."""
+    types = _catalog(definition, registry, context)
+    return lint.Checker(definition, types, values=False, look_inside=False), types
 
 
 def described(definition: StackDefinition, registry: Registry, context: RequestContext,

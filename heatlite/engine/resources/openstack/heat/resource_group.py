@@ -91,11 +91,17 @@ class ResourceGroup(members.Group):
     # --- names that are gone for good ---------------------------------------------------------------------
 
     def _removed(self) -> set[str]:
+        """Of a group that is only being planned: what its policies name."""
+        if self.resource_id is None and REMOVED not in self.data():
+            return set(self._newly_removed(set()))
+        return self._noted_removals()
+
+    def _noted_removals(self) -> set[str]:
         return set(filter(None, self.data().get(REMOVED, '').split(',')))
 
     def _note_removals(self) -> None:
         """Adds what the removal policies name, durably: a name once removed must not come again after a crash."""
-        before = self._removed()
+        before = self._noted_removals()
         kept = before if self.properties[self.REMOVAL_POLICIES_MODE] == self.REMOVAL_POLICY_APPEND else set()
         after = kept | set(self._newly_removed(before))
         if after == before:
