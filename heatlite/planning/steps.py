@@ -28,7 +28,7 @@ class Step:
     """One resource in one traversal, and how far it is. Compared by identity."""
 
     __slots__ = ('as_stored', 'attempt', 'cleared', 'context', 'error', 'fingerprint', 'handle', 'hook', 'kind', 'name',
-                 'resumed', 'row_id', 'undo', 'unsupported', 'verb')
+                 'refusals', 'resumed', 'row_id', 'undo', 'unsupported', 'verb')
 
     def __init__(self, kind: Kind, name: str, row_id: int = 0, verb: Action = Action.INIT) -> None:
         self.kind = kind
@@ -39,7 +39,8 @@ class Step:
         self.resumed = False                        # another process began it, and may have stored notes
         self.hook = ''                              # where it is held up
         self.cleared: frozenset[str] = frozenset()  # hooks it has passed
-        self.attempt = 0                            # how often it was tried again
+        self.attempt = 0                            # how often its creation was tried again
+        self.refusals = 0                           # how often its deletion was
         self.undo = False                           # the delete under way makes room for another try
         self.error = ''                             # the first failure
         self.handle: Any = NO_HANDLE

@@ -514,6 +514,8 @@ class Traversal:
 
     def _again(self, step: Step, now: datetime) -> list[Command]:
         row = self.rows[step.row_id]
+        if row.in_progress:                         # its deletion, which goes on in any case
+            return [Call(step, row, step.verb)]
         if self._stopped or step not in self._steps:
             return self._finish_undone(step, row)
         return self._begin(step, row, Action.CREATE, now)
@@ -541,6 +543,8 @@ class Traversal:
             del self._busy[row.id]
             return [Persist(step, row), *self._create_new(step, row, now)]
         if self._may_retry(event, step):
+            if step.verb is Action.DELETE:
+                return self._delete_later(step, row)
             step.attempt += 1
             step.undo = True
             failed = self._set(replace(row, status=Status.FAILED, reason=event.reason, handle=NO_HANDLE))
@@ -563,8 +567,17 @@ class Traversal:
         return self._tell() + self._free(step)
 
     def _may_retry(self, event: Failed, step: Step) -> bool:
-        return (event.retry and step.verb is Action.CREATE and step in self._steps and not self._stopped
-                and step.attempt < self.retry_limit)
+        """Creations and deletions are tried again, other actions never (engine specification 3.3, 3.6)."""
+        tries = {Action.CREATE: step.attempt, Action.DELETE: step.refusals}.get(step.verb, self.retry_limit)
+        return event.retry and step in self._steps and not self._stopped and tries < self.retry_limit
+
+    def _delete_later(self, step: Step, row: ResourceState) -> list[Command]:
+        """Without an event: to the user it is one deletion."""
+        step.refusals += 1
+        commands: list[Command] = []
+        if row.handle is not NO_HANDLE:             # of the call that is over
+            commands.append(Persist(step, self._set(replace(row, handle=NO_HANDLE)), event=False))
+        return [*commands, Later(step, 2 ** step.refusals + 2 * self._chance())]
 
     def _tell(self) -> list[Command]:
         """The stack's failure is told at once, and once. After it a rollback may take over."""

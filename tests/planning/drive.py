@@ -17,10 +17,13 @@ START = datetime(2026, 1, 1)
 
 
 class Driver:
-    """`fails(name, verb)`: the call fails; `verdicts`: name -> Verdict for rows that exist already."""
+    """`fails(name, verb)`: the call fails; `verdicts`: name -> Verdict for rows that exist already; `retry`: failures
+    are of a kind that another try may help."""
 
-    def __init__(self, seed=0, fails=lambda name, verb: False, verdicts=None, slow=()):
+    def __init__(self, seed=0, fails=lambda name, verb: False, verdicts=None, slow=(), retry=False):
         self.random = random.Random(seed)
+        self.retry = retry
+        self.pauses = []                # seconds until another try
         self.fails, self.verdicts, self.slow = fails, verdicts or {}, set(slow)
         self.numbers = itertools.count()
         self.log = []                   # (name, verb, status) of every event of a resource
@@ -76,7 +79,7 @@ class Driver:
                 case c.Call(step, row, verb):
                     self.calls.append((str(verb), row.name, row.id))
                     if self.fails(row.name, verb):
-                        self.inbox.append(c.Failed(step, f'Boom: resources.{row.name}: no'))
+                        self.inbox.append(c.Failed(step, f'Boom: resources.{row.name}: no', retry=self.retry))
                     else:
                         if verb in (Action.CREATE, Action.ADOPT):
                             self.physical[row.id] = f'p{row.id}'
@@ -90,7 +93,8 @@ class Driver:
                     self.inbox.append(c.Failed(step, f'{step.verb} aborted ({why})'))
                 case c.Recover(step, row):
                     self.inbox.append(c.Recovered(step, c.Outcome.AGAIN))
-                case c.Later(step, _seconds):
+                case c.Later(step, seconds):
+                    self.pauses.append(seconds)
                     self.inbox.append(c.Due(step))
                 case c.Unwind(reason, rollback):
                     self.unwound.append((reason, rollback))

@@ -1,5 +1,6 @@
 """The transcripts of the engine specification, section 17, at the level of planning; and what always holds."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -55,6 +56,67 @@ def test_a_failure_stops_what_is_behind_it_and_lets_siblings_finish():
     assert failed.state() == {'x': ('CREATE', 'FAILED'), 'y': ('CREATE', 'COMPLETE')}
     assert failed.unwound == [('Resource CREATE failed: Boom: resources.x: no', False)]
     assert failed.finish == (None, '')
+
+
+def busy(times, verb):
+    """A service that refuses `verb` so often."""
+    left = [times]
+
+    def fails(name, called):
+        left[0] -= called is verb
+        return called is verb and left[0] >= 0
+    return fails
+
+
+def grows(pauses):
+    """Doubling from two seconds, and up to two more."""
+    return all(2 ** n <= pause <= 2 ** n + 2 for n, pause in enumerate(pauses, 1))
+
+
+def test_a_creation_is_tried_again_after_its_attempt_was_deleted():
+    made = created({'a': []}, fails=busy(2, Action.CREATE), retry=True)
+    assert made.finish == (Status.COMPLETE, 'Stack CREATE completed successfully')
+    once = [('a', 'CREATE', 'FAILED'), ('a', 'DELETE', 'IN_PROGRESS'), ('a', 'DELETE', 'COMPLETE'),
+            ('a', 'CREATE', 'IN_PROGRESS')]
+    assert made.log == [('a', 'CREATE', 'IN_PROGRESS'), *once, *once, ('a', 'CREATE', 'COMPLETE')]
+    assert len(made.pauses) == 2 and grows(made.pauses)
+    spent = created({'a': []}, fails=busy(9, Action.CREATE), retry=True)
+    assert spent.verbs('CREATE') == ['a'] * 6 and spent.state() == {'a': ('CREATE', 'FAILED')}
+
+
+@pytest.mark.parametrize('slow', [(), ('a',)])
+def test_a_deletion_is_tried_again_in_silence(slow):
+    rows = created({'a': []}).rows
+    gone = Driver(fails=busy(5, Action.DELETE), retry=True, slow=slow).traversal(Action.DELETE, {}, rows).run()
+    assert gone.finish[0] is Status.COMPLETE and gone.rows == []
+    assert gone.log == [('a', 'DELETE', 'IN_PROGRESS'), ('a', 'DELETE', 'COMPLETE')]
+    assert len(gone.pauses) == 5 and grows(gone.pauses)
+    spent = Driver(fails=busy(6, Action.DELETE), retry=True).traversal(Action.DELETE, {}, rows).run()
+    assert spent.state() == {'a': ('DELETE', 'FAILED')}
+    assert spent.finish == (Status.FAILED, 'Resource DELETE failed: Boom: resources.a: no')
+
+
+def test_the_deletion_of_an_attempt_is_tried_again_too():
+    refused = busy(1, Action.DELETE)
+    failed = busy(1, Action.CREATE)
+    made = created({'a': []}, retry=True, fails=lambda name, verb: failed(name, verb) or refused(name, verb))
+    assert made.state() == {'a': ('CREATE', 'COMPLETE')}
+    assert made.verbs('DELETE') == ['a', 'a']
+
+
+def test_an_update_is_not_tried_again():
+    rows = created({'a': []}).rows
+    failed = Driver(fails=busy(1, Action.UPDATE), retry=True, verdicts={'a': Verdict(changed=True)})
+    failed.traversal(Action.UPDATE, {'a': []}, rows, 't2').run()
+    assert failed.state() == {'a': ('UPDATE', 'FAILED')} and failed.pauses == []
+
+
+def test_a_delete_that_takes_over_does_not_wait_for_the_patience_of_what_it_replaces():
+    rows = created({'a': [], 'b': []}).rows
+    update = Driver(fails=busy(1, Action.DELETE), retry=True).traversal(Action.UPDATE, {'b': []}, rows, 't2')
+    update.retarget(Action.DELETE, {}, 't3')
+    update.run()
+    assert update.rows == [] and update.finish[0] is Status.COMPLETE
 
 
 def test_a_rollback_deletes_what_a_failed_create_left():

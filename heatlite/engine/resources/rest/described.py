@@ -21,7 +21,6 @@ from heatlite.engine.resources.rest.description import Description
 from heatlite.engine.resources.rest.filling import Scope, fill, pick
 
 PROGRESS = 'rest_progress'                  # resource data: name of a list of calls -> how many were made
-MOST_CONFLICTS = 5                          # further tries of a deletion that is refused as a conflict
 
 
 class Described(resource.Resource):
@@ -227,7 +226,7 @@ class Described(resource.Resource):
         what = self.description
         if self.resource_id is None or not (what.delete or what.delete_follow or what.before_delete):
             return None
-        return {'sent': False, 'conflicts': 0}
+        return {'sent': False}
 
     def check_delete_complete(self, handle: Any) -> bool:
         if not handle:
@@ -240,10 +239,7 @@ class Described(resource.Resource):
             except Exception as error:
                 if self._may_ask_again('delete', error):
                     return False
-                handle['conflicts'] += 1
-                if not service.is_conflict(error) or handle['conflicts'] > MOST_CONFLICTS:
-                    raise
-                raise resource.PollDelay(2 ** handle['conflicts'])
+                raise
             handle['sent'] = True
         return self._is_gone()
 
