@@ -129,6 +129,10 @@ ADMIN_TYPES = (
 _SCOPES = ['project']
 
 
+def rule_of_type(resource_type: str) -> str:
+    return f'resource_types:{resource_type}'
+
+
 def list_rules() -> list[policy.RuleDefault]:
     """All defaults, for the enforcer and for the sample generator."""
     rules: list[policy.RuleDefault] = [
@@ -140,7 +144,7 @@ def list_rules() -> list[policy.RuleDefault]:
                 name, before, deprecated_reason='Replaced by the reader, member and admin personas.',
                 deprecated_since='Wallaby')
         rules.append(policy.RuleDefault(name, check, description, deprecated_rule=former, scope_types=_SCOPES))
-    rules += [policy.RuleDefault(f'resource_types:{name}', 'rule:project_admin', f'Use {name}.', scope_types=_SCOPES)
+    rules += [policy.RuleDefault(rule_of_type(name), 'rule:project_admin', f'Use {name}.', scope_types=_SCOPES)
               for name in ADMIN_TYPES]
     return rules
 
@@ -233,10 +237,10 @@ class Policy:
         self._enforcer.load_rules()
         namespace = f'{resource_type.rpartition("::")[0]}::*'
         return all(self.allows(context, rule)
-                   for rule in (f'resource_types:{resource_type}', f'resource_types:{namespace}')
+                   for rule in (rule_of_type(resource_type), rule_of_type(namespace))
                    if rule in self._enforcer.rules)
 
     def enforce_type(self, context: RequestContext, resource_type: str) -> None:
         """Raises Forbidden, naming the type."""
         if not self.allows_type(context, resource_type):
-            raise exception.Forbidden(action=resource_type)
+            raise exception.Forbidden(action=rule_of_type(resource_type))

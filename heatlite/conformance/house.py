@@ -155,7 +155,7 @@ class House:
         self.restart_after = restart_after
         self.user = self.universe.process('user')
         self.database = Database(self.url, now=lambda: self.universe.time)
-        self.context = RequestContext(project_id=project_id, overwrite=False)
+        self.context = RequestContext(project_id=project_id, roles=['admin'], overwrite=False)
         self._prepare = prepare
         self._seal = seal
         self.engines: list[tuple[SimWorld, EngineService]] = []

@@ -174,6 +174,11 @@ def count_in_tree(tx: sa.Connection, root_id: str) -> int:
         stack, stack.c.id == resource.c.stack_id)).where(stack.c.root_id == root_id, stack.c.live == 1)).scalar_one())
 
 
+def types(tx: sa.Connection, stack_id: str) -> list[str]:
+    """Each type that a stack has, once. One range of the primary key."""
+    return list(tx.execute(sa.select(resource.c.type).where(resource.c.stack_id == stack_id).distinct()).scalars())
+
+
 # --- for those who look ------------------------------------------------------------------------------------
 
 def page(tx: sa.Connection, stack_ids: Sequence[str], with_detail: bool = False,

@@ -239,18 +239,25 @@ class Registry:
     # --- what clients ask about types (REST specification 6.2): (context, message) -> answer -----------------
 
     def list_types(self, context: Any, message: Any) -> list[Any]:
-        return type_listing.list_types(self.classes(), context, message, self._allows)
+        return type_listing.list_types(self.classes(), context, message, self.allows)
 
     def schema(self, context: Any, message: Any) -> dict[str, Any]:
-        return type_listing.schema(self._for_show(message.type_name), context, message, self._allows)
+        return type_listing.schema(self._for_show(message.type_name), context, message, self.allows)
 
     def template(self, context: Any, message: Any) -> dict[str, Any]:
         return type_listing.template(self._for_show(message.type_name), message)
 
-    def _allows(self, context: Any, type_name: str) -> bool:
+    def allows(self, context: Any, type_name: str) -> bool:
+        """Whether the policy lets the caller use a type."""
         if self._policy is None:
             self._policy = policy.Policy(self._conf or cfg.CONF)
         return self._policy.allows_type(context, type_name)
+
+    def allows_wanted(self, context: Any, type_name: str, resource_name: str, environment: Any) -> bool:
+        """As `allows`, also for what users let a name stand for. What the operator maps is the operator's decision."""
+        found = self._level(environment).find(type_name, resource_name)
+        return self.allows(context, type_name) and (
+            not found.is_user or found.is_template or self.allows(context, found.type_name))
 
     def _for_show(self, type_name: str) -> Any:
         try:

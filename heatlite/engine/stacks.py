@@ -85,7 +85,7 @@ class Stacks:
         self._check_quota(context)
         check_name(message.stack_name)
         self._check_size(definition)
-        validation.check(definition, self._registry, context)
+        validation.check_request(definition, self._registry, context)
         action = Action.CREATE if message.adopt is None else Action.ADOPT
         now = self._world.now()
         authority = self._authority.record(context, definition, now)
@@ -125,7 +125,7 @@ class Stacks:
         check_name(message.stack_name)
         definition = self._define(message, StackIdentity(message.stack_name, None, context.project_id))
         self._check_size(definition)
-        validation.check(definition, self._registry, context)
+        validation.check_request(definition, self._registry, context)
         return draft_stack.shown(*validation.checker(definition, self._registry, context), message, context.username,
                                  isotime(self._world.now()), self._quotas.resources_per_stack)
 
@@ -156,10 +156,11 @@ class Stacks:
     def update(self, context: RequestContext, message: messages.UpdateStack) -> dict[str, str]:
         row, stored = self._stored(message.stack_id)
         self._check_updatable(row)
+        self._check_rights(row.id, context)
         definition = self._redefine(row, stored, message)
         self._check_size(definition)
         validation.check_immutable(loading.definition(stored, row, self._registry.operator), definition)
-        validation.check(definition, self._registry, context, updating=True)
+        validation.check_request(definition, self._registry, context, updating=True)
         now = self._world.now()
         renewed = self._renewed_authority(context, row, definition, now)
 
@@ -210,7 +211,7 @@ class Stacks:
         definition = self._redefine(row, stored, message)
         self._check_size(definition)
         validation.check_immutable(loading.definition(stored, row, self._registry.operator), definition)
-        validation.check(definition, self._registry, context, updating=True)
+        validation.check_request(definition, self._registry, context, updating=True)
         with self._database.reader() as tx:
             rows = resources.light(tx, row.id)
         found = previews.of_update(self._world, self._database, self._registry, context, row, definition, rows)
@@ -285,6 +286,8 @@ class Stacks:
         """Accepts an action, of `context` unless it is our own. `store(tx, row)` refuses it, or stores what belongs
         to it and says what of the row changes (the keywords of `db.stacks.accept`); it may be called again."""
         now = self._world.now()
+        if context is not None and action is not Action.CHECK:
+            self._check_rights(stack_id, context)
 
         def accept(tx: Any) -> tuple[Lease | str | None, stacks.Stack]:
             owner = self._claim(tx, stack_id, context)
@@ -438,6 +441,11 @@ class Stacks:
         with self._database.reader() as tx:
             if stacks.by_name(tx, context.project_id, name) is not None:
                 raise exception.StackExists(stack_name=name)
+
+    def _check_rights(self, stack_id: str, context: RequestContext) -> None:
+        with self._database.reader() as tx:
+            names = resources.types(tx, stack_id)
+        validation.check_rights(names, self._registry, context)
 
     def _check_quota(self, context: RequestContext) -> None:
         limit = self._quotas.stacks_per_project

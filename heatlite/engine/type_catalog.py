@@ -19,13 +19,17 @@ Make = Callable[[Any, Any], Resource]
 
 
 class Catalog:
-    """For one request: `context` is whose services and rights count."""
+    """For one request: `context` is whose services and rights count.
+
+    `forbidden`: the first type asked for that the caller may not use, None so far.
+    """
 
     def __init__(self, registry: Registry, context: Any, make: Make) -> None:
         self._registry = registry
         self._context = context
         self._make = make
         self._known: dict[Any, TypeFacts] = {}
+        self.forbidden: str | None = None
         self.lookup = asking.lookup(registry.constraint, context)
 
     @property
@@ -37,6 +41,8 @@ class Catalog:
         key = (kind, type_name)
         if key not in self._known:
             self._known[key] = self._facts_of(kind, type_name)
+            if not self._registry.allows_wanted(self._context, type_name, resource_name or '', environment):
+                self.forbidden = self.forbidden or type_name
         return self._known[key]
 
     def asked(self, wanted: ResourceDefinition) -> Resource:

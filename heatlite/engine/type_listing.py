@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from heatlite.common import exception, param_utils
+from heatlite.common import exception, param_utils, policy
 from heatlite.common.i18n import _
 from heatlite.engine import attributes, properties, support
 
@@ -49,7 +49,7 @@ def schema(kind: Any, context: Any, message: Any, allows: Allows) -> dict[str, A
     if kind.support_status.status == support.HIDDEN:
         raise exception.NotSupported(feature=message.type_name)
     if not allows(context, message.type_name):
-        raise exception.Forbidden(action=message.type_name)
+        raise exception.Forbidden(action=policy.rule_of_type(message.type_name))
     kind.check_service_available(context, message.type_name)
     found: dict[str, Any] = {
         'resource_type': message.type_name,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from oslo_config import cfg
 
-from heatlite.common import exception
+from heatlite.common import exception, policy
 from heatlite.common.context import RequestContext
 from heatlite.engine import clients, rsrc_defn
 from heatlite.engine.registry import Registry
@@ -23,6 +23,23 @@ def check(definition: StackDefinition, registry: Registry, context: RequestConte
           updating: bool = False) -> None:
     """Raises the error clients know, with all other complaints behind its first line."""
     lint.raise_first(lint.check(definition, _catalog(definition, registry, context), updating=updating))
+
+
+def check_request(definition: StackDefinition, registry: Registry, context: RequestContext, *,
+                  updating: bool = False) -> None:
+    """As `check`, for what a caller asks for: raises Forbidden when he may not use a type, in nested stacks too."""
+    catalog = _catalog(definition, registry, context)
+    complaints = lint.check(definition, catalog, updating=updating)
+    if catalog.forbidden is not None:
+        raise exception.Forbidden(action=policy.rule_of_type(catalog.forbidden))
+    lint.raise_first(complaints)
+
+
+def check_rights(type_names: Iterable[str], registry: Registry, context: RequestContext) -> None:
+    """Raises Forbidden unless the caller may use all types of a stack that exists."""
+    for name in type_names:
+        if not registry.allows(context, name):
+            raise exception.Forbidden(action=policy.rule_of_type(name))
 
 
 def check_immutable(old: StackDefinition, new: StackDefinition) -> None:

@@ -100,7 +100,7 @@ def test_the_schema_of_a_type(known):
     ('Town::Far', exception.ResourceTypeUnavailable,
      'HEAT-E99001 Service lighthouse is not available for resource type Town::Far, reason: The client (lighthouse) '
      'is not available.'),
-    ('OS::Nova::Flavor', exception.Forbidden, 'You are not authorized to use OS::Nova::Flavor.'),
+    ('OS::Nova::Flavor', exception.Forbidden, 'You are not authorized to use resource_types:OS::Nova::Flavor.'),
 ])
 def test_types_without_a_schema_to_show(known, name, error, text):
     with pytest.raises(error) as found:
