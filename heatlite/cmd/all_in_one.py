@@ -86,8 +86,10 @@ def run(conf: Any) -> int:
     """Builds the parts, serves until Ctrl-C or SIGTERM."""
     from heatlite.api import deploy
     from heatlite.cmd import parts, signals, simulated
+    from heatlite.common import messaging
     from heatlite.common.world import GreenWorld, HttpServer
     from heatlite.db import engines, sync
+    from heatlite.engine import notifications
     from heatlite.engine.service import EngineService
     from heatlite.rpc.client import InProcessClient
 
@@ -103,7 +105,8 @@ def run(conf: Any) -> int:
     with database.reader() as tx:           # the folder is ours alone: who is registered there has died
         dead = [each.id for each in engines.page(tx)]
     parts.bury(database, world, dead)
-    service = EngineService(conf, world, database)      # alone: there is no other engine to wake
+    notify = notifications.sender(conf, world) if messaging.has_notifications(conf) else notifications.silent
+    service = EngineService(conf, world, database, notify=notify)       # alone: there is no other engine to wake
     client = InProcessClient(world, service.endpoint)
     application = deploy.build(conf, database, client)
     servers = [HttpServer(listening, only_from_here(application) if conf.auth == 'none' else application)]

@@ -7,6 +7,7 @@ process that needs none (heatlite-all) never pays.
 from __future__ import annotations
 
 import logging
+import os
 import socket
 from contextlib import closing, suppress
 from typing import Any
@@ -18,6 +19,7 @@ LOG = logging.getLogger(__name__)
 EXCHANGE = 'heat'
 PROBE_SECONDS = 2.0
 RECONNECT_SECONDS = 2           # at most, between two tries; the library's own default grows to thirty
+NOTIFICATIONS = 'oslo_messaging_notifications'
 NOTIFICATION_RETRIES = 3        # the library's own default is for ever
 
 
@@ -39,6 +41,12 @@ def target(conf: Any, engine_id: str | None = None) -> Any:
     """Any engine, or the one of this id."""
     import oslo_messaging
     return oslo_messaging.Target(exchange=EXCHANGE, topic=conf.engine.topic, server=engine_id)
+
+
+def has_notifications(conf: Any) -> bool:
+    """Whether anything is said of [oslo_messaging_notifications]. Knows it without the library."""
+    return (NOTIFICATIONS in conf.list_all_sections()
+            or any(name.startswith(f'OS_{NOTIFICATIONS.upper()}__') for name in os.environ))
 
 
 def notifier(conf: Any, publisher_id: str) -> Any:

@@ -51,9 +51,9 @@ class Listener:
         return [each for each in self.heard if each[3]['stack_identity'] == stack_id]
 
 
-@pytest.fixture(scope='module')
-def bus(tmp_path_factory):
-    """(URL of the API, listener)."""
+@pytest.fixture(scope='module', params=['services', 'heatlite-all'])
+def bus(request, tmp_path_factory):
+    """(URL of the API, listener): of services of their own, and of all in one process."""
     folder = tmp_path_factory.mktemp('bus')
     topic, port = f'notifications-{uuid.uuid4().hex[:8]}', free_port()
     options = folder / 'heatlite.conf'
@@ -75,16 +75,23 @@ workers = 1
 driver = messagingv2
 topics = {topic}
 """)
-    Program(folder / 'sync.log', '--config-file', options, 'db_sync', module='heatlite.cmd.manage').process.wait(60)
     listener = Listener(topic)
-    started = [Program(folder / 'engine.log', '--config-file', options, '--workers', '1', module='heatlite.cmd.engine'),
-               Program(folder / 'api.log', '--config-file', options, module='heatlite.cmd.api')]
+    started = services(folder, options) if request.param == 'services' else [
+        Program(folder / 'all.log', '--config-file', options, '--state-dir', folder / 'state', '--port', port,
+                module='heatlite.cmd.all_in_one')]
     answers(f'http://127.0.0.1:{port}/')
-    started[0].said('takes requests')
     yield f'http://127.0.0.1:{port}/v1/admin', listener
     for program in started:
         program.kill()
     listener.stop()
+
+
+def services(folder, options):
+    Program(folder / 'sync.log', '--config-file', options, 'db_sync', module='heatlite.cmd.manage').process.wait(60)
+    started = [Program(folder / 'engine.log', '--config-file', options, '--workers', '1', module='heatlite.cmd.engine'),
+               Program(folder / 'api.log', '--config-file', options, module='heatlite.cmd.api')]
+    started[0].said('takes requests')
+    return started
 
 
 def wanted(listener, stack_id, types):
