@@ -70,9 +70,9 @@ def _creation(body: Body, limits: Limits) -> dict[str, Any]:
     if 'converge' in body:
         raise exception.HTTPBadRequest(
             _('converge flag only supported in stack update (or update preview) request.'))
-    name = body.get('stack_name')
-    if name is None or name == '':
+    if 'stack_name' not in body:
         raise exception.HTTPBadRequest(_('No stack name specified'))
+    name = body['stack_name']
     if not isinstance(name, str):
         raise exception.StackValidationFailed(message=_('Invalid stack name %s, must be a string') % name)
     if fields['disable_rollback'] is None:

@@ -17,8 +17,9 @@ def resource_url(stack: str, resource_name: str) -> str:
     return f'{stack}/resources/{quote(resource_name, "")}'
 
 
-def event_url(stack: str, resource_name: str, event_id: str) -> str:
-    return f'{resource_url(stack, resource_name)}/events/{quote(event_id, "")}'
+def event_url(resource: str, event_id: str) -> str:
+    """`resource`: the resource's URL; the id is a UUID."""
+    return f'{resource}/events/{event_id}'
 
 
 def link(href: str, rel: str = 'self') -> Link:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
+
+from heatlite.language.template import is_template_name
 
 HIDDEN = '******'
 
@@ -12,12 +14,14 @@ _SECTIONS: dict[str, type] = {'resource_registry': dict, 'parameters': dict, 'pa
 
 
 def environment(stored: Mapping[str, Any], document: Mapping[str, Any], is_sealed: bool = False) -> dict[str, Any]:
-    """`stored` with every section and without secrets. `document`: the template that declares the parameters.
+    """`stored` with every section and without secrets. `document`: the template that declares the parameters; files
+    that stand as types in it are in the registry, as clients know it.
 
     `is_sealed`: it is stored encrypted, which clients see by the names of hidden parameters.
     """
     shown = {name: stored.get(name) or kind() for name, kind in _SECTIONS.items()}
-    shown['resource_registry'] = {'resources': {}, **shown['resource_registry']}
+    files = {name: name for name in _types(document) if is_template_name(name)}
+    shown['resource_registry'] = {'resources': {}, **files, **shown['resource_registry']}
     hidden = hidden_names(document)
     if is_sealed:
         shown['encrypted_param_names'] = sorted({*shown['encrypted_param_names'], *hidden & shown['parameters'].keys()})
@@ -37,6 +41,13 @@ def export(data: Mapping[str, Any]) -> dict[str, Any]:
         shown['resources'] = {name: export(each) if isinstance(each, Mapping) and 'template' in each else each
                               for name, each in data['resources'].items()}
     return shown
+
+
+def _types(document: Mapping[str, Any]) -> Iterator[Any]:
+    resources = document.get('resources') or document.get('Resources') or {}
+    for each in resources.values() if isinstance(resources, Mapping) else ():
+        if isinstance(each, Mapping):
+            yield each.get('type') or each.get('Type')
 
 
 def hidden_names(document: Mapping[str, Any]) -> set[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from importlib import resources as package_files
@@ -18,24 +18,11 @@ import webob
 import yaml
 
 from heatlite.api import schemas
-from heatlite.api.handlers import (
-    actions,
-    events,
-    outputs,
-    resource_types,
-    resources,
-    services,
-    snapshots,
-    software_configs,
-    software_deployments,
-    stacks,
-    template_versions,
-    validate,
-    versions,
-)
+from heatlite.api.handlers import resource_types
 from heatlite.api.wsgi import Body, Route
 
 PATH = '/openapi.json'                  # below the version
+LOOKUP = 'stacks.lookup'                # one handler for several methods
 VERSION = '3.1.0'
 
 Json = dict[str, Any]
@@ -83,66 +70,67 @@ class Operation:
     query: Mapping[str, Json] = field(default_factory=dict)
 
 
-OPERATIONS: Mapping[Callable[..., Any], Operation] = {
-    versions.show: Operation('The version served here', 'Version'),
-    validate.validate: Operation('What a template asks for', 'Validation', 'TemplateBody',
+OPERATIONS: Mapping[str, Operation] = {                 # by module and function of the handler
+    'versions.show': Operation('The version served here', 'Version'),
+    'validate.validate': Operation('What a template asks for', 'Validation', 'TemplateBody',
                                  {'show_nested': BOOLEAN, 'ignore_errors': {'enum': ['99001']}}),
-    resource_types.index: Operation(
+    'resource_types.index': Operation(
         'List resource types', 'TypeList', query={
             'name': {'type': 'string', 'description': 'Regular expression, matched at the start'}, 'version': TEXT,
             'support_status': {'enum': list(resource_types.SUPPORT_STATUSES)}, 'with_description': BOOLEAN}),
-    resource_types.show: Operation('Schema of a resource type', 'TypeSchema', query={'with_description': BOOLEAN}),
-    resource_types.template: Operation('A template made from a resource type', 'Object',
+    'resource_types.show': Operation('Schema of a resource type', 'TypeSchema', query={'with_description': BOOLEAN}),
+    'resource_types.template': Operation('A template made from a resource type', 'Object',
                                        query={'template_type': {'enum': list(resource_types.TEMPLATE_KINDS)}}),
-    template_versions.index: Operation('List template versions', 'VersionList'),
-    template_versions.functions: Operation('List functions of a template version', 'FunctionList',
+    'template_versions.index': Operation('List template versions', 'VersionList'),
+    'template_versions.functions': Operation('List functions of a template version', 'FunctionList',
                                            query={'with_condition_func': BOOLEAN}),
-    stacks.index: Operation('List stacks', 'StackList', query=STACK_LIST),
-    stacks.detail: Operation('List stacks; the same objects as the other list', 'StackList', query=STACK_LIST),
-    stacks.create: Operation('Create or adopt a stack', 'NewStack', 'StackBody'),
-    stacks.preview: Operation('Show a stack without creating it', 'StackPreview', 'StackBody'),
-    stacks.lookup: Operation('The way to a stack named by name, id or ARN', body='Object'),
-    stacks.show: Operation('Show a stack', 'OneStack', query={'resolve_outputs': BOOLEAN}),
-    stacks.update: Operation('Update a stack: all is replaced', body='UpdateBody'),
-    stacks.patch: Operation('Update a stack: what is not named is kept', body='UpdateBody'),
-    stacks.delete: Operation('Delete a stack'),
-    stacks.template: Operation('The template, as it was given', 'Object'),
-    stacks.environment: Operation('The environment, without secrets', 'Environment'),
-    stacks.files: Operation('The files that came with the template', 'Files'),
-    stacks.preview_update: Operation('What PUT would change', 'ResourceChanges', 'UpdateBody',
+    'stacks.index': Operation('List stacks', 'StackList', query=STACK_LIST),
+    'stacks.detail': Operation('List stacks; the same objects as the other list', 'StackList', query=STACK_LIST),
+    'stacks.create': Operation('Create or adopt a stack', 'NewStack', 'StackBody'),
+    'stacks.preview': Operation('Show a stack without creating it', 'StackPreview', 'StackBody'),
+    LOOKUP: Operation('The way to a stack named by name, id or ARN', body='Object'),
+    'stacks.show': Operation('Show a stack', 'OneStack', query={'resolve_outputs': BOOLEAN}),
+    'stacks.update': Operation('Update a stack: all is replaced', body='UpdateBody'),
+    'stacks.patch': Operation('Update a stack: what is not named is kept', body='UpdateBody'),
+    'stacks.delete': Operation('Delete a stack'),
+    'stacks.template': Operation('The template, as it was given', 'Object'),
+    'stacks.environment': Operation('The environment, without secrets', 'Environment'),
+    'stacks.files': Operation('The files that came with the template', 'Files'),
+    'stacks.preview_update': Operation('What PUT would change', 'ResourceChanges', 'UpdateBody',
                                      {'show_nested': BOOLEAN}),
-    stacks.preview_patch: Operation('What PATCH would change', 'ResourceChanges', 'UpdateBody',
+    'stacks.preview_patch': Operation('What PATCH would change', 'ResourceChanges', 'UpdateBody',
                                     {'show_nested': BOOLEAN}),
-    stacks.abandon: Operation('Forget a stack and leave what it made', 'Export'),
-    stacks.export: Operation('The stack as a document that can be adopted', 'Export'),
-    snapshots.create: Operation('Take a snapshot', 'Snapshot', 'SnapshotBody'),
-    snapshots.index: Operation('List snapshots', 'SnapshotList'),
-    snapshots.show: Operation('Show a snapshot', 'OneSnapshot'),
-    snapshots.delete: Operation('Delete a snapshot'),
-    snapshots.restore: Operation('Go back to a snapshot'),
-    outputs.index: Operation('List outputs', 'OutputList'),
-    outputs.show: Operation('Show an output with its value', 'OneOutput'),
-    actions.action: Operation('Suspend, resume, check or cancel', 'Nothing', 'ActionBody'),
-    resources.index: Operation('List resources', 'ResourceList', query=RESOURCE_LIST),
-    resources.show: Operation('Show a resource', 'OneResource', query={'with_attr': _many()}),
-    resources.mark_unhealthy: Operation('Say that a resource is unhealthy, or well', 'Nothing', 'UnhealthyBody'),
-    resources.metadata: Operation("A resource's metadata", 'Metadata'),
-    resources.signal: Operation('Signal a resource', 'Nothing', 'Object'),
-    events.index: Operation('List events', 'EventList', query=EVENT_LIST),
-    events.index_of_resource: Operation('List events of a resource', 'EventList', query=EVENT_LIST),
-    events.show: Operation('Show an event', 'OneEvent'),
-    software_configs.index: Operation('List software configs', 'ConfigList', query={**PAGE, 'global_tenant': BOOLEAN}),
-    software_configs.create: Operation('Create a software config', 'OneConfig', 'ConfigBody'),
-    software_configs.show: Operation('Show a software config', 'OneConfig'),
-    software_configs.delete: Operation('Delete a software config'),
-    software_deployments.index: Operation('List software deployments', 'DeploymentList', query={'server_id': TEXT}),
-    software_deployments.create: Operation('Create a software deployment', 'OneDeployment', 'NewDeploymentBody'),
-    software_deployments.metadata: Operation('Configs deployed on a server', 'ServerConfigs'),
-    software_deployments.show: Operation('Show a software deployment', 'OneDeployment'),
-    software_deployments.update: Operation('Update a software deployment', 'OneDeployment', 'DeploymentBody'),
-    software_deployments.delete: Operation('Delete a software deployment'),
-    services.index: Operation('List engines', 'ServiceList'),
-    services.build_info: Operation('What runs', 'BuildInfo'),
+    'stacks.abandon': Operation('Forget a stack and leave what it made', 'Export'),
+    'stacks.export': Operation('The stack as a document that can be adopted', 'Export'),
+    'snapshots.create': Operation('Take a snapshot', 'Snapshot', 'SnapshotBody'),
+    'snapshots.index': Operation('List snapshots', 'SnapshotList'),
+    'snapshots.show': Operation('Show a snapshot', 'OneSnapshot'),
+    'snapshots.delete': Operation('Delete a snapshot'),
+    'snapshots.restore': Operation('Go back to a snapshot'),
+    'outputs.index': Operation('List outputs', 'OutputList'),
+    'outputs.show': Operation('Show an output with its value', 'OneOutput'),
+    'actions.action': Operation('Suspend, resume, check or cancel', 'Nothing', 'ActionBody'),
+    'resources.index': Operation('List resources', 'ResourceList', query=RESOURCE_LIST),
+    'resources.show': Operation('Show a resource', 'OneResource', query={'with_attr': _many()}),
+    'resources.mark_unhealthy': Operation('Say that a resource is unhealthy, or well', 'Nothing', 'UnhealthyBody'),
+    'resources.metadata': Operation("A resource's metadata", 'Metadata'),
+    'resources.signal': Operation('Signal a resource', 'Nothing', 'Object'),
+    'events.index': Operation('List events', 'EventList', query=EVENT_LIST),
+    'events.index_of_resource': Operation('List events of a resource', 'EventList', query=EVENT_LIST),
+    'events.show': Operation('Show an event', 'OneEvent'),
+    'software_configs.index': Operation('List software configs', 'ConfigList',
+                                        query={**PAGE, 'global_tenant': BOOLEAN}),
+    'software_configs.create': Operation('Create a software config', 'OneConfig', 'ConfigBody'),
+    'software_configs.show': Operation('Show a software config', 'OneConfig'),
+    'software_configs.delete': Operation('Delete a software config'),
+    'software_deployments.index': Operation('List software deployments', 'DeploymentList', query={'server_id': TEXT}),
+    'software_deployments.create': Operation('Create a software deployment', 'OneDeployment', 'NewDeploymentBody'),
+    'software_deployments.metadata': Operation('Configs deployed on a server', 'ServerConfigs'),
+    'software_deployments.show': Operation('Show a software deployment', 'OneDeployment'),
+    'software_deployments.update': Operation('Update a software deployment', 'OneDeployment', 'DeploymentBody'),
+    'software_deployments.delete': Operation('Delete a software deployment'),
+    'services.index': Operation('List engines', 'ServiceList'),
+    'services.build_info': Operation('What runs', 'BuildInfo'),
 }
 
 
@@ -205,12 +193,16 @@ def _spelled_out(path: str) -> Iterator[tuple[str, str]]:
             yield path.replace(pattern[0], word), word
 
 
+def name_of(route: Route) -> str:
+    return f"{route.handler.__module__.rpartition('.')[2]}.{route.handler.__name__}"
+
+
 def _operation(route: Route, path: str, part: str) -> Json:
-    about = OPERATIONS[route.handler]
-    name = '.'.join([route.handler.__module__.rpartition('.')[2], route.handler.__name__])
+    name = name_of(route)
+    about = OPERATIONS[name]
     found: Json = {
         'operationId': '.'.join([name, *([part] if part else []),
-                                 *([route.method.lower()] if route.handler is stacks.lookup else [])]),
+                                 *([route.method.lower()] if name == LOOKUP else [])]),
         'tags': [name.partition('.')[0]], 'summary': about.summary,
         'parameters': [
             *({'name': each[1], 'in': 'path', 'required': True, 'schema': {'type': 'string', 'minLength': 1}}

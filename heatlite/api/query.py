@@ -8,8 +8,11 @@ from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
+from heatlite.rpc import messages
 
 LONGEST_TAG = 80                            # characters
+LONGEST_NAME = 255
+LONGEST_ID = 36
 LARGEST_INTEGER = 2 ** 31 - 1               # of an integer column
 
 _NATURAL = re.compile(r'(0|[1-9][0-9]*)\Z')
@@ -46,6 +49,11 @@ class Query:
         """An empty value counts as absent."""
         value = self.text(key)
         return None if value is None else natural(key, value)
+
+    def limit(self) -> int | None:
+        """As `natural`; what no list can be as long as is no limit: clients say the largest number they know."""
+        value = self.text('limit')
+        return None if value is None or (_NATURAL.match(value) and _is_too_large(value)) else natural('limit', value)
 
     def natural_or_error(self, key: str, default: int = 0) -> int:
         """An empty value is an error."""
@@ -85,11 +93,27 @@ def natural(key: str, value: Any) -> int:
             % {'value': written, 'key': key})
     if not _NATURAL.match(written):
         raise exception.HTTPBadRequest(_("Only integer is acceptable by '%s'.") % key)
-    if len(written) > 10 or int(written) > LARGEST_INTEGER:
+    if _is_too_large(written):
         raise exception.HTTPBadRequest(
             _("Value '%(value)s' is too large for '%(key)s', which is at most %(most)s.")
             % {'value': written[:40], 'key': key, 'most': LARGEST_INTEGER})
     return int(written)
+
+
+def _is_too_large(written: str) -> bool:
+    return len(written) > 10 or int(written) > LARGEST_INTEGER
+
+
+def text(body: Mapping[str, Any], key: str, most: int) -> str | None:
+    """A field of a body: a text of at most `most` characters, as its column holds; None when absent or null."""
+    value = body.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise messages.wrong(key, _('a text'), value)
+    if len(value) > most:
+        raise messages.wrong(key, _('at most %s characters') % most, value)
+    return value
 
 
 def tags(value: Any, key: str = 'tags') -> tuple[str, ...]:

@@ -25,7 +25,7 @@ STACK_FILTERS = {
     'stack_owner': 'username', 'owner_id': 'owner_id', 'parent': 'owner_id', 'stack_status_reason': 'reason',
     'disable_rollback': 'disable_rollback', 'timeout_mins': 'timeout_mins',
     'stack_user_project_id': 'user_project_id'}
-RESOURCE_FILTERS = {'name': 'name', 'status': 'status', 'action': 'action', 'uuid': 'uuid', 'type': 'type',
+RESOURCE_FILTERS = {'name': 'name', 'status': 'status', 'action': 'action', 'type': 'type',
                     'physical_resource_id': 'physical_id', 'id': 'id'}
 EVENT_FILTERS = {'resource_action': 'action', 'resource_status': 'status', 'resource_name': 'resource_name',
                  'resource_type': 'resource_type'}
@@ -57,7 +57,7 @@ class ListStacks:
     def parse(cls, query: Query) -> Self:
         """Raises HTTPBadRequest, naming the key."""
         return cls(
-            limit=query.natural('limit'), marker=query.text('marker'),
+            limit=query.limit(), marker=query.text('marker'),
             sort_keys=tuple(STACK_SORT_KEYS[key] for key in query.texts('sort_keys') if key in STACK_SORT_KEYS),
             sort_dir=query.direction(),
             show_deleted=query.boolean_or_empty('show_deleted'), show_nested=query.boolean_or_empty('show_nested'),
@@ -81,7 +81,7 @@ class ListEvents:
     def parse(cls, query: Query, deepest: int) -> Self:
         """`deepest`: the most levels of nesting there can be."""
         return cls(
-            limit=query.natural('limit'), marker=query.text('marker'),
+            limit=query.limit(), marker=query.text('marker'),
             sort_keys=tuple(EVENT_SORT_KEYS[key] for key in query.texts('sort_keys') if key in EVENT_SORT_KEYS),
             sort_dir=query.direction(), nested_depth=min(query.natural('nested_depth') or 0, deepest),
             filters=split_states(_columns(query, EVENT_FILTERS)))
@@ -117,7 +117,7 @@ class ListConfigs:
 
     @classmethod
     def parse(cls, query: Query) -> Self:
-        return cls(query.natural('limit'), query.text('marker'), query.boolean('global_tenant'))
+        return cls(query.limit(), query.text('marker'), query.boolean('global_tenant'))
 
 
 def _columns(query: Query, names: Mapping[str, str]) -> dict[str, tuple[Any, ...]]:

@@ -91,6 +91,7 @@ def output_name(stored: Mapping[str, Any]) -> View:
 def resource(stack_url: str, found: Any, required_by: Iterable[str], parent: str | None = None,
              nested_url: str | None = None) -> View:
     """8.4 without details. `parent`: resource of the outer stack that owns this one's stack."""
+    created = isotime(found.created_at)
     shown = [links.link(links.resource_url(stack_url, found.name)), links.link(stack_url, 'stack')]
     if nested_url is not None:
         shown.append(links.link(nested_url, 'nested'))
@@ -101,8 +102,8 @@ def resource(stack_url: str, found: Any, required_by: Iterable[str], parent: str
         'resource_type': found.type,
         'resource_status': f'{found.action}_{found.status}',
         'resource_status_reason': found.reason,
-        'creation_time': when(found.created_at),
-        'updated_time': when(found.updated_at or found.created_at),
+        'creation_time': created,
+        'updated_time': created if found.updated_at is None else isotime(found.updated_at),
         'required_by': list(required_by),
         'links': shown,
     }
@@ -115,8 +116,8 @@ def resource(stack_url: str, found: Any, required_by: Iterable[str], parent: str
 
 def event(stack_url: str, found: Any, root_url: str | None = None) -> View:
     """8.6, as in lists. `root_url`: the outermost stack, when nested ones were asked for."""
-    shown = [links.link(links.event_url(stack_url, found.resource_name, found.uuid)),
-             links.link(links.resource_url(stack_url, found.resource_name), 'resource'),
+    resource_url = links.resource_url(stack_url, found.resource_name)
+    shown = [links.link(links.event_url(resource_url, found.uuid)), links.link(resource_url, 'resource'),
              links.link(stack_url, 'stack')]
     if root_url is not None:
         shown.append(links.link(root_url, 'root_stack'))

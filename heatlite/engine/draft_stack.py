@@ -35,7 +35,7 @@ def shown(checker: lint.Checker, types: Catalog, message: messages.CreateStack, 
         'updated_time': None, 'deletion_time': None, 'stack_owner': username, 'parent': None,
         'stack_user_project_id': None, 'notification_topics': [], 'parameters': definition.parameters.shown(),
         'description': definition.description, 'template_description': definition.description, 'capabilities': [],
-        'disable_rollback': message.disable_rollback, 'timeout_mins': message.timeout_mins,
+        'disable_rollback': message.disable_rollback, 'timeout_mins': message.timeout_mins or None,
         'tags': list(message.tags or ()),
         'outputs': [{'output_key': name, 'description': output.description, 'output_value': None}
                     for name, output in definition.outputs.items()],

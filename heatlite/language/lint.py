@@ -30,6 +30,7 @@ from heatlite.language.unknown import UNKNOWN
 
 __all__ = ['MOST_COMPLAINTS', 'Checker', 'Complaint', 'check', 'did_you_mean', 'find_cycle', 'raise_first']
 
+LONGEST_NAME = 255                  # characters, as the column holds
 MOST_INSIDE = 20_000                # resources of nested stacks that are looked at
 
 
@@ -94,6 +95,9 @@ class Checker(DocumentChecks):
             path = (self.keys.resources, name, self.keys.type)
             if '/' in name:
                 yield Complaint(exception.StackValidationFailed(message=_('Resource name may not contain "/"')), path)
+            if len(name) > LONGEST_NAME:
+                yield Complaint(exception.StackValidationFailed(
+                    message=_('Resource name is longer than %s characters') % LONGEST_NAME), path)
             try:
                 self.facts[name] = self._facts_of(resource)
             except CLIENT_ERRORS as error:

@@ -58,8 +58,6 @@ def test_fields(body, field, value):
 
 
 @pytest.mark.parametrize('body, words', [
-    ({'stack_name': None}, 'No stack name specified'),
-    ({'stack_name': ''}, 'No stack name specified'),
     ({'template': None}, 'No template specified'),
     ({'template': 5}, 'The template is neither a text nor a map.'),
     ({'template': [1]}, 'The template is neither a text nor a map.'),
@@ -104,9 +102,15 @@ def test_refusals(body, words):
     assert words in refusal(exception.HTTPBadRequest, create, **body)
 
 
-def test_a_name_that_is_no_text():
-    assert refusal(exception.StackValidationFailed, create, stack_name=123) == (
-        'Invalid stack name 123, must be a string')
+@pytest.mark.parametrize('name', [123, None, ['a']])
+def test_a_name_that_is_no_text(name):
+    assert refusal(exception.StackValidationFailed, create, stack_name=name) == (
+        f'Invalid stack name {name}, must be a string')
+
+
+def test_no_name():
+    with pytest.raises(exception.HTTPBadRequest, match='No stack name specified'):
+        bodies.create_stack({'template': HOT}, LIMITS)
 
 
 @pytest.mark.parametrize('template', [json.dumps({**HOT, 'description': 'x' * 500}),

@@ -77,6 +77,7 @@ def test_versions_need_no_identity(app, path, method):
     (f'/{house.PROJECT}/none', 'application/vnd.openstack.orchestration-v1.0', 200, 'http://localhost'),
     (f'/{house.PROJECT}/none', 'application/vnd.openstack.orchestration-v2.0', 300, None),
     (f'/{house.PROJECT}/none', None, 404, None),
+    (f'/v1//{house.PROJECT}//none', None, 200, 'http://localhost/v1'),
 ])
 def test_links_repeat_the_prefix_the_client_used(app, path, accept, status, base):
     answer = house.ask(app, 'GET', path, headers={'Accept': accept} if accept else {})

@@ -128,6 +128,8 @@ def _in_place(req: Request, tx: Any, stack_name: str, stack_id: str,
     """The stack, the row of the resource, and the stack that this resource owns."""
     found = resources.in_place(tx, stack_id, resource_name)
     stack = finding.visible(req, found and found[0], stack_name)
+    if stack.deleted_at is not None:
+        raise finding.unknown(stack_name)
     rows, nested = found[1:] if found else ([], None)
     shown = current(rows, stack.template_id)
     if not shown:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from heatlite.api import finding, masking, views
+from heatlite.api.query import LONGEST_NAME, text
 from heatlite.api.wsgi import Request
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -16,9 +17,7 @@ View = dict[str, Any]
 
 def create(req: Request, stack_name: str, stack_id: str) -> View:
     """The answer is bare: no wrapping key."""
-    name = req.require_json().get('name')
-    if name is not None and not isinstance(name, str):
-        raise messages.wrong('name', _('a text'), name)
+    name = text(req.require_json(), 'name', LONGEST_NAME)
     with req.db.reader() as tx:
         stack = finding.live_stack(req, tx, stack_name, stack_id)
     return _masked(req.call(messages.SnapshotStack(stack.id, name)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from heatlite.api import schemas, views
-from heatlite.api.query import Query, boolean
+from heatlite.api.query import LONGEST_NAME, Query, boolean, text
 from heatlite.api.wsgi import Request
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -39,11 +39,8 @@ def create(req: Request) -> View:
     options = body.get('options') or {}
     if not isinstance(options, dict):
         raise messages.wrong('options', _('a map'), options)
-    for key in ('name', 'group'):
-        if body.get(key) is not None and not isinstance(body[key], str):
-            raise messages.wrong(key, _('a text'), body[key])
     made = req.call(messages.CreateSoftwareConfig(
-        name=body.get('name'), group=body.get('group'), config=body.get('config'),
+        name=text(body, 'name', LONGEST_NAME), group=text(body, 'group', LONGEST_NAME), config=body.get('config'),
         inputs=tuple(_items(body, 'inputs', _INPUT_KEYS)), outputs=tuple(_items(body, 'outputs', _OUTPUT_KEYS)),
         options=options))
     return {'software_config': made}

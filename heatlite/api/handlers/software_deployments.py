@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from heatlite.api import views
-from heatlite.api.query import Query
+from heatlite.api.query import LONGEST_ID, Query, text
 from heatlite.api.wsgi import Request
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -14,7 +15,7 @@ from heatlite.rpc import messages
 
 View = dict[str, Any]
 
-LONGEST_PROJECT_ID = 64                     # characters
+LONGEST_PROJECT_ID, LONGEST_WORD = 64, 32       # characters
 
 
 def index(req: Request) -> View:
@@ -39,17 +40,14 @@ def show(req: Request, deployment_id: str) -> View:
 
 def create(req: Request) -> View:
     body = req.require_json()
-    if not isinstance(body.get('server_id'), str) or not body['server_id']:
-        raise messages.wrong('server_id', _('the id of a server'), body.get('server_id'))
     with req.db.reader() as tx:
         _check_config(req, tx, body.get('config_id'))
-    user_project = _text(body, 'stack_user_project_id')
-    if user_project is not None and len(user_project) > LONGEST_PROJECT_ID:
-        raise messages.wrong('stack_user_project_id', _('at most %s characters') % LONGEST_PROJECT_ID, user_project)
+    server_id = text(body, 'server_id', LONGEST_ID)
+    if not server_id:
+        raise messages.wrong('server_id', _('the id of a server'), server_id)
     made = req.call(messages.CreateSoftwareDeployment(
-        config_id=body['config_id'], server_id=body['server_id'], input_values=_map(body, 'input_values') or {},
-        action=_text(body, 'action'), status=_text(body, 'status'), status_reason=_text(body, 'status_reason'),
-        stack_user_project_id=user_project))
+        config_id=body['config_id'], server_id=server_id, input_values=_map(body, 'input_values') or {},
+        **_state(body), stack_user_project_id=text(body, 'stack_user_project_id', LONGEST_PROJECT_ID) or None))
     return {'software_deployment': made}
 
 
@@ -63,7 +61,7 @@ def update(req: Request, deployment_id: str) -> View:
     made = req.call(messages.UpdateSoftwareDeployment(
         deployment_id=found.id, config_id=body.get('config_id') or None,
         input_values=_map(body, 'input_values'), output_values=_map(body, 'output_values'),
-        action=_text(body, 'action'), status=_text(body, 'status'), status_reason=_text(body, 'status_reason')))
+        **_state(body)))
     return {'software_deployment': made}
 
 
@@ -94,8 +92,6 @@ def _map(body: View, key: str) -> View | None:
     return value
 
 
-def _text(body: View, key: str) -> str | None:
-    value = body.get(key) or None
-    if value is not None and not isinstance(value, str):
-        raise messages.wrong(key, _('a text'), value)
-    return value
+def _state(body: View) -> dict[str, str | None]:
+    return {'action': text(body, 'action', LONGEST_WORD) or None, 'status': text(body, 'status', LONGEST_WORD) or None,
+            'status_reason': text(body, 'status_reason', sys.maxsize) or None}

@@ -56,12 +56,12 @@ def _list(req: Request, found: list[Any], rest: View) -> Listed:
 
 
 def lookup(req: Request, stack_name: str, path: str = '') -> Redirect:
-    """302 to the stack itself, with the query as it came. An ARN is believed without looking."""
+    """302 to the stack itself, with the query as it came. An ARN is believed without looking, unless it is none."""
     if stack_name[:4].lower() == 'arn:':
         try:
             identifier = HeatIdentifier.from_arn(stack_name)
-        except ValueError as error:
-            raise exception.HTTPBadRequest(str(error)) from None
+        except ValueError:
+            raise finding.unknown(stack_name) from None
         location = f'{req.base}/{identifier.url_path()}'
     else:
         with req.db.reader() as tx:
@@ -115,18 +115,20 @@ def _stored(req: Request, stack_name: str, stack_id: str) -> tuple[Any, Any]:
 # --- changes ---------------------------------------------------------------------------------------------
 
 def create(req: Request) -> Created:
-    body = req.require_json()
-    message = bodies.create_stack(body, Limits.of(req.conf))
-    if message.adopt is not None and not req.conf.enable_stack_adopt:
-        raise exception.NotSupported(feature='Stack Adopt')
-    made = req.call(message)
+    made = req.call(_adoptable(req, bodies.create_stack(req.require_json(), Limits.of(req.conf))))
     url = links.stack_url(req.base, made['tenant'], made['stack_name'], made['stack_id'])
     return Created(url, {'stack': {'id': made['stack_id'], 'links': [links.link(url)]}})
 
 
+def _adoptable(req: Request, message: Any) -> Any:
+    if message.adopt is not None and not req.conf.enable_stack_adopt:
+        raise exception.NotSupported(feature='Stack Adopt')
+    return message
+
+
 def preview(req: Request) -> View:
     """Nothing is stored, so the id is the word None; clients show it."""
-    made = req.call(bodies.preview_stack(req.require_json(), Limits.of(req.conf)))
+    made = req.call(_adoptable(req, bodies.preview_stack(req.require_json(), Limits.of(req.conf))))
     url = links.stack_url(req.base, req.context.project_id or '', made['stack_name'], str(made.get('id')))
     shown = {key: value for key, value in made.items() if key != 'stack_identity'}
     return {'stack': {**shown, 'id': str(made.get('id')), 'links': [links.link(url)]}}

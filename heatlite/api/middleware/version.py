@@ -11,6 +11,7 @@ from webob import exc
 
 SERVED = (1, 0)
 _SEGMENT = re.compile(r'^v(\d+)\.?(\d+)?')
+_SLASHES = re.compile('//+')
 _ACCEPT = re.compile(r'application/vnd\.openstack\.orchestration-v(\d+)\.?(\d+)?')
 
 
@@ -21,6 +22,8 @@ class VersionNegotiation:
         self._app = app
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+        if '//' in environ.get('PATH_INFO', ''):        # of a client whose endpoint ends with a slash
+            environ['PATH_INFO'] = _SLASHES.sub('/', environ['PATH_INFO'])
         try:
             path = environ.get('PATH_INFO', '').encode('latin-1').decode('utf-8')
         except UnicodeError:
