@@ -105,11 +105,12 @@ class SimDatabase(Database):
         self._chaos.visit('after a commit', self._world)
 
 
-def options() -> cfg.ConfigOpts:
+def options(given: Mapping[str, Any]) -> cfg.ConfigOpts:
     conf = cfg.ConfigOpts()
     config.register(conf)
     conf([], default_config_files=[])
-    conf.set_override('max_resources_per_stack', -1)
+    for name, value in {'max_resources_per_stack': -1, **given}.items():
+        conf.set_override(name, value)
     for each in (conf, cfg.CONF):               # the second is where types that keep secrets look
         each.set_override('auth_encryption_key', 'k' * 32)
     return conf
@@ -144,8 +145,10 @@ class House:
 
     def __init__(self, seed: int = 0, kill_at: Iterable[Point] = (), engines: int = 2, restart_after: float = 2.0, *,
                  project_id: str = PROJECT, prepare: Callable[[EngineService], None] = lambda service: None,
-                 seal: Callable[[str], str] | None = None) -> None:
-        """`prepare(service)`: done to each engine before it starts, such as registering types. `seal`: of Database."""
+                 seal: Callable[[str], str] | None = None, **options: Any) -> None:
+        """`prepare(service)`: done to each engine before it starts, such as registering types. `seal`: of Database.
+        `options`: of [DEFAULT].
+        """
         shared_memory = '/dev/shm'
         self._folder = tempfile.TemporaryDirectory(dir=shared_memory if os.path.isdir(shared_memory) else None)
         self.url = _fresh_database(Path(self._folder.name))
@@ -158,6 +161,7 @@ class House:
         self.context = RequestContext(project_id=project_id, roles=['admin'], overwrite=False)
         self._prepare = prepare
         self._seal = seal
+        self._options = options
         self.engines: list[tuple[SimWorld, EngineService]] = []
         self._databases: list[SimDatabase] = []
         self._names = 0
@@ -184,7 +188,7 @@ class House:
         world = self.universe.process(f'engine-{self._names}')
         database = SimDatabase(self.url, world, self.chaos, self._seal)
         self._databases.append(database)
-        service = EngineService(options(), world, database,
+        service = EngineService(options(self._options), world, database,
                                 wake=lambda stack_id, engine_id: self._wake(stack_id, engine_id),
                                 notify=lambda *told: self.told.append(told))
         self._prepare(service)

@@ -264,7 +264,7 @@ class Errands:
 
     def _is_unchanged(self, step: Step, row: ResourceState, wanted_type: str) -> bool:
         return (row.fingerprint == step.fingerprint and row.status == 'COMPLETE' and row.replaced_by is None
-                and not self._owned.row.converge and row.type == wanted_type
+                and not (self._observe or self._owned.row.converge) and row.type == wanted_type
                 and not self._kind(row.type, row.name).always_inspected)
 
     def call(self, step: Step, row: ResourceState, verb: Action) -> commands.Event:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from heatlite.conformance import house
 from tests.simulation import cloud as clouds
@@ -15,9 +16,9 @@ class House(house.House):
     """Two engines, a cloud and a user who does not give up."""
 
     def __init__(self, seed: int = 0, kill_at: Iterable[int] = (), engines: int = 2,
-                 restart_after: float = 2.0) -> None:
+                 restart_after: float = 2.0, **options: Any) -> None:
         super().__init__(seed, kill_at, engines, restart_after,
-                         prepare=lambda service: service.registry.register('Sim::Thing', clouds.Thing))
+                         prepare=lambda service: service.registry.register('Sim::Thing', clouds.Thing), **options)
         self.cloud = clouds.Cloud(self.chaos)
         clouds.use(self.cloud)
 
