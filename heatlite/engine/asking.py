@@ -19,22 +19,27 @@ LARGEST = 10000                             # answers kept for all contexts
 _shared: dict[Any, float] = {}              # (class, project, value) -> until when it is known to be right
 
 
-def lookup(constraint: Callable[[str], Any], context: Any) -> Callable[[str], Any]:
-    """`constraint(name)` for use by the language: what it gives asks in the name of `context`."""
+def lookup(constraint: Callable[[str], Any], context: Any,
+           is_made: Callable[[Any], bool] | None = None) -> Callable[[str], Any]:
+    """`constraint(name)` for use by the language: what it gives asks in the name of `context`. Nobody is asked about an
+    id that is known: `is_made(value)`."""
     def find(name: str) -> Any:
         found = constraint(name)
-        return None if found is None else Asking(found() if isinstance(found, type) else found, context)
+        return None if found is None else Asking(found() if isinstance(found, type) else found, context, is_made)
     return find
 
 
 class Asking:
     """A custom constraint with the context it asks in. Only "yes" is remembered."""
 
-    def __init__(self, check: Any, context: Any) -> None:
+    def __init__(self, check: Any, context: Any, is_made: Callable[[Any], bool] | None = None) -> None:
         self._check = check
         self._context = context
+        self._is_made = is_made
 
     def validate(self, value: Any, context: Any = None) -> bool:
+        if self._is_made is not None and self._is_made(value):
+            return True
         key = self._key(value)
         if key is None:
             return self._ask(value)

@@ -225,6 +225,12 @@ class Stack(Mapping[str, Any]):
         row = self._owned.rows.get(row_id)
         return row.physical_id if row is not None else None
 
+    def has_made(self, physical_id: str, name: str) -> bool:
+        """It is of a resource that the one of that name depends on."""
+        wanted = self._owned.definition.resources.get(name)
+        rows = [self._owned.current(required) for required in wanted.requires] if wanted is not None else []
+        return any(row is not None and row.physical_id == physical_id for row in rows)
+
     def preview_resources(self) -> list[Any]:
         return [resource.preview() for resource in self.values()]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from heatlite.common import exception
@@ -92,7 +92,9 @@ class Properties(Mapping[str, Any]):
         self._rules: Sequence[TranslationRule] = translation or ()
         self._client_resolve = True
         self._ignore_resolve_error = False
+        self._is_made: Callable[[Any], bool] | None = None
         self._given: dict[str, Any] | None = None
+        self._looked_up: set[str] = set()           # names of properties for which services were asked
         self._values: dict[str, Any] = {}
 
     @property
@@ -111,7 +113,7 @@ class Properties(Mapping[str, Any]):
         if key not in self.schema:
             raise KeyError(_('%(parent)sInvalid Property %(key)s')
                            % {'parent': f'{self.error_prefix}: ' if self.path else '', 'key': key})
-        value = self._read(key, self._translated())
+        value = self._read(key, self._translated([key]))
         self._values[key] = value
         return value
 
@@ -150,7 +152,8 @@ class Properties(Mapping[str, Any]):
             self._validate_names(place)
             return
         reader = Reader(lookup=lookup, context=self.context)
-        reader.read(self.schema, self._described(self._translated()), place, moved(self._rules, self.deferred))
+        given = self._described(self._translated(self.schema))
+        reader.read(self.schema, given, place, moved(self._rules, self.deferred))
 
     def _validate_names(self, place: tuple[Any, ...]) -> None:
         for name in self.data:
@@ -164,21 +167,29 @@ class Properties(Mapping[str, Any]):
     # --- translation --------------------------------------------------------------------------------------
 
     def update_translation(self, rules: Sequence[TranslationRule] | None, client_resolve: bool = True,
-                           ignore_resolve_error: bool = False) -> None:
-        """From now on values are read through `rules`. `client_resolve` False leaves the look-ups out."""
+                           ignore_resolve_error: bool = False, is_made: Callable[[Any], bool] | None = None) -> None:
+        """From now on values are read through `rules`. `client_resolve` False leaves the look-ups out; `is_made(value)`
+        tells ids that need none."""
         self._rules = rules or ()
         self._client_resolve = client_resolve
         self._ignore_resolve_error = ignore_resolve_error
+        self._is_made = is_made
         self._given = None
+        self._looked_up = set()
         self._values = {}
 
-    def _translated(self) -> dict[str, Any]:
+    def _translated(self, names: Collection[str]) -> dict[str, Any]:
+        """What was given, after the rules. Services are asked for `names` only, and once: who deletes a server need
+        not know its flavor."""
         if self._given is None:
-            given = self.resolved_data()
-            if self._rules:
-                lookup = translation.service_lookup(self._ignore_resolve_error) if self._client_resolve else None
-                given = translation.apply(self._rules, given, self.path, lookup)
-            self._given = given
+            self._given = translation.apply(self._rules, self.resolved_data(), self.path)
+        if self._client_resolve:
+            rules = [rule for rule in self._rules if rule.rule == translation.RESOLVE
+                     and rule.translation_path[0] in names and rule.translation_path[0] not in self._looked_up]
+            if rules:
+                lookup = translation.service_lookup(self._ignore_resolve_error, self._is_made)
+                self._given = translation.apply(rules, self._given, self.path, lookup)
+                self._looked_up.update(rule.translation_path[0] for rule in rules)
         return self._given
 
     # --- one value ----------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from oslo_config import cfg
 from oslo_log import log
+from oslo_utils import uuidutils
 
 from heatlite.common import identifier, short_id
 from heatlite.common import world as worlds
@@ -301,7 +302,11 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
         rules = self.translation_rules(properties)
         if rules:
             properties.update_translation(rules, client_resolve=client_resolve,
-                                          ignore_resolve_error=ignore_resolve_error)
+                                          ignore_resolve_error=ignore_resolve_error, is_made=self._is_made_here)
+
+    def _is_made_here(self, value: Any) -> bool:
+        """`value` is the id of a resource of the stack that this one refers to. What is no UUID may be a name, too."""
+        return uuidutils.is_uuid_like(value) and self.stack.has_made(value, self.name)
 
     def frozen_definition(self) -> rsrc_defn.ResourceDefinition:
         """The definition last applied, as it is stored; its own, frozen, when nothing was applied yet."""

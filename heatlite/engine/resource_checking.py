@@ -72,4 +72,4 @@ class Checking:
 
     def _constraint_lookup(self) -> Callable[[str], Any]:
         from heatlite.engine import asking, registry
-        return asking.lookup(registry.current().constraint, self.context)
+        return asking.lookup(registry.current().constraint, self.context, self._is_made_here)

@@ -15,8 +15,10 @@ LOG = log.getLogger(__name__)
 __all__ = ['ADD', 'DELETE', 'REPLACE', 'RESOLVE', 'RULES', 'TranslationRule', 'apply', 'service_lookup']
 
 
-def service_lookup(ignore_errors: bool = False) -> Callable[[TranslationRule, Any], Any]:
-    """What runs a Resolve rule: asks the rule's client plug-in for the id of a name.
+def service_lookup(ignore_errors: bool = False,
+                   is_made: Callable[[Any], bool] | None = None) -> Callable[[TranslationRule, Any], Any]:
+    """What runs a Resolve rule: asks the rule's client plug-in for the id of a name, unless `is_made(value)` knows
+    it for one already.
 
     `ignore_errors`: keep the value as given when the service knows nothing, or nothing clear, of that name. A service
     that fails or does not answer has not said so: taken for an id, the name would then change or delete nothing.
@@ -27,6 +29,8 @@ def service_lookup(ignore_errors: bool = False) -> Callable[[TranslationRule, An
                 value = value.get(name) if isinstance(value, dict) else None
             if value is None:
                 return None
+        if is_made is not None and is_made(value):
+            return value
         arguments = (rule.entity, value) if rule.entity else (value,)
         try:
             return getattr(rule.client_plugin, rule.finder)(*arguments)

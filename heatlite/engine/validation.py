@@ -146,6 +146,10 @@ class Draft:
     def resources(self) -> Any:
         return self
 
+    def has_made(self, physical_id: str, name: str) -> bool:
+        """Nothing is made yet."""
+        return False
+
     def resource_by_refid(self, refid: Any) -> Resource | None:
         """Before they exist, resources are referred to by their names."""
         return self.get(refid) if isinstance(refid, str) else None

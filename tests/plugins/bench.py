@@ -67,6 +67,9 @@ class Stack(Mapping[str, Any]):
     def identifier(self) -> HeatIdentifier:
         return HeatIdentifier('p', self.name, self.id)
 
+    def has_made(self, physical_id: str, name: str) -> bool:
+        return False
+
     def __getitem__(self, name: str) -> Any:
         raise KeyError(name)
 

@@ -48,3 +48,11 @@ def test_values_that_are_equal_but_not_the_same(find):
     lamps = find()
     assert lamps('lamp').validate(1) and lamps('lamp').validate(True) and lamps('lamp').validate([1])
     assert len(Lamps.asked) == 3
+
+
+def test_nobody_is_asked_about_what_is_known(world):
+    Lamps.asked.clear()
+    check = asking.lookup({'lamp': Lamps}.get, RequestContext(project_id='p', overwrite=False),
+                          lambda value: value == 'broken')('lamp')
+    assert check.validate('broken') and Lamps.asked == []
+    assert check.validate('a') and Lamps.asked == [('a', 'p')]

@@ -6,6 +6,7 @@ case, where the thing may exist although nobody said so.
 
 from __future__ import annotations
 
+import functools
 import json
 import threading
 from collections.abc import Iterator, Mapping
@@ -52,9 +53,15 @@ class ServiceAdapter(adapter.Adapter):
                 worlds.current().sleep(FIRST_PAUSE * 2 ** attempt)
         return self._sent(url, method, kwargs)
 
+    @functools.cached_property
+    def _endpoint(self) -> str | None:
+        """Found once: the catalog is long. Doubled percent signs: keystoneauth1 fills in what is behind single ones."""
+        found = self.get_endpoint()
+        return found.replace('%', '%%') if found else None
+
     def _sent(self, url: str, method: str, kwargs: Mapping[str, Any]) -> Any:
         try:
-            return super().request(url, method, **kwargs)
+            return super().request(url, method, **{'endpoint_override': self._endpoint, **kwargs})
         except exceptions.HttpError as error:
             say_it_in_the_services_words(error)
             raise
