@@ -34,6 +34,7 @@ class Cloud:
     def __init__(self, url: str, user: str = 'demo') -> None:
         """`user`: demo or admin, in the project of the same name."""
         self.url = url
+        self.world = CloudWorld(self)           # one clock for all that lives in it
         self._seen = 0
         self._user = user
         self.context = RequestContext(username=user, password='secret', auth_url=f'{url}/v3', overwrite=False,
@@ -130,7 +131,7 @@ class Life(bench.Bench):
 
     def __init__(self, cloud: Cloud, type_name: str, properties: dict[str, Any] | None = None, name: str = 'r',
                  **parts: Any) -> None:
-        super().__init__(type_name, properties, name, world=CloudWorld(cloud), **parts)
+        super().__init__(type_name, properties, name, world=cloud.world, **parts)
         worlds.use(self.world)
         self.cloud = cloud
         self.stack = Stack(self.world, cloud.context)

@@ -10,7 +10,8 @@ import pytest
 
 from heatlite.common import exception
 from heatlite.engine.clients import memory
-from tests.plugins.openstack.cloud import Cloud, Life
+from heatlite.engine.clients.os import nova_crowd
+from tests.plugins.openstack.cloud import Cloud, Life, plain
 
 SERVER, SERVERS, PORTS = 'OS::Nova::Server', 'compute.servers', 'network.ports'
 PLAIN = {'image': 'cirros', 'flavor': 'm1.tiny', 'user_data_format': 'RAW', 'networks': [{'network': 'private'}]}
@@ -43,6 +44,38 @@ def test_life(cloud: Cloud):
     assert len(found.name) <= 53
     made.handle_check()
     life.delete()
+
+
+def looks(cloud: Cloud) -> list[str]:
+    return [plain(path) for _service, method, path, _status in cloud.requests()
+            if method == 'GET' and plain(path).startswith('/servers')]
+
+
+def test_many_that_wait_ask_once(cloud: Cloud):
+    """A list tells who is still on the way; only who is there, or gone, is looked at."""
+    lives = [server(cloud) for _number in range(5)]
+    made = [life.fresh('CREATE') for life in lives]
+    for each in made:
+        each.handle_create()
+    cloud.forget_requests()
+    assert [each.check_create_complete() for each in made] == [False] * 5 and looks(cloud) == ['/servers']
+    lives[0].world.sleep(nova_crowd.FRESH)
+    cloud.advance(60)
+    cloud.forget_requests()
+    assert [each.check_create_complete() for each in made] == [True] * 5
+    assert looks(cloud) == ['/servers', *['/servers/ID'] * 5]
+    for life in lives:
+        life.delete()
+
+
+def test_a_deletion_asks_for_no_names(cloud: Cloud):
+    life = server(cloud)
+    life.create()
+    life.world.sleep(memory.ONE_WORK + 1)
+    cloud.forget_requests()
+    life.delete()
+    assert {plain(path).split('/')[1] for service, _method, path, _status in cloud.requests()
+            if service != 'identity'} == {'servers'}
 
 
 def test_attributes(cloud: Cloud):

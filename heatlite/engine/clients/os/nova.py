@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -15,12 +16,14 @@ from heatlite.engine.clients import os as shared
 from heatlite.engine.clients.microversion_mixin import MicroversionMixin
 from heatlite.engine.clients.os import nova_userdata, service
 from heatlite.engine.clients.os.nova_collections import ComputeClient
+from heatlite.engine.clients.os.nova_crowd import Crowd
 
 LOG = logging.getLogger(__name__)
 
 NOVA_API_VERSION = '2.1'
 CLIENT_NAME = 'nova'
 NEWEST = '2.90'                             # microversion; from 2.91 on unshelving and from 2.92 on key pairs differ
+TASKS_FROM = '2.83'                         # microversion from which everybody may filter lists by the task
 TASKS_WHILE_DELETED = ('deleting',)
 # States of a server that is still on its way somewhere: not yet an error, not yet there.
 DEFERRED_STATUSES = ('BUILD', 'HARD_REBOOT', 'PASSWORD', 'REBOOT', 'RESCUE', 'RESIZE', 'REVERT_RESIZE', 'SHUTOFF',
@@ -93,6 +96,23 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
                 raise
             LOG.warning('Server %s: %s', getattr(server, 'id', server), error)
 
+    def is_under_way(self, server_id: str, **state: str) -> bool:
+        """The server is surely still in `state`, a filter of lists such as status='BUILD', or the service cannot tell
+        just now. False: look at the server itself."""
+        crowd = self._crowds.setdefault(tuple(state.items()), Crowd(
+            lambda: [server.id for server in self.client().servers.list(detailed=False, search_opts=state)]))
+        try:
+            return crowd.has(server_id)
+        except Exception as error:
+            if not self._is_passing(error):
+                raise
+            LOG.warning('Servers with %s: %s', state, error)
+            return True
+
+    @functools.cached_property
+    def _crowds(self) -> dict[Any, Crowd]:
+        return {}
+
     def get_status(self, server: Any) -> str:
         """Without the task some clouds append in brackets."""
         return str(server.status).split('(')[0]
@@ -115,6 +135,8 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
 
     def check_delete_server_complete(self, server_id: str) -> bool:
         """Raises ResourceInError when the deletion failed."""
+        if self.is_version_supported(TASKS_FROM) and self.is_under_way(server_id, task_state='deleting'):
+            return False
         try:
             server = self.fetch_server(server_id)
         except Exception as error:

@@ -132,6 +132,8 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
             self._build_nics(self.properties[self.NETWORK_INTERFACES], self.properties[self.SUBNET_ID], None)
             progress = {'server': self.resource_id, 'attached': []}
         plugin = self.client_plugin()
+        if plugin.is_under_way(progress['server'], status='BUILD'):
+            return False
         server = plugin.fetch_server(progress['server'])
         if server is None or not plugin._check_active(server, 'Instance'):
             return False

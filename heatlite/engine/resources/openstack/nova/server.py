@@ -236,8 +236,11 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
         return found
 
     def check_create_complete(self, *args: Any) -> bool:
-        server = self.client_plugin().fetch_server(self.resource_id)
-        if server is None or not self.client_plugin()._check_active(server):
+        plugin = self.client_plugin()
+        if plugin.is_under_way(self.resource_id, status='BUILD'):
+            return False
+        server = plugin.fetch_server(self.resource_id)
+        if server is None or not plugin._check_active(server):
             return False
         if self.properties[self.TAGS] and not self._takes_tags_at_once():
             self._update_server_tags(self.properties[self.TAGS])

@@ -1,0 +1,29 @@
+"""Many servers on their way at once: one list tells of all of them, in the place of a question for each."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+
+from heatlite.common import world as worlds
+
+FRESH = 0.5                                 # seconds that a list holds
+
+
+class Crowd:
+    """Ids of the servers that are in some state, as the service said last."""
+
+    def __init__(self, ask: Callable[[], Iterable[str]]) -> None:
+        self._ask = ask
+        self._ids: frozenset[str] = frozenset()
+        self._fresh_until = 0.0             # of the world's monotonic clock
+        self._asking = threading.Lock()
+
+    def has(self, server_id: str) -> bool:
+        """False tells nothing: it may have been left before, or entered since. Raises what the service answers."""
+        with self._asking:
+            world = worlds.current()
+            if world.monotonic() >= self._fresh_until:
+                self._ids = frozenset(self._ask())
+                self._fresh_until = world.monotonic() + FRESH
+            return server_id in self._ids
