@@ -32,8 +32,7 @@ def check_access(context: RequestContext, tx: Any, stack: Any, resource_name: st
     if not is_guest(context, stack, role):
         return
     owners = resources.names_with_datum(tx, stack.id, USER_ID, context.user_id)
-    allowed = resource_name in owners if owners else _is_declared_and_allowed(context, tx, stack, resource_name)
-    if not allowed:
+    if resource_name not in owners and not _is_declared_and_allowed(context, tx, stack, resource_name):
         raise exception.Forbidden()
 
 

@@ -1,10 +1,13 @@
 """heatlite-all with its simulated cloud: callers log in to its Keystone, servers appear in it and go again."""
 
+import datetime
 import json
 import urllib.error
+import urllib.parse
 import urllib.request
 
 import pytest
+from keystoneclient.contrib.ec2 import utils as ec2_utils
 
 from tests.system.processes import OPENER, ROOT, Program, eventually
 
@@ -147,14 +150,70 @@ def test_signed_addresses_take_signals(demo):
     assert ended(stack, token) == 'DELETE_COMPLETE'
 
 
+DECLARED = """
+AWSTemplateFormatVersion: 2010-09-09
+Resources:
+  seen: {Type: "OS::Heat::TestResource", Metadata: {a: b}}
+  hidden: {Type: "OS::Heat::TestResource"}
+  policy: {Type: "OS::Heat::AccessPolicy", Properties: {AllowedResources: [seen]}}
+  watcher: {Type: "AWS::IAM::User", Properties: {Policies: [{Ref: policy}]}}
+  anybody: {Type: "AWS::IAM::User", Properties: {LoginProfile: {Password: a-Secret1}}}
+  watcher_key: {Type: "AWS::IAM::AccessKey", Properties: {UserName: {Ref: watcher}}}
+  anybody_key: {Type: "AWS::IAM::AccessKey", Properties: {UserName: {Ref: anybody}}}
+Outputs:
+  watcher: {Value: {Ref: watcher_key}}
+  watcher_secret: {Value: {"Fn::GetAtt": [watcher_key, SecretAccessKey]}}
+  anybody: {Value: {Ref: anybody_key}}
+  anybody_secret: {Value: {"Fn::GetAtt": [anybody_key, SecretAccessKey]}}
+"""
+
+
+def test_a_declared_user_reads_what_its_policies_allow(service, login, demo):
+    url, token = demo
+    status, _, made = send('POST', f'{url}/stacks', {'stack_name': 'declared', 'template': DECLARED}, token)
+    assert status == 201, made
+    stack = f"{url}/stacks/declared/{made['stack']['id']}"
+    assert ended(stack, token) == 'CREATE_COMPLETE', send('GET', stack, token=token)[2]['stack']
+    told = {each['output_key']: each['output_value'] for each in send('GET', stack, token=token)[2]['stack']['outputs']}
+
+    def ask(who, resource):
+        return signed_get(login[0]['cloudformation'], told[who], told[f'{who}_secret'], {
+            'Action': 'DescribeStackResource', 'StackName': 'declared', 'LogicalResourceId': resource})
+
+    assert [ask('watcher', each) for each in ('seen', 'hidden', 'nothing')] == [200, 403, 403]
+    assert [ask('anybody', each) for each in ('seen', 'hidden')] == [200, 200]
+    send('DELETE', stack, token=token)
+    assert ended(stack, token) == 'DELETE_COMPLETE'
+    assert ask('anybody', 'seen') == 403
+
+
+def signed_get(base, access, secret, query):
+    """The status of the answer of the CFN API."""
+    place = urllib.parse.urlsplit(f'{base}/')
+    query = {**query, 'ContentType': 'JSON', 'AWSAccessKeyId': access, 'SignatureMethod': 'HmacSHA256',
+             'SignatureVersion': '2', 'Timestamp': datetime.datetime.now(datetime.UTC).strftime('%Y-%m-%dT%H:%M:%SZ')}
+    signature = ec2_utils.Ec2Signer(secret).generate(
+        {'host': place.netloc, 'verb': 'GET', 'path': place.path, 'params': query})
+    return send('GET', f'{base}/?{urllib.parse.urlencode({**query, "Signature": signature})}')[0]
+
+
+def lists_of_networking(service):
+    asked = send('GET', f'{service[1]}/_sim/requests?limit=1000')[2]['last']
+    return [path for name, method, path, *_ in asked if (name, method) == ('network', 'GET') and path.count('/') == 2]
+
+
 def test_servers_come_and_go(service, demo):
     url, token = demo
+    before = len(lists_of_networking(service))
     template = (ROOT / 'examples' / 'servers.yaml').read_text()
     status, _, made = send('POST', f'{url}/stacks', {'stack_name': 'pair', 'template': template}, token)
     assert status == 201, made
     stack = f"{url}/stacks/pair/{made['stack']['id']}"
     assert ended(stack, token) == 'CREATE_COMPLETE', send('GET', stack, token=token)[2]['stack']
     assert in_the_cloud(service, 'compute.servers') == 2
+    # The public network is looked up by its name; what the stack itself has made has an id.
+    looked_up = set(lists_of_networking(service)[before:])
+    assert '/v2.0/networks' in looked_up and not {'/v2.0/subnets', '/v2.0/routers'} & looked_up
     assert send('DELETE', stack, token=token)[0] == 204
     assert ended(stack, token) == 'DELETE_COMPLETE'
     assert in_the_cloud(service, 'compute.servers') == 0

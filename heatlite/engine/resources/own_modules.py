@@ -29,5 +29,8 @@ MODULES: dict[str, str] = {
     'AWS::EC2::VPCGatewayAttachment': f'{EC2}.internet_gateway',
     'AWS::EC2::RouteTable': f'{EC2}.route_table',
     'AWS::EC2::SubnetRouteTableAssociation': f'{EC2}.route_table',
+    'AWS::IAM::User': 'heatlite.engine.resources.aws.iam.user',
+    'AWS::IAM::AccessKey': 'heatlite.engine.resources.aws.iam.user',
+    'AWS::RDS::DBInstance': 'heatlite.engine.resources.aws.rds.db_instance',
     'AWS::S3::Bucket': 'heatlite.engine.resources.aws.s3.s3',
 }

@@ -20,12 +20,20 @@ class Placeholder(none_resource.NoneResource):
         """The service that had made it is gone."""
 
 
+INSTEAD = {                                 # type nobody makes -> what does the same today
+    'AWS::CloudWatch::Alarm': 'OS::Aodh::PrometheusAlarm, OS::Aodh::GnocchiAggregationByResourcesAlarm',
+    'AWS::ElasticLoadBalancing::LoadBalancer': 'OS::Octavia::LoadBalancer',
+}
+
+
 class Unmade(resource.Resource):
     """A type that is known and that this version cannot create."""
 
     def validate(self) -> None:
-        raise exception.StackValidationFailed(
-            message=_('Resources of type %s cannot be created by this version of heatlite.') % self.type())
+        instead = INSTEAD.get(self.type())
+        raise exception.StackValidationFailed(message=' '.join([
+            _('Resources of type %s cannot be created by this version of heatlite.') % self.type(),
+            *([_('Use %s.') % instead] if instead else [])]))
 
     def handle_create(self) -> None:
         self.validate()

@@ -1,0 +1,1 @@
+"""AWS names for users inside a stack and their access keys."""

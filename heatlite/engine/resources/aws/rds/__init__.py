@@ -1,0 +1,1 @@
+"""AWS names for databases of this cloud."""

@@ -1,0 +1,63 @@
+"""AWS::RDS::DBInstance: a database server of Trove's, in a stack of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.engine.resources import declared, stack_resource
+
+TYPE = 'AWS::RDS::DBInstance'
+DATASTORE = {'MySQL': 'mysql'}              # engine -> as Trove calls it
+PORT = '3306'                               # where it listens; Trove leaves no choice
+SHOWN = 'shown'                             # output of the nested stack: the server as Trove shows it
+
+
+class DBInstance(stack_resource.StackResource):
+    """A server with one database and its owner. Trove's servers let nobody log in, so KeyName has no effect."""
+
+    support_status = declared.status(TYPE)
+    properties_schema = declared.properties(TYPE)
+    attributes_schema = declared.attribute_schemata(TYPE)
+
+    PROPERTIES = (SIZE, CLASS, DATABASE, GROUPS, ENGINE, KEY, PASSWORD, USER, PORT_NUMBER) = (
+        'AllocatedStorage', 'DBInstanceClass', 'DBName', 'DBSecurityGroups', 'Engine', 'KeyName', 'MasterUserPassword',
+        'MasterUsername', 'Port')
+    ATTRIBUTES = (ADDRESS, ENDPOINT_PORT) = ('Endpoint.Address', 'Endpoint.Port')
+
+    def validate(self) -> Any:
+        """Raises StackValidationFailed for what Trove cannot do."""
+        found = super().validate()
+        if declared.is_known(self.properties[self.GROUPS]) and self.properties[self.GROUPS]:
+            raise exception.StackValidationFailed(message=_('%s: a database of this cloud takes no security groups')
+                                                  % self.GROUPS)
+        port = self.properties[self.PORT_NUMBER]
+        if declared.is_known(port) and port not in ('', PORT):
+            raise exception.StackValidationFailed(message=_('%(name)s: a database of this cloud listens at %(port)s')
+                                                  % {'name': self.PORT_NUMBER, 'port': PORT})
+        return found
+
+    def child_template(self) -> dict[str, Any]:
+        props = self.properties
+        return {
+            'heat_template_version': '2018-08-31',
+            'resources': {'server': {'type': 'OS::Trove::Instance', 'properties': {
+                'flavor': props[self.CLASS], 'size': props[self.SIZE],
+                'datastore_type': DATASTORE.get(props[self.ENGINE]),
+                'databases': [{'name': props[self.DATABASE]}],
+                'users': [{'name': props[self.USER], 'password': props[self.PASSWORD],
+                           'databases': [props[self.DATABASE]]}]}}},
+            'outputs': {SHOWN: {'value': {'get_attr': ['server', 'show']}}}}
+
+    def _resolve_attribute(self, name: str) -> Any:
+        if self.resource_id is None:
+            return None
+        if name == self.ENDPOINT_PORT:
+            return PORT
+        shown = self.get_output(SHOWN)
+        return shown.get('hostname') or next(iter(shown.get('ip') or ()), None)
+
+
+def resource_mapping() -> dict[str, type[DBInstance]]:
+    return {TYPE: DBInstance}
