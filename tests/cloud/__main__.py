@@ -1,6 +1,6 @@
 """Lives the lives of tests/cloud/lives.yaml in a cloud and in the simulator, and prints every difference.
 
-    python -m tests.cloud [CLOUD] [--only PATTERN] [--at-once N] [--against CLOUD] [--record]
+    python -m tests.cloud [CLOUD] [--only PATTERN]... [--at-once N] [--against CLOUD] [--record]
 
 CLOUD is a name in clouds.yaml; without `--against` its diaries are held beside those of the simulator. One life at a
 time (the default) counts objects too. `--record` writes down in tests/cloud/lived.yaml what went well in CLOUD. Exit
@@ -24,7 +24,7 @@ from tests.cloud.table import LIVED, lived, lives
 
 def main(arguments: list[str]) -> int:
     said = options(arguments)
-    wanted = [name for name in lives() if fnmatch.fnmatch(name, said.only)]
+    wanted = [name for name in lives() if any(fnmatch.fnmatch(name, each) for each in said.only or ['*'])]
     one = diaries(said.cloud, wanted, said.at_once)
     wrong = [name for name, diary in one.items() if diary.failure]
     if said.record:
@@ -44,7 +44,7 @@ def main(arguments: list[str]) -> int:
 def options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog='python -m tests.cloud', description='Lives of resource types in a cloud.')
     parser.add_argument('cloud', nargs='?', default=clouds.SIMULATED)
-    parser.add_argument('--only', default='*', metavar='PATTERN', help='names of lives, as a shell pattern')
+    parser.add_argument('--only', action='append', metavar='PATTERN', help='names of lives, as a shell pattern')
     parser.add_argument('--at-once', type=int, default=1, metavar='N', help='lives; with 1, objects are counted')
     parser.add_argument('--against', default=clouds.SIMULATED, metavar='CLOUD', help='what to compare with')
     parser.add_argument('--record', action='store_true', help='for docs/developers/resource-types.rst')

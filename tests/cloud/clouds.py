@@ -27,8 +27,9 @@ SIMULATED = 'simulated'                     # the name of the cloud nobody has t
 VERSIONS = {                                # service -> version of its API; None: nothing tells
     'identity': 3, 'compute': 2, 'network': 2, 'block-storage': 3, 'image': 2, 'load-balancer': 2, 'dns': 2,
     'key-manager': 1, 'alarm': 2, 'message': 2, 'workflow': 2, 'object-store': None,
+    'database': None, 'baremetal': 1,
 }
-MICROVERSIONS = {'compute': '2.90', 'block-storage': '3.60'}
+MICROVERSIONS = {'compute': '2.90', 'block-storage': '3.60', 'baremetal': '1.58'}
 HEADERS = {'message': {'Client-ID': '3381af92-2b9e-11e3-b191-71861300734c'}}     # any id, but there must be one
 COLLECTIONS: dict[str, dict[str, str]] = {  # service -> path of a list -> the key of its entries, if it has one
     'network': {path: path.rsplit('/')[-1].replace('-', '_') for path in (
@@ -42,7 +43,8 @@ COLLECTIONS: dict[str, dict[str, str]] = {  # service -> path of a list -> the k
                       '/qos-specs': 'qos_specs', '/attachments?all_tenants=1': 'attachments'},
     'image': {'/images': 'images'},
     'identity': {f'/{name}': name for name in (
-        'projects', 'users', 'groups', 'roles', 'domains', 'regions', 'services', 'endpoints', 'role_assignments')},
+        'projects', 'users', 'groups', 'roles', 'domains', 'regions', 'services', 'endpoints', 'role_assignments',
+        'credentials')},
     'load-balancer': {f'/lbaas/{name}': name for name in (
         'loadbalancers', 'listeners', 'pools', 'healthmonitors', 'l7policies')} | {
         '/lbaas/flavors': 'flavors', '/lbaas/flavorprofiles': 'flavorprofiles',
@@ -54,6 +56,8 @@ COLLECTIONS: dict[str, dict[str, str]] = {  # service -> path of a list -> the k
     'message': {'/queues': 'queues'},
     'workflow': {'/workflows': 'workflows', '/cron_triggers': 'cron_triggers'},
     'object-store': {'?format=json': ''},
+    'database': {'/instances': 'instances'},
+    'baremetal': {'/ports': 'ports'},
 }
 PUBLIC_KEY = ('ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAICucb1kic3eeSD9dCZ6Ji4aucnfNKWzCcwilhsTwZcos nobody')
 
@@ -140,12 +144,12 @@ class Cloud:
         external = self.get('network', '/networks?router:external=true')['networks']
         project = self._session.get_project_id()
         others = [each['id'] for each in self.get('identity', '/projects')['projects'] if each['id'] != project]
-        with self._another_image() as other, self._web_image() as url:
+        with self._another_image() as other, self._web_image() as url, self._machine() as machine:
             yield {'image': images[0]['name'], 'other_image': other, 'flavor': flavors[0]['name'],
                    'larger': flavors[1]['name'], 'external': external[0]['name'], 'project': project,
                    'other_project': others[0], 'public_key': PUBLIC_KEY, 'web_image': url,
                    'physical_network': os.environ.get('HEATLITE_TEST_PHYSICAL_NETWORK', 'physnet1'),
-                   'balancer_provider': self._balancer_provider()}
+                   'balancer_provider': self._balancer_provider(), 'machine': machine}
 
     def _balancer_provider(self) -> str | None:
         if 'load-balancer' not in self.abilities:
@@ -163,6 +167,18 @@ class Cloud:
             yield name
         finally:
             self.ask('image', 'DELETE', f'/images/{image}')
+
+    @contextlib.contextmanager
+    def _machine(self) -> Iterator[str]:
+        """The id of one that is made for the purpose; '' where there are none."""
+        if 'baremetal' not in self.abilities:
+            yield ''
+            return
+        machine = self.ask('baremetal', 'POST', '/nodes', json={'driver': 'fake-hardware'}).json()['uuid']
+        try:
+            yield machine
+        finally:
+            self.ask('baremetal', 'DELETE', f'/nodes/{machine}')
 
     @contextlib.contextmanager
     def _web_image(self) -> Iterator[str]:
@@ -191,7 +207,7 @@ class Image(http.server.BaseHTTPRequestHandler):
 
 def identity(entry: dict[str, Any]) -> str:
     """What tells an entry of a list from its neighbours."""
-    for name in ('id', 'alarm_id', 'secret_ref', 'container_ref', 'order_ref', 'name'):
+    for name in ('id', 'uuid', 'alarm_id', 'secret_ref', 'container_ref', 'order_ref', 'name'):
         if name in entry:
             return str(entry[name])
     return str(entry.get('keypair', {}).get('name') or sorted(entry.items(), key=str))      # a role assignment

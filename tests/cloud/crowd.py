@@ -3,8 +3,9 @@
     python -m tests.cloud.crowd CLOUD [--servers N] [--at-once M] [--ports] [--boot SECONDS]
 
 CLOUD is a name in clouds.yaml, or `simulated`, where a server boots for `--boot` seconds. Directly, M requests are
-under way at a time, which is what heatlite allows itself ([clients] max_requests). With `--ports` each server has a
-port of its own, made first. Prints a table: seconds until the last one is ACTIVE, and until the last one is gone.
+under way at a time; heatlite is allowed as many ([clients] max_requests). With `--ports` each server has a
+port of its own, made first. Prints a table: seconds until the last one is ACTIVE, until the last one is gone, and
+seconds of CPU that whoever asked has used for both.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any
 
 import requests
 
-from tests.cloud import clouds, house
+from tests.cloud import clouds, house, side_by_side
 
 NET: dict[str, Any] = {
     'net': {'type': 'OS::Neutron::Net'},
@@ -42,19 +43,23 @@ def template(said: argparse.Namespace, names: dict[str, Any]) -> dict[str, Any]:
     return {'heat_template_version': '2018-08-31', 'resources': resources}
 
 
-def in_a_stack(said: argparse.Namespace, cloud: clouds.Cloud, names: dict[str, Any]) -> tuple[float, float]:
-    with tempfile.TemporaryDirectory() as folder, house.running(cloud, Path(folder)) as heatlite:
-        began = time.monotonic()
+Times = tuple[float, float, float]          # creation, deletion, CPU
+
+
+def in_a_stack(said: argparse.Namespace, cloud: clouds.Cloud, names: dict[str, Any]) -> Times:
+    with tempfile.TemporaryDirectory() as folder, house.running(cloud, Path(folder), said.at_once) as heatlite:
+        process = Path(f'/proc/{heatlite.process}')
+        used, began = side_by_side.spent(process), time.monotonic()
         stack = heatlite.create('crowd', template(said, names))
         state = heatlite.settled(stack)
         created = time.monotonic() - began
         assert state == 'CREATE_COMPLETE', heatlite.why(stack)
         began = time.monotonic()
         assert heatlite.delete(stack) == house.GONE
-        return created, time.monotonic() - began
+        return created, time.monotonic() - began, side_by_side.spent(process) - used
 
 
-def directly(said: argparse.Namespace, cloud: clouds.Cloud, names: dict[str, Any]) -> tuple[float, float]:
+def directly(said: argparse.Namespace, cloud: clouds.Cloud, names: dict[str, Any]) -> Times:
     def asked(service: str, method: str, path: str, body: Any = None) -> Any:
         answer = cloud.ask(service, method, path, json=body)
         assert answer.status_code < 300 or answer.status_code == 404, f'{path}: {answer.status_code} {answer.text}'
@@ -62,7 +67,7 @@ def directly(said: argparse.Namespace, cloud: clouds.Cloud, names: dict[str, Any
 
     image = cloud.get('image', f'/images?name={names["image"]}')['images'][0]['id']
     flavor = next(each['id'] for each in cloud.get('compute', '/flavors')['flavors'] if each['name'] == names['flavor'])
-    began = time.monotonic()
+    used, began = time.process_time(), time.monotonic()
     net = asked('network', 'POST', '/networks', {'network': {'name': 'crowd'}})['network']['id']
     asked('network', 'POST', '/subnets', {'subnet': {'network_id': net, 'cidr': '10.190.0.0/16', 'ip_version': 4}})
 
@@ -93,7 +98,7 @@ def directly(said: argparse.Namespace, cloud: clouds.Cloud, names: dict[str, Any
         ports = cloud.get('network', f'/ports?network_id={net}')['ports']
         list(pool.map(lambda port: asked('network', 'DELETE', f'/ports/{port["id"]}'), ports))
     asked('network', 'DELETE', f'/networks/{net}')
-    return created, time.monotonic() - began
+    return created, time.monotonic() - began, time.process_time() - used
 
 
 def main(arguments: list[str]) -> int:
@@ -108,11 +113,11 @@ def main(arguments: list[str]) -> int:
             cloud.furnished() as names:
         if said.cloud == clouds.SIMULATED:
             requests.put(f'{cloud.root}/_sim/settings', json={'boot': said.boot}, timeout=30).raise_for_status()
-        print(f'{said.servers} servers{" with ports" if said.ports else ""} in {said.cloud}: created, deleted '
-              f'(seconds; load {os.getloadavg()[0]:.1f})', flush=True)
+        print(f'{said.servers} servers{" with ports" if said.ports else ""} in {said.cloud}: created, deleted, '
+              f'CPU (seconds; load {os.getloadavg()[0]:.1f})', flush=True)
         for what, way in (('one stack', in_a_stack), ('directly', directly)):
-            created, deleted = way(said, cloud, names)
-            print(f'{what:<12}{created:>8.1f}{deleted:>8.1f}', flush=True)
+            created, deleted, used = way(said, cloud, names)
+            print(f'{what:<12}{created:>8.1f}{deleted:>8.1f}{used:>8.1f}', flush=True)
     return 0
 
 

@@ -15,15 +15,16 @@ from tests.cloud.clouds import Cloud
 from tests.system.processes import Program, free_port
 
 PATIENCE = float(os.environ.get('HEATLITE_TEST_CLOUD_PATIENCE', '180'))     # seconds for one action of a stack
-PAUSE = 0.15                                                                # seconds between two looks
+PAUSE = 0.15                                                                # seconds between two looks, at least
 GONE = 'DELETE_COMPLETE'
 
 
 class House:
-    """`url`: with the project; `token`: where somebody asks for one."""
+    """`url`: with the project; `token`: where somebody asks for one; `process`: its id, if it is on this machine."""
 
-    def __init__(self, url: str, token: str | None = None) -> None:
+    def __init__(self, url: str, token: str | None = None, process: int | None = None) -> None:
         self.url = url
+        self.process = process
         self._headers = {'X-Auth-Token': token} if token else {}
 
     def _request(self, method: str, path: str, body: Any = None) -> requests.Response:
@@ -88,29 +89,30 @@ class House:
 
 
 def eventually(what: str, done: Callable[[], Any], patience: float = PATIENCE) -> Any:
-    """The first true answer of `done()`."""
-    deadline = time.monotonic() + patience
-    while time.monotonic() < deadline:
+    """The first true answer of `done()`. Asked less often the longer it takes: looking costs, too."""
+    began = time.monotonic()
+    while (waited := time.monotonic() - began) < patience:
         found = done()
         if found:
             return found
-        time.sleep(PAUSE)
+        time.sleep(max(PAUSE, waited / 100))
     raise AssertionError(f'{what} did not come within {patience:.0f} s')
 
 
 @contextlib.contextmanager
-def running(cloud: Cloud, folder: Path) -> Iterator[House]:
-    """A heatlite-all of our own on a free port, which makes resources in `cloud`."""
+def running(cloud: Cloud, folder: Path, at_once: int = 64) -> Iterator[House]:
+    """A heatlite-all of our own on a free port, which makes resources in `cloud`; `at_once`: requests to one of its
+    services."""
     options = folder / 'options.conf'
     options.write_text('[DEFAULT]\nserver_keystone_endpoint_type = public\n' + (
         f'stack_user_domain_name = heat\nstack_domain_admin = heat_domain_admin\nstack_domain_admin_password = '
         f'{os.environ.get("HEATLITE_TEST_CLOUD_DOMAIN_PASSWORD", "secret")}\n'
-        if 'stack_users' in cloud.abilities else ''))
+        if 'stack_users' in cloud.abilities else '') + f'[clients]\nmax_requests = {at_once}\n')
     port = free_port()
     program = Program(folder / 'log', '--state-dir', folder / 'state', '--port', port, '--config-file', options,
                       module='heatlite.cmd.all_in_one', **cloud.environment)
     try:
         assert program.process.stdout.readline(), program.log.read_text()
-        yield House(f'http://127.0.0.1:{port}/v1/admin')
+        yield House(f'http://127.0.0.1:{port}/v1/admin', process=program.process.pid)
     finally:
         program.kill()

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from heatlite.engine.resources import packed
 from tests.cloud.clouds import Cloud, own_names
 from tests.cloud.house import GONE, House, eventually
 from tests.cloud.table import IT, Life, filled
@@ -94,7 +95,7 @@ class Living:
         self._house.ask('POST', f'{self._stack}/resources/{to}/signal', 200, body)
 
     def read(self) -> None:
-        known = self._house.ask('GET', f'/resource_types/{self._life.type}', 200)['attributes']
+        known = packed.facts(self._life.type)['attributes']
         names = (*known, *(each for each in self._life.shows if each not in known))
         found = self._house.resource(self._stack, IT, names)['attributes']
         self._diary.attributes = {place: kind for place, kind in shape(found).items() if place}

@@ -6,6 +6,7 @@ Each type meets one of the faults here. `HEATLITE_TEST_ALL_FAULTS=1` lets each m
 
 from __future__ import annotations
 
+import functools
 import os
 import time
 from collections.abc import Iterator
@@ -66,12 +67,18 @@ def cells() -> list[tuple[str, str]]:
     return [(name, faults[number % len(faults)]) for number, name in enumerate(names)]
 
 
+@functools.cache
+def machine(cloud: Cloud) -> str:
+    """The id of one of bare metal, which stays."""
+    return str(cloud.client('ironic').http.post('/nodes', json={'driver': 'fake-hardware'}).json()['uuid'])
+
+
 class Scene:
     """A resource with what stands around it; all of it is made when it is asked for."""
 
     def __init__(self, cloud: Cloud, row: Row) -> None:
         self._cloud = cloud
-        self._template = filled(row.template(), own_names(NAMES))['resources']
+        self._template = filled(row.template(), own_names({**NAMES, 'machine': machine(cloud)}))['resources']
         self._made: dict[str, Life] = {}
 
     def surround(self) -> None:

@@ -50,9 +50,14 @@ class SwiftSignalHandle(resource.Resource):
             self.client().delete_object(self.stack.id, str(self.physical_resource_name()))
 
     def handle_delete(self) -> None:
-        """With all versions; the container goes with the last handle."""
-        if self.resource_id is None:
-            return
+        """With all versions; the container goes with the last handle, also with one that never came into being."""
+        swift, plugin = self.client(), self.client_plugin()
+        if self.resource_id is not None:
+            self._delete_versions()
+        with plugin.ignore_conflict_and_not_found:
+            swift.delete_container(self.stack.id)
+
+    def _delete_versions(self) -> None:
         swift, plugin = self.client(), self.client_plugin()
         with plugin.ignore_not_found:
             _headers, objects = swift.get_container(self.stack.id)
@@ -60,8 +65,6 @@ class SwiftSignalHandle(resource.Resource):
                 if str(found.get('name', '')).endswith(self.resource_id):
                     with plugin.ignore_not_found:
                         swift.delete_object(self.stack.id, found['name'])
-        with plugin.ignore_conflict_and_not_found:
-            swift.delete_container(self.stack.id)
 
     def get_reference_id(self) -> str:
         return self.data().get(self.ENDPOINT) or str(self.name)
