@@ -42,6 +42,10 @@ LOCK_PATIENCE = 30                          # seconds a writer waits for others 
 RETRIES = 10                                # of a transaction that met a deadlock
 PATIENCE = 0.5                              # seconds between tries of work that can only wait for the database
 LOCK_WAIT = 10                              # seconds for a lock another transaction holds, on a server
+# Seconds without a word until a server is as good as down, for whoever has cooperative threads: all our services. A
+# machine that vanishes, or a proxy that forgets us, says nothing; the system would wait for hours. heatlite-manage does
+# wait: a migration may take that long.
+SILENCE = 30
 # Seconds between two statements of a transaction, on a server that can tell. A machine that stands still must not
 # keep the locks it happens to hold: others take its stacks over meanwhile.
 IDLE = 5
@@ -229,6 +233,9 @@ def _sqlite(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.Engine
 
 
 def _mysql(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.Engine:
+    if _is_cooperative():
+        given = {name: str(SILENCE) for name in ('read_timeout', 'write_timeout')}
+        url = url.update_query_dict({**given, **url.query})
     engine: sa.Engine = oslo_engines.create_engine(
         with_pooling(url), thread_checkin=False, **{'mysql_sql_mode': 'TRADITIONAL', **options})
 
@@ -251,7 +258,9 @@ def _mysql(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.Engine:
 def _postgresql(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.Engine:
     options = {name: value for name, value in options.items() if not name.startswith('mysql_')}
     engine: sa.Engine = oslo_engines.create_engine(with_pooling(url), thread_checkin=False, **options)
-    _let_others_run()
+    if _is_cooperative():
+        from psycopg2 import extensions
+        extensions.set_wait_callback(_let_others_run)
 
     @sa.event.listens_for(engine, 'connect')
     def _prepare(connection: Any, _record: Any) -> None:
@@ -264,12 +273,20 @@ def _postgresql(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.En
     return engine
 
 
-def _let_others_run() -> None:
-    """Where select() has been made cooperative, the PostgreSQL library, written in C, waits by it too."""
-    if inspect.isbuiltin(select.select):
-        return
-    from psycopg2 import extensions, extras
-    extensions.set_wait_callback(extras.wait_select)
+def _is_cooperative() -> bool:
+    """While one thread waits in select(), the others run."""
+    return not inspect.isbuiltin(select.select)
+
+
+def _let_others_run(connection: Any) -> None:
+    """How the PostgreSQL library, which is written in C, waits then."""
+    import psycopg2
+    from psycopg2 import extensions
+    while (state := connection.poll()) != extensions.POLL_OK:
+        place = [connection.fileno()]
+        reading, writing = (place, []) if state == extensions.POLL_READ else ([], place)
+        if select.select(reading, writing, [], SILENCE) == ([], [], []):
+            raise psycopg2.OperationalError(f'no word from the server for {SILENCE} s')
 
 
 # --- errors ------------------------------------------------------------------------------------------------

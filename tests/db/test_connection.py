@@ -337,6 +337,32 @@ def test_other_green_threads_run_while_a_server_works(db, kind):
     assert done.stdout.strip() == 'True', done.stderr
 
 
+SILENT = '''
+import sys
+from heatlite.common import exception, world
+world.patch()
+from heatlite.db import connection
+connection.SILENCE = 1
+database = connection.Database(sys.argv[1])
+for block in (database.reader, database.writer):
+    try:
+        with block() as tx:
+            tx.exec_driver_sql(sys.argv[2])
+    except exception.DatabaseUnavailable:
+        with block() as tx:
+            print(tx.exec_driver_sql('SELECT 1').scalar())
+'''
+
+
+def test_a_server_that_says_nothing_for_long_is_away(db, kind):
+    if kind == 'sqlite':
+        pytest.skip('SQLite works in our own process')
+    nap = {'mysql': 'SELECT sleep(20)', 'postgresql': 'SELECT pg_sleep(20)'}[kind]
+    done = subprocess.run([sys.executable, '-c', SILENT, db.url.render_as_string(hide_password=False), nap],
+                          capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ['1', '1'], done.stderr
+
+
 def test_what_somebody_left_open_is_rolled_back_when_it_returns_to_the_pool(db):
     with db.engine.connect() as left:
         stacks.insert(left, stack('s1'))
