@@ -15,7 +15,7 @@ from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.timeutils import isotime
 from heatlite.common.world import World
-from heatlite.db import resources, software_configs, software_deployments
+from heatlite.db import codec, resources, software_configs, software_deployments
 from heatlite.db.connection import Database
 from heatlite.db.software_configs import Config
 from heatlite.db.software_deployments import Deployment
@@ -161,10 +161,16 @@ class Software:
     def deploy(self, context: RequestContext, deployment_id: str, server_id: str, config: Mapping[str, Any],
                **fields: Any) -> dict[str, Any]:
         """Puts a derived `config` on a server, in the place of the one that this deployment had. In one step: whatever
-        happens, the deployment refers to a config that is there, and no other one is left."""
+        happens, the deployment refers to a config that is there, and no other one is left.
+
+        Once is enough: whoever asks again after a crash finds the answer that the server may have given meanwhile.
+        """
         def put(tx: Any) -> str:
-            software_configs.insert(tx, new)
             known = software_deployments.show(tx, deployment_id)
+            if known is not None and known.action == fields.get('action') and known.status in (
+                    'IN_PROGRESS', 'COMPLETE') and _is_alike(software_configs.show(tx, known.config_id), new):
+                return server_id                    # told once more, at most
+            software_configs.insert(tx, new)
             if known is None:
                 self._insert(tx, context, deployment_id, server_id, new.id, fields)
             else:
@@ -292,6 +298,11 @@ def shown_config(found: Config) -> dict[str, Any]:
     return {'id': found.id, 'name': found.name, 'group': found.group, 'creation_time': isotime(found.created_at),
             'config': stored.get('config'), 'inputs': stored.get('inputs') or [],
             'outputs': stored.get('outputs') or [], 'options': stored.get('options') or {}}
+
+
+def _is_alike(stored: Config | None, new: Config) -> bool:
+    return stored is not None and (stored.name, stored.group, stored.config) == (
+        new.name, new.group, codec.decode(codec.encode(new.config)))
 
 
 def shown_deployment(found: Deployment) -> dict[str, Any]:
