@@ -343,11 +343,14 @@ def check_size(value: Any, limits: Bounds) -> Any:
             continue
         children = item.values() if type(item) is dict else item
         if not children_known:
-            stack.append((item, True))
-            stack.extend((child, False) for child in children if type(child) is dict or type(child) is list)
-            if len(stack) > limits.max_expansion:
-                raise exceeded(_('The document expands further'), limits.max_expansion, 'max_template_expansion')
-            continue
+            unknown = [(child, False) for child in children
+                       if (type(child) is dict or type(child) is list) and id(child) not in weights]
+            if unknown:                     # most have none: they are seen once
+                stack.append((item, True))
+                stack += unknown
+                if len(stack) > limits.max_expansion:
+                    raise exceeded(_('The document expands further'), limits.max_expansion, 'max_template_expansion')
+                continue
         size, depth = 1 + len(item), 0
         for child in children:
             if type(child) is str:
