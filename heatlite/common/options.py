@@ -127,7 +127,7 @@ ENGINE: list[Opt] = [
     StrOpt('topic', default='engine',
            help='Queue of the messages to engines. Take another where something else, such as Heat, uses the same '
                 'RabbitMQ virtual host.'),
-    FloatOpt('lease_ttl', default=3.0, min=1.0,
+    FloatOpt('lease_ttl', default=3.0, min=1.0, max=300.0,
              help='Seconds after which the stacks of an engine that went silent may be taken by another.'),
     FloatOpt('sweep_interval', default=0.5, min=0.1, help='Seconds between two looks for stacks nobody drives.'),
     IntOpt('max_stacks', default=1000, min=1,

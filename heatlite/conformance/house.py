@@ -83,7 +83,8 @@ class SimDatabase(Database):
     commit nobody learns of it - and before anything is read."""
 
     def __init__(self, url: str, world: SimWorld, chaos: Chaos, seal: Callable[[str], str] | None) -> None:
-        super().__init__(url, now=lambda: world.universe.time, sleep=world.sleep, seal=seal)
+        super().__init__(url, now=lambda: world.universe.time + world.universe.database_ahead, sleep=world.sleep,
+                         seal=seal)
         self._world, self._chaos = world, chaos
 
     def apart(self) -> SimDatabase:
@@ -157,7 +158,7 @@ class House:
         self.chaos.on_kill = self._died
         self.restart_after = restart_after
         self.user = self.universe.process('user')
-        self.database = Database(self.url, now=lambda: self.universe.time)
+        self.database = Database(self.url, now=lambda: self.universe.time + self.universe.database_ahead)
         self.context = RequestContext(project_id=project_id, roles=['admin'], overwrite=False)
         self._prepare = prepare
         self._seal = seal

@@ -33,6 +33,7 @@ class Universe:
         self._order = itertools.count()
         self.main = greenlet.getcurrent()
         self.steps = 0
+        self.database_ahead = 0.0               # of its clock, seconds
         self.running: SimThread | None = None
         self.processes: list[SimWorld] = []
 

@@ -59,6 +59,13 @@ def renew(tx: sa.Connection, engine_id: str, ttl: float, now: datetime) -> bool:
     return bool(done.rowcount)
 
 
+def left(tx: sa.Connection, engine_id: str) -> float | None:
+    """Seconds until the deadline of a live engine, by the database's clock. Primary key."""
+    found = tx.execute(sa.select(engine.c.expires_at - clock(tx)).where(
+        engine.c.id == engine_id, engine.c.deleted_at.is_(None))).scalar()
+    return None if found is None else float(found)
+
+
 def page(tx: sa.Connection) -> list[Engine]:
     """All that were not stopped, in the order they were started."""
     query = sa.select(*(engine.c[name] for name in Engine.__dataclass_fields__ if name != 'is_up'),

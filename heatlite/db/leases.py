@@ -13,6 +13,8 @@ from heatlite.db import bulk
 from heatlite.db.connection import clock, clock_text
 from heatlite.db.tables import engine, lease, signal
 
+# Seconds an engine may be silent. One whose deadline is later than that has died before the clock was set back.
+LONGEST = 600
 COLUMNS = ('stack_id', 'engine_id', 'epoch', 'wanted')
 # Built once: putting a statement together costs more than running it.
 _HELD = sa.select(lease.c.stack_id, lease.c.epoch).where(
@@ -69,8 +71,8 @@ def claim_expired(tx: sa.Connection, engine_id: str, limit: int, *, of_silent: b
     statements, (time, moment) = bulk.texts(tx.dialect.name), clock_text(tx)
     mark = statements.mark
     dead = [row[0] for row in statements.run(
-        tx, f'SELECT id FROM engine WHERE expires_at < {time} AND id <> {mark}',
-        (*moment, engine_id))] if of_silent else []
+        tx, f'SELECT id FROM engine WHERE (expires_at < {time} OR expires_at > {time} + {LONGEST}) AND id <> {mark}',
+        (*moment, *moment, engine_id))] if of_silent else []
     found = _take(tx, 'engine_id IS NULL', (), limit)
     if dead and len(found) < limit:
         found += _take(tx, f'engine_id IN ({statements.marks(len(dead))})', tuple(dead), limit - len(found))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from heatlite.common import exception, metrics
@@ -25,6 +26,7 @@ LOG = logging.getLogger(__name__)
 class Ownership:
     PARALYSED = 10.0                                # lifetimes of a lease without a turn for the engine's own threads
     PORTION = 200                                   # stacks taken over at a time
+    SET_BACK = 60.0                                 # seconds, more than a slow renewal can look like
 
     def __init__(self, world: World, database: Database, engine_id: str, describe: Callable[[], dict[str, object]],
                  *, ttl: float, sweep_interval: float, room: Callable[[], int],
@@ -100,8 +102,8 @@ class Ownership:
         room = min(self._room(), self.PORTION)
         if room <= 0:
             return 0
-        polite = self._world.monotonic() < self._polite_until
         with self._database.writer() as tx:
+            polite = self._clock_was_set(tx) or self._world.monotonic() < self._polite_until
             claimed = leases.claim_expired(tx, self.engine_id, room, of_silent=not polite)
         for lease in claimed:
             metrics.takeovers.inc()
@@ -136,8 +138,11 @@ class Ownership:
     def _renew(self, pulse: Database) -> None:
         began = self._world.monotonic()
         with pulse.writer() as tx:
+            was_set = self._clock_was_set(tx)
             known = engines.renew(tx, self.engine_id, self._ttl, self._world.now())
-        if not known or self._world.monotonic() > self._deadline:
+            if was_set:
+                self._polite_until = began + self._ttl
+        if not known or was_set or self._world.monotonic() > self._deadline:
             self._lapses += 1                       # before anybody may act again
         if not known:
             self._register(pulse)                   # somebody cleaned up after us; our leases have gone on their way
@@ -146,6 +151,13 @@ class Ownership:
             # others get the time to come back to their own stacks.
             self._polite_until = began + self._ttl
         self._deadline = began + self._ttl
+
+    def _clock_was_set(self, tx: Any) -> bool:
+        """The database's clock has moved, since our last renewal, otherwise than time has: by that clock others look
+        silent who are not, until they have renewed, too."""
+        left = engines.left(tx, self.engine_id)
+        expected = self._deadline - self._world.monotonic()
+        return left is not None and (left < expected - self._ttl / 4 or left > expected + self.SET_BACK)
 
     def _register(self, database: Database) -> None:
         began = self._world.monotonic()
