@@ -80,6 +80,8 @@ _OF_STACK = resource.c.stack_id == sa.bindparam('stack_id')
 _LIGHT = sa.select(*LIGHT).where(_OF_STACK).order_by(resource.c.id)
 _NAME = sa.bindparam('name', type_=resource.c.name.type)
 _BY_NAME = sa.select(*_DETAILED).where(_OF_STACK, resource.c.name == _NAME).order_by(resource.c.id)
+_REQUIRING = sa.select(resource.c.name, resource.c.requires).where(
+    _OF_STACK, resource.c.requires.like(sa.bindparam('pattern'), escape='!')).order_by(resource.c.id)
 _BELOW = stack.alias()
 _IN_PLACE = sa.select(*IDENTITY, *(_BELOW.c[column.name] for column in IDENTITY), *_DETAILED).select_from(
     stack.outerjoin(resource, sa.and_(resource.c.stack_id == stack.c.id, resource.c.name == _NAME))
@@ -230,9 +232,8 @@ def required_by(tx: sa.Connection, stack_id: str, name: str) -> list[str]:
     """Names of the resources of the stack that need `name`, in the order of creation."""
     # The key as JSON has it, to leave out most rows; `requires` is small, the decoding decides.
     pattern = '%' + _escaped(codec.encode(name)) + '%'
-    query = sa.select(resource.c.name, resource.c.requires).where(
-        resource.c.stack_id == stack_id, resource.c.requires.like(pattern, escape='!')).order_by(resource.c.id)
-    return list(dict.fromkeys(row.name for row in tx.execute(query) if name in codec.decode(row.requires)))
+    rows = tx.execute(_REQUIRING, {'stack_id': stack_id, 'pattern': pattern})
+    return list(dict.fromkeys(row.name for row in rows if name in codec.decode(row.requires)))
 
 
 def _escaped(text: str) -> str:
