@@ -7,10 +7,12 @@ a signal is handled once, unless its handler changes other things too, which mus
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from heatlite.common import exception
@@ -24,6 +26,8 @@ from heatlite.engine.journal import Journal, LeaseLost
 from heatlite.engine.owned import OwnedStack
 from heatlite.engine.resource import Resource
 from heatlite.engine.resource_keeping import Keeping
+from heatlite.language.definition import StackDefinition
+from heatlite.planning import graph
 from heatlite.planning.states import Action, Change, Datum, Event, ResourceState
 
 LOG = logging.getLogger(__name__)
@@ -43,6 +47,7 @@ class Attendant:
         self._runner = runner
         self._waiting: dict[str, deque[Signal]] = {}        # resource -> signals behind the one being handled
         self._known: set[int] = set()
+        self._neighbours = _Neighbours(owned.definition)
         self._working = 0
 
     @property
@@ -165,13 +170,15 @@ class Attendant:
     def _refresh(self, signalled: Mapping[str, ResourceState], most: int | None = None) -> None:
         """Attributes around these resources (at most so many) are read anew, metadata that follows others is told,
         waits look at once."""
-        errands = self._runner.errands
-        stood_on = {name for row in signalled.values() for name in row.requires}
-        around = [row for row in self._owned.rows.values() if signalled.get(row.name) is row or row.name in stood_on
-                  or not signalled.keys().isdisjoint(row.requires)]
-        for row in around[:most]:
-            self._runner.hasten(row.name)
-            if row.in_progress or not row.exists or self._owned.current(row.name) is not row:
+        errands, definition = self._runner.errands, self._owned.definition
+        if self._neighbours.definition is not definition:
+            self._neighbours = _Neighbours(definition)
+        around = dict.fromkeys(itertools.chain.from_iterable(
+            (name, *row.requires, *self._neighbours.dependents.get(name, ())) for name, row in signalled.items()))
+        for name in itertools.islice(around, most):
+            self._runner.hasten(name)
+            row = self._owned.current(name)
+            if row is None or row.in_progress or not row.exists:
                 continue
             try:
                 self._keep(errands, row)
@@ -179,14 +186,15 @@ class Attendant:
                 raise
             except exception.HeatException as error:
                 LOG.info('Attributes of %s in stack %s were not read: %s', row.name, self._owned.id, error)
-        for name, definition in self._owned.definition.resources.items():
+        for name in self._neighbours.followers:
             current = self._owned.current(name)
             if current is None or not current.exists or name in signalled:
                 continue
             if errands.kind_of(current).metadata_update is Keeping.metadata_update:
                 continue
             try:
-                errands.stored_resource(current).metadata_update(definition.metadata(errands.scope))
+                errands.stored_resource(current).metadata_update(
+                    definition.resources[name].metadata(errands.scope))
             except exception.DatabaseUnavailable:
                 raise
             except Exception as error:
@@ -204,6 +212,23 @@ class Attendant:
             return
         self._journal.submit(Change(self._owned.id, self._owned.lease.epoch, row=self._owned.rows[row.id],
                                     columns={'attributes': told}))
+
+
+class _Neighbours:
+    """Who is to look again after a signal: found once for a definition, so that a signal costs what it changes."""
+
+    def __init__(self, definition: StackDefinition) -> None:
+        self.definition = definition
+
+    @cached_property
+    def dependents(self) -> Mapping[str, list[str]]:
+        return graph.dependents({name: resource.requires for name, resource in self.definition.resources.items()})
+
+    @cached_property
+    def followers(self) -> list[str]:
+        """Resources whose metadata refers to others: that of the rest stays what it was."""
+        return [name for name, resource in self.definition.resources.items()
+                if getattr(resource.parsed.metadata, 'refers', False)]
 
 
 class SignalRecorder:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -12,6 +13,11 @@ from heatlite.common.identifier import HeatIdentifier
 from heatlite.common.world import World
 from heatlite.engine.notifications import Scaling
 from heatlite.engine.owned import OwnedStack
+
+# States in which others may refer to a resource.
+USABLE = frozenset({('INIT', 'COMPLETE'), ('CHECK', 'COMPLETE'),
+                    *((action, status) for action in ('CREATE', 'RESUME', 'UPDATE')
+                      for status in ('IN_PROGRESS', 'COMPLETE'))})
 
 
 class Stack(Mapping[str, Any]):
@@ -35,6 +41,7 @@ class Stack(Mapping[str, Any]):
         self.resizing: set[str] = set()             # groups that a signal is making larger or smaller
         self.software: Any = None                   # engine.software.Software
         self.tell_scaling: Callable[[Scaling], None] = lambda scaling: None     # to the message bus
+        self._referred: dict[str, str] = {}         # reference -> name
         self.scope: Any = None                      # values of its resources, as the template language asks for them
 
     # --- the stack itself -------------------------------------------------------------------------------
@@ -204,21 +211,24 @@ class Stack(Mapping[str, Any]):
         return self.get(name)
 
     def resource_by_refid(self, refid: Any) -> Any:
-        """The resource that `get_resource` would give `refid` for; None when there is none that is usable."""
-        usable = {('INIT', 'COMPLETE'), ('CHECK', 'COMPLETE'),
-                  *((action, status) for action in ('CREATE', 'RESUME', 'UPDATE')
-                    for status in ('IN_PROGRESS', 'COMPLETE'))}
-        for name in self:
-            row = self._owned.current(name)
-            if row is None or row.state not in usable:
-                continue
-            if refid in (row.physical_id, self._owned.kept.get(row.id, {}).get('')):
+        """The resource that `get_resource` would give `refid` for; None when there is none that is usable.
+
+        Who was found is looked at first next time: waiting types ask every second, and a stack may be large.
+        """
+        known = self._referred.get(str(refid))
+        for name in itertools.chain((known,) if known in self else (), self):
+            if self._is_referred(name, refid):
+                self._referred[str(refid)] = name
                 return self[name]
-            if self._owned.kept.get(row.id) is None:
-                resource = self[name]
-                if resource.get_reference_id() == refid:
-                    return resource
         return None
+
+    def _is_referred(self, name: str, refid: Any) -> bool:
+        row = self._owned.current(name)
+        if row is None or row.state not in USABLE:
+            return False
+        if refid in (row.physical_id, self._owned.kept.get(row.id, {}).get('')):
+            return True
+        return self._owned.kept.get(row.id) is None and self[name].get_reference_id() == refid
 
     def physical_id_of(self, row_id: int) -> str | None:
         """Of one row, such as a resource's replacement; None when there is no such row, or nothing real behind it."""

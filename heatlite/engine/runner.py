@@ -75,7 +75,7 @@ class Runner:
         self._retired = False                       # told to let go, or the lease was lost
         self._defect: Exception | None = None       # why it cannot go on
         self._aborted: dict[Step, str] = {}         # steps that end at their next turn, and why
-        self._asking: dict[Step, Callable[[], None]] = {}       # steps between two polls, and the next question
+        self._asking: dict[str, dict[Step, Callable[[], None]]] = {}    # name -> waiting step -> next question
         self._inspected = 0
         self._held: dict[tuple[str, str], Step] = {}            # (resource, hook) -> the step that is held there
         self._calling: dict[Step, Callable[[], None]] = {}      # steps with a call under way, and the call
@@ -118,8 +118,8 @@ class Runner:
 
     def hasten(self, name: str) -> None:
         """What the resource of that name waits for has happened: ask now, not at the next turn."""
-        for step in [step for step in self._asking if step.name == name]:
-            self._asking.pop(step)()
+        for ask in self._asking.pop(name, {}).values():
+            ask()
 
     # --- its own thread ---------------------------------------------------------------------------------
 
@@ -271,14 +271,20 @@ class Runner:
             self._ask_after(step, poll.turns * interval, ask)
 
     def _ask_after(self, step: Step, seconds: float, ask: Callable[[], None]) -> None:
-        self._asking[step] = ask
+        self._asking.setdefault(step.name, {})[step] = ask
 
         def due() -> None:
-            if self._asking.get(step) is ask:       # else it was hastened, or ended
-                del self._asking[step]
+            if self._asking.get(step.name, {}).get(step) is ask:        # else it was hastened, or ended
+                self._ask_no_more(step)
                 ask()
 
         self._timers.after(seconds, due)
+
+    def _ask_no_more(self, step: Step) -> None:
+        asking = self._asking.get(step.name, {})
+        asking.pop(step, None)
+        if not asking:
+            self._asking.pop(step.name, None)
 
     def _due(self, step: Step) -> None:
         if step in self._aborted:
@@ -316,7 +322,7 @@ class Runner:
         why = self._aborted.pop(step, None)
         if why is None:
             return                                  # ended already; this was its timer
-        self._asking.pop(step, None)                # the question it waited to ask must not be asked any more
+        self._ask_no_more(step)                     # the question it waited to ask must not be asked any more
         self.errands.cancel(step, row)
         self.post(c.Failed(step, text.aborted(row.action, why)))
 
