@@ -1,8 +1,9 @@
 """Events of stacks, told to where their environment says (`event_sinks`; REST specification 13.3).
 
 The history in the database is what is told: a bell says that there is more of it. So nothing but durable events is
-told, in their order, and after a crash those of the running action once more, with the ids they had. Nobody waits
-for a sink, and nothing fails for one; what it refuses is lost for it.
+told, in their order, and after a crash those of the running action once more, with the ids they had. Whoever drives
+the stack tells; what is added while nobody does is told by who added it. Nobody waits for a sink, and nothing fails for
+one; what it refuses is lost for it.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from typing import Any
 from oslo_log import log
 
 from heatlite.common.world import Signal, World
-from heatlite.db import events
+from heatlite.db import events, leases, templates
 from heatlite.db.connection import Database
+from heatlite.db.stacks import Stack
 from heatlite.engine import clients, entry_points
 from heatlite.engine.owned import OwnedStack
-from heatlite.planning.states import Status
+from heatlite.planning.states import Event, Status
 
 LOG = log.getLogger(__name__)
 
@@ -59,9 +61,11 @@ def make(entry: Mapping[str, Any]) -> Any:
 class EventSinks:
     """Follows the stacks of this engine that have sinks. Others cost one look into a dictionary for each change."""
 
-    def __init__(self, world: World, database: Database) -> None:
+    def __init__(self, world: World, database: Database, read: Callable[[str], OwnedStack | None]) -> None:
+        """`read(stack_id)`: a stack as it is stored, None when it is gone."""
         self._world = world
         self._database = database
+        self._read = read
         self._outlets: dict[str, Outlet] = {}
 
     def follow(self, owned: OwnedStack) -> None:
@@ -71,8 +75,30 @@ class EventSinks:
             outlet.bell.set()
         elif owned.definition.environment.event_sinks:
             self.leave(owned.id)
-            self._outlets[owned.id] = outlet = Outlet(self._world, self._database, owned)
+            position = self._database.insist(lambda tx: events.position(
+                tx, owned.id, of_action=owned.row.status == Status.IN_PROGRESS), reading=True)
+            self._outlets[owned.id] = outlet = Outlet(self._world, self._database, owned, position)
             self._world.spawn(outlet.run)
+
+    def add(self, tx: Any, row: Stack, new: Event) -> Callable[[], None]:
+        """Adds to the history of a stack that this process need not drive. What it returns is called after the commit.
+
+        Three statements, one more for the environment when nobody drives the stack.
+        """
+        since = events.position(tx, row.id, of_action=False)
+        events.insert_many(tx, row.id, [new])
+        if leases.owner(tx, row.id) is not None:
+            return lambda: self.ring(row.id)
+        if not templates.show(tx, row.template_id).environment.get('event_sinks'):
+            return lambda: None
+        return lambda: self._world.spawn(self._tell_alone, row.id, since)
+
+    def _tell_alone(self, stack_id: str, since: int) -> None:
+        owned = self._read(stack_id)
+        if owned is not None:
+            outlet = Outlet(self._world, self._database, owned, since)
+            outlet.leaves = True
+            outlet.run()
 
     def ring(self, stack_id: str) -> None:
         """Something was added to its history."""
@@ -91,15 +117,15 @@ class EventSinks:
 class Outlet:
     """One stack's, with a thread of its own: a slow sink is slow for nobody else."""
 
-    def __init__(self, world: World, database: Database, owned: OwnedStack) -> None:
+    def __init__(self, world: World, database: Database, owned: OwnedStack, position: int) -> None:
+        """`position`: number of the last event that need not be told."""
         self.owned = owned
         self.bell: Signal = world.signal()
         self.leaves = False
         self._database = database
         self._sinks: list[Any] = []
         self._entries: Any = None           # what they were made of
-        self._position = database.insist(
-            lambda tx: events.position(tx, owned.id, of_action=owned.row.status == Status.IN_PROGRESS), reading=True)
+        self._position = position
         self.bell.set()
 
     def run(self) -> None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.world import World
-from heatlite.db import events as event_rows
 from heatlite.db import leases, resources, stacks
 from heatlite.db.connection import Database
 from heatlite.engine import values
+from heatlite.engine.event_sinks import EventSinks
 from heatlite.planning.states import Action, Event, ResourceState, Status
 from heatlite.planning.steps import current_rows
 from heatlite.rpc import messages
@@ -20,13 +21,14 @@ REASON = 'state changed by resource_mark_unhealthy api'
 
 
 class Health:
-    def __init__(self, world: World, database: Database) -> None:
+    def __init__(self, world: World, database: Database, sinks: EventSinks) -> None:
         self._world = world
         self._database = database
+        self._sinks = sinks
 
     def mark(self, context: RequestContext, message: messages.MarkUnhealthy) -> None:
         """Raises ActionInProgress while somebody works on the stack, ResourceNotFound."""
-        def store(tx: Any) -> None:
+        def store(tx: Any) -> Callable[[], None]:
             # The lock on the lease keeps every engine from beginning to drive the stack meanwhile.
             busy = leases.is_busy(tx, message.stack_id)
             context.check_in_time(self._world.now())
@@ -38,13 +40,14 @@ class Health:
                 raise exception.ActionInProgress(stack_name=row.name, action=row.action)
             marked = self._marked(found, message)
             if marked is None:
-                return
+                return lambda: None
             resources.set_state(tx, row.id, marked)
-            event_rows.insert_many(tx, row.id, [Event(
+            return self._sinks.add(tx, row, Event(
                 self._world.uuid(), self._world.now(), marked.name, marked.type, marked.physical_id, marked.action,
-                marked.status, marked.reason, resource_id=marked.id)])
+                marked.status, marked.reason, resource_id=marked.id))
 
-        self._database.retry(store)
+        tell = self._database.retry(store)
+        tell()
 
     def _marked(self, found: ResourceState, message: messages.MarkUnhealthy) -> ResourceState | None:
         if message.unhealthy:

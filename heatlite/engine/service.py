@@ -12,6 +12,7 @@ from heatlite.common import exception
 from heatlite.common.world import World
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
+from heatlite.engine import loading
 from heatlite.engine import registry as registries
 from heatlite.engine.driving import Driving, Limits
 from heatlite.engine.endpoint import Endpoint
@@ -53,7 +54,8 @@ class EngineService:
         limits = Limits(stacks=conf.engine.max_stacks, action_timeout=conf.stack_action_timeout,
                         retry_limit=conf.action_retry_limit, interval=conf.engine.poll_interval,
                         patience=conf.error_wait_time, observe=conf.observe_on_update, events=conf.max_events_per_stack)
-        sinks = EventSinks(world, database)
+        sinks = EventSinks(world, database, lambda stack_id: loading.for_reading(
+            world, database, stack_id, self.registry.operator))
         self.driving = Driving(world, database, self.engine_id, self._journal, self._pool, self._timers,
                                self.registry, limits, self._may_act, sinks, notify)
         self._journal.refused = self.driving.let_go
@@ -69,8 +71,9 @@ class EngineService:
                              TemplateLimits.of(conf), wake, conf.action_retry_limit, notify)
         self.snapshots = Snapshots(world, database, self.stacks, self.driving.read, conf.max_snapshots_per_stack)
         self.driving.snapshots = self.snapshots
-        self.health = Health(world, database)
-        self.signals = Signals(world, database, self.registry, self.driving, self.engine_id, wake)
+        self.health = Health(world, database, sinks)
+        self.signals = Signals(world, database, self.registry, self.driving, self.engine_id, wake,
+                               sinks)
         self.software = Software(world, database, conf.max_software_configs_per_tenant,
                                  conf.max_software_deployments_per_tenant,
                                  lambda stack_id, name: self.driving.read(stack_id)[name], self.driving.forget_row)

@@ -10,11 +10,11 @@ from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.world import World
-from heatlite.db import events as event_rows
 from heatlite.db import leases, resources, stacks
 from heatlite.db import signals as signal_rows
 from heatlite.db.connection import Database
 from heatlite.engine.attending import UNSET_HOOK
+from heatlite.engine.event_sinks import EventSinks
 from heatlite.engine.registry import Registry
 from heatlite.language.registry import HOOK_TYPES
 from heatlite.planning.states import Event, ResourceState
@@ -32,8 +32,9 @@ def hook_of(details: Any) -> Any:
 
 class Signals:
     def __init__(self, world: World, database: Database, registry: Registry, driving: Any, engine_id: str,
-                 wake: Any) -> None:
+                 wake: Any, sinks: EventSinks) -> None:
         """`wake(stack_id, engine_id)`: rings at the engine that owns a stack, or at any."""
+        self._sinks = sinks
         self._world = world
         self._database = database
         self._registry = registry
@@ -56,11 +57,13 @@ class Signals:
                 self._check_hook(tx, row, resource, hook)
             refused = None if hook is not None else self._refusal(resource)
             if isinstance(refused, exception.NotSupported):
-                event_rows.insert_many(tx, row.id, [self._told(resource)])
+                tell = self._sinks.add(tx, row, self._told(resource))
             elif refused is None:
                 number = signal_rows.insert(tx, row.id, resource.name, message.details, self._world.now())
                 owner = self._claim(tx, row.id)
         if refused is not None:
+            if isinstance(refused, exception.NotSupported):
+                tell()
             raise refused
         if message.wait:
             self._driving.await_outcome(number)

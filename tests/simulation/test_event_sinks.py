@@ -7,6 +7,7 @@ import os
 
 import pytest
 
+from heatlite.common import exception
 from heatlite.db import events
 from heatlite.engine import event_sinks
 from heatlite.rpc import messages
@@ -91,6 +92,34 @@ def test_an_update_may_bring_them_and_take_them_away():
         house.ask(messages.UpdateStack(**update, environment={}))
         house.settle(stack_id)
         assert not house.universe.run(lambda: len(TOLD) > 2, limit=10)
+
+
+def test_what_is_added_while_nobody_drives_the_stack_is_told():
+    with House() as house:
+        stack_id = create(house, NOTES)
+        assert everything_is_told(house, stack_id)
+        count = len(TOLD)
+        house.ask(messages.MarkUnhealthy(stack_id, 'one', True, 'looks ill'))
+        assert everything_is_told(house, stack_id), told(stack_id)
+        assert len(TOLD) == count + 1
+        assert TOLD[-1]['payload']['resource_status_reason'] == 'looks ill'
+        house.delete(stack_id)
+        house.settle(stack_id)
+        assert everything_is_told(house, stack_id), told(stack_id)
+
+
+def test_a_refused_signal_is_told():
+    template = {'heat_template_version': '2018-08-31',
+                'resources': {'handle': {'type': 'OS::Heat::WaitConditionHandle'}}}
+    with House() as house:
+        stack_id = create(house, NOTES, template)
+        house.ask(messages.StackAction(stack_id, 'suspend'))
+        house.settle(stack_id)
+        assert everything_is_told(house, stack_id)
+        with pytest.raises(exception.NotSupported):
+            house.ask(messages.SignalResource(stack_id, 'handle', {}, False))
+        assert everything_is_told(house, stack_id)
+        assert TOLD[-1]['payload']['resource_status_reason'] == 'Cannot signal resource during SUSPEND'
 
 
 @pytest.mark.parametrize('sink', [{'type': 'broken', 'shelf': 'a'}, {'type': 'notes', 'no': 'such argument'}])
