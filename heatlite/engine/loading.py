@@ -78,12 +78,12 @@ def load(world: World, database: Database, lease: Lease, operator: Registry, ret
             return None
         stored = templates.get(tx, row.template_id)
         rows = resources.light(tx, row.id)
-        kept = resources.columns(tx, row.id, None, ('attributes',)) if rows else {}
+        kept = kept_values(tx, row.id) if rows else {}
         context = stored_context(tx, row)
     target = known(row) or definition(stored, row, operator)
     held = _held(database, row, target)
     owned = OwnedStack(row, lease, target, context, traversal(world, row, target, rows, retry_limit, held))
-    owned.kept.update({number: columns['attributes'] for number, columns in kept.items() if columns['attributes']})
+    owned.kept.update(kept)
     return owned
 
 
@@ -92,6 +92,12 @@ def _held(database: Database, row: stacks.Stack, target: StackDefinition) -> dic
         return {}
     with database.reader() as tx:
         return resources.held(tx, row.id, HOOK_TYPES)
+
+
+def kept_values(tx: Any, stack_id: str) -> dict[int, Mapping[str, Any]]:
+    """What the resources of a stack had to say when they were finished, by row."""
+    found = resources.columns(tx, stack_id, None, ('attributes',))
+    return {number: columns['attributes'] for number, columns in found.items() if columns['attributes']}
 
 
 def stored_context(tx: Any, row: stacks.Stack) -> RequestContext:

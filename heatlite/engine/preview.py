@@ -121,6 +121,8 @@ def of_update(world: World, database: Database, registry: Any, context: RequestC
     update = loading.as_updated(row)
     traversal = loading.traversal(world, update, wanted, list(rows), 0)
     owned = OwnedStack(update, Lease(row.id, '', 0), wanted, context, traversal)
+    with database.reader() as tx:                   # as the update itself would take them
+        owned.kept.update(loading.kept_values(tx, row.id))
     made: list[Errands] = []
     facade = Facade(owned, lambda name: made[0].unmade(name), clients.of, world)
     errands = Errands(world, owned, None, registry, facade, Records(world, database, None, row.id), lambda lease: None,

@@ -62,3 +62,16 @@ def test_a_preview_names_what_differs_and_why_something_is_replaced():
         assert anew['updated'][0]['property_changes'] == {
             'value': {'old': 'obj-1', 'unknown': True, 'forces_replacement': False}}
         assert house.cloud.calls == calls, 'a preview touches nothing'
+
+
+def test_what_others_had_to_say_is_not_asked_again():
+    """Here a service would have to tell the config's text, and nobody reaches it."""
+    parts = [{'config': {'get_attr': ['inner', 'config']}, 'type': 'multipart'}]
+    template = {'heat_template_version': '2018-08-31', 'resources': {
+        'inner': {'type': 'OS::Heat::MultipartMime', 'properties': {'parts': [{'config': 'a text'}]}},
+        'outer': {'type': 'OS::Heat::MultipartMime', 'properties': {'parts': parts}}}}
+    with House(engines=1) as house:
+        stack_id = house.create('s', template)
+        assert house.settle(stack_id).status == 'COMPLETE'
+        preview = house.ask(messages.PreviewUpdateStack(stack_id=stack_id, template=template, environment={}))
+        assert [entry['resource_name'] for entry in preview['unchanged']] == ['inner', 'outer']
