@@ -42,6 +42,18 @@ def lose_database_in(life: Callable[[House], None], stride: int, from_the_start:
     return count
 
 
+def done(house: House, stack_id: str, action: str) -> Any:
+    """The stack's row, once this action has ended well."""
+    row = house.settle(stack_id)
+    assert (row.action, row.status) == (action, 'COMPLETE'), row.reason
+    return row
+
+
+def outputs(row: Any) -> dict[str, Any]:
+    """{name: value} of a stack's row."""
+    return {output['output_key']: output['output_value'] for output in row.outputs}
+
+
 def kill_engines_in(life: Callable[[House], None], stride: int, from_the_start: bool = True) -> int:
     """Lives `life(house)` again and again, with an engine killed at another point each time: every `stride`-th, or as
     HEATLITE_TEST_STRIDE says (1: all). How many points there are. `from_the_start` False: `life` says where they begin.

@@ -8,7 +8,7 @@ import pytest
 
 from heatlite.db import stacks
 from heatlite.rpc import messages
-from tests.simulation.house import House, kill_engines_in, lose_database_in
+from tests.simulation.house import House, done, kill_engines_in, lose_database_in, outputs
 
 CHILD = '''
 heat_template_version: 2018-08-31
@@ -48,10 +48,6 @@ def group(count, value='v-%index%', policy=None, member=None, **properties):
                     second={'get_attr': ['g', 'resource.1']}, removed={'get_attr': ['g', 'removed_rsrc_list']})
 
 
-def outputs(row):
-    return {output['output_key']: output['output_value'] for output in row.outputs}
-
-
 def child_of(house, stack_id, name):
     with house.database.reader() as tx:
         return stacks.get(tx, house.states(stack_id)[name][-1][2])
@@ -59,12 +55,6 @@ def child_of(house, stack_id, name):
 
 def values(house):
     return sorted(each['value'] for each in house.cloud.objects.values())
-
-
-def done(house, stack_id, action):
-    row = house.settle(stack_id)
-    assert (row.action, row.status) == (action, 'COMPLETE'), row.reason
-    return row
 
 
 def sizes_of(house, stack_id):

@@ -8,7 +8,7 @@ from heatlite.db import resources, stacks
 from heatlite.engine import attributes, constraints, properties
 from heatlite.rpc import messages
 from tests.simulation import cloud as clouds
-from tests.simulation.house import House, kill_engines_in, lose_database_in
+from tests.simulation.house import House, done, kill_engines_in, lose_database_in, outputs
 
 
 def scaled(value='v', least=1, most=5, policy=None, member=None, rolling=None, **more):
@@ -40,16 +40,6 @@ def scale(house, stack_id, **more):
     signal(house, stack_id, **more)
     handled(house)
     return house.settle(stack_id)
-
-
-def done(house, stack_id, action):
-    row = house.settle(stack_id)
-    assert (row.action, row.status) == (action, 'COMPLETE'), row.reason
-    return row
-
-
-def outputs(row):
-    return {output['output_key']: output['output_value'] for output in row.outputs}
 
 
 def values(house):
@@ -289,3 +279,12 @@ def test_the_bus_is_told_of_a_groups_new_size():
 
 def test_the_database_away_at_any_time():
     lose_database_in(life, 29)
+
+
+def test_an_update_that_changes_nothing_leaves_members_in_their_order():
+    """They are all of one age, so their names decide; whoever stands on the list would be changed otherwise."""
+    with House() as house:
+        stack_id = house.create('s', scaled(least=5))
+        before = outputs(done(house, stack_id, 'CREATE'))['refs']
+        house.update(stack_id, scaled(least=5))
+        assert outputs(done(house, stack_id, 'UPDATE'))['refs'] == before

@@ -8,7 +8,7 @@ from oslo_config import cfg
 from heatlite.common import config, exception
 from heatlite.db import resources, software_configs, software_deployments
 from heatlite.rpc import messages
-from tests.simulation.house import PROJECT, House, kill_engines_in, lose_database_in
+from tests.simulation.house import PROJECT, House, done, kill_engines_in, lose_database_in, outputs
 
 
 @pytest.fixture(autouse=True)
@@ -70,18 +70,8 @@ def metadata(house, stack_id, name):
         return resources.by_name(tx, stack_id, name)[-1].metadata
 
 
-def outputs(row):
-    return {output['output_key']: output['output_value'] for output in row.outputs}
-
-
 def told(house, stack_id):
     return [event[1:] for event in house.events(stack_id) if event[1] == 'SIGNAL']
-
-
-def done(house, stack_id, action):
-    row = house.settle(stack_id)
-    assert (row.action, row.status) == (action, 'COMPLETE'), row.reason
-    return row
 
 
 def test_a_deployment_waits_for_its_server():

@@ -68,7 +68,11 @@ class ScaledGroup(members.Group):
 
     def _names_of(self, size: int, ordered: list[str]) -> list[str]:
         kept = ordered[len(ordered) - size:] if size < len(ordered) else ordered
-        return [*kept, *(self._new_name() for _place in range(size - len(kept)))]
+        return [*kept, *self._new_names(size - len(kept))]
+
+    def _new_names(self, count: int) -> list[str]:
+        """In the order in which members of one age are told later, so that the first update changes no list of them."""
+        return sorted(self._new_name() for _place in range(count))
 
     def sized(self, size: int) -> Template:
         """Who stays keeps his definition."""
@@ -84,7 +88,7 @@ class ScaledGroup(members.Group):
     def handle_create(self) -> Any:
         new = self.member_definition()
         return self.create_with_template(
-            self.assembled({self._new_name(): new for _place in range(self.get_size())}), self.child_params())
+            self.assembled(dict.fromkeys(self._new_names(self.get_size()), new)), self.child_params())
 
     def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Mapping[str, Any]) -> Any:
         self.take_properties(json_snippet)
