@@ -15,38 +15,16 @@ import time
 from pathlib import Path
 
 from tests.bench import houses, language, scenarios, writes
+from tests.bench.scenarios import act, flat
 from tests.system.processes import ask, eventually
 
 LANGUAGE = 'language'
-NOOP = {'type': 'OS::Heat::None'}
 
 
-def flat(count: int, changed: int = 0) -> dict:
-    resources = {f'r{n}': NOOP for n in range(count)}
-    for n in range(changed):
-        resources[f'r{n}'] = {'type': 'OS::Heat::RandomString'}
-    return {'heat_template_version': '2018-08-31', 'resources': resources}
-
-
-def act(house, method: str, url: str, body=None) -> str:
-    """Sends a request and waits for the end of the action it begins; the stack's URL."""
-    status, found = ask(method, url, body)
-    assert status in (201, 202, 204), (status, found)
-    if method == 'POST':
-        url = f"{house.url}/stacks/{body['stack_name']}/{found['stack']['id']}"
-    while True:
-        state = ask('GET', f'{url}?resolve_outputs=false')[1]['stack']['stack_status']
-        if not state.endswith('IN_PROGRESS'):
-            assert state.endswith('COMPLETE'), state
-            return url
-        time.sleep(0.02)
-
-
-def lives(house, count: int) -> dict:
-    """A flat stack of `count` no-op resources: create, update of one, delete."""
+def whole_life(house, count: int) -> dict:
+    """A flat stack of `count` no-op resources: create, update of one, of none, delete."""
     before = houses.transactions(house)
-    with houses.Meter(house) as create:
-        url = act(house, 'POST', f'{house.url}/stacks', {'stack_name': f's{count}', 'template': flat(count)})
+    url, figures = scenarios.lives(house, f's{count}', flat(count), count)
     after = houses.transactions(house)
     with houses.Meter(house) as update:
         act(house, 'PUT', url, {'template': flat(count, changed=1)})
@@ -55,9 +33,7 @@ def lives(house, count: int) -> dict:
     with houses.Meter(house) as delete:
         act(house, 'DELETE', url)
     return {
-        'resources': count, 'create_seconds': create.wall, 'created_per_second': count / create.wall,
-        'cpu_ms_per_resource': create.cpu / count * 1000, 'mib': create.mib,
-        'transactions': None if before is None or after is None else after - before,
+        **figures, 'transactions': None if before is None or after is None else after - before,
         'update_one_seconds': update.wall, 'update_nothing_seconds': nothing.wall, 'delete_seconds': delete.wall}
 
 
@@ -100,7 +76,7 @@ def measure(backend: str, sizes: list[int]) -> dict:
             found = {'backend': backend, 'load_before': os.getloadavg()[0],
                      'start_seconds': house.seconds_to_first_answer,
                      'idle_mib': sum(process.memory_info().rss for process in house.processes) / 2 ** 20}
-            found['flat'] = [lives(house, size) for size in sizes]
+            found['flat'] = [whole_life(house, size) for size in sizes]
             found.update(many_small(house))
             found.update(reading(house))
         finally:
@@ -119,7 +95,7 @@ def table(found: dict) -> str:
     for row in found['flat']:
         told = '-' if row['transactions'] is None else f"{row['transactions']:.0f}"
         lines.append(f"{row['resources']:>12} {row['create_seconds']:>9.2f} {row['created_per_second']:>7.0f} "
-                     f"{row['cpu_ms_per_resource']:>11.3f} {row['mib']:>6.0f} {told:>7} "
+                     f"{row['create_cpu_ms']:>11.3f} {row['mib']:>6.0f} {told:>7} "
                      f"{row['update_one_seconds']:>11.2f} {row['update_nothing_seconds']:>8.2f} "
                      f"{row['delete_seconds']:>9.2f}")
     lines.append(f"{found['stacks']} stacks of 5 at once: {found['stacks_per_second']:.0f}/s, "
