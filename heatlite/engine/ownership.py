@@ -155,8 +155,9 @@ class Ownership:
     def _clock_was_set(self, tx: Any) -> bool:
         """The database's clock has moved, since our last renewal, otherwise than time has: by that clock others look
         silent who are not, until they have renewed, too."""
+        deadline = self._deadline                   # first: the heartbeat may move both meanwhile
         left = engines.left(tx, self.engine_id)
-        expected = self._deadline - self._world.monotonic()
+        expected = deadline - self._world.monotonic()
         return left is not None and (left < expected - self._ttl / 4 or left > expected + self.SET_BACK)
 
     def _register(self, database: Database) -> None:
