@@ -1,1 +1,1 @@
-"""AWS names for databases of this cloud."""
+"""AWS names for servers with databases, as Trove of this cloud makes them."""
