@@ -176,3 +176,13 @@ def test_new_endpoints_reach_the_catalog(sim):
     own = sim.session()
     own.invalidate()
     assert own.get_endpoint(service_type='lamp', interface='public') == 'http://lamps/'
+
+
+def test_what_a_user_could_log_in_with_goes_with_the_user(sim):
+    cloud = sim.connect('admin').identity
+    user = cloud.create_user(name='u', password='secret', domain_id='default')
+    made = cloud.create_credential(user_id=user.id, type='ec2', project_id=sim.session().get_project_id(),
+                                   blob='{"access": "a", "secret": "s"}')
+    assert made.id in {each.id for each in cloud.credentials()}
+    cloud.delete_user(user)
+    assert made.id not in {each.id for each in cloud.credentials()}

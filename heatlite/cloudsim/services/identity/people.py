@@ -79,10 +79,10 @@ class Users(Linked):
         self.service.assignments.forget('actor', f'users/{thing.id}')
         for group in self.service.collection('groups').table:
             group.hidden.get('members', {}).pop(thing.id, None)
-        trusts = self.service.collection('trusts')
-        for field in ('trustor_user_id', 'trustee_user_id'):
-            for trust in trusts.table.find(field, thing.id):
-                trusts.drop(trust)
+        for name, field in (('trusts', 'trustor_user_id'), ('trusts', 'trustee_user_id'), ('credentials', 'user_id')):
+            belongings = self.service.collection(name)
+            for each in belongings.table.find(field, thing.id):
+                belongings.drop(each)
 
 
 class Groups(Linked):
