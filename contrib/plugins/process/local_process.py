@@ -25,6 +25,7 @@ SEARCHED = '/usr/sbin:/sbin:/usr/bin:/bin'
 TOOL = shutil.which('start-stop-daemon', path=SEARCHED)
 MARK = 'HEATLITE_PROCESS'                   # in the environment of ours: a number may be another process's by now
 SETTLED = 0.5                               # seconds after which a start counts as successful
+EXCHANGE = 1.0                              # seconds that a process may take to become another program
 TAIL = 4096                                 # bytes of the log that are shown
 GONE, STOPPED, RUNNING = 'gone', 'stopped', 'running'
 
@@ -69,9 +70,10 @@ class Daemon:
     @property
     def state(self):
         """GONE, STOPPED or RUNNING. What ended and was not yet collected by its parent is gone."""
+        pid = self.recorded
         try:
-            environment = pathlib.Path(f'/proc/{self.recorded}/environ').read_bytes().split(b'\0')
-            letter = _statistics(self.recorded)[0]
+            environment = _environment(pid)
+            letter = _statistics(pid)[0]
         except OSError:
             return GONE
         if f'{MARK}={self.name}'.encode() not in environment:
@@ -102,6 +104,16 @@ class Daemon:
                               stdin=subprocess.DEVNULL, capture_output=True, text=True)
         if done.returncode:
             raise exception.Error(done.stderr.strip() or _('start-stop-daemon failed (%s)') % done.returncode)
+
+
+def _environment(pid):
+    """What it was started with, as a list of bytes. None is there for a moment while the tool becomes the program."""
+    until = time.monotonic() + EXCHANGE
+    while not (found := pathlib.Path(f'/proc/{pid}/environ').read_bytes()):
+        if _statistics(pid)[0] in 'ZX' or time.monotonic() > until:
+            break
+        time.sleep(0.01)
+    return found.split(b'\0')
 
 
 def _statistics(pid):

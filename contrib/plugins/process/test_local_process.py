@@ -180,6 +180,16 @@ def test_a_program_that_is_not_there(plugin):
         bench('/no/such').create()
 
 
+def test_becoming_the_program_is_no_end(plugin):
+    for number in range(5):                 # the tool has no environment for some microseconds of each start
+        daemon = plugin.Daemon(f'runner-{number}')
+        daemon.start('/bin/sleep', ['600'], 0)
+        while daemon.recorded is None:
+            pass
+        assert {daemon.state for _ in range(500)} == {'running'}
+        daemon.signal('KILL')
+
+
 def test_the_number_of_another_process_is_not_ours(plugin, folder):
     process = bench()
     made = process.create()
