@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -104,7 +105,7 @@ def _is_too_large(written: str) -> bool:
     return len(written) > 10 or int(written) > LARGEST_INTEGER
 
 
-def text(body: Mapping[str, Any], key: str, most: int) -> str | None:
+def text(body: Mapping[str, Any], key: str, most: int = sys.maxsize) -> str | None:
     """A field of a body: a text of at most `most` characters, as its column holds; None when absent or null."""
     value = body.get(key)
     if value is None:

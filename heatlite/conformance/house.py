@@ -65,7 +65,6 @@ class Chaos:
             self.on_kill(world)
             raise Killed
 
-
     def visit(self, label: str, world: SimWorld) -> None:
         """Raises DatabaseUnavailable while the database is away."""
         if not self.enabled or world.dead:

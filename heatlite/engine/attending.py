@@ -36,6 +36,11 @@ UNSET_HOOK = 'unset_hook'
 LOOKED_AT = 50                          # resources around the signalled one whose attributes are read anew, at most
 
 
+def hook_of(details: Any) -> Any:
+    """The breakpoint a signal is to clear; None for a signal that is none of that."""
+    return details.get(UNSET_HOOK) if isinstance(details, Mapping) else None
+
+
 class Attendant:
     """For one runner, whose errands it uses."""
 
@@ -104,7 +109,7 @@ class Attendant:
             self._runner.rest()
 
     def _handle(self, signal: Signal) -> None:
-        hook = signal.details.get(UNSET_HOOK) if isinstance(signal.details, Mapping) else None
+        hook = hook_of(signal.details)
         row = self._owned.current(signal.resource_name)
         if row is None or hook is not None:
             if row is not None:

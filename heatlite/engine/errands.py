@@ -226,21 +226,21 @@ class Errands:
         Asks nobody and never waits: it needs no thread of the pool.
         """
         wanted = self._owned.definition.resources[step.name]
-        if wanted.needs or wanted.is_external or self._owned.row.action == Action.RESTORE:
-            return False
         try:
-            resolved = wanted.resolved(self.scope)
+            if (wanted.needs or wanted.is_external or self._owned.row.action == Action.RESTORE
+                    or not self._is_settled(row, wanted.type)):
+                return False
+            step.fingerprint = fingerprint(wanted.resolved(self.scope))
         except Exception:                           # the inspection tells it
             return False
-        step.fingerprint = fingerprint(resolved)
-        return self._is_unchanged(step, row, resolved['type'])
+        return row.fingerprint == step.fingerprint
 
     def inspect(self, step: Step, row: ResourceState) -> commands.Inspected | commands.Failed:
         try:
             work = self.resolve(step)
             if work.error is not None:
                 raise work.error
-            if self._is_unchanged(step, row, work.definition.resource_type):
+            if row.fingerprint == step.fingerprint and self._is_settled(row, work.definition.resource_type):
                 return commands.Inspected(step, UNCHANGED)
             resource = self.resource_as_stored(step, row, work)
             kind = self._registry.resolve(work.definition.resource_type, step.name,
@@ -262,8 +262,9 @@ class Errands:
         work.resource = self._make(stored_definition(record), record, self._recorder(work))
         return work.resource
 
-    def _is_unchanged(self, step: Step, row: ResourceState, wanted_type: str) -> bool:
-        return (row.fingerprint == step.fingerprint and row.status == 'COMPLETE' and row.replaced_by is None
+    def _is_settled(self, row: ResourceState, wanted_type: str) -> bool:
+        """With the same definition there is nothing to do."""
+        return (row.status == 'COMPLETE' and row.replaced_by is None
                 and not (self._observe or self._owned.row.converge) and row.type == wanted_type
                 and not self._kind(row.type, row.name).always_inspected)
 

@@ -3,7 +3,6 @@ did (engine specification 8.1)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from heatlite.common import exception
@@ -13,7 +12,7 @@ from heatlite.common.world import World
 from heatlite.db import leases, resources, stacks
 from heatlite.db import signals as signal_rows
 from heatlite.db.connection import Database
-from heatlite.engine.attending import UNSET_HOOK
+from heatlite.engine.attending import hook_of
 from heatlite.engine.event_sinks import EventSinks
 from heatlite.engine.registry import Registry
 from heatlite.language.registry import HOOK_TYPES
@@ -23,11 +22,6 @@ from heatlite.rpc import messages
 
 LOOK = 0.1                              # seconds between two looks whether a signal was handled
 PATIENCE = 60.0                         # seconds until whoever waits for that is told that it takes longer
-
-
-def hook_of(details: Any) -> Any:
-    """The breakpoint a signal is to clear; None for a signal that is none of that."""
-    return details.get(UNSET_HOOK) if isinstance(details, Mapping) else None
 
 
 class Signals:
@@ -56,13 +50,14 @@ class Signals:
             if hook is not None:
                 self._check_hook(tx, row, resource, hook)
             refused = None if hook is not None else self._refusal(resource)
+            tell = None
             if isinstance(refused, exception.NotSupported):
                 tell = self._sinks.add(tx, row, self._told(resource))
             elif refused is None:
                 number = signal_rows.insert(tx, row.id, resource.name, message.details, self._world.now())
                 owner = self._claim(tx, row.id)
         if refused is not None:
-            if isinstance(refused, exception.NotSupported):
+            if tell is not None:
                 tell()
             raise refused
         if message.wait:

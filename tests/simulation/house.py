@@ -23,25 +23,6 @@ class House(house.House):
         clouds.use(self.cloud)
 
 
-def lose_database_in(life: Callable[[House], None], stride: int, from_the_start: bool = True) -> int:
-    """As `kill_engines_in`, but nobody dies: the database goes away for a while, at another visit each time."""
-    stride = int(os.environ.get('HEATLITE_TEST_STRIDE', stride))
-    with House() as house:
-        house.chaos.enabled = from_the_start
-        life(house)
-        count = house.chaos.visits
-    for visit in range(1 + count % stride, count + 1, stride):
-        with House(seed=visit) as house:
-            house.chaos.enabled = from_the_start
-            house.chaos.away_at, house.chaos.away_for = {visit}, (0.0, 2.0, 8.0)[visit % 3]
-            try:
-                life(house)
-            except BaseException as error:
-                raise AssertionError(
-                    f'{life.__name__}, seed {visit}, away at {house.chaos.missed}: {error}') from error
-    return count
-
-
 def done(house: House, stack_id: str, action: str) -> Any:
     """The stack's row, once this action has ended well."""
     row = house.settle(stack_id)
@@ -54,21 +35,52 @@ def outputs(row: Any) -> dict[str, Any]:
     return {output['output_key']: output['output_value'] for output in row.outputs}
 
 
+def owner(house: House, stack_id: str) -> Any:
+    """The world of the engine that has the stack."""
+    with house.database.reader() as tx:
+        found = tx.exec_driver_sql('SELECT engine_id FROM lease WHERE stack_id = ?', (stack_id,)).scalar()
+    return next(world for world, service in house.engines if service.engine_id == found)
+
+
 def kill_engines_in(life: Callable[[House], None], stride: int, from_the_start: bool = True) -> int:
     """Lives `life(house)` again and again, with an engine killed at another point each time: every `stride`-th, or as
     HEATLITE_TEST_STRIDE says (1: all). How many points there are. `from_the_start` False: `life` says where they begin.
     """
+    return _strike(life, stride, from_the_start, lambda chaos: chaos.count, _kill,
+                   lambda chaos: f'killed at {chaos.killed}')
+
+
+def lose_database_in(life: Callable[[House], None], stride: int, from_the_start: bool = True) -> int:
+    """As `kill_engines_in`, but nobody dies: the database goes away for a while, at another visit each time."""
+    return _strike(life, stride, from_the_start, lambda chaos: chaos.visits, _lose_database,
+                   lambda chaos: f'away at {chaos.missed}')
+
+
+def _kill(chaos: house.Chaos, point: int) -> None:
+    chaos.kill_at = {point}
+
+
+def _lose_database(chaos: house.Chaos, visit: int) -> None:
+    chaos.away_at, chaos.away_for = {visit}, (0.0, 2.0, 8.0)[visit % 3]
+
+
+def _strike(life: Callable[[House], None], stride: int, from_the_start: bool, counted: Callable[[house.Chaos], int],
+            blow: Callable[[house.Chaos, int], None], told: Callable[[house.Chaos], str]) -> int:
+    """One life with each blow. `counted`: chances for one; `told`: what a blow has done."""
     stride = int(os.environ.get('HEATLITE_TEST_STRIDE', stride))
-    with House() as house:
-        house.chaos.enabled = from_the_start
-        life(house)
-        count = house.chaos.count
-    for point in range(1 + count % stride, count + 1, stride):
-        with House(seed=point, kill_at=[point]) as house:
-            house.chaos.enabled = from_the_start
+
+    def lived(seed: int = 0) -> house.Chaos:
+        with House(seed) as place:
+            if seed:
+                blow(place.chaos, seed)
+            place.chaos.enabled = from_the_start
             try:
-                life(house)
+                life(place)
             except BaseException as error:
-                raise AssertionError(
-                    f'{life.__name__}, seed {point}, killed at {house.chaos.killed}: {error}') from error
+                raise AssertionError(f'{life.__name__}, seed {seed}, {told(place.chaos)}: {error}') from error
+            return place.chaos
+
+    count = counted(lived())
+    for number in range(1 + count % stride, count + 1, stride):
+        lived(number)
     return count

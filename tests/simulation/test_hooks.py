@@ -8,7 +8,7 @@ from heatlite.common import exception
 from heatlite.db import resources
 from heatlite.language.registry import HOOK_TYPES
 from heatlite.rpc import messages
-from tests.simulation.house import House, kill_engines_in
+from tests.simulation.house import House, kill_engines_in, owner
 
 
 def chain(value='x'):
@@ -29,13 +29,9 @@ def held(house, stack_id):
 
 
 def kill_the_owner(house, stack_id):
-    with house.database.reader() as tx:
-        owner = tx.exec_driver_sql('SELECT engine_id FROM lease WHERE stack_id = ?', (stack_id,)).scalar()
-    for world, service in house.engines:
-        if service.engine_id == owner:
-            world.kill()
-            house.chaos.on_kill(world)
-            return
+    world = owner(house, stack_id)
+    world.kill()
+    house.chaos.on_kill(world)
 
 
 def stays(house, stack_id, seconds):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from heatlite.api import finding, guests, schemas, views
-from heatlite.api.query import Query, boolean
+from heatlite.api.query import Query, boolean, text
 from heatlite.api.wsgi import Listed, Request, breathe
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -80,9 +80,7 @@ def mark_unhealthy(req: Request, stack_name: str, stack_id: str, resource_name: 
     if UNHEALTHY not in body:
         raise exception.HTTPBadRequest(
             _('Missing mandatory (%s) key from mark unhealthy request') % UNHEALTHY)
-    reason = body.get(REASON)
-    if reason is not None and not isinstance(reason, str):
-        raise messages.wrong(REASON, _('a text'), reason)
+    reason = text(body, REASON)
     with req.db.reader() as tx:
         stack = finding.live_stack(req, tx, stack_name, stack_id)
     req.call(messages.MarkUnhealthy(stack.id, resource_name, boolean(UNHEALTHY, body[UNHEALTHY]), reason))

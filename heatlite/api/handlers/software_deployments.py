@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from heatlite.api import views
@@ -94,4 +93,4 @@ def _map(body: View, key: str) -> View | None:
 
 def _state(body: View) -> dict[str, str | None]:
     return {'action': text(body, 'action', LONGEST_WORD) or None, 'status': text(body, 'status', LONGEST_WORD) or None,
-            'status_reason': text(body, 'status_reason', sys.maxsize) or None}
+            'status_reason': text(body, 'status_reason') or None}

@@ -99,10 +99,12 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
     def is_under_way(self, server_id: str, **state: str) -> bool:
         """The server is surely still in `state`, a filter of lists such as status='BUILD', or the service cannot tell
         just now. False: look at the server itself."""
-        crowd = self._crowds.setdefault(tuple(state.items()), Crowd(
-            lambda: [server.id for server in self.client().servers.list(detailed=False, search_opts=state)]))
+        key = tuple(state.items())
+        if key not in self._crowds:
+            self._crowds[key] = Crowd(
+                lambda: [server.id for server in self.client().servers.list(detailed=False, search_opts=state)])
         try:
-            return crowd.has(server_id)
+            return self._crowds[key].has(server_id)
         except Exception as error:
             if not self._is_passing(error):
                 raise
