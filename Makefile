@@ -2,7 +2,8 @@
 #
 #   make demo           a tour: creates, updates and deletes a stack, in half a minute
 #   make serve          starts heatlite on 127.0.0.1:8004, with a simulated cloud; SERVE= for the one OS_* name
-#   make test           all tests; those that need a service run when it is there, and say so when not
+#   make test           all tests, side by side on up to four cores (JOBS=0: one after the other); those that need a
+#                       service run when it is there, and say so when not; TESTS= for some of them
 #   make test-services  the same, with MariaDB, PostgreSQL, RabbitMQ and Keystone started first (apt, as root)
 #   make test-api URL=http://127.0.0.1:8004   the API's readable tests against a service without stacks, whose options
 #                       enable_stack_abandon and enable_stack_adopt are set
@@ -20,6 +21,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONWARNINGS ?= ignore::DeprecationWarning
 TESTS ?=
+JOBS ?= auto
 SERVE ?= --cloud simulated
 
 CLOUD ?= simulated
@@ -39,7 +41,7 @@ test: $(VENV)/.tests
 	    if tools/keystone status > /dev/null 2>&1; then \
 	      . "$${HEATLITE_KEYSTONE_DIR:-$${TMPDIR:-/tmp}/heatlite-keystone}/env"; fi; \
 	    set +a; fi; \
-	  $(BIN)/python -m pytest $(TESTS)
+	  $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 4 --dist worksteal $(TESTS)
 
 test-services: $(VENV)/.tests
 	@tools/services up > /dev/null
