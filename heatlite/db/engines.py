@@ -61,8 +61,9 @@ def renew(tx: sa.Connection, engine_id: str, ttl: float, now: datetime) -> bool:
 
 def left(tx: sa.Connection, engine_id: str) -> float | None:
     """Seconds until the deadline of a live engine, by the database's clock. Primary key."""
-    found = tx.execute(sa.select(engine.c.expires_at - clock(tx)).where(
-        engine.c.id == engine_id, engine.c.deleted_at.is_(None))).scalar()
+    statements, (time, moment) = bulk.texts(tx.dialect.name), clock_text(tx)
+    found = statements.run(tx, f'SELECT expires_at - {time} FROM engine WHERE id = {statements.mark} '
+                               f'AND deleted_at IS NULL', (*moment, engine_id)).scalar()
     return None if found is None else float(found)
 
 

@@ -118,8 +118,6 @@ class Signals:
             raise exception.ResourceActionNotSupported(action='signal')
         if resource.action in kind.no_signal_actions:
             return exception.NotSupported(feature=_('Signal resource during %s') % resource.action)
-        if not callable(getattr(kind, 'handle_signal', None)):
-            return exception.ResourceActionNotSupported(action='signal')
         return None
 
     def _told(self, row: ResourceState) -> Event:

@@ -171,7 +171,9 @@ def test_engines(db, clock):
         assert engines.renew(tx, 'e2', 5, later(6))
         assert [(each.id, each.is_up, each.updated_at) for each in engines.page(tx)] == [
             ('e1', False, None), ('e2', True, later(6))]
+        assert (engines.left(tx, 'e1'), engines.left(tx, 'e2'), engines.left(tx, 'nobody')) == (-1.0, 5.0, None)
         assert engines.clean(tx, later(7)) == ['e1']
+        assert engines.left(tx, 'e1') is None
         assert [each.id for each in engines.page(tx)] == ['e2']
         assert not engines.renew(tx, 'e1', 5, later(8))                 # must register again
         engine(tx, 'e1', now=later(9))

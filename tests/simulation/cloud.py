@@ -18,6 +18,7 @@ class Cloud:
         self.objects: dict[str, dict] = {}
         self.made: list[str] = []               # names in the order they were made
         self.calls: list[tuple[str, str]] = []
+        self.heard: set[str] = set()            # what objects were told by signals
         self.lose_creates = False               # every first answer to a create is lost
         self._lost: set[str] = set()
         self._numbers = itertools.count(1)
@@ -55,6 +56,11 @@ class Cloud:
         self.objects[ident]['value'] = value
         self.calls.append(('update', self.objects[ident]['name']))
         self.chaos.point('updated', world)
+
+    def tell(self, world, word: str) -> None:
+        self.chaos.point('tell', world)
+        self.heard.add(word)
+        self.chaos.point('told', world)
 
     def delete(self, world, ident: str) -> None:
         self.chaos.point('delete', world)
@@ -105,6 +111,9 @@ class Thing(resource.Resource):
 
     def parse_live_resource_data(self, resource_properties, resource_data):
         return {self.VALUE: resource_data['value']}
+
+    def handle_signal(self, details=None):
+        CLOUD.tell(self.world, details['word'])
 
     def handle_check(self):
         if self.resource_id not in CLOUD.objects:

@@ -1,23 +1,31 @@
 """Random histories: what users, clouds and machines may do to a stack, in any order. `run(seed)` replays one.
 
-    python -m tests.simulation.histories [FIRST [COUNT]]
+    python -m tests.simulation.histories [FIRST [COUNT]]        on all cores
 """
 
 from __future__ import annotations
 
+import logging
 import random
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
 
 from heatlite.common import exception
 from heatlite.rpc import messages
 from tests.simulation.house import House
 
 REFUSED = (exception.NotSupported, exception.EntityNotFound)
+NOT_NOW = (*REFUSED, exception.ActionInProgress, exception.ResourceNotAvailable)
+EVENTS = ('update', 'update', 'update', 'cancel', 'stop', 'check', 'suspend', 'resume', 'freeze', 'signal', 'signal',
+          'unhealthy', 'clock', 'database', 'wait')
+
+
+NAMES = [f'r{n}' for n in range(6)]
 
 
 def definition(dice: random.Random, may_fail: bool):
-    names = [f'r{n}' for n in range(dice.randrange(1, 7))]
+    names = NAMES[:dice.randrange(1, 7)]
     dice.shuffle(names)
     resources = {}
     for place, name in enumerate(names):
@@ -52,8 +60,7 @@ class History:
     def happen(self, stack_id: str) -> None:
         """One thing that may happen."""
         house, dice = self.house, self.dice
-        match dice.choice(['update', 'update', 'update', 'cancel', 'stop', 'check', 'suspend', 'resume', 'freeze',
-                           'wait']):
+        match dice.choice(EVENTS):
             case 'update':
                 self.tell('update')
                 house.ask(messages.UpdateStack(stack_id=stack_id, environment={},
@@ -65,13 +72,34 @@ class History:
             case 'check' | 'suspend' | 'resume' as action:
                 self.tell(action)
                 house.ask(messages.StackAction(stack_id, action), allowed=REFUSED)
+            case 'signal':
+                self.signal(stack_id, dice.choice(NAMES))
+            case 'unhealthy':
+                name, is_ill = dice.choice(NAMES), dice.random() < 0.7
+                self.tell(f'{name} is marked {"unhealthy" if is_ill else "healthy"}')
+                house.ask(messages.MarkUnhealthy(stack_id, name, is_ill, 'felt so'), allowed=NOT_NOW)
             case 'freeze' if house.engines:
                 world, _ = dice.choice(house.engines)
                 seconds = dice.choice([1.0, 4.0, 9.0])
                 self.tell(f'{world.name} stands still for {seconds} s')
                 world.freeze(seconds)
+            case 'clock':
+                seconds = dice.choice([2.0, 100.0, -100.0, -5000.0])
+                self.tell(f"the database's clock is set by {seconds} s")
+                house.universe.database_ahead += seconds
+            case 'database':
+                house.chaos.away_for = dice.choice([0.0, 2.0, 8.0])
+                house.chaos.away_at.add(house.chaos.visits + dice.randrange(1, 60))
+                self.tell(f'the database will be away for {house.chaos.away_for} s')
             case 'wait':
                 self.tell('nothing')
+
+    def signal(self, stack_id: str, name: str) -> tuple[str, bool]:
+        """What it is told, and whether somebody answered for it."""
+        word = f'word {len(self.told)}'
+        self.tell(f'{name} is told {word}')
+        answer = self.house.ask(messages.SignalResource(stack_id, name, {'word': word}), allowed=NOT_NOW)
+        return word, answer is None
 
     def run(self) -> None:
         house, dice = self.house, self.dice
@@ -81,10 +109,11 @@ class History:
             self.wait()
             self.happen(stack_id)
         self.wait()
-        house.settle(stack_id)
-        house.cloud.lose_creates = False
-        if dice.random() < 0.8:
-            self.reach_the_last_definition(stack_id)
+        if dice.random() < 0.9:
+            house.settle(stack_id)
+            house.cloud.lose_creates = False
+            if dice.random() < 0.9:
+                self.reach_the_last_definition(stack_id)
         self.tell('delete')
         house.delete(stack_id)
         row = house.settle(stack_id)
@@ -99,6 +128,7 @@ class History:
             house.ask(messages.StackAction(stack_id, 'resume'))
             house.settle(stack_id)
         wanted = definition(dice, may_fail=False)
+        ill = self.mark_one(stack_id)
         self.tell('last update')
         house.update(stack_id, wanted)
         row = house.settle(stack_id)
@@ -112,6 +142,26 @@ class History:
             value = resource['properties']['value']
             expected = physical[value['get_resource']] if isinstance(value, dict) else value
             assert house.cloud.objects[physical[name]]['value'] == expected, f'{name} is not as wanted'
+        assert not ill.keys() & physical.keys() or physical.items().isdisjoint(ill.items()), f'not replaced: {ill}'
+        self.everything_told_is_heard(stack_id, sorted(physical))
+
+    def mark_one(self, stack_id: str) -> dict[str, str]:
+        """{name: object} of a resource that is unhealthy now."""
+        states = {name: rows[0] for name, rows in self.house.states(stack_id).items() if len(rows) == 1}
+        name = self.dice.choice([*states, None])
+        if name is None:
+            return {}
+        self.tell(f'{name} is marked unhealthy')
+        answer = self.house.ask(messages.MarkUnhealthy(stack_id, name, True), allowed=NOT_NOW)
+        return {name: states[name][2]} if answer is None and states[name][2] else {}
+
+    def everything_told_is_heard(self, stack_id: str, names: list[str]) -> None:
+        house = self.house
+        accepted = {word for word, was_accepted in (self.signal(stack_id, name) for name in names) if was_accepted}
+        assert len(accepted) == len(names), 'a signal was refused'
+        assert house.universe.run(lambda: accepted <= house.cloud.heard, limit=100), (
+            f'never heard: {accepted - house.cloud.heard}')
+        house.settle(stack_id)
 
 
 def run(seed: int) -> None:
@@ -128,18 +178,30 @@ def run(seed: int) -> None:
         history.house.close()
 
 
+def told_of(seed: int) -> str | None:
+    """What went wrong in this history."""
+    try:
+        run(seed)
+    except AssertionError as error:
+        return str(error)
+    return None
+
+
 def main(arguments: list[str]) -> int:
     first = int(arguments[0]) if arguments else 0
     count = int(arguments[1]) if len(arguments) > 1 else 1
     began, failed = time.monotonic(), 0
-    for seed in range(first, first + count):
-        try:
-            run(seed)
-        except AssertionError as error:
+    if count == 1:                          # with all that the engines log
+        results = map(told_of, [first])
+    else:
+        pool = ProcessPoolExecutor(initializer=logging.disable, initargs=(logging.ERROR,))
+        results = pool.map(told_of, range(first, first + count), chunksize=10)
+    for done, told in enumerate(results, 1):
+        if told is not None:
             failed += 1
-            print(error)
-        if sys.stderr.isatty() and seed % 50 == 0:
-            print(f'\r{seed - first} of {count}', end='', file=sys.stderr)
+            print(told, flush=True)
+        if done % 100 == 0:
+            print(f'{done} of {count}, {failed} failed', file=sys.stderr)
     print(f'{count - failed} passed, {failed} failed in {time.monotonic() - began:.0f} s')
     return 1 if failed else 0
 

@@ -162,12 +162,11 @@ def test_who_waits_gets_the_metadata():
 
 
 @pytest.mark.parametrize('name, error', [
-    ('nobody', exception.ResourceNotFound), ('thing', exception.ResourceActionNotSupported)])
+    ('nobody', exception.ResourceNotFound), ('wait', exception.ResourceActionNotSupported)])
 def test_refused_at_once(name, error):
     with House() as house:
-        stack_id = house.create('s', waiting(count=1, thing={'type': 'Sim::Thing'}))
+        stack_id = house.create('s', waiting(count=1))
         until(house, stack_id, 'wait', ('CREATE', 'IN_PROGRESS'))
-        until(house, stack_id, 'thing', ('CREATE', 'COMPLETE'))
         with pytest.raises(error):
             signal(house, stack_id, name)
 
