@@ -5,7 +5,7 @@ Whenever a lease changes hands its epoch grows, and `changes.write` refuses what
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import sqlalchemy as sa
 
@@ -31,6 +31,7 @@ class Lease:
     stack_id: str
     engine_id: str
     epoch: int                          # grows by one at each change of owner
+    is_new: bool = field(default=False, compare=False)      # nobody has written under this epoch yet
 
 
 def insert(tx: sa.Connection, stack_id: str, engine_id: str | None, wanted: bool = True) -> Lease | None:
@@ -52,7 +53,7 @@ def claim(tx: sa.Connection, stack_id: str, engine_id: str) -> Lease | None:
         return None
     tx.execute(lease.update().where(lease.c.stack_id == stack_id)
                .values(engine_id=engine_id, epoch=row.epoch + 1, wanted=True))
-    return Lease(stack_id, engine_id, row.epoch + 1)
+    return Lease(stack_id, engine_id, row.epoch + 1, is_new=True)
 
 
 def is_good(tx: sa.Connection, known: Lease) -> bool:
@@ -80,7 +81,7 @@ def claim_expired(tx: sa.Connection, engine_id: str, limit: int, *, of_silent: b
         statements.run(tx, f'UPDATE lease SET engine_id = {mark}, epoch = epoch + 1 '
                            f'WHERE stack_id IN ({statements.marks(len(chunk))})',
                        (engine_id, *(stack_id for stack_id, _ in chunk)))
-    return [Lease(stack_id, engine_id, epoch + 1) for stack_id, epoch in found]
+    return [Lease(stack_id, engine_id, epoch + 1, is_new=True) for stack_id, epoch in found]
 
 
 def _take(tx: sa.Connection, held: str, holders: tuple[str, ...], limit: int) -> list[tuple[str, int]]:

@@ -84,13 +84,15 @@ class Driving:
         self.software: Any = None                   # engine.software.Software, set once there is one
         self._outcomes: dict[int, Exception | None] = {}
         self._suspected: set[str] = set()           # held without a runner when last looked
+        self._stopping = False
         # A definition just built by a request, so that the runner need not build it again: (stack, generation).
         self._fresh: dict[tuple[str, int], StackDefinition] = {}
 
     # --- taking and leaving -----------------------------------------------------------------------------
 
     def room(self) -> int:
-        return self._limits.stacks - len(self._runners) - len(self._loading)
+        """How many more stacks this engine would drive."""
+        return 0 if self._stopping else self._limits.stacks - len(self._runners) - len(self._loading)
 
     def owns(self, stack_id: str) -> bool:
         return stack_id in self._runners
@@ -98,7 +100,7 @@ class Driving:
     def take(self, lease: Lease) -> None:
         """Begins to drive a stack whose lease was just claimed; in a thread of its own, which loads it first."""
         known = self._loading.get(lease.stack_id)
-        if known is not None and known.epoch == lease.epoch:
+        if self._stopping or (known is not None and known.epoch == lease.epoch):
             return                                  # its runner will look for news as soon as there is one
         if lease.stack_id in self._runners:         # the database lost our row and gave our own stack back to us
             self._runners[lease.stack_id].retire()
@@ -107,6 +109,11 @@ class Driving:
 
     def adopt(self, owned: OwnedStack, taken_over: bool = False) -> None:
         """Drives a stack that is in hand already. `taken_over`: signals may wait for it."""
+        if self._stopping:
+            return                                  # whoever gets our leases begins from what is stored
+        if owned.id in self._runners:               # two requests at once: the first one's runner looks for the other
+            self._runners[owned.id].ring()
+            return
         runner = self._make(owned)
         runner.resting = owned.row.status != Status.IN_PROGRESS
         self._runners[owned.id] = runner
@@ -143,6 +150,8 @@ class Driving:
 
         Runners for whose stacks signals wait are rung, too: whoever stored one may have died before he could.
         """
+        if self._stopping:
+            return []
         with self._database.reader() as tx:
             signalled = signals.stacks(tx)
         for stack_id in signalled:
@@ -158,6 +167,8 @@ class Driving:
         self._fresh[stack_id, generation] = definition
 
     def stop(self) -> None:
+        """Lets go of all stacks, and takes none any more."""
+        self._stopping = True
         for runner in list(self._runners.values()):
             runner.retire()
 
@@ -169,12 +180,16 @@ class Driving:
                 del self._loading[lease.stack_id]
 
     def _load(self, lease: Lease) -> None:
-        former = self._former.get(lease.stack_id) or self._runners.get(lease.stack_id)
-        if former is not None:                      # what it has begun must end first, or it would be begun twice
-            former.idle.wait()
+        for former in (self._former.get(lease.stack_id), self._runners.get(lease.stack_id)):
+            if former is not None:                  # what it has begun must end first, or it would be begun twice
+                former.idle.wait()
         try:
+            if not lease.is_new:                    # what we have not written yet of our last drive goes before reading
+                self._journal.write(Change(lease.stack_id, lease.epoch))
             owned = loading.load(self._world, self._database, lease, self._registry.operator, self._limits.retry_limit,
                                  lambda row: self._fresh.pop((row.id, row.generation), None))
+        except LeaseLost:
+            return
         except exception.DatabaseUnavailable as error:
             LOG.warning('Stack %s could not be loaded, it will be swept up again: %s', lease.stack_id, error)
             self._give_back(lease, wanted=True)

@@ -76,11 +76,10 @@ def load(world: World, database: Database, lease: Lease, operator: Registry, ret
         row = stacks.get(tx, lease.stack_id)
         if row is None:
             return None
-        stored = templates.get(tx, row.template_id)
+        target = known(row) or definition(templates.get(tx, row.template_id), row, operator)
         rows = resources.light(tx, row.id)
         kept = kept_values(tx, row.id) if rows else {}
         context = stored_context(tx, row)
-    target = known(row) or definition(stored, row, operator)
     held = _held(database, row, target)
     owned = OwnedStack(row, lease, target, context, traversal(world, row, target, rows, retry_limit, held))
     owned.kept.update(kept)

@@ -73,13 +73,14 @@ class Runner:
         self._inbox: deque[Callable[[], Iterable[c.Command]]] = deque()
         self._rung = world.signal()
         self._retired = False                       # told to let go, or the lease was lost
+        self._has_ended = False
         self._defect: Exception | None = None       # why it cannot go on
         self._aborted: dict[Step, str] = {}         # steps that end at their next turn, and why
         self._asking: dict[str, dict[Step, Callable[[], None]]] = {}    # name -> waiting step -> next question
         self._inspected = 0
         self._held: dict[tuple[str, str], Step] = {}            # (resource, hook) -> the step that is held there
         self._calling: dict[Step, Callable[[], None]] = {}      # steps with a call under way, and the call
-        self.idle = world.signal()                  # has ended, and no call of it is under way any more
+        self.idle = world.signal()                  # has ended, and nothing of it is under way any more
         self.attendant: Any = None                  # engine.attending.Attendant; None: no signals are handled
         self.resting = False                        # nothing is driven: it is here for signals only
 
@@ -95,6 +96,7 @@ class Runner:
 
     def rest(self) -> None:
         """The last signal was handled: with nothing else to do, let go of the stack."""
+        self._note_idle()
         self.ask(lambda: [c.Finish(None, '')] if self.resting and not self.attendant.is_busy else [])
 
     @property
@@ -143,9 +145,8 @@ class Runner:
             self._defect = error
             LOG.exception('Driving stack %s failed; another engine, or this one, will try again', self.owned.id)
         finally:
-            self._retired = True
-            if not self._calling:
-                self.idle.set()
+            self._retired = self._has_ended = True
+            self._note_idle()
             self._host.ended(self, self._defect)
 
     def _perform(self, commands: Iterable[c.Command]) -> None:
@@ -233,7 +234,10 @@ class Runner:
 
     def _returned(self, step: Step) -> None:
         del self._calling[step]
-        if self._retired and not self._calling:
+        self._note_idle()
+
+    def _note_idle(self) -> None:
+        if self._has_ended and not self._calling and not (self.attendant is not None and self.attendant.is_busy):
             self.idle.set()
 
     def _once_more(self, step: Step, row: ResourceState, errand: Callable[[], c.Event], is_handler: bool) -> None:

@@ -48,10 +48,12 @@ def answer(endpoint: Endpoint, context: Mapping[str, Any], method: str, argument
 
 
 def _record(error: Exception, method: str, request: RequestContext) -> None:
-    """The caller's mistakes are one line; ours come with their traceback."""
-    expected = isinstance(error, exception.HeatException) and error.http_code < 500
-    if expected:
+    """The caller's mistakes and what passes by itself are one line; defects of ours come with their traceback."""
+    status = error.http_code if isinstance(error, exception.HeatException) else 500
+    if status < 500:
         LOG.info('%s refused: %s: %s', method, type(error).__name__, error, extra={'context': request})
+    elif status == 503:
+        LOG.warning('%s not done: %s: %s', method, type(error).__name__, error, extra={'context': request})
     else:
         LOG.error('%s failed with %s', method, type(error).__name__, exc_info=error, extra={'context': request})
 

@@ -1,0 +1,92 @@
+"""An engine lets go of a stack and lives on: what it had not written yet is written before anybody goes on."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.simulation.house import House
+from tests.simulation.test_crashes import assert_one_object_per_resource, template, thing
+
+STRIDE = int(os.environ.get('HEATLITE_TEST_STRIDE', '5'))
+
+
+def growing(count, value):
+    return template({f'r{n}': thing(value, needs=[f'r{n - 1}'] if n % 3 else []) for n in range(count)})
+
+
+def life(house):
+    """Three updates, each with new resources, the next one asked for in the middle of the one before."""
+    stack_id = house.create('s', growing(2, 'a'))
+    for count, value in ((4, 'b'), (7, 'c'), (9, 'd')):
+        house.user.spawn(house.user.sleep, 0.5)
+        until = house.universe.time + 0.5
+        house.universe.run(lambda until=until: house.universe.time >= until, limit=2.0)
+        house.update(stack_id, growing(count, value))
+    row = house.settle(stack_id)
+    assert (row.action, row.status) == ('UPDATE', 'COMPLETE'), row.reason
+    assert_one_object_per_resource(house, stack_id)
+    assert sorted(house.states(stack_id)) == [f'r{n}' for n in range(9)]
+    house.delete(stack_id)
+    house.settle(stack_id)
+    assert house.cloud.objects == {}
+
+
+def ring(house, world, service, stack_id):
+    for _ in range(20):                     # while the journal waits, too, for its next try
+        world.sleep(0.11)
+        house._ring(service, stack_id)
+
+
+def let_go(house, world):
+    """And somebody rings for it again and again."""
+    for here, service in house.engines:
+        for stack_id in list(service.driving._runners):
+            service.driving.let_go(stack_id, RuntimeError('told to'))
+            here.spawn(ring, house, here, service, stack_id)
+
+
+def stop(house, world):
+    """As SIGTERM does; another engine comes in its place."""
+    found = [service for here, service in house.engines if here is world]
+    if not found:
+        return
+    service = found[0]
+    stacks = list(service.driving._runners)
+
+    def end():
+        service.stop()
+        world.kill()
+        house.chaos.on_kill(world)
+
+    world.spawn(end)
+    for stack_id in stacks:
+        world.spawn(ring, house, world, service, stack_id)
+
+
+@pytest.mark.parametrize('happen', [let_go, stop])
+@pytest.mark.parametrize('away', [None, 1.5])
+def test_at_any_time(happen, away):
+    """`away`: the database goes at that moment, for so long."""
+    with House(engines=1) as house:
+        house.chaos.enabled = True
+        life(house)
+        count = house.chaos.visits
+    assert count > 50
+    for number in range(1, count, STRIDE):
+        with House(seed=number, engines=1) as house:
+            visit = house.chaos.visit
+
+            def visited(label, world, house=house, number=number, visit=visit):
+                if house.chaos.enabled and not world.dead and house.chaos.visits + 1 == number:
+                    happen(house, world)
+                    if away is not None:
+                        house.chaos.away_at, house.chaos.away_for = {number}, away
+                visit(label, world)
+
+            house.chaos.visit, house.chaos.enabled = visited, True
+            try:
+                life(house)
+            except BaseException as error:
+                raise AssertionError(f'{happen.__name__} at visit {number}: {error}') from error
