@@ -267,21 +267,23 @@ class Checker(DocumentChecks):
                 yield Complaint(error, (*resource.path, self.keys.type))
                 return
         wrong: set[Any] = set()
-        for key, part in ((self.keys.properties, resource.parsed.properties),
-                          (self.keys.metadata, resource.parsed.metadata)):
+        parsed = resource.parsed
+        for key, part in ((self.keys.properties, parsed.properties), (self.keys.metadata, parsed.metadata)):
             for misuse in expressions.check(part):
                 wrong.add(misuse.path[0] if key == self.keys.properties else key)
                 if not self._was_said(resource, misuse.cause):
                     yield self._misuse(misuse, (*resource.path, key))
-        policy_path = (*resource.path, self.keys.update_policy)
-        for misuse in (*expressions.check(resource.parsed.update_policy), *_policy_attributes(resource)):
-            yield self._misuse(misuse, policy_path)
-        policy = resource.deletion_policy
+        if parsed.update_policy is not None:
+            policy_path = (*resource.path, self.keys.update_policy)
+            for misuse in (*expressions.check(parsed.update_policy), *_policy_attributes(resource)):
+                yield self._misuse(misuse, policy_path)
+        policy = parsed.deletion_policy
         if policy not in facts.deletion_policies and policy != RETAIN:
             yield Complaint(exception.StackValidationFailed(
                 path=[*resource.path, self.keys.deletion_policy],
                 message=_('"%s" deletion policy not supported') % policy))
-        yield from self._update_policy(resource, facts)
+        if facts.update_policy or parsed.update_policy is not None:
+            yield from self._update_policy(resource, facts)
         yield from self._properties(resource, facts, wrong)
 
     def _update_policy(self, resource: ResourceDefinition, facts: TypeFacts) -> Iterator[Complaint]:
