@@ -24,6 +24,7 @@ import requests
 
 from tests.cloud import clouds, house, side_by_side
 
+PATIENCE = 3600.0
 NET: dict[str, Any] = {
     'net': {'type': 'OS::Neutron::Net'},
     'subnet': {'type': 'OS::Neutron::Subnet', 'properties': {'network': {'get_resource': 'net'},
@@ -51,11 +52,11 @@ def in_a_stack(said: argparse.Namespace, cloud: clouds.Cloud, names: dict[str, A
         process = Path(f'/proc/{heatlite.process}')
         used, began = side_by_side.spent(process), time.monotonic()
         stack = heatlite.create('crowd', template(said, names))
-        state = heatlite.settled(stack)
+        state = heatlite.settled(stack, PATIENCE)
         created = time.monotonic() - began
         assert state == 'CREATE_COMPLETE', heatlite.why(stack)
         began = time.monotonic()
-        assert heatlite.delete(stack) == house.GONE
+        assert heatlite.delete(stack, PATIENCE) == house.GONE
         return created, time.monotonic() - began, side_by_side.spent(process) - used
 
 

@@ -49,17 +49,17 @@ class House:
         self.ask('POST', f'{stack}/actions', 200, {action: None})
         return self.settled(stack)
 
-    def delete(self, stack: str) -> str:
+    def delete(self, stack: str, patience: float = PATIENCE) -> str:
         self.ask('DELETE', stack, 204)
-        return self.settled(stack)
+        return self.settled(stack, patience)
 
     def stack(self, stack: str) -> dict[str, Any]:
         found: dict[str, Any] = self.ask('GET', stack, 200)['stack']
         return found
 
-    def settled(self, stack: str) -> str:
-        """The status in which the action ended."""
-        return str(eventually(f'the end of the action on {stack}', lambda: self._ended(stack)))
+    def settled(self, stack: str, patience: float = PATIENCE) -> str:
+        """The status in which the action ended. `patience`: seconds."""
+        return str(eventually(f'the end of the action on {stack}', lambda: self._ended(stack), patience))
 
     def _ended(self, stack: str) -> str | None:
         answer = self._request('GET', stack)
