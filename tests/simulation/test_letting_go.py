@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from heatlite.rpc import messages
 from tests.simulation.house import House
 from tests.simulation.test_crashes import assert_one_object_per_resource, template, thing
 
@@ -90,3 +91,27 @@ def test_at_any_time(happen, away):
                 life(house)
             except BaseException as error:
                 raise AssertionError(f'{happen.__name__} at visit {number}: {error}') from error
+
+
+def test_an_update_before_the_create_has_answered():
+    """Whoever asks for it knows the stack from the list. One runner does both."""
+    with House(engines=1) as house:
+        world, service = house.engines[0]
+        visit, slow = house.chaos.visit, []
+
+        def visited(label, here):
+            if label == 'after a commit' and not slow and house.user_stack('s'):
+                slow.append(label)
+                here.sleep(0.5)
+            visit(label, here)
+
+        house.chaos.visit = visited
+        world.spawn(service.endpoint.handle, house.context, messages.CreateStack(
+            template=growing(3, 'a'), stack_name='s', environment={}))
+        assert house.universe.run(lambda: bool(slow))
+        stack_id = house.user_stack('s')
+        house.update(stack_id, growing(6, 'b'))
+        row = house.settle(stack_id)
+        assert (row.action, row.status) == ('UPDATE', 'COMPLETE'), row.reason
+        assert_one_object_per_resource(house, stack_id)
+        assert len(house.states(stack_id)) == 6 and len(set(house.cloud.made)) == len(house.cloud.made)
