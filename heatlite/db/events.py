@@ -161,11 +161,11 @@ def _carry_properties(tx: sa.Connection, stack_id: str, edge: int, going: sa.Col
         event.c.resource_id)
     bare = dict(tx.execute(sa.select(event.c.resource_id, event.c.id).where(
         event.c.id.in_(first), event.c.properties.is_(None))).tuples().all())
-    if not bare:
-        return
-    latest = sa.select(sa.func.max(event.c.id)).where(
-        going, event.c.properties.is_not(None)).group_by(event.c.resource_id)
-    for resource_id, properties in tx.execute(sa.select(event.c.resource_id, event.c.properties).where(
-            event.c.id.in_(latest))).all():
-        if resource_id in bare:
-            tx.execute(event.update().where(event.c.id == bare[resource_id]).values(properties=properties))
+    for chunk in bulk.chunks(bare):
+        latest = sa.select(sa.func.max(event.c.id)).where(
+            going, event.c.resource_id.in_(chunk), event.c.properties.is_not(None)).group_by(event.c.resource_id)
+        carried = {bare[number]: sa.literal(properties, event.c.properties.type) for number, properties in tx.execute(
+            sa.select(event.c.resource_id, event.c.properties).where(event.c.id.in_(latest)))}
+        if carried:
+            tx.execute(event.update().where(event.c.id.in_(carried)).values(
+                properties=sa.case(carried, value=event.c.id)))
