@@ -7,7 +7,7 @@ import pytest
 from tests.simulation import histories
 
 COUNT = int(os.environ.get('HEATLITE_TEST_HISTORIES', '100'))
-PORTION = 20
+PORTION = 5
 
 
 @pytest.mark.parametrize('first', range(0, COUNT, PORTION))
