@@ -38,6 +38,7 @@ class Chaos:
         self.killed: list[tuple[int, str, str]] = []        # (number, label, process) of the points it died at
         self.enabled = False
         self.on_kill: Callable[[SimWorld], None] = lambda world: None
+        self.on_visit: Callable[[str, SimWorld], None] = lambda label, world: None
         self.away_at: set[int] = set()                      # visits to the database that it does not answer
         self.away_for = 0.0                                 # seconds it is gone for then
         self.visits = 0
@@ -70,8 +71,10 @@ class Chaos:
         if not self.enabled or world.dead:
             return
         self.visits += 1
-        if self.visits in self.away_at:
-            self.missed.append((self.visits, label, world.name))
+        visit = self.visits
+        self.on_visit(label, world)
+        if visit in self.away_at:
+            self.missed.append((visit, label, world.name))
             self._away_until = world.universe.time + self.away_for
         if world.universe.time < self._away_until:
             raise exception.DatabaseUnavailable(reason='it went away')

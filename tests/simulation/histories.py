@@ -13,14 +13,12 @@ from concurrent.futures import ProcessPoolExecutor
 
 from heatlite.common import exception
 from heatlite.rpc import messages
-from tests.simulation.house import House
+from tests.simulation.house import House, wait
 
 REFUSED = (exception.NotSupported, exception.EntityNotFound)
 NOT_NOW = (*REFUSED, exception.ActionInProgress, exception.ResourceNotAvailable)
 EVENTS = ('update', 'update', 'update', 'cancel', 'stop', 'check', 'suspend', 'resume', 'freeze', 'signal', 'signal',
           'unhealthy', 'clock', 'database', 'wait')
-
-
 NAMES = [f'r{n}' for n in range(6)]
 
 
@@ -52,10 +50,7 @@ class History:
         self.told.append(f'{self.house.universe.time:8.1f} {what}')
 
     def wait(self) -> None:
-        seconds = self.dice.choice([0.0, 0.01, 0.5, 3.0, 20.0])
-        end = self.house.universe.time + seconds
-        self.house.user.spawn(self.house.user.sleep, seconds)
-        self.house.universe.run(lambda: self.house.universe.time >= end, limit=seconds + 1.0)
+        wait(self.house, self.dice.choice([0.0, 0.01, 0.5, 3.0, 20.0]))
 
     def happen(self, stack_id: str) -> None:
         """One thing that may happen."""

@@ -42,37 +42,44 @@ def owner(house: House, stack_id: str) -> Any:
     return next(world for world, service in house.engines if service.engine_id == found)
 
 
+def wait(house: House, seconds: float) -> None:
+    """Lets that much time go by."""
+    end = house.universe.time + seconds
+    house.user.spawn(house.user.sleep, seconds)
+    house.universe.run(lambda: house.universe.time >= end, limit=seconds + 1.0)
+
+
 def kill_engines_in(life: Callable[[House], None], stride: int, from_the_start: bool = True) -> int:
     """Lives `life(house)` again and again, with an engine killed at another point each time: every `stride`-th, or as
     HEATLITE_TEST_STRIDE says (1: all). How many points there are. `from_the_start` False: `life` says where they begin.
     """
-    return _strike(life, stride, from_the_start, lambda chaos: chaos.count, _kill,
-                   lambda chaos: f'killed at {chaos.killed}')
+    return strike(life, stride, from_the_start, lambda chaos: chaos.count, _kill,
+                  lambda chaos: f'killed at {chaos.killed}')
 
 
 def lose_database_in(life: Callable[[House], None], stride: int, from_the_start: bool = True) -> int:
     """As `kill_engines_in`, but nobody dies: the database goes away for a while, at another visit each time."""
-    return _strike(life, stride, from_the_start, lambda chaos: chaos.visits, _lose_database,
-                   lambda chaos: f'away at {chaos.missed}')
+    return strike(life, stride, from_the_start, lambda chaos: chaos.visits, _lose_database,
+                  lambda chaos: f'away at {chaos.missed}')
 
 
-def _kill(chaos: house.Chaos, point: int) -> None:
-    chaos.kill_at = {point}
+def _kill(place: House, point: int) -> None:
+    place.chaos.kill_at = {point}
 
 
-def _lose_database(chaos: house.Chaos, visit: int) -> None:
-    chaos.away_at, chaos.away_for = {visit}, (0.0, 2.0, 8.0)[visit % 3]
+def _lose_database(place: House, visit: int) -> None:
+    place.chaos.away_at, place.chaos.away_for = {visit}, (0.0, 2.0, 8.0)[visit % 3]
 
 
-def _strike(life: Callable[[House], None], stride: int, from_the_start: bool, counted: Callable[[house.Chaos], int],
-            blow: Callable[[house.Chaos, int], None], told: Callable[[house.Chaos], str]) -> int:
-    """One life with each blow. `counted`: chances for one; `told`: what a blow has done."""
+def strike(life: Callable[[House], None], stride: int, from_the_start: bool, counted: Callable[[house.Chaos], int],
+           blow: Callable[[House, int], None], told: Callable[[house.Chaos], str], **options: Any) -> int:
+    """One life with each blow. `counted`: chances for one; `told`: what a blow has done; `options`: of House."""
     stride = int(os.environ.get('HEATLITE_TEST_STRIDE', stride))
 
     def lived(seed: int = 0) -> house.Chaos:
-        with House(seed) as place:
+        with House(seed, **options) as place:
             if seed:
-                blow(place.chaos, seed)
+                blow(place, seed)
             place.chaos.enabled = from_the_start
             try:
                 life(place)

@@ -8,7 +8,7 @@ from heatlite.common import exception
 from heatlite.db import resources
 from heatlite.language.registry import HOOK_TYPES
 from heatlite.rpc import messages
-from tests.simulation.house import House, kill_engines_in, owner
+from tests.simulation.house import House, kill_engines_in, owner, wait
 
 
 def chain(value='x'):
@@ -36,9 +36,7 @@ def kill_the_owner(house, stack_id):
 
 def stays(house, stack_id, seconds):
     """Nothing goes on for that long."""
-    end = house.universe.time + seconds
-    house.user.spawn(house.user.sleep, seconds)
-    house.universe.run(lambda: house.universe.time >= end, limit=seconds + 1)
+    wait(house, seconds)
     return house.row(stack_id).status == 'IN_PROGRESS' and held(house, stack_id)
 
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from heatlite.rpc import messages
-from tests.simulation.house import House
+from tests.simulation.house import House, strike, wait
 from tests.simulation.test_crashes import assert_one_object_per_resource, template, thing
-
-STRIDE = int(os.environ.get('HEATLITE_TEST_STRIDE', '5'))
 
 
 def growing(count, value):
@@ -21,9 +17,7 @@ def life(house):
     """Three updates, each with new resources, the next one asked for in the middle of the one before."""
     stack_id = house.create('s', growing(2, 'a'))
     for count, value in ((4, 'b'), (7, 'c'), (9, 'd')):
-        house.user.spawn(house.user.sleep, 0.5)
-        until = house.universe.time + 0.5
-        house.universe.run(lambda until=until: house.universe.time >= until, limit=2.0)
+        wait(house, 0.5)
         house.update(stack_id, growing(count, value))
     row = house.settle(stack_id)
     assert (row.action, row.status) == ('UPDATE', 'COMPLETE'), row.reason
@@ -66,46 +60,34 @@ def stop(house, world):
         world.spawn(ring, house, world, service, stack_id)
 
 
-@pytest.mark.parametrize('happen', [let_go, stop])
-@pytest.mark.parametrize('away', [None, 1.5])
-def test_at_any_time(happen, away):
+@pytest.mark.parametrize('happen, away, stride', [
+    (let_go, None, 5), (let_go, 1.5, 1), (stop, None, 5), (stop, 1.5, 5)])      # once it was one visit that told
+def test_at_any_time(happen, away, stride):
     """`away`: the database goes at that moment, for so long."""
-    with House(engines=1) as house:
-        house.chaos.enabled = True
-        life(house)
-        count = house.chaos.visits
-    assert count > 50
-    for number in range(1, count, STRIDE):
-        with House(seed=number, engines=1) as house:
-            visit = house.chaos.visit
+    def blow(house, number):
+        def visited(label, world):
+            if house.chaos.visits == number:
+                happen(house, world)
 
-            def visited(label, world, house=house, number=number, visit=visit):
-                if house.chaos.enabled and not world.dead and house.chaos.visits + 1 == number:
-                    happen(house, world)
-                    if away is not None:
-                        house.chaos.away_at, house.chaos.away_for = {number}, away
-                visit(label, world)
+        house.chaos.on_visit = visited
+        if away is not None:
+            house.chaos.away_at, house.chaos.away_for = {number}, away
 
-            house.chaos.visit, house.chaos.enabled = visited, True
-            try:
-                life(house)
-            except BaseException as error:
-                raise AssertionError(f'{happen.__name__} at visit {number}: {error}') from error
+    assert strike(life, stride, True, lambda chaos: chaos.visits, blow, lambda chaos: happen.__name__, engines=1) > 50
 
 
 def test_an_update_before_the_create_has_answered():
     """Whoever asks for it knows the stack from the list. One runner does both."""
     with House(engines=1) as house:
         world, service = house.engines[0]
-        visit, slow = house.chaos.visit, []
+        slow = []
 
         def visited(label, here):
             if label == 'after a commit' and not slow and house.user_stack('s'):
                 slow.append(label)
                 here.sleep(0.5)
-            visit(label, here)
 
-        house.chaos.visit = visited
+        house.chaos.on_visit, house.chaos.enabled = visited, True
         world.spawn(service.endpoint.handle, house.context, messages.CreateStack(
             template=growing(3, 'a'), stack_name='s', environment={}))
         assert house.universe.run(lambda: bool(slow))
