@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 import sqlalchemy as sa
 from oslo_db import exception as db_exception
@@ -92,8 +93,9 @@ class Database:
         make = {'sqlite': _sqlite, 'mysql': _mysql, 'postgresql': _postgresql}[self.dialect]
         options = {'max_overflow': OVERFLOW, **options, 'max_retries': 0}
         with _translated():
-            self._writing = make(self.url, False, options).execution_options(clock=now, seal=seal)
-            self._reading = make(self.url, True, options).execution_options(clock=now)
+            shared = {'clock': now, 'files': WeakValueDictionary()}     # `files`: of heatlite.db.templates
+            self._writing = make(self.url, False, options).execution_options(seal=seal, **shared)
+            self._reading = make(self.url, True, options).execution_options(**shared)
 
     @classmethod
     def from_options(cls, conf: Any, now: Callable[[], float] | None = None) -> Database:

@@ -1,4 +1,8 @@
-"""The `template` and `files` tables: what a stack was made from. Rows are written once and never changed."""
+"""The `template` and `files` tables: what a stack was made from. Rows are written once and never changed.
+
+Files may be large and a tree of stacks has one set of them: a nested stack's template refers to the row that its
+parent's has, and in a process they are one object, however many stacks were read.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from heatlite.common import crypt
+from heatlite.common.files import Files
 from heatlite.db import bulk, codec
 from heatlite.db.tables import files as files_table
 from heatlite.db.tables import resource, stack, template
@@ -20,58 +25,76 @@ class Template:
     id: str
     document: Mapping[str, Any]
     environment: Mapping[str, Any]
-    files_id: str | None
-    files: Mapping[str, str]            # empty where they were not asked for
+    files: Files                        # empty where they were not asked for
     is_sealed: bool = False             # the environment is stored encrypted
 
 
 INSERTED = ('id', 'document', 'environment', 'files_id', 'stack_id', 'created_at')
 COLUMNS = (template.c.id, template.c.document, template.c.environment, template.c.files_id)
 # Built once: putting a statement together costs more than running it.
-_WITHOUT_FILES = sa.select(*COLUMNS).where(template.c.id == sa.bindparam('template_id'))
-_WITH_FILES = _WITHOUT_FILES.add_columns(files_table.c.content).select_from(
-    template.outerjoin(files_table, files_table.c.id == template.c.files_id))
+_ONE = sa.select(*COLUMNS).where(template.c.id == sa.bindparam('template_id'))
+_CONTENT = sa.select(files_table.c.content).where(files_table.c.id == sa.bindparam('files_id'))
+_HELD = sa.select(files_table.c.id).where(files_table.c.id == sa.bindparam('files_id')).with_for_update(read=True)
 
 
 def insert(tx: sa.Connection, template_id: str, document: Mapping[str, Any], environment: Mapping[str, Any],
-           files: Mapping[str, str] | None, now: datetime, *, stack_id: str | None = None,
-           files_id: str | None = None) -> str:
-    """Returns `template_id`. `files` get the template's id; `files_id` shares those of another template instead."""
+           files: Mapping[str, str] | None, now: datetime, *, stack_id: str | None = None) -> str:
+    """Returns `template_id`. Files that have no row yet get one with the template's id."""
     encode = codec.encoder(tx)
-    if files and files_id is None:
-        files_id = template_id
-        tx.execute(files_table.insert().values(id=files_id, content=encode(files)))
+    files_id = _stored(tx, template_id, Files.of(files)) if files else None
     bulk.texts(tx.dialect.name).insert(tx, 'template', INSERTED, [
         (template_id, encode(document), encode(environment), files_id, stack_id, bulk.Times()(now))])
     return template_id
 
 
+def _stored(tx: sa.Connection, template_id: str, files: Files) -> str:
+    """The row of these files, held until the transaction ends: `remove` waits, and sees then who refers to it."""
+    shared = files.id is not None and files.id != template_id       # its own id: the same transaction, tried again
+    if shared and tx.execute(_HELD, {'files_id': files.id}).first() is not None:
+        return str(files.id)
+    tx.execute(files_table.insert().values(id=template_id, content=codec.encoder(tx)(files)))
+    files.id = template_id
+    return template_id
+
+
 def get(tx: sa.Connection, template_id: str) -> Template:
     """With its files. Raises LookupError: a stack's own templates are there as long as the stack is."""
-    row = tx.execute(_WITH_FILES, {'template_id': template_id}).first()
-    if row is None:
-        raise LookupError(f'There is no template {template_id}')
-    return _template(row, codec.decode(row.content) or {})
+    row = _row(tx, template_id)
+    return _template(row, _read(tx, row.files_id))
 
 
 def show(tx: sa.Connection, template_id: str) -> Template:
     """Without its files. Raises LookupError."""
-    row = tx.execute(_WITHOUT_FILES, {'template_id': template_id}).first()
-    if row is None:
-        raise LookupError(f'There is no template {template_id}')
-    return _template(row, {})
+    return _template(_row(tx, template_id), Files())
 
 
 def documents(tx: sa.Connection, template_ids: Iterable[str]) -> dict[str, Template]:
     """Several at once, without files, by id."""
     query = sa.select(*COLUMNS).where(template.c.id.in_(list(template_ids)))
-    return {row.id: _template(row, {}) for row in tx.execute(query)}
+    return {row.id: _template(row, Files()) for row in tx.execute(query)}
 
 
-def files(tx: sa.Connection, template_id: str) -> Mapping[str, str]:
-    content = tx.execute(sa.select(files_table.c.content).join(template, template.c.files_id == files_table.c.id)
-                         .where(template.c.id == template_id)).scalar()
-    return codec.decode(content) or {}
+def files(tx: sa.Connection, template_id: str) -> Files:
+    return _read(tx, tx.execute(sa.select(template.c.files_id).where(template.c.id == template_id)).scalar())
+
+
+def _row(tx: sa.Connection, template_id: str) -> Any:
+    row = tx.execute(_ONE, {'template_id': template_id}).first()
+    if row is None:
+        raise LookupError(f'There is no template {template_id}')
+    return row
+
+
+def _read(tx: sa.Connection, files_id: str | None) -> Files:
+    if files_id is None:
+        return Files()
+    known = tx.get_execution_options()['files']
+    found: Files | None = known.get(files_id)
+    if found is None:
+        found = Files(codec.decode(tx.execute(_CONTENT, {'files_id': files_id}).scalar()) or {})
+        found.id = files_id
+        known[files_id] = found
+    return found
 
 
 def prune(tx: sa.Connection, stack_id: str) -> int:
@@ -93,6 +116,7 @@ def remove(tx: sa.Connection, template_ids: Iterable[str]) -> int:
         template.c.id.in_(wanted), template.c.files_id.is_not(None)).distinct()).scalars())
     removed = tx.execute(template.delete().where(template.c.id.in_(wanted))).rowcount
     if shared:
+        tx.execute(sa.select(files_table.c.id).where(files_table.c.id.in_(shared)).with_for_update()).all()
         still = set(tx.execute(sa.select(template.c.files_id).where(template.c.files_id.in_(shared)).distinct())
                     .scalars())
         unused = [each for each in shared if each not in still]
@@ -101,6 +125,6 @@ def remove(tx: sa.Connection, template_ids: Iterable[str]) -> int:
     return int(removed)
 
 
-def _template(row: Any, content: Mapping[str, str]) -> Template:
-    return Template(row.id, codec.decode(row.document), codec.decode(row.environment), row.files_id, content,
+def _template(row: Any, content: Files) -> Template:
+    return Template(row.id, codec.decode(row.document), codec.decode(row.environment), content,
                     crypt.is_sealed(row.environment))

@@ -225,6 +225,8 @@ class Stacks:
                   message: messages.UpdateStack) -> StackDefinition:
         if message.existing:
             message = sources.over_existing(message, stored)
+        if message.files == stored.files:           # then they need no second row
+            message = replace(message, files=stored.files)
         return self._define(message, StackIdentity(row.name, row.id, row.project_id))
 
     def _check_updatable(self, row: stacks.Stack) -> None:

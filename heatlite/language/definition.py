@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from heatlite.common import exception, identifier
+from heatlite.common.files import Files
 from heatlite.common.i18n import _
 from heatlite.language import parameters as parameter_definitions
 from heatlite.language import versions
@@ -60,7 +61,7 @@ class StackDefinition:
                  assume_unknown: bool = False) -> None:
         self.template = template
         self.environment = environment
-        self._files = files
+        self.files = Files.of(files)
         self.identity = identity
         self.outer = facade
         self.limits = limits
@@ -75,10 +76,6 @@ class StackDefinition:
         self._condition_parser = Parser(self.edition.condition_functions, self, self.edition.outside_conditions)
 
     # --- what users ask ---------------------------------------------------------------------------------------
-
-    @property
-    def files(self) -> Mapping[str, str]:
-        return self._files
 
     @property
     def description(self) -> Any:

@@ -26,9 +26,9 @@ CLIENT_ERRORS = (exception.HeatException,)
 
 @dataclass
 class Memory:
-    """What one check of a whole tree shares: templates of files, read once."""
+    """What one check of a whole tree shares."""
 
-    templates: dict[str, Template] = field(default_factory=dict)
+    templates: dict[str, Template] = field(default_factory=dict)                # that are not among the files
     facts: dict[tuple[str, str], TypeFacts] = field(default_factory=dict)       # of templates
     seen: set[tuple[Any, ...]] = field(default_factory=set)                     # nested stacks that were looked into
     inside: int = 0                                                             # resources in them
@@ -90,7 +90,10 @@ class DocumentChecks:
     # --- 2, 3 -------------------------------------------------------------------------------------------------
 
     def _files(self) -> Iterator[Complaint]:
-        for name, text in self.definition.files.items():
+        files = self.definition.files
+        if files.id is not None:                # they were accepted when they were stored
+            return
+        for name, text in files.items():
             if name in self.memory.templates or not isinstance(text, str):
                 continue
             if not any(key in text for key in VERSION_KEYS):
@@ -100,8 +103,7 @@ class DocumentChecks:
             except (DocumentError, exception.RequestLimitExceeded):
                 continue
             try:
-                template = Template(document, source=name, text=text)
-                self.memory.templates[name] = template
+                template = files.templates[name] = Template(document, source=name, text=text)
                 parameter_definitions.schemata(template.section('parameters'), template.edition)
             except CLIENT_ERRORS as error:
                 yield Complaint(error, file=name)

@@ -129,11 +129,13 @@ class Checker(DocumentChecks):
         return facts
 
     def template(self, found: Found) -> Template:
-        name = str(found.target)
-        if name not in self.memory.templates:
-            text = nesting.child_text(found, self.definition.files, self.types)
-            self.memory.templates[name] = nesting.parse_child(text, name, self.definition.limits)
-        return self.memory.templates[name]
+        name, known = str(found.target), self.memory.templates
+        if name not in known:
+            if nesting.is_among(name, self.definition.files):
+                return nesting.template_among(name, self.definition.files, self.definition.limits)
+            known[name] = nesting.parse_child(
+                self.types.fetch(name, found.is_user or not found.path), name, self.definition.limits)
+        return known[name]
 
     def _duplicates(self) -> Iterator[Complaint]:
         both = sorted(set(self.definition.parameters.declared) & set(self.definition.resources))

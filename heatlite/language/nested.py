@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from heatlite.common import exception
+from heatlite.common.files import Files
 from heatlite.common.i18n import _
 from heatlite.language import parameters as parameter_definitions
 from heatlite.language import template as templates
@@ -13,10 +14,9 @@ from heatlite.language.definition import Facade, ResourceDefinition, StackDefini
 from heatlite.language.document import DocumentError
 from heatlite.language.environment import Environment
 from heatlite.language.expression import PLACEHOLDERS, Scope
-from heatlite.language.facts import TypeCatalog, TypeFacts
+from heatlite.language.facts import TypeFacts
 from heatlite.language.limits import Limits
 from heatlite.language.parameters import ParameterSchema
-from heatlite.language.registry import Found
 from heatlite.language.schema import Schema
 from heatlite.language.template import Template
 from heatlite.language.unknown import UNKNOWN, is_known
@@ -36,11 +36,17 @@ def parse_child(text: str, name: str, limits: Limits) -> Template:
     return Template(document, source=name, text=text)
 
 
-def child_text(found: Found, files: Mapping[str, str], types: TypeCatalog) -> str:
-    """The text of a template resource. Raises StackValidationFailed."""
-    name = str(found.target)
-    text = files.get(name)
-    return text if isinstance(text, str) else types.fetch(name, found.is_user or not found.path)
+def is_among(name: str, files: Files) -> bool:
+    """Whether the template of that name came along."""
+    return isinstance(files.get(name), str)
+
+
+def template_among(name: str, files: Files, limits: Limits) -> Template:
+    """A template that came along, parsed once however many stacks use it. Raises as `parse_child`."""
+    if name not in files.templates:
+        files.templates[name] = parse_child(files[name], name, limits)
+    found: Template = files.templates[name]
+    return found
 
 
 def schema_from_parameter(parameter: ParameterSchema, defaults: Mapping[str, Any]) -> Schema:

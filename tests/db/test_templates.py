@@ -1,6 +1,11 @@
-import pytest
+import contextlib
+import threading
 
-from heatlite.db import resources, stacks, templates
+import pytest
+import sqlalchemy as sa
+
+from heatlite.common.files import Files
+from heatlite.db import resources, stacks, tables, templates
 from tests.db.rows import NOW, stack, state
 
 DOCUMENT = {'heat_template_version': '2018-08-31', 'resources': {'a': {'type': 'OS::Heat::None'}}}
@@ -12,7 +17,7 @@ def test_a_template_comes_back_as_it_was(db, counted):
         templates.insert(tx, 't2', DOCUMENT, {}, None, NOW)
     with db.reader() as tx, counted(tx) as statements:
         whole, brief = templates.get(tx, 't1'), templates.show(tx, 't1')
-        assert len(statements) == 2
+        assert len(statements) == 3             # row and files, row
         assert (whole.document, whole.environment, whole.files) == (
             DOCUMENT, {'parameters': {'é': '☃'}}, {'f.yaml': 'a: 1\n'})
         assert (brief.document, brief.files) == (DOCUMENT, {})
@@ -34,16 +39,75 @@ def test_a_large_template(db):
     assert (found.document, len(found.files['f'])) == (document, 1_000_000)
 
 
+def stored_files(db):
+    with db.reader() as tx:
+        return list(tx.execute(sa.select(tables.files.c.id).order_by(tables.files.c.id)).scalars())
+
+
 def test_files_go_with_the_last_template_that_shares_them(db):
+    files = Files({'f': 'x'})
     with db.writer() as tx:
-        templates.insert(tx, 't1', DOCUMENT, {}, {'f': 'x'}, NOW)
-        templates.insert(tx, 't2', DOCUMENT, {}, {'f': 'x'}, NOW, files_id='t1')
+        templates.insert(tx, 't1', DOCUMENT, {}, files, NOW)
+        templates.insert(tx, 't2', DOCUMENT, {}, files, NOW)
+    assert stored_files(db) == ['t1']
+    with db.writer() as tx:
         assert templates.remove(tx, ['t1']) == 1
         assert templates.files(tx, 't2') == {'f': 'x'}
+    assert stored_files(db) == ['t1']
+    with db.writer() as tx:
         assert templates.remove(tx, ['t2', 't3']) == 1
-        templates.insert(tx, 't4', DOCUMENT, {}, None, NOW, files_id='t1')
-        assert templates.files(tx, 't4') == {}
         assert templates.remove(tx, []) == 0
+    assert stored_files(db) == []
+
+
+def test_files_whose_row_is_gone_get_another(db):
+    files = Files({'f': 'x'})
+    with db.writer() as tx:
+        templates.insert(tx, 't1', DOCUMENT, {}, files, NOW)
+        templates.remove(tx, ['t1'])
+    with db.writer() as tx:
+        templates.insert(tx, 't2', DOCUMENT, {}, files, NOW)
+    assert stored_files(db) == ['t2']
+    with db.reader() as tx:
+        assert templates.get(tx, 't2').files == {'f': 'x'}
+
+
+def test_a_transaction_that_is_tried_again_stores_its_files_again(db):
+    files = Files({'f': 'x'})
+    for fails in (True, False):
+        with contextlib.suppress(ZeroDivisionError), db.writer() as tx:
+            templates.insert(tx, 't1', DOCUMENT, {}, files, NOW)
+            assert 1 / (not fails)
+    assert stored_files(db) == ['t1']
+
+
+def test_files_are_one_object_for_all_who_read_them(db):
+    files = Files({'f': 'x'})
+    with db.writer() as tx:
+        templates.insert(tx, 't1', DOCUMENT, {}, files, NOW)
+        templates.insert(tx, 't2', DOCUMENT, {}, files, NOW)
+    with db.reader() as tx:
+        assert templates.get(tx, 't1').files is templates.get(tx, 't2').files
+    with db.writer() as tx:
+        assert templates.get(tx, 't1').files.id == 't1'
+
+
+def test_files_stay_for_a_template_that_is_stored_while_the_last_other_one_goes(db):
+    files = Files({'f': 'x'})
+    with db.writer() as tx:
+        templates.insert(tx, 't1', DOCUMENT, {}, files, NOW)
+
+    def remove():
+        with db.writer() as tx:
+            templates.remove(tx, ['t1'])
+
+    remover = threading.Thread(target=remove)
+    with db.writer() as tx:
+        templates.insert(tx, 't2', DOCUMENT, {}, files, NOW)
+        remover.start()
+        remover.join(0.3)                       # by then it waits for us
+    remover.join()
+    assert stored_files(db) == ['t1']
 
 
 def test_templates_nobody_needs_any_more(db):

@@ -4,6 +4,7 @@ import pytest
 import sqlalchemy as sa
 
 from heatlite.common import exception
+from heatlite.common.files import Files
 from heatlite.db import (
     changes,
     credentials,
@@ -64,8 +65,9 @@ def test_shared_files_survive_a_purge(db):
     with db.writer() as tx:
         stacks.insert(tx, stack('gone', template_id='t1'))
         stacks.insert(tx, stack('kept', template_id='t2'))
-        templates.insert(tx, 't1', {}, {}, {'f': 'x'}, NOW, stack_id='gone')
-        templates.insert(tx, 't2', {}, {}, None, NOW, stack_id='kept', files_id='t1')
+        files = Files({'f': 'x'})
+        templates.insert(tx, 't1', {}, {}, files, NOW, stack_id='gone')
+        templates.insert(tx, 't2', {}, {}, files, NOW, stack_id='kept')
         stacks.delete_soft(tx, 'gone', later(1))
         assert upkeep.purge(tx, later(2)) == 1
         assert templates.files(tx, 't2') == {'f': 'x'}

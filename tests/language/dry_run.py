@@ -122,8 +122,7 @@ class Stack:
             return Made(str(uuid.uuid4()), {})
         values = Reader(lookup=TYPES.lookup).read(facts.properties, given, (resource.name, 'Properties'))
         if found.is_template:
-            template = nested.parse_child(nested.child_text(found, self.definition.files, TYPES), str(found.target),
-                                          self.definition.limits)
+            template = nested.template_among(str(found.target), self.definition.files, self.definition.limits)
             parameters = nested.child_parameters(facts.properties, given, values)
             return self._nested(resource, template, parameters, found.path, name)
         if facts.name in MEMBERS:

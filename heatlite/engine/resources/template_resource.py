@@ -27,9 +27,9 @@ class TemplateResource(stack_resource.StackResource):
         """Raises StackValidationFailed when it cannot be read."""
         found = self.stack.env.find(self.type(), self.name)
         name = str(found.target)
-        text = self.stack.defn.files.get(name)
-        if not isinstance(text, str):
-            text = self._fetched(name, found.is_user or not found.path)
+        if nested.is_among(name, self.stack.defn.files):
+            return nested.template_among(name, self.stack.defn.files, UNLIMITED)
+        text = self._fetched(name, found.is_user or not found.path)
         return text if isinstance(text, Template) else parsed(text, name)
 
     def _fetched(self, name: str, is_user: bool) -> str | Template:
