@@ -141,9 +141,10 @@ class BaseServer(stack_user.StackUser):
         given = props.get(self.DEPLOYMENT_SWIFT_DATA) or {}     # type: ignore[attr-defined]
         container = given.get('container') or str(self.physical_resource_name())
         name = self.data().get('metadata_object_name') or given.get('object') or self.world.uuid()
+        put_url = swift.get_temp_url(container, name, TEMP_URL_LIFETIME)    # without a service there is nothing to note
         self.data_set('metadata_container', container)
         self.data_set('metadata_object_name', name)
-        self.data_set('metadata_put_url', swift.get_temp_url(container, name, TEMP_URL_LIFETIME))
+        self.data_set('metadata_put_url', put_url)
         self.resource_id_set(self.resource_id)          # the notes are durable with it, so somebody cleans up
         self.client('swift').put_container(container)
         self.client('swift').put_object(container, name, json.dumps(self.metadata_get()))

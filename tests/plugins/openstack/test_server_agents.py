@@ -117,3 +117,14 @@ def test_what_keystone_refuses_fails_the_server(cloud: Cloud):
     life.delete()
     with pytest.raises(exception.HeatException):
         Life(cloud, 'OS::Nova::Server', {**PLAIN, 'software_config_transport': 'PIGEON'}).validate()
+
+
+def test_a_server_that_never_got_its_object_goes_where_there_is_no_object_storage(cloud: Cloud):
+    life = Life(cloud, 'OS::Nova::Server', {**PLAIN, 'software_config_transport': 'POLL_TEMP_URL'})
+    cfg.CONF.set_override('endpoint_type', 'far', group='clients_swift')        # the catalog has no such one
+    try:
+        with pytest.raises(Exception, match='object-store'):
+            life.create()
+        life.delete()
+    finally:
+        cfg.CONF.clear_override('endpoint_type', group='clients_swift')
