@@ -54,6 +54,13 @@ class RequestContext(context.RequestContext):
         return RequestContext.session_of(self)
 
     @property
+    def cloud_project_id(self) -> str | None:
+        """The project as the cloud knows it (engine only): with no Keystone before the API, `project_id` is just a word
+        in a path."""
+        found: str | None = self.keystone_session.get_project_id()
+        return found or self.project_id
+
+    @property
     def auth_plugin(self) -> Any:
         return self.keystone_session.auth
 

@@ -330,8 +330,8 @@ class Described(resource.Resource):
         found = self.properties if properties is None else properties
         return Scope(found, {
             'id': self.resource_id, 'uuid': self.uuid, 'physical_name': self.physical_resource_name,
-            'name': lambda: names.chosen(self, found), 'own_project': getattr(self.context, 'project_id', None),
-            'own_projects': lambda: [self.context.project_id],
+            'name': lambda: names.chosen(self, found), 'own_project': lambda: self.context.cloud_project_id,
+            'own_projects': lambda: [self.context.cloud_project_id],
             'old': found, 'stack': lambda: self.stack.id, **more})
 
     def send(self, call: Call) -> Any:

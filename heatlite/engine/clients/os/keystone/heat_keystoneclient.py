@@ -170,7 +170,7 @@ class KeystoneClient:
         The caller's own project without a domain.
         """
         if not self.stack_domain_is_configured:
-            return str(self.context.project_id)
+            return str(self.context.cloud_project_id)
         name = f'{self.context.project_id}-{project_id}'[:LONGEST_PROJECT_NAME]
         projects = self.domain_admin_client.projects
         try:
@@ -198,7 +198,7 @@ class KeystoneClient:
 
     def create_stack_user(self, username: str, password: str = '') -> str:
         """In the caller's own project: for clouds without a domain of stacks."""
-        return self._create_user(self.client, username, password, self.context.project_id)
+        return self._create_user(self.client, username, password, self.context.cloud_project_id)
 
     def create_stack_domain_user(self, username: str, project_id: str, password: str | None = None) -> str:
         """The id of a user in the domain of stacks with the role for one project."""
@@ -283,7 +283,8 @@ class KeystoneClient:
     # --- EC2 key pairs ------------------------------------------------------------------------------------
 
     def create_ec2_keypair(self, user_id: str | None = None) -> AccessKey:
-        return self._create_keypair(self.client, user_id or str(self.context.user_id), str(self.context.project_id))
+        return self._create_keypair(self.client, user_id or str(self.session.get_user_id()),
+                                    str(self.context.cloud_project_id))
 
     def create_stack_domain_user_keypair(self, user_id: str, project_id: str) -> AccessKey:
         if not self.stack_domain_is_configured:

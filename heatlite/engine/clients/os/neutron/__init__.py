@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from heatlite.common import exception
+from heatlite.common.i18n import _
 from heatlite.engine.clients import os as shared
 from heatlite.engine.clients.os import collection, service
 from heatlite.engine.clients.os.neutron.client import KEYS, NetworkClient, path_of, plural_of
@@ -17,6 +18,13 @@ WHOLE_LIST = frozenset({'port_pair', 'port_pair_group', 'flow_classifier', 'port
 
 class NoUniqueMatch(collection.AmbiguousMatch):
     """Several things have the name."""
+
+
+class NoMatch(exception.EntityNotFound):
+    """Nothing has the name. The words are those of the service's own client."""
+
+    wire_name = 'EntityNotFound'
+    msg_fmt = _("Unable to find %(entity)s with name or id '%(name)s'")
 
 
 class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin):
@@ -62,7 +70,7 @@ class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin):
                                     'specific.')
             if matching:
                 return str(matching[0]['id'])
-        raise exception.EntityNotFound(entity=resource.replace('_', ' ').capitalize(), name=name_or_id)
+        raise NoMatch(entity=thing, name=name_or_id)
 
     @shared.MEMOIZE_FINDER
     def network_id_from_subnet_id(self, subnet_id: str) -> str:
@@ -76,17 +84,18 @@ class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin):
         PhysicalResourceNameAmbiguity when the project has several of the name."""
         found: list[str] = []
         known: list[dict[str, Any]] | None = None
+        own = self.context.cloud_project_id
         for group in security_groups:
             name = getattr(group, 'get_reference_id', lambda group=group: group)()
             if service.looks_like_uuid(name):
                 found.append(name)
                 continue
             if known is None:
-                known = self.client().list_security_groups(project_id=self.context.project_id)['security_groups']
+                known = self.client().list_security_groups(project_id=own)['security_groups']
             named = [entry for entry in known if entry['name'] == name]
             if len(named) > 1:                  # shared ones of others do not count
                 named = [entry for entry in named
-                         if (entry.get('project_id') or entry.get('tenant_id')) == self.context.project_id] or named
+                         if (entry.get('project_id') or entry.get('tenant_id')) == own] or named
             if not named:
                 named = [{'id': self.find_resourceid_by_name_or_id('security_group', name)}]
             if len(named) > 1:
