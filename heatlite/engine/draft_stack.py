@@ -12,7 +12,9 @@ from heatlite.engine.resources.stack_resource import StackResource, as_template
 from heatlite.engine.type_catalog import Catalog
 from heatlite.language import lint, nested
 from heatlite.language.definition import ResourceDefinition, StackDefinition
+from heatlite.language.expression import PLACEHOLDERS
 from heatlite.language.facts import TypeFacts
+from heatlite.language.outputs import OutputDefinition
 from heatlite.language.unknown import is_known
 from heatlite.rpc import messages
 
@@ -37,8 +39,7 @@ def shown(checker: lint.Checker, types: Catalog, message: messages.CreateStack, 
         'description': definition.description, 'template_description': definition.description, 'capabilities': [],
         'disable_rollback': message.disable_rollback, 'timeout_mins': message.timeout_mins or None,
         'tags': list(message.tags or ()),
-        'outputs': [{'output_key': name, 'description': output.description, 'output_value': None}
-                    for name, output in definition.outputs.items()],
+        'outputs': [_output(output) for output in definition.outputs.values()],
         'resources': _Tree(types, quota).resources(checker)}
 
 
@@ -98,6 +99,11 @@ class _Tree:
     def _take(self, count: int) -> None:
         self._has_room(count)
         self._left -= count
+
+
+def _output(output: OutputDefinition) -> dict[str, Any]:
+    value, _error = output.evaluated(PLACEHOLDERS)      # an error may come from what is only not known yet
+    return {'output_key': output.key, 'description': output.description, 'output_value': value}
 
 
 def _attributes(facts: TypeFacts) -> dict[str, None]:

@@ -83,10 +83,13 @@ def net_cidr(value: Any) -> None:
 
 
 def ip_or_cidr(value: Any) -> None:
+    if '/' in str(value):
+        net_cidr(value)
+        return
     try:
         ip_addr(value)
     except ValueError:
-        net_cidr(value)
+        raise ValueError(_("'%s' is not a valid IP address") % value) from None
 
 
 def _check_name(value: str, *, strict: bool = False) -> None:

@@ -59,9 +59,9 @@ class GlanceClientPlugin(service.ServicePlugin):
                 self.ignore_not_found(error)
         named = [image for image in images.list(filters={'name': image_identifier}) if image.name == image_identifier]
         if not named:
-            raise EntityMatchNotFound(entity='image', args={'name': image_identifier})
+            raise EntityMatchNotFound(entity='images', args={'name': image_identifier})
         if len(named) > 1:
-            raise EntityUniqueMatchNotFound(entity='image', args={'name': image_identifier})
+            raise EntityUniqueMatchNotFound(entity='images', args={'name': image_identifier})
         return named[0]
 
 
