@@ -27,7 +27,7 @@ VERSION_KEYS = ('heat_template_version', 'AWSTemplateFormatVersion', 'HeatTempla
 sys.setrecursionlimit(max(sys.getrecursionlimit(), 30_000))
 
 ROOT: Final = 'root stack'
-SLOW_READER_LIMIT: Final = 100_000      # characters; beyond, error texts come from the fast reader
+SLOW_READER_LIMIT: Final = 100_000      # characters; beyond, there is the fast reader only
 
 
 class Bounds(Protocol):
@@ -145,10 +145,22 @@ def read(text: str, source: str, limits: Bounds, *, try_json: bool = True) -> An
 
 def read_yaml(text: str, source: str, limits: Bounds) -> Any:
     """As `read`, YAML only and without the check of its expansion."""
-    try:
-        return _Builder(limits).build(text)
-    except (yaml.YAMLError, ValueError, OverflowError, _Refused) as error:
-        raise _explain(text, source, error) from None
+    first: Exception | None = None
+    for reader in readers(text):
+        try:
+            return _Builder(limits).build(text, reader)
+        except (yaml.YAMLError, ValueError, OverflowError, _Refused) as error:
+            first = first or error
+            if not isinstance(error, yaml.YAMLError):
+                break
+    assert first is not None
+    raise _explain(text, source, first) from None
+
+
+def readers(text: str) -> list[Any]:
+    """PyYAML's, in the order to try them. The slow one takes some texts that the fast one does not, such as
+    `{get_attr:[server, name]}`, and so have Heat and its client always done."""
+    return [yaml.CSafeLoader, yaml.SafeLoader] if len(text) <= SLOW_READER_LIMIT else [yaml.CSafeLoader]
 
 
 def _explain(text: str, source: str, error: Exception) -> DocumentError:
@@ -176,8 +188,8 @@ class _Builder:
         self.anchors: dict[str, Any] = {}
         self.open_anchors: set[str] = set()
 
-    def build(self, text: str) -> Any:
-        parser = yaml.CSafeLoader(text)
+    def build(self, text: str, reader: Any) -> Any:
+        parser = reader(text)
         try:
             next_event = parser.get_event
             next_event()                                            # stream start

@@ -7,7 +7,8 @@ from heatlite.common.template_format import (
     key_text,
     read,
     read_yaml,
+    readers,
     text_keys,
 )
 
-__all__ = ['DocumentError', 'check_size', 'clean', 'key_text', 'read', 'read_yaml', 'text_keys']
+__all__ = ['DocumentError', 'check_size', 'clean', 'key_text', 'read', 'read_yaml', 'readers', 'text_keys']

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from heatlite.language.document import key_text
+from heatlite.language.document import key_text, readers
 
 Place = tuple[int, int]
 
@@ -39,8 +39,11 @@ class Positions:
     def __init__(self, text: str) -> None:
         self.duplicates: list[tuple[tuple[Any, ...], Place]] = []
         self._root: _Node | None = None
-        with contextlib.suppress(yaml.YAMLError):       # what was found so far is still true
-            self._scan(text)
+        for reader in readers(text):
+            self.duplicates, self._root = [], None
+            with contextlib.suppress(yaml.YAMLError):   # what was found so far is still true
+                self._scan(reader(text))
+                break
 
     def find(self, path: tuple[Any, ...]) -> Place | None:
         """The place of `path`, else of the longest beginning of it that exists."""
@@ -54,8 +57,7 @@ class Positions:
             node = below
         return node.place
 
-    def _scan(self, text: str) -> None:
-        parser = yaml.CSafeLoader(text)
+    def _scan(self, parser: Any) -> None:
         try:
             self._document(iter(parser.get_event, None))
         finally:

@@ -33,6 +33,16 @@ def test_plain_scalars(text, value):
     assert type(found) is type(value)
 
 
+def test_what_only_the_slow_reader_takes():
+    text = HEAD + 'resources:\n  a: {value: {get_attr:[b, name]}}\n  b: {type: X}\n'
+    assert read(text)['resources']['a'] == {'value': {'get_attr': ['b', 'name']}}
+    assert Positions(text).find(('resources', 'b', 'type')) == (4, 7)
+    with pytest.raises(DocumentError):
+        read('x: @\n' + text)
+    with pytest.raises(DocumentError):
+        read(text + '#' * template_format.SLOW_READER_LIMIT)
+
+
 @pytest.mark.parametrize('text, value', [
     ('{1: a, true: b, 1.5: c, ~: d}', {'1': 'b', '1.5': 'c', 'null': 'd'}),
     ('{a: 1, a: 2}', {'a': 2}),
