@@ -329,7 +329,7 @@ class Stacks:
         stack_id = self._world.uuid()
         definition = define(StackIdentity(name, stack_id, above.project_id))
         self._check_tree(above.root_id, definition)
-        validation.check(definition, self._registry, parent.context)
+        validation.check_child(definition, self._registry, parent.context)
         now = self._world.now()
         action = Action.CREATE if adopt is None else Action.ADOPT
         row = stacks.Stack(
@@ -351,7 +351,8 @@ class Stacks:
         row, _stored = self._stored(stack_id)
         definition = define(StackIdentity(row.name, row.id, row.project_id))
         self._check_tree(row.root_id, definition, row.id)
-        validation.check(definition, self._registry, RequestContext(project_id=row.project_id, overwrite=False))
+        validation.check_child(definition, self._registry,
+                               RequestContext(project_id=row.project_id, overwrite=False))
         now = self._world.now()
 
         def accept(tx: Any) -> tuple[Lease | str | None, stacks.Stack]:

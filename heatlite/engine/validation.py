@@ -19,15 +19,18 @@ from heatlite.language.expression import PLACEHOLDERS
 from heatlite.rpc import messages
 
 
-def check(definition: StackDefinition, registry: Registry, context: RequestContext, *,
-          updating: bool = False) -> None:
-    """Raises the error clients know, with all other complaints behind its first line."""
-    lint.raise_first(lint.check(definition, _catalog(definition, registry, context), updating=updating))
+def check_child(definition: StackDefinition, registry: Registry, context: RequestContext) -> None:
+    """As `check_request`, for a nested stack that is about to be made or changed.
+
+    What it has inside was looked at when the whole tree was asked for, and will be again when its time comes.
+    """
+    lint.raise_first(lint.check(definition, _catalog(definition, registry, context), look_inside=False))
 
 
 def check_request(definition: StackDefinition, registry: Registry, context: RequestContext, *,
                   updating: bool = False) -> None:
-    """As `check`, for what a caller asks for: raises Forbidden when he may not use a type, in nested stacks too."""
+    """Raises the error clients know, with all other complaints behind its first line. Raises Forbidden when the caller
+    may not use a type, in nested stacks too."""
     catalog = _catalog(definition, registry, context)
     complaints = lint.check(definition, catalog, updating=updating)
     if catalog.forbidden is not None:

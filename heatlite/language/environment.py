@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -32,13 +31,9 @@ def read(source: str | Mapping[str, Any] | None, limits: Limits = NO_LIMITS) -> 
         if 0 <= limits.max_size < len(source):
             raise too_large(len(source), limits.max_size)
         try:
-            document = documents.check_size(documents.read_yaml(source, '', limits), limits)
+            document = documents.read(source, '', limits)
         except documents.DocumentError as error:
-            # Clients send JSON: nearly all of it is YAML, but not the escapes of characters like U+1F600.
-            try:
-                document = documents.check_size(json.loads(source), limits)
-            except (ValueError, RecursionError):
-                raise EnvironmentError_(str(error).removeprefix('Error parsing template  ')) from None
+            raise EnvironmentError_(str(error).removeprefix('Error parsing template  ')) from None
         if document is None:
             return {}
     else:

@@ -18,7 +18,7 @@ def check(types, resources, environment=None):
     document = {'heat_template_version': '2018-08-31', 'resources': resources}
     definition = definitions.build(templates.from_mapping(document), Environment(environment, types.operator), {},
                                    definitions.StackIdentity('s', None, 'p'))
-    validation.check(definition, types, CONTEXT)
+    validation.check_request(definition, types, CONTEXT)
 
 
 def one(type_name, **properties):

@@ -40,7 +40,7 @@ class Yaql(Call):
         from heatlite.language.functions import query_bounds
         limits = self.home.limits
         try:
-            return query_bounds.engine(limits.yaql_iterators, limits.yaql_memory)(expression)
+            return query_bounds.parsed(expression, limits.yaql_iterators, limits.yaql_memory)
         except exceptions.YaqlException as error:
             raise ValueError(_('Bad expression %s.') % error) from None
 

@@ -21,6 +21,7 @@ from heatlite.language import patterns
 from heatlite.language.limits import exceeded
 
 PATTERN_LENGTH = 1000           # characters a pattern inside an expression is judged by
+LONGEST_KEPT = 2000             # characters of an expression that is kept parsed
 MOST_BITS = 10_000              # of a number: more cannot be shown as text
 
 
@@ -33,17 +34,28 @@ def engine(iterators: int, memory: int) -> Any:
 
 
 @functools.lru_cache(maxsize=1)
-def _standard() -> Any:
-    """The standard library, shared by all evaluations."""
-    return yaql.create_context()
+def _library() -> Any:
+    """The standard library with our functions before its own, shared by all evaluations."""
+    made = contexts.Context(yaql.create_context())
+    for function, declare in FUNCTIONS:
+        made.register_function(declare(function))
+    return made
 
 
 def context(calls: int) -> Any:
     """Where one evaluation finds its functions; good for `calls` function calls."""
-    made = Counting(_standard(), budget=[calls, calls])
-    for function, declare in FUNCTIONS:
-        made.register_function(declare(function))
-    return made
+    return Counting(_library(), budget=[calls, calls])
+
+
+@functools.lru_cache(maxsize=256)
+def _parsed_before(expression: str, iterators: int, memory: int) -> Any:
+    return engine(iterators, memory)(expression)
+
+
+def parsed(expression: str, iterators: int, memory: int) -> Any:
+    """The expression, ready to be evaluated any number of times. Raises YaqlException."""
+    parse = _parsed_before if len(expression) <= LONGEST_KEPT else _parsed_before.__wrapped__
+    return parse(expression, iterators, memory)
 
 
 class Counting(contexts.Context):  # type: ignore[misc]
