@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+import sqlalchemy as sa
 
-from heatlite.db import stacks
+from heatlite.db import stacks, tables
 from heatlite.rpc import messages
 from tests.simulation.house import House, done, kill_engines_in, lose_database_in, outputs
 
@@ -57,6 +58,11 @@ def values(house):
     return sorted(each['value'] for each in house.cloud.objects.values())
 
 
+def rows_of_files(house):
+    with house.database.reader() as tx:
+        return tx.execute(sa.select(sa.func.count()).select_from(tables.files)).scalar()
+
+
 def sizes_of(house, stack_id):
     """How many members the nested stack of g had after each of its actions, from its events."""
     child = child_of(house, stack_id, 'g')
@@ -72,6 +78,28 @@ def sizes_of(house, stack_id):
 
 
 # --- template resources ------------------------------------------------------------------------------------
+
+def test_a_tree_has_its_files_once():
+    outer = template({'inner': {'type': 'child.yaml'}, 'twin': {'type': 'child.yaml'}})
+    deep = {**FILES, 'outer.yaml': json.dumps(outer)}
+    tree = template({'o': {'type': 'outer.yaml'}, 'c': {'type': 'child.yaml'}})
+    with House() as house:
+        stack_id = house.create('s', tree, files=deep)
+        done(house, stack_id, 'CREATE')
+        assert rows_of_files(house) == 1
+        house.update(stack_id, {**tree, 'description': 'new'}, files=deep)
+        done(house, stack_id, 'UPDATE')
+        assert rows_of_files(house) == 1
+
+        changed = {**deep, 'child.yaml': CHILD.replace('plain', 'other')}
+        house.update(stack_id, tree, files=changed)
+        done(house, stack_id, 'UPDATE')
+        assert values(house).count('other') == 3 and 'plain' not in values(house)
+        assert rows_of_files(house) == 2            # those of before are kept with the templates of before
+        house.delete(stack_id)
+        done(house, stack_id, 'DELETE')
+        assert not house.cloud.objects
+
 
 def test_a_template_resource_lives():
     with House() as house:
