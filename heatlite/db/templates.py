@@ -34,6 +34,8 @@ COLUMNS = (template.c.id, template.c.document, template.c.environment, template.
 # Built once: putting a statement together costs more than running it.
 _ONE = sa.select(*COLUMNS).where(template.c.id == sa.bindparam('template_id'))
 _CONTENT = sa.select(files_table.c.content).where(files_table.c.id == sa.bindparam('files_id'))
+_FILES = sa.select(files_table.c.content).join(template, template.c.files_id == files_table.c.id).where(
+    template.c.id == sa.bindparam('template_id'))
 _HELD = sa.select(files_table.c.id).where(files_table.c.id == sa.bindparam('files_id')).with_for_update(read=True)
 
 
@@ -74,8 +76,8 @@ def documents(tx: sa.Connection, template_ids: Iterable[str]) -> dict[str, Templ
     return {row.id: _template(row, Files()) for row in tx.execute(query)}
 
 
-def files(tx: sa.Connection, template_id: str) -> Files:
-    return _read(tx, tx.execute(sa.select(template.c.files_id).where(template.c.id == template_id)).scalar())
+def files(tx: sa.Connection, template_id: str) -> Mapping[str, str]:
+    return codec.decode(tx.execute(_FILES, {'template_id': template_id}).scalar()) or {}
 
 
 def _row(tx: sa.Connection, template_id: str) -> Any:
