@@ -64,23 +64,22 @@ def test_a_wrong_setting_is_one_line(conf, assignment):
 
 
 def test_a_client_option_falls_back_to_all_clients():
-    cfg.CONF([], project='heatlite', default_config_files=[])
+    conf = cfg.CONF                             # never parsed here: other tests leave groups with required options
+    config.register(conf)
     try:
-        cfg.CONF.set_override('endpoint_type', 'internalURL', group='clients')
-        cfg.CONF.set_override('endpoint_type', 'adminURL', group='clients_nova')
+        conf.set_override('endpoint_type', 'internalURL', group='clients')
+        conf.set_override('endpoint_type', 'adminURL', group='clients_nova')
         assert config.get_client_option('nova', 'endpoint_type') == 'adminURL'
         assert config.get_client_option('glance', 'endpoint_type') == 'internalURL'
         assert config.get_client_option('lantern', 'endpoint_type') == 'internalURL'
-        cfg.CONF.set_override('ca_file', '/ca', group='clients')
+        conf.set_override('ca_file', '/ca', group='clients')
         assert config.get_ssl_options('nova') == {'verify': '/ca', 'cert': None}
-        cfg.CONF.set_override('insecure', True, group='clients_nova')
+        conf.set_override('insecure', True, group='clients_nova')
         assert config.get_ssl_options('nova')['verify'] is False
     finally:
-        cfg.CONF.reset()
-        cfg.CONF.clear_override('endpoint_type', group='clients')
-        cfg.CONF.clear_override('endpoint_type', group='clients_nova')
-        cfg.CONF.clear_override('ca_file', group='clients')
-        cfg.CONF.clear_override('insecure', group='clients_nova')
+        for group, option in (('clients', 'endpoint_type'), ('clients_nova', 'endpoint_type'), ('clients', 'ca_file'),
+                              ('clients_nova', 'insecure')):
+            conf.clear_override(option, group=group)
 
 
 def test_every_option_says_what_it_means():
