@@ -145,16 +145,15 @@ def read(text: str, source: str, limits: Bounds, *, try_json: bool = True) -> An
 
 def read_yaml(text: str, source: str, limits: Bounds) -> Any:
     """As `read`, YAML only and without the check of its expansion."""
-    first: Exception | None = None
+    error: Exception | None = None
     for reader in readers(text):
         try:
             return _Builder(limits).build(text, reader)
-        except (yaml.YAMLError, ValueError, OverflowError, _Refused) as error:
-            first = first or error
-            if not isinstance(error, yaml.YAMLError):
-                break
-    assert first is not None
-    raise _explain(text, source, first) from None
+        except yaml.YAMLError as found:
+            error = found                           # the slow reader's words are the clearer ones
+        except (ValueError, OverflowError, _Refused) as found:
+            raise _explain(text, source, error or found) from None
+    raise _document_error(source, error)
 
 
 def readers(text: str) -> list[Any]:
@@ -171,6 +170,10 @@ def _explain(text: str, source: str, error: Exception) -> DocumentError:
             error = slow
         except (ValueError, RecursionError, OverflowError):
             pass
+    return _document_error(source, error)
+
+
+def _document_error(source: str, error: Exception | None) -> DocumentError:
     mark = getattr(error, 'problem_mark', None) or getattr(error, 'context_mark', None)
     where = (mark.line + 1, mark.column + 1) if mark is not None else (None, None)
     return DocumentError(_('Error parsing template [%(source)s] %(error)s')

@@ -151,7 +151,7 @@ class Nesting:
             return None
         with self._database.reader() as tx:
             row = stacks.get(tx, resource.resource_id)
-            return Template(dict(templates.get(tx, row.template_id).document)) if row is not None else None
+            return Template(dict(templates.show(tx, row.template_id).document)) if row is not None else None
 
     def members(self, resource: Any) -> list[Any]:
         """The rows of the nested stack's resources (planning.states.ResourceState), by number."""

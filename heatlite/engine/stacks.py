@@ -348,7 +348,8 @@ class Stacks:
 
     def update_child(self, stack_id: str, define: Callable[[StackIdentity], StackDefinition],
                      facade: Mapping[str, Any], *, timeout_mins: int | None, converge: bool) -> stacks.Stack:
-        row, _stored = self._stored(stack_id)
+        with self._database.reader() as tx:
+            row = self._found(tx, stack_id)
         definition = define(StackIdentity(row.name, row.id, row.project_id))
         self._check_tree(row.root_id, definition, row.id)
         validation.check_child(definition, self._registry,
@@ -406,13 +407,14 @@ class Stacks:
 
     def _stored(self, stack_id: str) -> tuple[stacks.Stack, templates.Template]:
         with self._database.reader() as tx:
-            row = stacks.get(tx, stack_id)
-            if row is None:
-                raise exception.EntityNotFound(entity='Stack', name=stack_id)
+            row = self._found(tx, stack_id)
             return row, templates.get(tx, row.template_id)
 
     def _current(self, tx: Any, stack_id: str) -> stacks.Stack:
-        row = stacks.get(tx, stack_id, for_update=True)
+        return self._found(tx, stack_id, for_update=True)
+
+    def _found(self, tx: Any, stack_id: str, for_update: bool = False) -> stacks.Stack:
+        row = stacks.get(tx, stack_id, for_update=for_update)
         if row is None:
             raise exception.EntityNotFound(entity='Stack', name=stack_id)
         return row

@@ -131,8 +131,9 @@ class Checker(DocumentChecks):
     def template(self, found: Found) -> Template:
         name, known = str(found.target), self.memory.templates
         if name not in known:
-            if nesting.is_among(name, self.definition.files):
-                return nesting.template_among(name, self.definition.files, self.definition.limits)
+            template = nesting.template_among(name, self.definition.files, self.definition.limits)
+            if template is not None:
+                return template
             known[name] = nesting.parse_child(
                 self.types.fetch(name, found.is_user or not found.path), name, self.definition.limits)
         return known[name]

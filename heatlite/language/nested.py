@@ -36,17 +36,14 @@ def parse_child(text: str, name: str, limits: Limits) -> Template:
     return Template(document, source=name, text=text)
 
 
-def is_among(name: str, files: Files) -> bool:
-    """Whether the template of that name came along."""
-    return isinstance(files.get(name), str)
+def template_among(name: str, files: Files, limits: Limits) -> Template | None:
+    """The template of that name, parsed once however many stacks use it; None when it did not come along.
 
-
-def template_among(name: str, files: Files, limits: Limits) -> Template:
-    """A template that came along, parsed once however many stacks use it. Raises as `parse_child`."""
-    if name not in files.templates:
+    Raises as `parse_child`.
+    """
+    if name not in files.templates and isinstance(files.get(name), str):
         files.templates[name] = parse_child(files[name], name, limits)
-    found: Template = files.templates[name]
-    return found
+    return files.templates.get(name)
 
 
 def schema_from_parameter(parameter: ParameterSchema, defaults: Mapping[str, Any]) -> Schema:

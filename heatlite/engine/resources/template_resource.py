@@ -27,8 +27,9 @@ class TemplateResource(stack_resource.StackResource):
         """Raises StackValidationFailed when it cannot be read."""
         found = self.stack.env.find(self.type(), self.name)
         name = str(found.target)
-        if nested.is_among(name, self.stack.defn.files):
-            return nested.template_among(name, self.stack.defn.files, UNLIMITED)
+        among = nested.template_among(name, self.stack.defn.files, UNLIMITED)
+        if among is not None:
+            return among
         text = self._fetched(name, found.is_user or not found.path)
         return text if isinstance(text, Template) else parsed(text, name)
 

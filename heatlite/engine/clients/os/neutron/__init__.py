@@ -84,13 +84,14 @@ class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin):
         PhysicalResourceNameAmbiguity when the project has several of the name."""
         found: list[str] = []
         known: list[dict[str, Any]] | None = None
-        own = self.context.cloud_project_id
+        own: str | None = None
         for group in security_groups:
             name = getattr(group, 'get_reference_id', lambda group=group: group)()
             if service.looks_like_uuid(name):
                 found.append(name)
                 continue
             if known is None:
+                own = self.context.cloud_project_id
                 known = self.client().list_security_groups(project_id=own)['security_groups']
             named = [entry for entry in known if entry['name'] == name]
             if len(named) > 1:                  # shared ones of others do not count

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from heatlite.common import exception, urlfetch
+from heatlite.common.files import Files
 from heatlite.engine.resources import declared, stack_resource
-from heatlite.engine.resources.template_resource import parsed
+from heatlite.engine.resources.template_resource import UNLIMITED, parsed
+from heatlite.language import nested
 from heatlite.language import template as templates
 from heatlite.language.template import Template
 
@@ -30,9 +32,9 @@ class NestedStack(stack_resource.StackResource):
     def child_template(self) -> Template:
         """From the files that came with the stack, else from its address, else what was stored last."""
         url = self.template_url
-        text = self.child_template_files().get(url)
-        if isinstance(text, str):
-            return parsed(text, url)
+        among = nested.template_among(url, Files.of(self.child_template_files()), UNLIMITED)
+        if among is not None:
+            return among
         try:
             return parsed(urlfetch.get(url), url)
         except urlfetch.URLFetchError as error:
