@@ -12,7 +12,7 @@ from heatlite.api import documents
 from heatlite.api.query import boolean, natural, tags
 from heatlite.common import exception, template_format
 from heatlite.common.i18n import _
-from heatlite.language.limits import Limits
+from heatlite.common.limits import Limits
 from heatlite.rpc import messages
 
 SERVICE_UNAVAILABLE = '99001'               # the one error code a validation may ignore

@@ -12,9 +12,9 @@ from typing import Any
 from heatlite.api.faults import MALFORMED
 from heatlite.common import exception, template_format, urlfetch
 from heatlite.common.i18n import _
+from heatlite.common.limits import Limits, too_large
 from heatlite.language import environment as environments
 from heatlite.language import template as templates
-from heatlite.language.limits import Limits
 
 
 def template(body: Mapping[str, Any], limits: Limits) -> tuple[Mapping[str, Any] | None, str | None]:
@@ -39,7 +39,7 @@ def _checked(given: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
     """A template that came as data: bounded in the length of its printed form, in depth and in expansion."""
     size = len(json.dumps(given))
     if 0 <= limits.max_size < size:
-        raise template_format.too_large(size, limits.max_size)
+        raise too_large(size, limits.max_size)
     return template_format.check_size(dict(given), limits)
 
 

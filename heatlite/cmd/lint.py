@@ -18,6 +18,7 @@ from urllib.parse import unquote, urljoin, urlparse
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
+from heatlite.common.limits import Limits
 from heatlite.engine.resources import packed_types
 from heatlite.language import advice as advising
 from heatlite.language import definition as definitions
@@ -26,7 +27,6 @@ from heatlite.language import lint, merging
 from heatlite.language import parameters as parameter_definitions
 from heatlite.language import template as templates
 from heatlite.language.document import DocumentError
-from heatlite.language.limits import Limits
 from heatlite.language.registry import BASE_URL, HOOKS, RESTRICTED
 from heatlite.language.template import Template
 

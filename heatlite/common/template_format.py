@@ -12,13 +12,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import yaml
 
-from heatlite.common import exception
 from heatlite.common.i18n import _
+from heatlite.common.limits import USUAL, Bounds, exceeded, too_large
 
 VERSION_KEYS = ('heat_template_version', 'AWSTemplateFormatVersion', 'HeatTemplateFormatVersion')
 
@@ -28,44 +27,6 @@ sys.setrecursionlimit(max(sys.getrecursionlimit(), 30_000))
 
 ROOT: Final = 'root stack'
 SLOW_READER_LIMIT: Final = 100_000      # characters; beyond, there is the fast reader only
-
-
-class Bounds(Protocol):
-    """How far a document may go; `language.limits.Limits` says which options set it."""
-
-    @property
-    def max_size(self) -> int: ...
-
-    @property
-    def max_depth(self) -> int: ...
-
-    @property
-    def max_expansion(self) -> int: ...
-
-
-@dataclass(frozen=True)
-class Usual:
-    """The bounds when nobody says otherwise."""
-
-    max_size: int = 524288              # characters
-    max_depth: int = 3500               # maps and lists in each other
-    max_expansion: int = 1_000_000      # values (of 16 characters) with aliases expanded
-
-
-USUAL: Final = Usual()
-
-
-def exceeded(what: str, limit: int | float, option: str) -> exception.RequestLimitExceeded:
-    """`what` is a claim with the thing counted, such as `The template nests deeper`."""
-    return exception.RequestLimitExceeded(
-        _('%(what)s than %(limit)s allows (option %(option)s).') % {'what': what, 'limit': limit, 'option': option})
-
-
-def too_large(size: int, limit: int) -> exception.RequestLimitExceeded:
-    """Clients know this text; the unit it names is wrong (characters are counted), the number is right."""
-    return exception.RequestLimitExceeded(
-        _('Template size (%(size)d bytes) exceeds maximum allowed size (%(limit)d bytes).')
-        % {'size': size, 'limit': limit})
 
 
 class DocumentError(ValueError):

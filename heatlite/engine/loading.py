@@ -8,6 +8,7 @@ from typing import Any
 
 from heatlite.common import crypt
 from heatlite.common.context import RequestContext
+from heatlite.common.limits import Limits
 from heatlite.common.world import World
 from heatlite.db import credentials, resources, stacks, templates
 from heatlite.db.connection import Database
@@ -18,7 +19,6 @@ from heatlite.language import definition as definitions
 from heatlite.language import template as language_template
 from heatlite.language.definition import StackDefinition, StackIdentity
 from heatlite.language.environment import Environment
-from heatlite.language.limits import Limits
 from heatlite.language.registry import HOOK_TYPES, Registry
 from heatlite.planning.states import Action, ResourceState, Status
 from heatlite.planning.traversal import Hooks, Traversal, no_hooks

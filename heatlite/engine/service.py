@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from heatlite.common import exception
+from heatlite.common.limits import Limits as TemplateLimits
 from heatlite.common.world import World
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
@@ -28,7 +29,6 @@ from heatlite.engine.snapshots import Snapshots
 from heatlite.engine.software import Software
 from heatlite.engine.stacks import Quotas, Stacks
 from heatlite.engine.timers import Timers
-from heatlite.language.limits import Limits as TemplateLimits
 from heatlite.rpc import messages
 
 LOG = logging.getLogger(__name__)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from heatlite.common import exception
+from heatlite.common.limits import Limits
 from heatlite.db.templates import Template as StoredTemplate
 from heatlite.language import definition as definitions
 from heatlite.language import merging
@@ -14,7 +15,6 @@ from heatlite.language import parameters as parameter_definitions
 from heatlite.language import template as templates
 from heatlite.language.definition import StackDefinition, StackIdentity
 from heatlite.language.environment import Environment
-from heatlite.language.limits import Limits
 from heatlite.language.registry import Registry
 from heatlite.rpc import messages
 

@@ -12,6 +12,7 @@ from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.identifier import HeatIdentifier
+from heatlite.common.limits import Limits
 from heatlite.common.timeutils import isotime
 from heatlite.common.world import World
 from heatlite.db import credentials, leases, resources, stacks, templates
@@ -37,7 +38,6 @@ from heatlite.engine.notifications import Notify, silent
 from heatlite.engine.owned import OwnedStack
 from heatlite.engine.registry import Registry
 from heatlite.language.definition import StackDefinition, StackIdentity
-from heatlite.language.limits import Limits
 from heatlite.planning import text
 from heatlite.planning.states import Action, Event, ResourceState, Status
 from heatlite.rpc import messages

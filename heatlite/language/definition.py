@@ -14,12 +14,12 @@ from typing import Any, Final
 from heatlite.common import exception, identifier
 from heatlite.common.files import Files
 from heatlite.common.i18n import _
+from heatlite.common.limits import Limits
 from heatlite.language import parameters as parameter_definitions
 from heatlite.language import versions
 from heatlite.language.conditions import Conditions
 from heatlite.language.environment import Environment
 from heatlite.language.expression import PLACEHOLDERS, Call, Misuse, Parser, condition_holds, requirements
-from heatlite.language.limits import Limits
 from heatlite.language.outputs import OutputDefinition
 from heatlite.language.parameters import Parameters
 from heatlite.language.resource_definition import (

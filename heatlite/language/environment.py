@@ -7,9 +7,9 @@ from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
+from heatlite.common.limits import Limits, too_large
 from heatlite.language import document as documents
 from heatlite.language import registry as registries
-from heatlite.language.limits import Limits, too_large
 from heatlite.language.registry import Found, Registry
 
 PARAMETERS, DEFAULTS, REGISTRY, ENCRYPTED, SINKS, STRATEGIES = SECTIONS = (

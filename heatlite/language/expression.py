@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
-from heatlite.language.limits import Limits, exceeded
+from heatlite.common.limits import Limits, exceeded
 from heatlite.language.unknown import UNKNOWN, is_known
 
 

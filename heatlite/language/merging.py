@@ -8,10 +8,10 @@ from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
+from heatlite.common.limits import Limits
 from heatlite.language import environment as environments
 from heatlite.language.environment import DEFAULTS, PARAMETERS, STRATEGIES
 from heatlite.language.expression import copied
-from heatlite.language.limits import Limits
 
 OVERWRITE, MERGE, DEEP_MERGE = WORDS = ('overwrite', 'merge', 'deep_merge')
 

@@ -8,6 +8,7 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.common.files import Files
 from heatlite.common.i18n import _
+from heatlite.common.limits import Limits
 from heatlite.language import parameters as parameter_definitions
 from heatlite.language import template as templates
 from heatlite.language.definition import Facade, ResourceDefinition, StackDefinition, StackIdentity, build
@@ -15,7 +16,6 @@ from heatlite.language.document import DocumentError
 from heatlite.language.environment import Environment
 from heatlite.language.expression import PLACEHOLDERS, Scope
 from heatlite.language.facts import TypeFacts
-from heatlite.language.limits import Limits
 from heatlite.language.parameters import ParameterSchema
 from heatlite.language.schema import Schema
 from heatlite.language.template import Template

@@ -10,11 +10,11 @@ from typing import Any
 
 from heatlite.common import exception, template_format
 from heatlite.common.i18n import _
+from heatlite.common.limits import Limits
 from heatlite.common.template_format import ROOT
 from heatlite.language import document as documents
 from heatlite.language import versions
 from heatlite.language.document import DocumentError
-from heatlite.language.limits import Limits
 from heatlite.language.positions import Positions
 
 NO_LIMITS = Limits()

@@ -6,7 +6,7 @@ import pytest
 
 from heatlite.api import bodies, documents, masking
 from heatlite.common import config, exception  # noqa: F401 - `config` declares the limits of fetching
-from heatlite.language.limits import Limits
+from heatlite.common.limits import Limits
 from heatlite.rpc import messages
 
 LIMITS = Limits(max_size=500)

@@ -7,7 +7,7 @@ import pytest
 
 from heatlite.api import documents
 from heatlite.common import config, exception  # noqa: F401 - `config` declares the limits of fetching
-from heatlite.language.limits import Limits
+from heatlite.common.limits import Limits
 
 TEMPLATE = 'heat_template_version: 2018-08-31\n'
 

@@ -11,12 +11,12 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from heatlite.common.limits import Limits
 from heatlite.engine.resources import packed_types
 from heatlite.language import definition as definitions
 from heatlite.language import environment as environments
 from heatlite.language import expression, lint
 from heatlite.language import template as templates
-from heatlite.language.limits import Limits
 from heatlite.planning import graph
 
 SIZES = (1000, 5000, 10_000, 20_000)

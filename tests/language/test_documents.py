@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heatlite.common import exception, template_format
+from heatlite.common.limits import Limits
 from heatlite.common.template_format import DocumentError
 from heatlite.language import document, template
-from heatlite.language.limits import Limits
 from heatlite.language.positions import Positions
 
 HEAD = 'heat_template_version: 2018-08-31\n'

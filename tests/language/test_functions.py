@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heatlite.common import exception
+from heatlite.common.limits import Limits
 from heatlite.language import definition as definitions
 from heatlite.language import template, versions
 from heatlite.language.definition import StackIdentity
 from heatlite.language.environment import Environment
 from heatlite.language.expression import PLACEHOLDERS, UNKNOWNS
 from heatlite.language.functions.references import select
-from heatlite.language.limits import Limits
 from heatlite.language.unknown import UNKNOWN, is_known
 
 PARAMETERS = {

@@ -6,12 +6,12 @@ import pytest
 
 from heatlite.cmd import lint as command
 from heatlite.common import exception
+from heatlite.common.limits import Limits
 from heatlite.engine.resources import packed_types
 from heatlite.language import advice, describe, lint, template
 from heatlite.language import definition as definitions
 from heatlite.language.definition import StackIdentity
 from heatlite.language.environment import Environment
-from heatlite.language.limits import Limits
 
 TYPES = packed_types.PackedTypes()
 OPERATOR = packed_types.operator_registry()

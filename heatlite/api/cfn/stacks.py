@@ -14,8 +14,8 @@ from heatlite.api.views import NO_DESCRIPTION, NO_OUTPUT_DESCRIPTION, when
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.common.identifier import HeatIdentifier
+from heatlite.common.limits import Limits
 from heatlite.db import stacks
-from heatlite.language.limits import Limits
 from heatlite.rpc import messages
 
 View = dict[str, Any]

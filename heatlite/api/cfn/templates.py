@@ -9,8 +9,8 @@ from heatlite.api.cfn.errors import CfnError
 from heatlite.api.cfn.request import CfnRequest
 from heatlite.common import exception, urlfetch
 from heatlite.common.i18n import _
+from heatlite.common.limits import Limits
 from heatlite.db import templates
-from heatlite.language.limits import Limits
 
 View = dict[str, Any]
 

@@ -13,8 +13,8 @@ from heatlite.api.query import Query
 from heatlite.api.wsgi import Created, Listed, Redirect, Request
 from heatlite.common import exception
 from heatlite.common.identifier import HeatIdentifier
+from heatlite.common.limits import Limits
 from heatlite.db import stacks, templates
-from heatlite.language.limits import Limits
 from heatlite.rpc import messages
 
 View = dict[str, Any]

@@ -8,7 +8,7 @@ from heatlite.api import bodies
 from heatlite.api.query import Query
 from heatlite.api.wsgi import Request
 from heatlite.common import exception
-from heatlite.language.limits import Limits
+from heatlite.common.limits import Limits
 
 
 def validate(req: Request) -> dict[str, Any]:

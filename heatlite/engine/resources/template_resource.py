@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from heatlite.common import exception, urlfetch
+from heatlite.common.limits import Limits
 from heatlite.engine import attributes
 from heatlite.engine.resources import stack_resource
 from heatlite.language import nested
 from heatlite.language import template as templates
-from heatlite.language.limits import Limits
 from heatlite.language.schema import Schema
 from heatlite.language.template import Template
 

@@ -17,8 +17,8 @@ from yaql.standard_library import math as arithmetic
 from yaql.standard_library import regex as matching
 
 from heatlite.common.i18n import _
+from heatlite.common.limits import exceeded
 from heatlite.language import patterns
-from heatlite.language.limits import exceeded
 
 PATTERN_LENGTH = 1000           # characters a pattern inside an expression is judged by
 LONGEST_KEPT = 2000             # characters of an expression that is kept parsed

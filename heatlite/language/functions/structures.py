@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from heatlite.common.i18n import _
+from heatlite.common.limits import exceeded
 from heatlite.language.expression import Call, ListNode, Misuse, Node, Scope
 from heatlite.language.functions.texts import syntax
-from heatlite.language.limits import exceeded
 
 
 class MapMerge(Call):

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 from urllib.parse import quote, urlencode, urlunsplit
 
 from heatlite.common.i18n import _
+from heatlite.common.limits import exceeded
 from heatlite.language.expression import Call, Misuse, Node, Scope
-from heatlite.language.limits import exceeded
 
 
 def as_sorted_json(value: Any) -> str:

@@ -1,13 +1,28 @@
-"""How much a template may ask for. Every refusal names the limit and the option that sets it."""
+"""Every bound of the service, in one place: what is counted, its unit, and the option that sets it.
+
+Values only: the code that does the work enforces them. A refusal names the bound and its option (`exceeded`).
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, Protocol
 
-from heatlite.common.template_format import exceeded, too_large
+from heatlite.common import exception
+from heatlite.common.i18n import _
 
-__all__ = ['Limits', 'exceeded', 'too_large']
+
+class Bounds(Protocol):
+    """How far one document may go."""
+
+    @property
+    def max_size(self) -> int: ...
+
+    @property
+    def max_depth(self) -> int: ...
+
+    @property
+    def max_expansion(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -33,3 +48,19 @@ class Limits:
                    yaql_memory=options.yaql.memory_quota, yaql_calls=options.yaql.call_limit,
                    max_depth=options.max_template_depth, max_expansion=options.max_template_expansion,
                    max_functions=options.max_template_functions, max_result=options.max_function_result)
+
+
+USUAL: Final = Limits()                 # when no options are at hand
+
+
+def exceeded(what: str, limit: int | float, option: str) -> exception.RequestLimitExceeded:
+    """`what` is a claim with the thing counted, such as `The template nests deeper`."""
+    return exception.RequestLimitExceeded(
+        _('%(what)s than %(limit)s allows (option %(option)s).') % {'what': what, 'limit': limit, 'option': option})
+
+
+def too_large(size: int, limit: int) -> exception.RequestLimitExceeded:
+    """Clients know this text; the unit it names is wrong (characters are counted), the number is right."""
+    return exception.RequestLimitExceeded(
+        _('Template size (%(size)d bytes) exceeds maximum allowed size (%(limit)d bytes).')
+        % {'size': size, 'limit': limit})
