@@ -1,12 +1,8 @@
 """Signatures of the CloudFormation API, checked by a real Keystone. Run `eval "$(tools/keystone up)"` first."""
 
-import datetime
-import hashlib
-import hmac
 import os
 import pathlib
-from base64 import b64encode
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 import pytest
 from keystoneauth1 import session
@@ -14,6 +10,7 @@ from keystoneauth1.identity import v3
 
 from heatlite.api.cfn import deploy
 from tests.api import house
+from tests.system import aws
 
 URL = os.environ.get('HEATLITE_TEST_KEYSTONE_URL')
 FOLDER = pathlib.Path(os.environ.get('HEATLITE_TEST_KEYSTONE_DIR', '/nonexistent'))
@@ -43,34 +40,8 @@ def app(database):
     return deploy.build(house.options(files=[str(FOLDER / 'heatlite.conf')]), database, house.NoEngine())
 
 
-def now():
-    return datetime.datetime.now(datetime.UTC)
-
-
 def version_2(key, verb, **parameters):
-    """The parameters with their signature."""
-    access, secret = key
-    signed = {'AWSAccessKeyId': access, 'SignatureMethod': 'HmacSHA256', 'SignatureVersion': '2', **parameters}
-    query = '&'.join(f'{quote(name, "")}={quote(value, "-_~")}' for name, value in sorted(signed.items()))
-    text = f'{verb}\n{HOST}\n/v1/\n{query}'
-    signature = hmac.new(secret.encode(), text.encode(), hashlib.sha256).digest()
-    return {**signed, 'Signature': b64encode(signature).decode()}
-
-
-def version_4(key, body):
-    """Headers of a signed POST."""
-    access, secret = key
-    at = now().strftime('%Y%m%dT%H%M%SZ')
-    scope = f'{at[:8]}/RegionOne/cloudformation/aws4_request'
-    canonical = (f'POST\n/v1/\n\nhost:{HOST}\nx-amz-date:{at}\n\nhost;x-amz-date\n'
-                 f'{hashlib.sha256(body).hexdigest()}')
-    text = f'AWS4-HMAC-SHA256\n{at}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}'
-    made = f'AWS4{secret}'.encode()
-    for part in scope.split('/'):
-        made = hmac.new(made, part.encode(), hashlib.sha256).digest()
-    signature = hmac.new(made, text.encode(), hashlib.sha256).hexdigest()
-    return {'X-Amz-Date': at, 'Authorization': f'AWS4-HMAC-SHA256 Credential={access}/{scope}, '
-                                               f'SignedHeaders=host;x-amz-date, Signature={signature}'}
+    return aws.version_2(key, verb, HOST, '/v1/', **parameters)
 
 
 def ask(app, method='GET', query='', body=None, **headers):
@@ -79,7 +50,7 @@ def ask(app, method='GET', query='', body=None, **headers):
 
 
 def stamp():
-    return now().strftime('%Y-%m-%dT%H:%M:%SZ')
+    return aws.now().strftime('%Y-%m-%dT%H:%M:%SZ')
 
 
 def test_version_2_in_the_query(app, key):
@@ -101,7 +72,7 @@ def test_version_2_in_a_form(app, key):
 
 def test_version_4_in_a_header(app, key):
     body = b'Action=ListStacks&ContentType=JSON'
-    answer = ask(app, 'POST', body=body, **version_4(key, body))
+    answer = ask(app, 'POST', body=body, **aws.version_4(key, HOST, '/v1/', body))
     assert answer.status_code == 200, answer.text
 
 

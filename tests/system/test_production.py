@@ -1,0 +1,31 @@
+"""The production profile itself: it comes up, serves both APIs, and leaves nothing behind."""
+
+import pytest
+
+from tests.system import production
+
+pytestmark = pytest.mark.skipif(not production.is_possible(), reason=production.REASON)
+
+TEMPLATE = {'heat_template_version': '2018-08-31', 'resources': {
+    'word': {'type': 'OS::Heat::RandomString'},
+    'handle': {'type': 'OS::Heat::WaitConditionHandle', 'properties': {'signal_transport': 'HEAT_SIGNAL'}}}}
+
+
+@pytest.mark.service
+def test_the_profile(tmp_path):
+    with production.Production(tmp_path) as cloud:
+        member, reader = cloud.people['alpha'], cloud.people['alpha_reader']
+        path = cloud.create(member, 'first', TEMPLATE)
+        assert cloud.finished(member, path) == 'CREATE_COMPLETE'
+        assert cloud.ask(reader, 'GET', '/stacks').json['stacks'][0]['stack_name'] == 'first'
+        assert cloud.ask(reader, 'DELETE', path).status == 403
+        assert cloud.ask(cloud.people['beta'], 'GET', path).status == 404
+        assert cloud.ask(None, 'GET', f'/v1/{member.project_id}/stacks').status == 401
+        assert '<StackName>first</StackName>' in cloud.ask_cfn(member, 'ListStacks').text
+        engines = cloud.ask(cloud.people['admin'], 'GET', '/services').json['services']
+        assert [each['status'] for each in engines] == ['up', 'up']
+        users = cloud.rows('SELECT user_project_id FROM stack')[0][0]
+        assert cloud.keystone.get(f'/projects/{users}').status_code == 200
+    found = cloud.keystone.get(f'/projects?name={member.project_name}').json()['projects']
+    assert found == []
+    assert cloud.keystone.get(f'/projects/{users}', raise_exc=False).status_code == 404
