@@ -1,0 +1,187 @@
+"""The bombs that are connections and requests: silent, slow, endless, malformed, too many.
+
+Each attack is a function of the port; it returns the statuses of the answers it got, 0 for a connection that was
+closed without one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from tests.hostile.tenants import Tenant
+
+HOST = '127.0.0.1'
+CLOSED, SILENT = 0, -1
+LISTEN = 5.0            # seconds to wait for an answer
+MANY = 1030             # connections of one peer
+
+
+@dataclass(frozen=True)
+class Peer:
+    """`attack(tenant, port)`: the statuses. `allowed`: what they may be. `cfn`: it goes to the CloudFormation API."""
+
+    name: str
+    attack: Callable[[Tenant, int], list[int]]
+    allowed: frozenset[int]
+    cfn: bool = False
+    quick: bool = True
+
+
+@contextlib.contextmanager
+def connected(port: int) -> Iterator[socket.socket]:
+    with contextlib.closing(socket.create_connection((HOST, port), timeout=LISTEN)) as found:
+        yield found
+
+
+def status(connection: socket.socket) -> int:
+    """Of the answer that comes; CLOSED or SILENT without one."""
+    try:
+        head = connection.recv(65536)
+    except TimeoutError:
+        return SILENT
+    except OSError:
+        return CLOSED
+    words = head.split(b' ', 2)
+    return int(words[1]) if len(words) > 1 and words[1].isdigit() else CLOSED
+
+
+def sent(port: int, *pieces: bytes) -> int:
+    """The status after all pieces; a peer that stops reading has closed."""
+    with connected(port) as connection:
+        try:
+            for piece in pieces:
+                connection.sendall(piece)
+        except OSError:
+            pass                                    # it answers, or has closed, before it has read everything
+        return status(connection)
+
+
+def head(tenant: Tenant, *lines: str, method: str = 'POST', path: str = '/stacks/preview') -> bytes:
+    prefix = tenant.url.split('/', 3)[3]
+    given = [f'{name}: {value}' for name, value in tenant.headers.items()]
+    return '\r\n'.join([f'{method} /{prefix}{path} HTTP/1.1', f'Host: {HOST}', *given, *lines, '', '']).encode()
+
+
+def large_body(tenant: Tenant, port: int) -> list[int]:
+    size = 50 * 2 ** 20
+    return [sent(port, head(tenant, f'Content-Length: {size}', 'Content-Type: application/json'),
+                 *[b'x' * 2 ** 20] * 50)]
+
+
+def endless_chunks(tenant: Tenant, port: int) -> list[int]:
+    chunk = b'100000\r\n' + b'x' * 2 ** 20 + b'\r\n'
+    return [sent(port, head(tenant, 'Transfer-Encoding: chunked', 'Content-Type: application/json'), *[chunk] * 50)]
+
+
+def form(tenant: Tenant, port: int) -> list[int]:
+    body = b'&'.join(b'a%d=' % number for number in range(120_000))[:2 ** 20]
+    return [sent(port, b'POST /v1/?AWSAccessKeyId=x&Signature=y HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n'
+                 b'Content-Type: application/x-www-form-urlencoded\r\n\r\n' % len(body), body)]
+
+
+def large_form(tenant: Tenant, port: int) -> list[int]:
+    return [sent(port, b'POST /v1/?AWSAccessKeyId=x&Signature=y HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n'
+                 b'Content-Type: application/x-www-form-urlencoded\r\n\r\n' % (100 * 2 ** 20), *[b'a' * 2 ** 20] * 100)]
+
+
+def parts(tenant: Tenant, port: int) -> list[int]:
+    body = b''.join(b'--b\r\nContent-Disposition: form-data; name="a%d"\r\n\r\n\r\n' % number
+                    for number in range(15_000))
+    return [sent(port, b'POST /v1/?AWSAccessKeyId=x&Signature=y HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n'
+                 b'Content-Type: multipart/form-data; boundary=b\r\n\r\n' % len(body), body)]
+
+
+def malformed(tenant: Tenant, port: int) -> list[int]:
+    kind = 'Content-Type: application/json'
+    chunked = 'Transfer-Encoding: chunked'
+    return [
+        sent(port, head(tenant, kind, chunked), b'zz\r\nxx\r\n'),
+        sent(port, head(tenant, kind, chunked), b'-5\r\nxx\r\n'),
+        sent(port, head(tenant, kind, chunked), b'f' * 4000 + b'\r\n'),
+        sent(port, head(tenant, kind, 'Content-Length: -1'), b'{}'),
+        sent(port, head(tenant, kind, 'Content-Length: 1e3'), b'{}'),
+        sent(port, head(tenant, kind, 'Content-Length: ' + '9' * 30), b'{}'),
+        sent(port, b'GET\r\n\r\n'), sent(port, b'\x00\xff\xfe\r\n\r\n'),
+        sent(port, b'GET /v1/p/stacks HTTP/9.9\r\nHost: x\r\n\r\n')]
+
+
+def bodies(tenant: Tenant, port: int) -> list[int]:
+    texts = ['{' * 100_000, '[' * 500_000, '{"a":' * 50_000 + '1' + '}' * 50_000, '{"stack_name": NaN}',
+             '{"stack_name": ' + '9' * 5000 + '}', '{"stack_name": "\\ud800"}', '\ufeff{}', '"', 'null', '1e400',
+             '{"stack_name": "a", "template": {"heat_template_version": "2018-08-31"}, "tags": "\\ud800"}',
+             json.dumps({'stack_name': 'a\r\nX: y', 'template': {}}),
+             json.dumps({'stack_name': 'a', 'tags': ','.join('t' * 70 for _tag in range(12_000))})]
+    return [sent(port, head(tenant, 'Content-Type: application/json', f'Content-Length: {len(text.encode())}'),
+                 text.encode()) for text in texts]
+
+
+def addresses(tenant: Tenant, port: int) -> list[int]:
+    paths = ['/stacks?' + '&'.join(f'k{number}=v' for number in range(1500)), '/stacks?marker=' + 'x' * 15_000,
+             '/stacks/' + 'x' * 15_000, '/stacks?sort_keys=' + ','.join(['name'] * 3000), '/stacks?limit=' + '9' * 5000,
+             '/stacks?tags=' + ','.join(f't{number}' for number in range(2500)), '/stacks?%ff=%fe', '/stacks/%00',
+             '/stacks?' + 'a' * 60_000, '/../../etc/passwd', '/stacks?' + '&'.join(['name=x'] * 2000)]
+    return [sent(port, head(tenant, method='GET', path=path)) for path in paths]
+
+
+def headers(tenant: Tenant, port: int) -> list[int]:
+    return [sent(port, head(tenant, *[f'X-A{number}: v' for number in range(2000)], method='GET', path='/stacks')),
+            sent(port, head(tenant, 'X-A: ' + 'v' * 70_000, method='GET', path='/stacks')),
+            sent(port, head(tenant, *['X-A: v'] * 2000, method='GET', path='/stacks')),
+            sent(port, head(tenant, 'Accept: ' + ','.join(['text/html;q=0.1'] * 800), method='GET', path='/stacks'))]
+
+
+def silent(tenant: Tenant, port: int) -> list[int]:
+    """More connections than the API serves, none of which ever ends its request."""
+    found: list[socket.socket] = []
+    try:
+        for _number in range(MANY):
+            try:
+                found.append(socket.create_connection((HOST, port), timeout=1.0))
+                found[-1].sendall(b'GET / HTTP/1.1\r\nX-A: ')
+            except OSError:
+                break
+        answer = tenant.ask('GET', '/stacks', patience=10.0)
+        return [answer.status or SILENT]
+    finally:
+        for each in found:
+            each.close()
+
+
+def drip(tenant: Tenant, port: int) -> list[int]:
+    """A header that never ends, a byte at a time: the connection must be closed all the same."""
+    with connected(port) as connection:
+        deadline = time.monotonic() + 30.0
+        connection.sendall(b'GET /v1/p/stacks HTTP/1.1\r\nX-A: ')
+        connection.settimeout(0.5)
+        while time.monotonic() < deadline:
+            try:
+                connection.sendall(b'x')
+                if not connection.recv(65536):
+                    return [CLOSED]
+                return [status(connection) or 408]
+            except TimeoutError:
+                continue
+            except OSError:
+                return [CLOSED]
+        return [SILENT]
+
+
+REFUSED = frozenset({400, 403, 404, 408, 411, 413, 414, 415, 431, 501, 503, CLOSED})
+PEERS = (
+    Peer('50 MB of JSON', large_body, frozenset({400, 413, CLOSED})),
+    Peer('endless chunks', endless_chunks, frozenset({400, 413, CLOSED})),
+    Peer('malformed requests', malformed, REFUSED | {505}),
+    Peer('JSON bodies', bodies, frozenset({400, 403, 413})),
+    Peer('addresses', addresses, frozenset({200, 400, 403, 404, 414, 431})),
+    Peer('headers', headers, frozenset({200, 400, 431})),
+    Peer('silent connections', silent, frozenset({200})),
+    Peer('a header that drips', drip, frozenset({CLOSED, 400, 408}), quick=False),
+    Peer('120 000 form fields', form, REFUSED, cfn=True),
+    Peer('100 MB of form', large_form, REFUSED, cfn=True),
+    Peer('15 000 parts', parts, REFUSED, cfn=True),
+)
