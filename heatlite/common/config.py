@@ -18,8 +18,9 @@ LOG_LEVELS = ['amqp=WARN', 'amqplib=WARN', 'oslo.messaging=WARN', 'oslo_messagin
               'oslo_policy=WARN', 'sqlalchemy=WARN', 'alembic=WARN', 'kombu=WARN', 'urllib3=WARN', 'requests=WARN',
               'keystonemiddleware=WARN', 'keystoneauth=WARN', 'routes.middleware=WARN', 'stevedore=WARN',
               'iso8601=WARN', 'eventlet.wsgi.server=WARN', 'dogpile.core.dogpile=INFO']
-LOG_LINE = ('%(asctime)s.%(msecs)03d %(process)d %(levelname)s %(name)s [%(request_id)s %(project_id)s] '
-            '%(instance)s%(message)s')
+_LINE = '%%(asctime)s.%%(msecs)03d %%(process)d %%(levelname)s %%(name)s [%s] %%(instance)s%%(message)s'
+LOG_LINE = _LINE % '%(request_id)s %(global_request_id)s %(user_id)s %(project_id)s'
+LOG_LINE_OF_THE_SERVICE = _LINE % '- - - -'         # lines that belong to no request
 
 
 def version() -> str:
@@ -46,11 +47,14 @@ def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = N
     option or a file is wrong.
     """
     from oslo_log import log
+
+    from heatlite.common import logs
     conf = cfg.CONF if conf is None else conf
     register(conf)
     if 'set' not in conf:                   # the first time: no option can join the command line once it was read
         log.register_options(conf)
         log.set_defaults(default_log_levels=LOG_LEVELS, logging_context_format_string=LOG_LINE)
+        conf.set_default('logging_default_format_string', LOG_LINE_OF_THE_SERVICE)
         conf.register_cli_opts([*options.COMMAND_LINE, *command_line])
     try:
         conf(list(arguments), project=PROJECT, prog=program, version=f'{PROJECT} {version()}',
@@ -62,6 +66,7 @@ def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = N
     if not (conf.log_file or conf.log_dir or conf.use_journal):
         conf.set_default('use_stderr', True)    # the library's last resort is standard output, which is for answers
     log.setup(conf, PROJECT)
+    logs.install(conf, PROJECT)
     return conf
 
 

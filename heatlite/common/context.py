@@ -6,7 +6,9 @@ wire and older names plug-ins read: REST specification 2.2 and 12, plug-in speci
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import copy
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any, ClassVar
 
@@ -16,7 +18,7 @@ from heatlite.common import exception
 
 
 class RequestContext(context.RequestContext):
-    """`password` and `aws_creds` are never part of `to_log()`, and nothing prints the token."""
+    """`password` and `aws_creds` are never part of `get_logging_values()`, and nothing prints the token."""
 
     # How to reach other services in the caller's name: given by the engine, the only room that does.
     clients_of: ClassVar[Callable[[Any], Any] | None] = None
@@ -30,8 +32,12 @@ class RequestContext(context.RequestContext):
     def __init__(self, username: str | None = None, password: str | None = None, aws_creds: Any = None,
                  auth_url: str | None = None, trust_id: str | None = None, trustor_user_id: str | None = None,
                  auth_token_info: Any = None, region_name: str | None = None, is_admin: bool = False,
-                 **kwargs: Any) -> None:
-        super().__init__(is_admin=is_admin, **kwargs)
+                 overwrite: bool = True, **kwargs: Any) -> None:
+        """`overwrite`: log lines of this thread carry its ids from now on."""
+        before = context.get_current()
+        super().__init__(is_admin=is_admin, overwrite=False, **kwargs)
+        if overwrite or before is None:             # the library binds the first one of a thread in any case
+            bind(self if overwrite else None)
         self.username = username or self.user_name
         self.password = password
         self.aws_creds = aws_creds
@@ -90,11 +96,49 @@ class RequestContext(context.RequestContext):
                       auth_token_info=self.auth_token_info, region_name=self.region_name)
         return values
 
-    def to_log(self) -> dict[str, Any]:
-        """What a log line may say of the caller."""
-        return {'request_id': self.request_id, 'user_id': self.user_id, 'project_id': self.project_id}
+    def get_logging_values(self) -> dict[str, Any]:
+        """What a log line may say of the caller: names and ids, under the names that formats of oslo.log use."""
+        return {'request_id': self.request_id, 'global_request_id': self.global_request_id,
+                'user_id': self.user_id, 'user': self.user_id, 'user_name': self.username,
+                'project_id': self.project_id, 'project': self.project_id, 'tenant': self.project_id,
+                'project_name': self.project_name, 'domain': self.domain_id, 'domain_name': self.domain_name,
+                'user_domain': self.user_domain_id, 'user_domain_name': self.user_domain_name,
+                'project_domain': self.project_domain_id, 'project_domain_name': self.project_domain_name,
+                'is_admin': self.is_admin, 'resource_uuid': self.resource_uuid, 'roles': self.roles,
+                'system_scope': self.system_scope, 'auth_token': '***' if self.auth_token else None}
+
+    def of_request(self, request_id: str, global_request_id: str | None) -> RequestContext:
+        """The same caller in another request: this context when the ids are equal, else a copy."""
+        if (request_id, global_request_id) == (self.request_id, self.global_request_id):
+            return self
+        found = copy.copy(self)
+        found.request_id, found.global_request_id = request_id, global_request_id
+        for made in ('_clients', '_session'):       # they refer to the context they were made for
+            found.__dict__.pop(made, None)
+        return found
+
+    @contextlib.contextmanager
+    def bound(self) -> Iterator[None]:
+        """Log lines of this thread carry the ids of this context until the end of the block."""
+        before = context.get_current()
+        self.update_store()
+        try:
+            yield
+        finally:
+            bind(before)
+
+
+def bind(found: context.RequestContext | None) -> None:
+    """From now on log lines of this thread carry the ids of `found`; None: of no request."""
+    if found is not None:
+        found.update_store()
+    elif context.get_current() is not None:
+        del context._request_store.context
 
 
 def admin_context(project_id: str | None = None) -> RequestContext:
-    """The service itself acting, for work nobody asked for over the API."""
-    return RequestContext(is_admin=True, project_id=project_id, overwrite=False)
+    """The service itself acting: with the ids of the request that this thread works for, if there is one."""
+    of = context.get_current()
+    return RequestContext(is_admin=True, project_id=project_id, overwrite=False,
+                          request_id=of.request_id if of is not None else None,
+                          global_request_id=of.global_request_id if of is not None else None)

@@ -1,4 +1,7 @@
-"""One log line for each request, and its place in the metrics."""
+"""One log line for each request, and its place in the metrics.
+
+The ids of the request, its user and its project stand at the beginning of the line, as in every line about it.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import time
 from typing import Any
 from urllib.parse import quote
 
-from heatlite.api.middleware import context, request_id
+from heatlite.common import context
 
 LOG = logging.getLogger(__name__)
 
@@ -26,6 +29,7 @@ class AccessLog:
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
         started = time.perf_counter()
+        context.bind(None)                      # a connection may have had another request in this thread
         status = ['000']
 
         def note(line: str, headers: Any, exc_info: Any = None) -> Any:
@@ -39,8 +43,6 @@ class AccessLog:
             return self._app(environ, note)
         finally:
             seconds = time.perf_counter() - started
-            caller = environ.get(context.KEY)
-            LOG.info('%s %s %s %.1f ms %s project=%s', method, path, status[0], seconds * 1000,
-                     environ.get(request_id.KEY, '-'), caller.project_id if caller else '-')
+            LOG.info('%s %s %s %.1f ms', method, path, status[0], seconds * 1000)
             if self._observe is not None:
                 self._observe(method if method in _METHODS else '-', environ.get(ROUTE, '-'), status[0], seconds)

@@ -7,6 +7,8 @@ from typing import Any
 
 from oslo_context.context import generate_request_id
 
+from heatlite.common.context import RequestContext
+
 KEY, GLOBAL_KEY = 'openstack.request_id', 'openstack.global_request_id'         # where the library looks for them
 HEADER = 'x-openstack-request-id'
 _GIVEN = re.compile(r'req-[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}\Z')
@@ -23,6 +25,7 @@ class RequestId:
         given = environ.get('HTTP_X_OPENSTACK_REQUEST_ID', '')
         if _GIVEN.match(given):
             environ[GLOBAL_KEY] = given
+        RequestContext(request_id=made, global_request_id=environ.get(GLOBAL_KEY))      # until its user is known
 
         def named(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
             headers = [*headers, (HEADER, made)]

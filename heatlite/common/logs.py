@@ -1,0 +1,213 @@
+"""Log lines: one event is one line, whatever its values contain, and it carries the ids of its request.
+
+Texts of users, clouds and plug-ins come into log lines: names, reasons, errors. Line ends, other control characters,
+separators that terminals interpret and lone surrogates are written as escapes, so no text can add a line that looks
+like one of ours, and none can make a handler fail. Lines of a traceback begin with white space, a log line never does.
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+import re
+import traceback
+from collections.abc import Iterator
+from typing import Any
+
+from oslo_context import context as contexts
+from oslo_log import formatters
+
+from heatlite.common.context import RequestContext
+
+LONGEST = 8192                  # characters of one message, and of one line of a traceback
+LONGEST_TRACEBACK = 200         # lines; the middle is left out
+LONGEST_WORD = 255              # characters of an id or a name of the context
+INDENT = '    '
+CUT = ' ... (cut, %d characters in all)'
+CUT_LINES = '... (%d lines left out)'
+# Control characters (C0, DEL, C1), line and paragraph separators, changes of writing direction, lone surrogates.
+_ODD = re.compile('[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]')
+_SHORT = {'\n': '\\n', '\r': '\\r', '\t': '\\t', '\x1b': '\\x1b'}
+JOURNAL = ('project_name', 'project_id', 'user_name', 'user_id', 'request_id')      # oslo.log's fields of the journal
+
+
+def escaped(text: str) -> str:
+    """`text` on one line: characters that are not to be printed are written as Python writes them (\\n, \\x1b)."""
+    return text if text.isprintable() else _ODD.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    character = found.group()
+    number = ord(character)
+    return _SHORT.get(character) or (f'\\x{number:02x}' if number < 0x80 else
+                                     f'\\u{number:04x}' if number < 0x10000 else f'\\U{number:08x}')
+
+
+def bounded(text: str) -> str:
+    """The escaped text: at most LONGEST characters, and a note when that is not all."""
+    found = escaped(text if len(text) <= LONGEST else text[:LONGEST])
+    if len(found) <= LONGEST and len(text) <= LONGEST:
+        return found
+    return found[:LONGEST] + CUT % len(text)
+
+
+def message(record: logging.LogRecord) -> str:
+    """The message of a record on one bounded line; never raises."""
+    try:
+        text = record.getMessage()
+    except Exception as error:                  # the arguments do not fit the format: a defect of the caller
+        text = f'{record.msg!r} with {record.args!r} ({type(error).__name__}: {error})'
+    return bounded(text)
+
+
+def indented(text: str) -> str:
+    """A text of several lines - a traceback - as continuation of a log line."""
+    lines = list(_lines(text))
+    if len(lines) > LONGEST_TRACEBACK:
+        half = LONGEST_TRACEBACK // 2
+        lines[half:-half] = [CUT_LINES % (len(lines) - LONGEST_TRACEBACK)]
+    return '\n'.join(INDENT + line for line in lines)
+
+
+def _lines(text: str) -> Iterator[str]:
+    for line in text.rstrip('\n').split('\n'):
+        yield bounded(line)
+
+
+class LineFormatter(logging.Formatter):
+    """Writes a record as oslo.log's options say (`logging_context_format_string` and its kin), on one line."""
+
+    def __init__(self, conf: Any, project: str) -> None:
+        super().__init__(datefmt=conf.log_date_format)
+        self._conf = conf
+        self._fixed = {'project': project, 'version': 'unknown', 'instance': '', 'color': '', 'resource': ''}
+        self._with_context: str = conf.logging_context_format_string
+        self._without: str = conf.logging_default_format_string
+        self._of_debug = f' {conf.logging_debug_format_suffix}' if conf.logging_debug_format_suffix else ''
+
+    def format(self, record: logging.LogRecord) -> str:
+        context = record.__dict__.get('context') or contexts.get_current()
+        known = context.get_logging_values() if isinstance(context, contexts.RequestContext) else context or {}
+        values = _Values(self._fixed)
+        values.update(record.__dict__)
+        values.update(known)
+        values['message'] = message(record)
+        values['asctime'] = self.formatTime(record, self.datefmt)
+        for name in JOURNAL:                    # the handler of the journal takes them from the record
+            if values.get(name):
+                record.__dict__[name] = values[name]
+        form = self._with_context if values.get('request_id') else self._without
+        if record.levelno == logging.DEBUG:
+            form += self._of_debug
+        if '%(error_summary)' in form:
+            values['error_summary'] = _summary(record)
+        if '%(isotime)' in form:
+            values['isotime'] = _isotime(record)
+        if '%(user_identity)' in form:
+            values['user_identity'] = self._conf.logging_user_identity_format % _Values(known)
+        try:
+            line = form % values
+        except (TypeError, ValueError) as error:        # a format of the operator that does not fit
+            line = f"{values['message']} (the log format is wrong: {error})"
+        if not line.isprintable():              # of the context, or of the format: colours are the only control codes
+            line = '\x1b'.join(map(escaped, line.split('\x1b'))) if values.get('color') else escaped(line)
+        if record.exc_info:
+            line = f'{line}\n{self.formatException(record.exc_info)}'
+        if record.stack_info:
+            line = f'{line}\n{indented(record.stack_info)}'
+        return line
+
+    def formatException(self, ei: Any) -> str:
+        return traceback_of(ei)
+
+
+def traceback_of(exc_info: Any) -> str:
+    """The traceback, indented and bounded; never raises."""
+    try:
+        return indented(''.join(traceback.format_exception(*exc_info)))
+    except Exception as error:                  # an exception whose text cannot be made
+        return indented(f'{exc_info[0]} that cannot be printed: {type(error).__name__}')
+
+
+class _Values(dict[str, Any]):
+    """What is unknown or empty is written as "-"; ids and names of the context are one word each."""
+
+    def __missing__(self, key: str) -> str:
+        return '-'
+
+    def __getitem__(self, key: str) -> Any:
+        found = super().__getitem__(key)
+        if found is None or (found == '' and key not in _MAY_BE_EMPTY):
+            return '-'
+        if key in _OF_CONTEXT and isinstance(found, str) and not _WORD.fullmatch(found):
+            return _NO_WORD.sub(_escape, found[:LONGEST_WORD])
+        return found
+
+
+_MAY_BE_EMPTY = frozenset({'instance', 'color', 'resource', 'message'})
+_OF_CONTEXT = frozenset(RequestContext(overwrite=False).get_logging_values())
+_WORD = re.compile(rf'[\w.:@/-]{{1,{LONGEST_WORD}}}')
+_NO_WORD = re.compile(r'[^\w.:@/-]')
+
+
+def _summary(record: logging.LogRecord) -> str:
+    if not record.exc_info or record.exc_info[0] is None:
+        return ''
+    return bounded(f'{record.exc_info[0].__name__}: {record.exc_info[1]}')
+
+
+def _isotime(record: logging.LogRecord) -> str:
+    from datetime import datetime
+    return datetime.fromtimestamp(record.created).astimezone().isoformat()
+
+
+class JsonFormatter(formatters.JSONFormatter):
+    """oslo.log's, with bounded values. JSON escapes what would end a line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        bounded_record = copy.copy(record)
+        bounded_record.msg, bounded_record.args = message(record), ()
+        text: str = super().format(bounded_record)
+        return text
+
+    def formatException(self, ei: Any, *, strip_newlines: bool = True) -> str:
+        return traceback_of(ei)
+
+
+class Guard(logging.Formatter):
+    """Makes any other formatter - of a file named by `log_config_append` - write one line for one event."""
+
+    def __init__(self, inner: logging.Formatter) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def format(self, record: logging.LogRecord) -> Any:
+        plain = copy.copy(record)
+        plain.msg, plain.args = message(record), ()
+        plain.exc_info = plain.exc_text = plain.stack_info = None
+        made: Any = self.inner.format(plain)
+        if not isinstance(made, str):           # fluentd takes a mapping
+            return made
+        line = escaped(made)
+        if record.exc_info:
+            line = f'{line}\n{traceback_of(record.exc_info)}'
+        return line
+
+    def formatException(self, ei: Any) -> str:
+        return traceback_of(ei)
+
+
+def install(conf: Any, project: str) -> None:
+    """Gives every handler of this process one of these formatters. To be called when oslo.log has made the handlers."""
+    line = LineFormatter(conf, project)
+    named = [found for found in logging.root.manager.loggerDict.values() if isinstance(found, logging.Logger)]
+    for handler in {handler for logger in (logging.root, *named) for handler in logger.handlers}:
+        formatter = handler.formatter
+        if isinstance(formatter, (LineFormatter, JsonFormatter, Guard)):
+            continue
+        if isinstance(formatter, formatters.JSONFormatter):
+            handler.setFormatter(JsonFormatter(datefmt=formatter.datefmt))
+        elif formatter is None or isinstance(formatter, formatters.ContextFormatter):
+            handler.setFormatter(line)
+        else:
+            handler.setFormatter(Guard(formatter))
