@@ -23,6 +23,7 @@ from heatlite.engine.records import Records
 from heatlite.engine.registry import Registry
 from heatlite.engine.resource import Resource
 from heatlite.engine.work import Work, definition_of, fingerprint, plain, stored_definition
+from heatlite.language.environment import Environment
 from heatlite.planning import commands
 from heatlite.planning.decide import Verdict
 from heatlite.planning.states import NO_HANDLE, Action, ResourceState
@@ -61,6 +62,7 @@ class Errands:
         self.to_make: set[int] = set()              # rows that a preview would make, and would change
         self.changed: set[int] = set()
         self.property_changes: dict[str, dict[str, inspection.PropertyChange]] = {}
+        self._environments: dict[str, Environment] = {}     # of former templates that rows still refer to
 
     def use_types(self, registry: Registry) -> None:
         """From the next step on; what has begun goes on with the class it has."""
@@ -143,37 +145,68 @@ class Errands:
         definition = work.definition if applies else stored_definition(record)
         if fresh:
             record.metadata = work.metadata
-        work.resource = self._make(definition, record, self._recorder(work))
+        environment = self._environment if applies and not step.as_stored else self._environment_of(row)
+        work.resource = self._make(definition, record, self._recorder(work), environment)
         return work.resource
 
-    def _kind(self, type_name: str, name: str) -> type[Resource]:
-        found: type[Resource] = self._registry.resolve(type_name, name, self._owned.definition.environment)
+    @property
+    def _environment(self) -> Environment:
+        """Of the wanted definition."""
+        return self._owned.definition.environment
+
+    def _environment_of(self, row: ResourceState) -> Environment:
+        """The one `row` was last applied with: only that says what the name of its type stands for.
+
+        It is kept as long as a row refers to its template (db.templates.prune).
+        """
+        template_id = row.template_id
+        if template_id is None or template_id == self._owned.row.template_id:
+            return self._environment
+        if template_id not in self._environments:
+            stored = self.records.environment(template_id)
+            if stored is None:
+                return self._environment
+            self._environments[template_id] = Environment(stored, self._environment.operator)
+        return self._environments[template_id]
+
+    def _kind(self, row: ResourceState) -> type[Resource]:
+        """Raises StackValidationFailed when nobody has the type any more."""
+        found: type[Resource] = self._registry.resolve(row.type, row.name, self._environment_of(row))
         return found
+
+    def _means_the_same(self, row: ResourceState) -> bool:
+        """Whether the name of the row's type stands for the same in the wanted definition."""
+        then, now = self._environment_of(row), self._environment
+        return then is now or then.find(row.type, row.name).target == now.find(row.type, row.name).target
 
     def _recorder(self, work: Work) -> Recorder:
         return Recorder(self._journal, self._owned, self._world, work, self.records)
 
-    def _make(self, definition: rsrc_defn.ResourceDefinition, record: Record, recorder: Any) -> Resource:
-        kind = self._registry.resolve(definition.resource_type, definition.name, self._owned.definition.environment)
+    def _make(self, definition: rsrc_defn.ResourceDefinition, record: Record, recorder: Any,
+              environment: Environment) -> Resource:
+        """`environment`: the one that belongs to `definition`."""
+        kind: type[Resource] = self._registry.resolve(definition.resource_type, definition.name, environment)
         resource = kind(definition.name, definition, self.facade)
+        resource.type_environment = environment
         resource.bind(record, recorder)
         return resource
 
     def stored_resource(self, row: ResourceState, recorder: Any = None) -> Resource:
         """An object of what is stored, outside any step: for reading, or for a signal, which brings its `recorder`."""
         record = self.records.get(row)
-        return self._make(stored_definition(record), record, recorder or self._recorder(Work()))
+        return self._make(stored_definition(record), record, recorder or self._recorder(Work()),
+                          self._environment_of(row))
 
     def kind_of(self, row: ResourceState) -> type[Resource]:
         """Raises StackValidationFailed when nobody has the type any more."""
-        return self._kind(row.type, row.name)
+        return self._kind(row)
 
     def unmade(self, name: str) -> Resource:
         """An object for a resource that does not exist yet: its definition with what is known so far."""
         resolved = self._owned.definition.resources[name].resolved(self.scope)
         definition = definition_of(name, resolved)
-        return self._registry.resolve(definition.resource_type, name, self._owned.definition.environment)(
-            name, definition, self.facade)
+        kind: type[Resource] = self._registry.resolve(definition.resource_type, name, self._environment)
+        return kind(name, definition, self.facade)
 
     def is_live(self, name: str, attribute: str) -> bool:
         """The attribute belongs to a thing outside and must be read anew each time."""
@@ -181,7 +214,7 @@ class Errands:
         if row is None:
             return False
         try:
-            kind = self._kind(row.type, name)
+            kind = self._kind(row)
         except exception.StackValidationFailed:     # nobody can be asked: what is kept must do
             return False
         if kind.default_client_name is None and kind.__module__.startswith(OWN_TYPES):
@@ -197,15 +230,14 @@ class Errands:
                                         if not self.is_live(name, values.attribute_of(kept_as))}
 
     def class_name(self, row: ResourceState) -> str:
-        return self._registry.resolve(row.type, row.name, self._owned.definition.environment).__name__
+        return self._kind(row).__name__
 
     def is_harmless(self, step: Step, row: ResourceState) -> bool:
         """Creating it once more after a crash would harm nobody, so nothing of it is waited for."""
         if row.action is not Action.CREATE:
             return False
         try:
-            return bool(self._registry.resolve(row.type, row.name, self._owned.definition.environment)
-                        .idempotent_create)
+            return bool(self._kind(row).idempotent_create)
         except exception.HeatException:
             return False
 
@@ -243,8 +275,7 @@ class Errands:
             if row.fingerprint == step.fingerprint and self._is_settled(row, work.definition.resource_type):
                 return commands.Inspected(step, UNCHANGED)
             resource = self.resource_as_stored(step, row, work)
-            kind = self._registry.resolve(work.definition.resource_type, step.name,
-                                          self._owned.definition.environment)
+            kind = self._registry.resolve(work.definition.resource_type, step.name, self._environment)
             verdict, work.difference = inspection.inspect(
                 resource, kind, work.definition, self._owned, row, observe=self._observe)
             if self._dry:
@@ -259,14 +290,14 @@ class Errands:
 
     def resource_as_stored(self, step: Step, row: ResourceState, work: Work) -> Resource:
         record = self.records.get(row)
-        work.resource = self._make(stored_definition(record), record, self._recorder(work))
+        work.resource = self._make(stored_definition(record), record, self._recorder(work), self._environment_of(row))
         return work.resource
 
     def _is_settled(self, row: ResourceState, wanted_type: str) -> bool:
         """With the same definition there is nothing to do."""
         return (row.status == 'COMPLETE' and row.replaced_by is None
                 and not (self._observe or self._owned.row.converge) and row.type == wanted_type
-                and not self._kind(row.type, row.name).always_inspected)
+                and self._means_the_same(row) and not self._kind(row).always_inspected)
 
     def call(self, step: Step, row: ResourceState, verb: Action) -> commands.Event:
         """handle_<verb>, and the first check right behind it. Raises DatabaseUnavailable, as its neighbours do."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from heatlite.common import exception
+from heatlite.common.files import Files
 from heatlite.common.i18n import _
 from heatlite.common.world import Signal, World
 from heatlite.db import resources, stacks, templates
@@ -181,10 +182,21 @@ class Nesting:
         """The nested stack's definition, in the parent's environment (template specification 13.3)."""
         parent = self._parent.definition
         wanted = parent.resources.get(resource.name)
-        used = parent.environment.find(resource.type(), resource.name).path if wanted is not None else ()
+        used = parent.environment.find(wanted.type, wanted.name).path if wanted is not None else ()
         return nested.child_definition(parent, wanted, template, dict(parameters or {}), used, identity=identity,
                                        facade=StoredFacade(self._facade_parts(resource)),
-                                       name=resource.name)
+                                       name=resource.name, files=self._files(resource, template))
+
+    def _files(self, resource: Any, template: Template) -> Files:
+        """The parent's. While members wait for their turn in a rolling update they are still of files that this
+        request may not have brought: those of the nested stack as it is stand behind then."""
+        files: Files = self._parent.definition.files
+        if resource.resource_id is None or all(name in files for name in nested.files_named(template)):
+            return files
+        with self._database.reader() as tx:
+            row = stacks.get(tx, resource.resource_id)
+            former = templates.files(tx, row.template_id) if row is not None else {}
+        return Files({**former, **files}) if former else files
 
     def check_depth(self) -> None:
         if self._parent.row.depth + 1 > self._max_depth:

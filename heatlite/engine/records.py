@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from heatlite.common.world import Signal, World
-from heatlite.db import resources
+from heatlite.db import resources, templates
 from heatlite.db.connection import Database
 from heatlite.engine.journal import Journal
 from heatlite.engine.record import Record
@@ -26,6 +29,7 @@ class Records:
         self._blocks: dict[int, dict[int, Record]] = {}
         self._reading: dict[int, Signal] = {}       # blocks under way; whoever wants one of them waits
         self._changed: dict[int, set[int]] = {}     # rows that changed while their block was being read
+        self._environments: dict[str, Mapping[str, Any] | None] = {}    # by template, which never changes
 
     def get(self, state: ResourceState) -> Record:
         """All that is stored of the row; `state` itself is the newer one."""
@@ -37,6 +41,16 @@ class Records:
         found = self._blocks.get(number, {}).pop(state.id, None) or Record(state)
         found.state = state
         return found
+
+    def environment(self, template_id: str) -> Mapping[str, Any] | None:
+        """The environment stored with a template of this stack; None when the template is gone. Read once."""
+        if template_id not in self._environments:
+            def read(tx: Any) -> Mapping[str, Any] | None:
+                found = templates.documents(tx, [template_id]).get(template_id)
+                return found.environment if found is not None else None
+
+            self._environments[template_id] = self._database.insist(read, reading=True)
+        return self._environments[template_id]
 
     def forget(self, row: int) -> None:
         """The row was changed: what was read of it is old."""

@@ -94,6 +94,7 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
         self.abandon_in_progress = False
         self.converge = False
         self.state_before: tuple[str, str] = (self.INIT, self.COMPLETE)
+        self.type_environment: Any = None           # says what `type()` stands for; None: the environment of the stack
         self._record: Record | None = None
         self._recorder: Recorder = NOWHERE
         self._data: dict[str, str] = {}

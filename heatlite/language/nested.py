@@ -106,6 +106,14 @@ def child_parameters(schemas: Mapping[str, Schema], given: Mapping[str, Any],
     return received
 
 
+def files_named(template: Template) -> set[str]:
+    """Templates that resources of this one name as their type."""
+    resources = template.section('resources')
+    types = (snippet.get(template.edition.keys.type) for snippet in resources.values()
+             if isinstance(snippet, Mapping)) if isinstance(resources, Mapping) else ()
+    return {name for name in types if isinstance(name, str) and templates.is_template_name(name)}
+
+
 def list_text(items: Any) -> Any:
     """A list as the one text a child's parameter takes; maps are flattened into `.member.` texts."""
     if isinstance(items, str) or not is_known(items):
@@ -119,15 +127,15 @@ def list_text(items: Any) -> Any:
 def child_definition(parent: StackDefinition, resource: ResourceDefinition | None, template: Template,
                      parameters: Mapping[str, Any], used: tuple[str, ...] = (), *,
                      identity: StackIdentity | None = None, scope: Scope = PLACEHOLDERS,
-                     facade: Facade | None = None, name: str = '') -> StackDefinition:
+                     facade: Facade | None = None, name: str = '', files: Files | None = None) -> StackDefinition:
     """The definition of the stack inside a resource. `used`: `Found.path` of its type; `identity`: of the child,
     which before it exists is named after its parent. `facade` and `name` stand in for a resource that the parent's
-    definition no longer has."""
+    definition no longer has; `files` for those of the parent."""
     name = resource.name if resource is not None else name
     if facade is None and resource is not None:
         facade = Facade(resource, scope)
     return build(
-        template, parent.environment.child(parameters, name, used), parent.files,
+        template, parent.environment.child(parameters, name, used), parent.files if files is None else files,
         identity or StackIdentity(f'{parent.identity.name}-{name}', None, parent.identity.project_id,
                                   parent.identity.region),
         facade=facade, limits=parent.limits, assume_unknown=parent.assume_unknown)

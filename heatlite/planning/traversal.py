@@ -304,6 +304,7 @@ class Traversal:
         row = self._set(replace(
             row, action=verb, status=Status.IN_PROGRESS, reason=text.CHANGED, handle=NO_HANDLE, requires=requires,
             template_id=self.template_id if verb in APPLYING else row.template_id,
+            type=self.wanted[step.name].type if step.kind is Kind.APPLY and verb in APPLYING else row.type,
             fingerprint=UNSURE if verb is Action.UPDATE else row.fingerprint,
             updated_at=row.updated_at if verb is Action.CREATE else now))
         step.row_id, step.verb = row.id, verb

@@ -9,9 +9,11 @@ from typing import Any
 from heatlite.common import exception, urlfetch
 from heatlite.common.limits import Limits
 from heatlite.engine import attributes
+from heatlite.engine.resource_update import Comparison
 from heatlite.engine.resources import stack_resource
 from heatlite.language import nested
 from heatlite.language import template as templates
+from heatlite.language.registry import Found
 from heatlite.language.schema import Schema
 from heatlite.language.template import Template
 
@@ -25,13 +27,39 @@ class TemplateResource(stack_resource.StackResource):
     @functools.cached_property
     def child(self) -> Template:
         """Raises StackValidationFailed when it cannot be read."""
-        found = self.stack.env.find(self.type(), self.name)
+        return self._child_of(self._found())
+
+    def _child_of(self, found: Found) -> Template:
         name = str(found.target)
         among = nested.template_among(name, self.stack.defn.files, UNLIMITED)
         if among is not None:
             return among
         text = self._fetched(name, found.is_user or not found.path)
         return text if isinstance(text, Template) else parsed(text, name)
+
+    def _found(self) -> Found:
+        """What its type stands for: in the environment it was applied with, not in that of a later request."""
+        environment = self.type_environment if self.type_environment is not None else self.stack.env
+        found: Found = environment.find(self.type(), self.name)
+        return found
+
+    def compare(self, after: Any) -> Comparison:
+        """Under the schema of the new template, both sides."""
+        self._wanted_type(after)
+        return super().compare(after)
+
+    def take_properties(self, wanted: Any) -> None:
+        self._wanted_type(wanted)
+        super().take_properties(wanted)
+
+    def _wanted_type(self, wanted: Any) -> None:
+        """From now on it is of the template that an update brings."""
+        found = self.stack.env.find(wanted.resource_type, self.name)
+        if not found.is_template:
+            return                          # it will be replaced
+        self.child = self._child_of(found)
+        for known in ('properties_schema', 'attributes_schema'):
+            self.__dict__.pop(known, None)
 
     def _fetched(self, name: str, is_user: bool) -> str | Template:
         """Where it cannot be had any more, the one that the nested stack was last made of."""
@@ -54,7 +82,7 @@ class TemplateResource(stack_resource.StackResource):
 
     @property
     def template_url(self) -> str | None:
-        return str(self.stack.env.find(self.type(), self.name).target)
+        return str(self._found().target)
 
     def child_template(self) -> Template:
         return self.child
