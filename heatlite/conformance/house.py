@@ -10,13 +10,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
+import sqlalchemy as sa
 from oslo_config import cfg
 
 from heatlite.common import config, exception
 from heatlite.common.context import RequestContext
 from heatlite.conformance.world import Killed, SimWorld, Universe
 from heatlite.db import events, resources, stacks, sync
-from heatlite.db.connection import Database
+from heatlite.db.connection import Contention, Database
 from heatlite.engine.service import EngineService
 from heatlite.rpc import messages
 
@@ -56,6 +57,8 @@ class Chaos:
         return [(label, number) for label, total in self.counts.items() for number in range(1, total + 1)]
 
     def point(self, label: str, world: SimWorld) -> None:
+        """A call, or the moment before or after a commit: others may go on first, and the process may die."""
+        world.give_way()
         if not self.enabled or world.dead:
             return
         self.count += 1
@@ -80,32 +83,115 @@ class Chaos:
             raise exception.DatabaseUnavailable(reason='it went away')
 
 
+class WriteLock:
+    """SQLite's lock for writers, shared by all processes of a simulation: whoever wants it waits in virtual time.
+
+    A server ends the transaction of a process that has died, and of one that stands still while others wait.
+    """
+
+    PATIENCE = 10.0                             # seconds until a waiting writer is refused, as a server does
+
+    def __init__(self, universe: Universe) -> None:
+        self._universe = universe
+        self._holder: tuple[SimDatabase, object] | None = None
+        self._freed: list[Any] = []
+
+    def acquire(self, wanting: SimDatabase) -> object | None:
+        """What `release` takes; None: the lock was not to be had in time."""
+        end = self._universe.time + self.PATIENCE
+        while self._holder is not None:
+            holder, _ = self._holder
+            if self._universe.running is None:          # the test itself: its simulation goes on until then
+                assert self._universe.run(lambda: self._holder is None, self.PATIENCE), 'a transaction does not end'
+            elif holder.world.is_frozen:
+                holder.break_off()
+            elif self._universe.time >= end:
+                return None
+            else:
+                freed = wanting.world.signal()
+                self._freed.append(freed)
+                freed.wait(1.0)
+        token = object()
+        self._holder = wanting, token
+        return token
+
+    def release(self, token: object | None) -> None:
+        if self._holder is not None and self._holder[1] is token:
+            self._holder = None
+            freed, self._freed = self._freed, []
+            for each in freed:
+                each.set()
+
+
 class SimDatabase(Database):
     """Every commit has two points: right before it, and right after. The database may go away at those, too - after a
-    commit nobody learns of it - and before anything is read."""
+    commit nobody learns of it - and before anything is read. As with a server, every statement gives way twice: before
+    it is carried out, and before its answer is back."""
 
-    def __init__(self, url: str, world: SimWorld, chaos: Chaos, seal: Callable[[str], str] | None) -> None:
+    def __init__(self, url: str, world: SimWorld, chaos: Chaos, seal: Callable[[str], str] | None,
+                 lock: WriteLock) -> None:
         super().__init__(url, now=lambda: world.universe.time + world.universe.database_ahead, sleep=world.sleep,
-                         seal=seal)
-        self._world, self._chaos = world, chaos
+                         seal=seal, max_overflow=-1)
+        self.world, self._chaos, self._lock = world, chaos, lock
+        self._open: tuple[Any, object] | None = None        # the transaction that is open for writing, and its lock
+        self._broken: set[Any] = set()                      # transactions that the server has ended
+        for engine in (self._reading, self._writing):
+            sa.event.listen(engine, 'before_cursor_execute', self._round_trip)
+            sa.event.listen(engine, 'after_cursor_execute', self._round_trip)
+        world.on_kill.append(self.break_off)
 
     def apart(self) -> SimDatabase:
         return self
 
+    def break_off(self) -> None:
+        """Rolls back the transaction that is open for writing, as a server does when its client is gone."""
+        if self._open is not None:
+            (transaction, token), self._open = self._open, None
+            self._broken.add(transaction)
+            transaction.connection.dbapi_connection.rollback()
+            self._lock.release(token)
+
     @contextmanager
     def reader(self) -> Iterator[Any]:
-        self._chaos.visit('reading', self._world)
+        self._chaos.visit('reading', self.world)
         with super().reader() as tx:
             yield tx
 
     @contextmanager
     def writer(self) -> Iterator[Any]:
         with super().writer() as tx:
-            yield tx
-            self._chaos.point('before a commit', self._world)
-            self._chaos.visit('before a commit', self._world)
-        self._chaos.point('after a commit', self._world)
-        self._chaos.visit('after a commit', self._world)
+            self._open = tx, self._token
+            try:
+                yield tx
+                self._chaos.point('before a commit', self.world)
+                self._chaos.visit('before a commit', self.world)
+                self._check_open(tx)
+            finally:
+                self._broken.discard(tx)
+                if self._open is not None and self._open[0] is tx:
+                    self._open = None
+        self._chaos.point('after a commit', self.world)
+        self._chaos.visit('after a commit', self.world)
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        token = self._lock.acquire(self)
+        if token is None:
+            raise Contention(reason='another transaction does not end')
+        self._token = token
+        try:
+            yield
+        finally:
+            self._lock.release(token)
+
+    def _round_trip(self, tx: Any, cursor: Any, statement: str, *more: Any) -> None:
+        if not statement.startswith('BEGIN'):       # that one goes with the first statement behind it
+            self.world.give_way()
+            self._check_open(tx)
+
+    def _check_open(self, tx: Any) -> None:
+        if tx in self._broken:
+            raise exception.DatabaseUnavailable(reason='the server has ended the transaction')
 
 
 def options(given: Mapping[str, Any]) -> cfg.ConfigOpts:
@@ -148,19 +234,21 @@ class House:
 
     def __init__(self, seed: int = 0, kill_at: Iterable[Point] = (), engines: int = 2, restart_after: float = 2.0, *,
                  project_id: str = PROJECT, prepare: Callable[[EngineService], None] = lambda service: None,
-                 seal: Callable[[str], str] | None = None, **options: Any) -> None:
+                 seal: Callable[[str], str] | None = None, interleaved: bool = True, **options: Any) -> None:
         """`prepare(service)`: done to each engine before it starts, such as registering types. `seal`: of Database.
-        `options`: of [DEFAULT].
+        `interleaved`: statements and calls give way to other threads. `options`: of [DEFAULT].
         """
         shared_memory = '/dev/shm'
         self._folder = tempfile.TemporaryDirectory(dir=shared_memory if os.path.isdir(shared_memory) else None)
         self.url = _fresh_database(Path(self._folder.name))
         self.universe = Universe(seed)
+        self.universe.interleaved = interleaved
+        self._write_lock = WriteLock(self.universe)
         self.chaos = Chaos(kill_at)
         self.chaos.on_kill = self._died
         self.restart_after = restart_after
         self.user = self.universe.process('user')
-        self.database = Database(self.url, now=lambda: self.universe.time + self.universe.database_ahead)
+        self.database = SimDatabase(self.url, self.user, Chaos(), None, self._write_lock)
         self.context = RequestContext(project_id=project_id, roles=['admin'], overwrite=False)
         self._prepare = prepare
         self._seal = seal
@@ -189,7 +277,7 @@ class House:
     def start_engine(self) -> tuple[SimWorld, EngineService]:
         self._names += 1
         world = self.universe.process(f'engine-{self._names}')
-        database = SimDatabase(self.url, world, self.chaos, self._seal)
+        database = SimDatabase(self.url, world, self.chaos, self._seal, self._write_lock)
         self._databases.append(database)
         service = EngineService(options(self._options), world, database,
                                 wake=lambda stack_id, engine_id: self._wake(stack_id, engine_id),

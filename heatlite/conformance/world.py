@@ -1,6 +1,7 @@
 """A world with virtual time and seeded chance, in which processes can be killed at any point.
 
-Threads are greenlets, run one at a time in an order the seed decides; time passes only when all of them wait.
+Threads are greenlets, run one at a time in an order the seed decides; time passes only when all of them wait. With a
+real server a green thread gives way at every statement and every call: `SimWorld.give_way` does the same here.
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ from typing import Any
 import greenlet
 
 EPOCH = datetime(2026, 1, 1)
+
+# Of all round trips, how many take time: (very slow, slow or very slow), and how long at most, in seconds (slow, very).
+SLOW = (0.001, 0.03)
+SLOW_SECONDS = (0.05, 1.5)
 
 
 class Killed(greenlet.GreenletExit):
@@ -36,6 +41,7 @@ class Universe:
         self.database_ahead = 0.0               # of its clock, seconds
         self.running: SimThread | None = None
         self.processes: list[SimWorld] = []
+        self.interleaved = True                 # statements and calls give way (`SimWorld.give_way`)
 
     def process(self, name: str) -> SimWorld:
         self.processes.append(SimWorld(self, name))
@@ -92,6 +98,7 @@ class SimThread:
         self.token: object = None               # what it waits for
         self._greenlet = greenlet.greenlet(lambda: function(*args), world.universe.main)
         self.error: BaseException | None = None
+        self.is_ending = False                  # somebody has killed it: it unwinds, and gives way no more
 
     def resume(self) -> None:
         if self._greenlet.dead or self.world.dead:
@@ -120,13 +127,19 @@ class SimThread:
         if self._greenlet and not self._greenlet.dead:
             self._greenlet.parent = greenlet.getcurrent()
             self.world.universe.running = self
+            self.is_ending = True
             self._greenlet.throw(Killed)
 
     def kill(self) -> None:
         if not self._greenlet.dead and self is not self.world.universe.running:
             self._greenlet.parent = greenlet.getcurrent()
             if self._greenlet:
-                self._greenlet.throw(Killed)
+                universe = self.world.universe
+                before, universe.running, self.is_ending = universe.running, self, True
+                try:
+                    self._greenlet.throw(Killed)
+                finally:
+                    universe.running = before
 
 
 class SimSignal:
@@ -170,6 +183,7 @@ class SimWorld:
         self.dead = False
         self.offset = 0.0                       # of its clock, seconds
         self.frozen_until = 0.0                 # universe time; until then it gets no turn (SIGSTOP)
+        self.on_kill: list[Callable[[], None]] = []     # what others notice of its death: connections end
         self.threads: dict[SimThread, None] = {}        # that live, in the order they began
 
     def now(self) -> datetime:
@@ -202,9 +216,31 @@ class SimWorld:
     def chance(self) -> float:
         return self.universe.random.random()
 
+    def give_way(self) -> None:
+        """What a round trip to a server does: any other thread may go on first, and now and then time passes.
+
+        Nothing happens outside a simulated thread, and in a universe that is not interleaved.
+        """
+        universe = self.universe
+        thread = universe.running
+        if not universe.interleaved or thread is None or thread.world.dead or thread.is_ending:
+            return
+        latency = universe.random.random()
+        if latency < SLOW[1]:
+            self.sleep(universe.random.random() * (SLOW_SECONDS[0] if latency >= SLOW[0] else SLOW_SECONDS[1]))
+        else:
+            universe.schedule(thread)
+            thread.pause()
+
+    @property
+    def is_frozen(self) -> bool:
+        return self.frozen_until > self.universe.time
+
     def freeze(self, seconds: float) -> None:
         self.frozen_until = self.universe.time + seconds
 
     def kill(self) -> None:
         """At once. A thread that calls this on its own process must raise Killed right after."""
         self.dead = True
+        for release in self.on_kill:
+            release()

@@ -218,7 +218,8 @@ def _sqlite(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.Engine
     """Not through oslo.db, which opens the file anew for each transaction; its names for errors are kept."""
     if not url.database or url.database == ':memory:':
         raise exception.Error(_('SQLite needs a file: readers and writers have a connection each.'))
-    engine = sa.create_engine(url, poolclass=pool.QueuePool, pool_size=5, max_overflow=OVERFLOW,
+    engine = sa.create_engine(url, poolclass=pool.QueuePool, pool_size=5,
+                              max_overflow=options['max_overflow'],
                               connect_args={'check_same_thread': False, 'timeout': LOCK_PATIENCE})
     exc_filters.register_engine(engine)
 

@@ -445,8 +445,11 @@ class Driving:
             return found
 
         authority = self._database.insist(clear) if kept or authority_id is not None else None
-        if owned.row.owner_id is None and owned.row.user_project_id is not None:
-            self._authority.give_up_project(owned.row.user_project_id, owned.context)
+        if owned.row.owner_id is None:
+            # As stored: a stack below, perhaps of another engine, may have made the project since we read our row.
+            stored = self._database.insist(lambda tx: stacks.get(tx, owned.id), reading=True)
+            if stored is not None and stored.user_project_id is not None:
+                self._authority.give_up_project(stored.user_project_id, owned.context)
         if authority is not None:                   # last: what came before may have been done in its name
             self._authority.give_up(authority, owned.context)
 

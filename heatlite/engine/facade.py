@@ -152,7 +152,7 @@ class Stack(Mapping[str, Any]):
 
     def user_project(self, make: Callable[[str], str], unmake: Callable[[str], None]) -> str:
         """The project of the users inside this tree of stacks; made when there is none, and only once."""
-        known = self.stack_user_project_id
+        known = self._owned.row.user_project_id
         if known is not None or self._project is None:
             return str(known)
         return self._project(make, unmake)

@@ -22,6 +22,8 @@ class Cloud:
         self.lose_creates = False               # every first answer to a create is lost
         self._lost: set[str] = set()
         self._numbers = itertools.count(1)
+        self.projects: dict[str, str] = {}      # id -> name, which is unique; for users inside stacks
+        self.users: dict[str, str] = {}         # name -> project
 
     def create(self, world, name: str, value: str) -> str:
         self.chaos.point('create', world)
@@ -62,6 +64,38 @@ class Cloud:
         self.heard.add(word)
         self.chaos.point('told', world)
 
+    # --- its identity service, as `clients/os/keystone` uses one --------------------------------------------
+
+    def create_project(self, world, name: str) -> str:
+        """One that has the name already is found."""
+        self.chaos.point('create project', world)
+        found = next((ident for ident, known in self.projects.items() if known == name), None)
+        if found is None:
+            found = f'project-{next(self._numbers)}'
+            self.projects[found] = name
+        self.chaos.point('project created', world)
+        return found
+
+    def delete_project(self, world, ident: str) -> None:
+        self.chaos.point('delete project', world)
+        self.projects.pop(ident, None)
+        self.users = {name: project for name, project in self.users.items() if project != ident}
+        self.chaos.point('project deleted', world)
+
+    def create_user(self, world, name: str, project: str) -> None:
+        self.chaos.point('create user', world)
+        if project not in self.projects:
+            raise exception.NotFound(f'There is no project {project}')
+        self.users[name] = project
+        self.chaos.point('user created', world)
+
+    def delete_user(self, world, name: str, project: str) -> None:
+        self.chaos.point('delete user', world)
+        if name in self.users and self.users[name] != project:
+            raise ValueError(f'User {name} in invalid project: delete refused')
+        self.users.pop(name, None)
+        self.chaos.point('user deleted', world)
+
     def delete(self, world, ident: str) -> None:
         self.chaos.point('delete', world)
         found = self.objects.pop(ident, None)
@@ -79,21 +113,29 @@ def use(cloud: Cloud) -> None:
 
 
 class Thing(resource.Resource):
-    """Takes two polls to become ready. Its name is its own, so it can be found again."""
+    """Takes two polls to become ready. Its name is its own, so it can be found again. With `user` it has a user in the
+    project of its tree of stacks, as everything has that a guest logs in for."""
 
-    PROPERTIES = (VALUE, FIXED, FAIL) = ('value', 'fixed', 'fail')
+    PROPERTIES = (VALUE, FIXED, FAIL, USER) = ('value', 'fixed', 'fail', 'user')
     properties_schema = {
         VALUE: properties.Schema(properties.Schema.STRING, default='', update_allowed=True),
         FIXED: properties.Schema(properties.Schema.STRING, default=''),
         FAIL: properties.Schema(properties.Schema.BOOLEAN, default=False, update_allowed=True),
+        USER: properties.Schema(properties.Schema.BOOLEAN, default=False),
     }
 
     def handle_create(self):
         if self.properties[self.FAIL]:
             raise exception.Error('told to fail')
+        if self.properties[self.USER]:
+            CLOUD.create_user(self.world, self.physical_resource_name(), self._project())
         ident = CLOUD.create(self.world, self.physical_resource_name(), self.properties[self.VALUE])
         self.resource_id_set(ident)
         return {'ident': ident}
+
+    def _project(self):
+        return self.stack.user_project(lambda root_id: CLOUD.create_project(self.world, root_id),
+                                       lambda project: CLOUD.delete_project(self.world, project))
 
     def find_existing(self):
         return CLOUD.find(self.world, self.physical_resource_name())
@@ -128,6 +170,8 @@ class Thing(resource.Resource):
     def handle_delete(self):
         if self.resource_id is not None:
             CLOUD.delete(self.world, self.resource_id)
+        if self.properties[self.USER]:
+            CLOUD.delete_user(self.world, self.physical_resource_name(), self._project())
 
 
 def resource_mapping():

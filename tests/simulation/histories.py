@@ -22,7 +22,8 @@ EVENTS = ('update', 'update', 'update', 'cancel', 'stop', 'check', 'suspend', 'r
 NAMES = [f'r{n}' for n in range(6)]
 
 
-def definition(dice: random.Random, may_fail: bool):
+def definition(dice: random.Random, may_fail: bool, users: float):
+    """`users`: how many of the resources have a user in the project of the stack."""
     names = NAMES[:dice.randrange(1, 7)]
     dice.shuffle(names)
     resources = {}
@@ -31,7 +32,7 @@ def definition(dice: random.Random, may_fail: bool):
         value = {'get_resource': needed} if needed and dice.random() < 0.6 else dice.choice('xyz')
         resources[name] = {'type': 'Sim::Thing', 'properties': {
             'value': value, 'fixed': dice.choice(['', '', 'f']),
-            'fail': may_fail and dice.random() < 0.15}}
+            'fail': may_fail and dice.random() < 0.15, 'user': dice.random() < users}}
         if needed:
             resources[name]['depends_on'] = [needed]
     return {'heat_template_version': '2018-08-31', 'resources': resources}
@@ -44,7 +45,11 @@ class History:
         self.house = House(seed, kills, engines=self.dice.randrange(1, 4))
         self.house.cloud.lose_creates = self.dice.random() < 0.3
         self.house.chaos.enabled = True
+        self.users = self.dice.choice([0.0, 0.5, 1.0])
         self.told: list[str] = []
+
+    def definition(self, may_fail: bool):
+        return definition(self.dice, may_fail, self.users)
 
     def tell(self, what: str) -> None:
         self.told.append(f'{self.house.universe.time:8.1f} {what}')
@@ -59,7 +64,7 @@ class History:
             case 'update':
                 self.tell('update')
                 house.ask(messages.UpdateStack(stack_id=stack_id, environment={},
-                                               template=definition(dice, may_fail=True),
+                                               template=self.definition(may_fail=True),
                                                disable_rollback=dice.random() < 0.5), allowed=REFUSED)
             case 'cancel' | 'stop' as how:
                 self.tell(how)
@@ -99,7 +104,7 @@ class History:
     def run(self) -> None:
         house, dice = self.house, self.dice
         self.tell('create')
-        stack_id = house.create('s', definition(dice, may_fail=True), disable_rollback=dice.random() < 0.5)
+        stack_id = house.create('s', self.definition(may_fail=True), disable_rollback=dice.random() < 0.5)
         for _ in range(dice.randrange(6)):
             self.wait()
             self.happen(stack_id)
@@ -115,14 +120,19 @@ class History:
         assert (row.action, row.status) == ('DELETE', 'COMPLETE'), row.reason
         assert house.states(stack_id) == {}, 'rows are left'
         assert house.cloud.objects == {}, f'orphans: {house.cloud.objects}'
+        assert house.cloud.users == {}, f'users are left: {house.cloud.users}'
+
+    def has_user(self, name: str) -> bool:
+        cloud = self.house.cloud
+        return any(user.startswith(f's-{name}-') and project in cloud.projects for user, project in cloud.users.items())
 
     def reach_the_last_definition(self, stack_id: str) -> None:
-        house, dice = self.house, self.dice
+        house = self.house
         if house.row(stack_id).action == 'SUSPEND':
             self.tell('resume')
             house.ask(messages.StackAction(stack_id, 'resume'))
             house.settle(stack_id)
-        wanted = definition(dice, may_fail=False)
+        wanted = self.definition(may_fail=False)
         ill = self.mark_one(stack_id)
         self.tell('last update')
         house.update(stack_id, wanted)
@@ -137,6 +147,8 @@ class History:
             value = resource['properties']['value']
             expected = physical[value['get_resource']] if isinstance(value, dict) else value
             assert house.cloud.objects[physical[name]]['value'] == expected, f'{name} is not as wanted'
+            if resource['properties']['user']:
+                assert self.has_user(name), f'{name} has no user in a project that is there: {house.cloud.users}'
         assert not ill.keys() & physical.keys() or physical.items().isdisjoint(ill.items()), f'not replaced: {ill}'
         # What was asleep when another of its stack could not be woken, and has not changed, sleeps on.
         self.everything_told_is_heard(stack_id, [name for name in sorted(states) if states[name][0][0] != 'SUSPEND'])
