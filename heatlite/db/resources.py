@@ -280,9 +280,11 @@ def all_data(tx: sa.Connection, stack_id: str) -> dict[int, list[StoredDatum]]:
 
 def held(tx: sa.Connection, stack_id: str, hooks: Collection[str]) -> dict[int, str]:
     """Rows that are held at one of these breakpoints of the user, and at which."""
-    query = sa.select(resource_data.c.resource_id, resource_data.c.key).where(
-        resource_data.c.stack_id == stack_id, resource_data.c.key.in_(hooks), resource_data.c.value == HELD)
-    return {row[0]: row[1] for row in tx.execute(query)}
+    query = sa.select(resource_data.c.resource_id, resource_data.c.key, resource_data.c.value,
+                      resource_data.c.method).where(
+        resource_data.c.stack_id == stack_id, resource_data.c.key.in_(hooks))
+    # Compared here: the value may be sealed, and equal texts are not sealed alike.
+    return {number: datum[0] for number, *datum in tx.execute(query) if StoredDatum(*datum).clear() == HELD}
 
 
 def names_with_datum(tx: sa.Connection, stack_id: str, key: str, value: str | None) -> set[str]:

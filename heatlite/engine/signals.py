@@ -91,7 +91,7 @@ class Signals:
     def _holding(self, tx: Any, stack_id: str, number: int) -> set[str]:
         """The breakpoints at which it is held."""
         return {entry.key for entry in resources.data(tx, stack_id, number)
-                if entry.key in HOOK_TYPES and entry.value == resources.HELD}
+                if entry.key in HOOK_TYPES and entry.clear() == resources.HELD}
 
     def _check_hook(self, tx: Any, row: stacks.Stack, resource: ResourceState, hook: Any) -> None:
         """Raises InvalidBreakPointHook for a word that is no hook, and for one at which nothing is held."""

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
+from heatlite.common import crypt
 from heatlite.conformance import house
 from tests.simulation import cloud as clouds
 
 PROJECT = house.PROJECT
+KEY = 'k' * 32                              # of all engines
+SEAL = partial(crypt.seal, encryption_key=KEY)
 
 
 class House(house.House):
     """Two engines, a cloud and a user who does not give up."""
 
     def __init__(self, seed: int = 0, kill_at: Iterable[int] = (), engines: int = 2,
-                 restart_after: float = 2.0, **options: Any) -> None:
-        super().__init__(seed, kill_at, engines, restart_after,
+                 restart_after: float = 2.0, *, seal: Callable[[str], str] | None = SEAL, **options: Any) -> None:
+        """Sealed as in production, unless `seal` is None."""
+        super().__init__(seed, kill_at, engines, restart_after, seal=seal,
                          prepare=lambda service: service.registry.register('Sim::Thing', clouds.Thing), **options)
         self.cloud = clouds.Cloud(self.chaos)
         clouds.use(self.cloud)
