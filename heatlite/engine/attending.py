@@ -52,6 +52,7 @@ class Attendant:
         self._runner = runner
         self._waiting: dict[str, deque[Signal]] = {}        # resource -> signals behind the one being handled
         self._known: set[int] = set()
+        self._handled: set[int] = set()                     # since the last look began: its answer may still have them
         self._neighbours = _Neighbours(owned.definition)
         self._working = 0
 
@@ -60,11 +61,12 @@ class Attendant:
         return self._working > 0
 
     def look(self) -> None:
-        """Begins with every signal that is not known yet."""
+        """Begins with every signal that is not known yet. In the runner's thread only."""
+        self._handled.clear()
         with self._database.reader() as tx:
             found = signals.pending(tx, self._owned.id)
         for signal in found:
-            if signal.id in self._known:
+            if signal.id in self._known or signal.id in self._handled:
                 continue
             self._known.add(signal.id)
             if self._is_parallel(signal.resource_name):
@@ -92,6 +94,7 @@ class Attendant:
                 signal = queue[0]
                 self._handle(signal)
                 queue.popleft()
+                self._handled.add(signal.id)
                 self._known.discard(signal.id)
         except LeaseLost:
             self._runner.retire()

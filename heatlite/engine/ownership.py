@@ -23,6 +23,10 @@ from heatlite.engine.journal import LeaseLost
 LOG = logging.getLogger(__name__)
 
 
+class ClockWasSet(Exception):
+    """The database's clock was set during a sweep."""
+
+
 class Ownership:
     PARALYSED = 10.0                                # lifetimes of a lease without a turn for the engine's own threads
     PORTION = 200                                   # stacks taken over at a time
@@ -102,9 +106,14 @@ class Ownership:
         room = min(self._room(), self.PORTION)
         if room <= 0:
             return 0
-        with self._database.writer() as tx:
-            polite = self._clock_was_set(tx) or self._world.monotonic() < self._polite_until
-            claimed = leases.claim_expired(tx, self.engine_id, room, of_silent=not polite)
+        try:
+            with self._database.writer() as tx:
+                polite = self._clock_was_set(tx) or self._world.monotonic() < self._polite_until
+                claimed = leases.claim_expired(tx, self.engine_id, room, of_silent=not polite)
+                if claimed and not polite and self._clock_was_set(tx):
+                    raise ClockWasSet               # between the two statements: nothing is taken
+        except ClockWasSet:
+            return 0
         for lease in claimed:
             metrics.takeovers.inc()
             LOG.info('Taking over stack %s (epoch %d)', lease.stack_id, lease.epoch)
@@ -146,7 +155,7 @@ class Ownership:
             self._lapses += 1                       # before anybody may act again
         if not known:
             self._register(pulse)                   # somebody cleaned up after us; our leases have gone on their way
-        if began > self._deadline:
+        if self._world.monotonic() > self._deadline:        # it began in time and hung: no better
             # The database, or this machine, was away for longer than a lease lasts: maybe not for us alone. The
             # others get the time to come back to their own stacks.
             self._polite_until = began + self._ttl

@@ -34,10 +34,11 @@ class Records:
     def get(self, state: ResourceState) -> Record:
         """All that is stored of the row; `state` itself is the newer one."""
         number = state.id // BLOCK
-        while number in self._reading:
-            self._reading[number].wait()
-        if state.id not in self._blocks.get(number, ()):
-            self._read(number, state.id)
+        while state.id not in self._blocks.get(number, ()):
+            if number in self._reading:
+                self._reading[number].wait()
+            elif not self._read(number, state.id):
+                break
         found = self._blocks.get(number, {}).pop(state.id, None) or Record(state)
         found.state = state
         return found
@@ -59,7 +60,8 @@ class Records:
         if number in self._changed:
             self._changed[number].add(row)
 
-    def _read(self, number: int, wanted: int) -> None:
+    def _read(self, number: int, wanted: int) -> bool:
+        """False: nothing is stored of `wanted`. True: it is there now, or has changed meanwhile."""
         done = self._reading[number] = self._world.signal()
         changed = self._changed[number] = set()
         try:
@@ -73,7 +75,8 @@ class Records:
             self._blocks.setdefault(number, {}).update({
                 row: Record(NOWHERE, columns['properties'], columns['definition'], columns['metadata'],
                             {entry.key: entry.clear() for entry in data}, {})
-                for row, (columns, data) in found.items() if row not in changed or row == wanted})
+                for row, (columns, data) in found.items() if row not in changed})
+            return wanted in found or wanted in changed
         finally:
             del self._reading[number], self._changed[number]
             done.set()

@@ -350,6 +350,8 @@ class Runner:
     def _pause(self, step: Step, row: ResourceState, hook: str) -> None:
         self._held[row.name, hook] = step
         noted = self.errands.records.get(row).data.get(hook)
+        if self._held.get((row.name, hook)) is not step:
+            return                                  # cleared while that was being read
         if noted == self._cleared():                # and then whoever drove the stack died
             if self._held.pop((row.name, hook), None) is not None:
                 self.post(c.Cleared(step))
