@@ -46,7 +46,7 @@ def inspect(resource: Resource, kind: type[Resource], wanted: ResourceDefinition
 
 def _restricted(action: str, row: ResourceState) -> Verdict:
     error = exception.ResourceActionRestricted(action=action)
-    return Verdict(changed=True, refused=exception.ResourceFailure(error, row).message)
+    return Verdict(changed=True, refused=exception.ResourceFailure(error, row).message, why_refused=str(error))
 
 
 def _ask(resource: Resource, kind: type[Resource], wanted: ResourceDefinition, owned: OwnedStack,

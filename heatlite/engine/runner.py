@@ -173,6 +173,9 @@ class Runner:
                 case c.Unpause(step, row, hook, why):
                     self._held.pop((row.name, hook), None)
                     self._note_hook(row, hook, None, why)
+                case c.Note(step, row):
+                    self._journal.submit(Change(self.owned.id, self.owned.lease.epoch,
+                                                events=(self._event(row, None, self._work(step)),)))
                 case c.Later(step, seconds):
                     self._timers.after(seconds, lambda s=step: self._due(s))
                 case c.Unwind(reason, rollback):

@@ -102,6 +102,14 @@ class Unpause:
 
 
 @dataclass(frozen=True, slots=True)
+class Note:
+    """A line of history that looks like `row`; what is stored of it does not change."""
+
+    step: Step
+    row: ResourceState
+
+
+@dataclass(frozen=True, slots=True)
 class Later:
     """Due comes back after `seconds`."""
 
@@ -125,7 +133,8 @@ class Finish:
     reason: str
 
 
-Command = Persist | Remove | Inspect | Call | Poll | Recover | Abort | Pause | Unpause | Later | Unwind | Finish
+Command = (Persist | Remove | Inspect | Call | Poll | Recover | Abort | Pause | Unpause | Note | Later | Unwind
+           | Finish)
 
 # --- events ----------------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ class Verdict:
     replace: str | None = None          # why only a new one will do, else None
     announced: bool = False             # the replacement is found out in an update that has begun
     refused: str | None = None          # failure text when the change is not allowed
+    why_refused: str = ''               # for the history of the resource
     changed_properties: tuple[str, ...] = ()
 
 
@@ -47,7 +48,10 @@ class Replace:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
+    """The change is not allowed: the resource stays as it is, the action fails with `reason`."""
+
     reason: str
+    why: str
 
 
 Decision = Create | Keep | Update | Replace | Refuse
@@ -58,7 +62,7 @@ def decide(prior: ResourceState | None, verdict: Verdict) -> Decision:
     if prior is None or not prior.exists:
         return Create()
     if verdict.refused is not None:
-        return Refuse(verdict.refused)
+        return Refuse(verdict.refused, verdict.why_refused)
     if verdict.replace is not None:
         return Replace(verdict.replace, verdict.announced)
     if not verdict.changed:

@@ -28,6 +28,7 @@ from heatlite.planning.commands import (
     Inspect,
     Inspected,
     Later,
+    Note,
     Outcome,
     Pause,
     Persist,
@@ -445,10 +446,9 @@ class Traversal:
                 return self._begin(step, row, Action.UPDATE, now)
             case decide.Replace(because, announced):
                 return self._replace(step, row, because, announced, now)
-            case decide.Refuse(reason):
-                self._busy[row.id] = step
-                step.verb = Action.UPDATE
-                return self._failed(Failed(step, reason), now)
+            case decide.Refuse(reason, why):
+                told = replace(row, action=Action.UPDATE, status=Status.FAILED, reason=why)
+                return [Note(step, told), *self._refused(step, row, Action.UPDATE, reason)]
 
     def _keep(self, step: Step, row: ResourceState, heal: bool, now: datetime) -> list[Command]:
         commands: list[Command] = []

@@ -71,6 +71,8 @@ class Driver:
                     del self.stored[row.id]
                     if event:
                         self.log.append((row.name, str(row.action), str(row.status)))
+                case c.Note(_step, row):
+                    self.log.append((row.name, str(row.action), str(row.status)))
                 case c.Inspect(step, row):
                     verdict = self.verdicts.get(row.name, Verdict(changed=False))
                     if row.failed:      # what a type says by default of a row that failed

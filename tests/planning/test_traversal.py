@@ -45,6 +45,16 @@ def test_in_place_replaced_and_dependents_in_the_order_of_transcript_3():
     assert sorted(row.name for row in changed.rows) == ['a', 'b', 'v']
 
 
+def test_what_is_refused_stays_as_it_is():
+    """And nothing is begun behind it; the refusal is told once, in the history and as the reason of the stack."""
+    first = created(CHAIN)
+    refused = Driver(verdicts={'a': Verdict(changed=True, refused='E: resources.a: no', why_refused='no')})
+    refused.traversal(Action.UPDATE, CHAIN, first.rows, 't2').run()
+    assert refused.rows == first.rows and refused.calls == []
+    assert refused.log == [('a', 'UPDATE', 'FAILED')]
+    assert refused.unwound == [('Resource UPDATE failed: E: resources.a: no', False)]
+
+
 def test_a_removed_resource_goes_after_what_stood_on_it():
     first = created(CHAIN)
     gone = Driver().traversal(Action.UPDATE, {}, first.rows, 't2').run()
