@@ -174,7 +174,8 @@ class Software:
             if known is None:
                 self._insert(tx, context, deployment_id, server_id, new.id, fields)
             else:
-                changed = {name: fields[name] for name in ('action', 'status', 'status_reason') if name in fields}
+                changed = {name: fields[name] for name in ('action', 'status', 'status_reason', 'input_values')
+                           if name in fields}
                 software_deployments.update(tx, deployment_id, self._world.now(), config_id=new.id, **changed)
                 if not software_configs.is_deployed(tx, known.config_id):
                     software_configs.delete(tx, known.config_id)

@@ -288,3 +288,36 @@ def test_killed_while_a_server_tells():
 @pytest.mark.parametrize('each', [life, signalled])
 def test_the_database_away_at_any_time(each):
     lose_database_in(each, 19)
+
+
+@pytest.mark.parametrize('kind', ['SoftwareDeployment', 'SoftwareDeploymentGroup', 'StructuredDeployment'])
+def test_a_record_says_all_that_was_deployed(kind):
+    """Each field of the record is what the resource asked for, after a create and after an update."""
+    def template(values):
+        found = deployed(signal_transport='NO_SIGNAL', input_values=values)
+        if kind == 'StructuredDeployment':
+            found['resources']['config'] = {'type': 'OS::Heat::StructuredConfig', 'properties': {
+                'config': {'a': 1}, 'inputs': [{'name': 'place'}]}}
+        deployment = found['resources']['deployment']
+        deployment['type'] = f'OS::Heat::{kind}'
+        if kind.endswith('Group'):
+            deployment['properties']['servers'] = {'one': deployment['properties'].pop('server')}
+        return {**found, 'outputs': {}}
+
+    with House() as house:
+        stack_id = house.create('s', template({'place': 'here', 'list': [1, {'a': 'b'}]}))
+        done(house, stack_id, 'CREATE')
+        server_id = house.states(stack_id)['server'][0][2]
+        record, = deployments(house)
+        assert (record.input_values, record.server_id, record.action, record.status) == (
+            {'place': 'here', 'list': [1, {'a': 'b'}]}, server_id, 'CREATE', 'COMPLETE')
+        assert [each.id for each in of_server(house, server_id)] == [record.config_id]
+
+        house.update(stack_id, template({'place': 'here', 'more': 'y'}))
+        done(house, stack_id, 'UPDATE')
+        record, = deployments(house)
+        assert (record.input_values, record.server_id, record.action, record.status) == (
+            {'place': 'here', 'more': 'y'}, server_id, 'UPDATE', 'COMPLETE')
+        house.update(stack_id, template(None))
+        done(house, stack_id, 'UPDATE')
+        assert deployments(house)[0].input_values == {}

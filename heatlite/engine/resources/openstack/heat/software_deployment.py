@@ -137,7 +137,8 @@ class SoftwareDeployment(signal_responder.SignalResponder):
             else (self.IN_PROGRESS, _('Deploy data available')))
         made = self.rpc_client().deploy(
             self.context, self.resource_id or self.uuid, self.properties[self.SERVER], config, action=action,
-            status=status, status_reason=reason, stack_user_project_id=self.stack.stack_user_project_id)
+            input_values=dict(self.properties[self.INPUT_VALUES] or {}), status=status, status_reason=reason,
+            stack_user_project_id=self.stack.stack_user_project_id)
         if self.resource_id is None:
             self.resource_id_set(made['id'])
         return {'id': made['id']} if status == self.IN_PROGRESS else None
