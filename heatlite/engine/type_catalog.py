@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -13,6 +14,8 @@ from heatlite.language import template as templates
 from heatlite.language.definition import ResourceDefinition
 from heatlite.language.facts import NO_SNAPSHOTS, SNAPSHOTS, TypeFacts
 from heatlite.language.translation import TranslationRule
+
+LOG = logging.getLogger(__name__)
 
 Make = Callable[[Any, Any], Resource]
 """(class, definition of the language) -> an object of the type that is only asked, never acts."""
@@ -102,9 +105,11 @@ class Catalog:
 
     def _needs(self, kind: Any) -> Callable[[Any], Iterable[str]]:
         def needs(definition: Any) -> Iterable[str]:
-            asked = self._make(kind, definition)
             collected = Needs(definition.name)
-            asked.add_dependencies(collected)
+            try:
+                self._make(kind, definition).add_dependencies(collected)
+            except Exception as error:      # of a wrong resource, told by its own check, or a plug-in's
+                LOG.info('Dependencies of %s (%s) are not complete: %s', definition.name, definition.type, error)
             return collected.names
         return needs
 

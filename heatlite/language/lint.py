@@ -26,7 +26,7 @@ from heatlite.language.facts import TypeCatalog, TypeFacts
 from heatlite.language.registry import RESOURCES, Found
 from heatlite.language.schema import FAILED, Failed, Reader
 from heatlite.language.template import Template
-from heatlite.language.unknown import UNKNOWN
+from heatlite.language.unknown import UNKNOWN, is_known
 
 __all__ = ['MOST_COMPLAINTS', 'Checker', 'Complaint', 'check', 'did_you_mean', 'find_cycle', 'raise_first']
 
@@ -347,6 +347,8 @@ class Checker(DocumentChecks):
         except CLIENT_ERRORS as error:
             found.append(error)
         except Exception as error:          # a plug-in's mistake is the plug-in's, and told as such
+            if not is_known(dict(values)):
+                return                      # it takes for a value what is not known yet, and will be asked again
             found.append(exception.StackValidationFailed(
                 error=type(error).__name__, path=resource.path, message=str(error)))
         for own in found:

@@ -30,8 +30,8 @@ def test_a_refused_update_leaves_the_resource_as_it_was(restricted, refused, wor
         before = house.states(stack_id)
         row = update(house, stack_id, refused, restricted)
         assert (row.action, row.status) == ('UPDATE', 'FAILED')
-        assert row.reason == (f'Resource UPDATE failed: ResourceActionRestricted: resources.r: {word} is restricted for '
-                              'resource.')
+        assert row.reason == ('Resource UPDATE failed: ResourceActionRestricted: resources.r: '
+                              f'{word} is restricted for resource.')
         assert house.states(stack_id) == before
         assert ('r', 'UPDATE', 'FAILED', f'{word} is restricted for resource.') in house.events(stack_id)
 

@@ -112,7 +112,7 @@ def interface_of_the_port(resource: Any, interface: Any) -> bool:
     for port in resource.t.dependencies(resource.stack):
         if not port.has_interface('OS::Neutron::Port'):
             continue
-        places = range(len(port.properties['fixed_ips'] or ()))
+        places = range(len(edges.known(port, 'fixed_ips') or ()))
         pinned = [edges.known(port, f'fixed_ips.{place}.subnet') for place in places]
         if subnet is None or subnet in pinned:
             return True

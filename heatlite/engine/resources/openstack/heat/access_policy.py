@@ -27,7 +27,8 @@ class AccessPolicy(resource.Resource):
 
     def validate(self) -> Any:
         found = super().validate()
-        for name in self.properties[self.ALLOWED_RESOURCES] or ():
+        allowed = self.properties[self.ALLOWED_RESOURCES]
+        for name in allowed if isinstance(allowed, list) else ():       # else it is not known yet
             if isinstance(name, str) and name not in self.stack:
                 raise exception.StackValidationFailed(
                     message=_('AccessPolicy resource %s not in stack') % name)

@@ -10,6 +10,7 @@ from heatlite.common.i18n import _
 from heatlite.engine import resource
 from heatlite.engine.resources import declared
 from heatlite.language import environment
+from heatlite.language.unknown import is_known
 
 NAME = 'OS::Heat::Stack'
 
@@ -45,7 +46,8 @@ class RemoteStack(resource.Resource):
     def validate(self) -> None:
         """Asks over there. A template that depends on other resources is not known yet, and is not sent."""
         super().validate()
-        waits = {self.CONTEXT, self.TEMPLATE, self.PARAMETERS} & self.t.deferred
+        needed = (self.CONTEXT, self.TEMPLATE, self.PARAMETERS)
+        waits = self.t.deferred.intersection(needed) or not all(is_known(self.properties[name]) for name in needed)
         if waits or not getattr(self.stack, 'strict_validate', True):
             return
         try:

@@ -25,7 +25,8 @@ class SoftwareComponent(software_config.SoftwareConfig):
     def validate(self) -> Any:
         found = super().validate()
         seen: set[Any] = set()
-        for entry in self.properties[self.CONFIGS] or ():
+        configs = self.properties[self.CONFIGS]
+        for entry in configs if isinstance(configs, list) else ():      # else they are not known yet
             actions = entry[self.ACTIONS] if isinstance(entry, dict) else None
             if not isinstance(actions, list):
                 continue                    # not known yet
