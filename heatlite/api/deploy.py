@@ -8,8 +8,9 @@ from typing import Any
 
 from oslo_middleware import http_proxy_to_wsgi
 
-from heatlite.api import openapi, routes, wsgi
+from heatlite.api import faults, openapi, routes, wsgi
 from heatlite.api.middleware.access import AccessLog
+from heatlite.api.middleware.body import BodyLimit
 from heatlite.api.middleware.context import ContextMiddleware
 from heatlite.api.middleware.fault import FaultMiddleware
 from heatlite.api.middleware.mount import Healthcheck, Mount, metrics
@@ -26,6 +27,7 @@ Application = Callable[[dict[str, Any], Any], Any]
 Layer = Callable[[Application], Application]
 
 KEYSTONE, STANDALONE = None, 'standalone'
+refusal = faults.refusal
 
 
 def build(conf: Any, database: Any, engine: Any, identity: Layer | None = None,
@@ -46,10 +48,11 @@ def _layers(conf: Any, policy: Policy, identity: Layer, description: Application
     """Outermost first. The order decides who answers: versions before identity, identity before routes."""
     flavour = conf.paste_deploy.flavor or KEYSTONE
     return [
-        partial(AccessLog, observe=observe),
+        partial(AccessLog, observe=observe, failed=faults.response),
         partial(CrossOrigin, conf=conf),
         RequestId,
         partial(FaultMiddleware, debug=conf.debug),
+        partial(BodyLimit, limit=conf.max_json_body_size),
         *proxy(conf),
         outside(conf),
         VersionNegotiation,

@@ -65,3 +65,10 @@ def response(error: BaseException, debug: bool = False) -> webob.Response:
     if allowed:
         answer.headers['Allow'] = ','.join(allowed)
     return answer
+
+
+def refusal(status: int, text: str) -> tuple[str, bytes]:
+    """Content type and document of what the HTTP server refuses itself: no request, or one too many."""
+    error = (exception.HTTPServiceUnavailable if status == 503 else exception.HTTPBadRequest)(text)
+    found = {**document(error), 'code': status, 'title': HTTPStatus(status).phrase}
+    return 'application/json', json.dumps(found).encode('ascii')

@@ -7,9 +7,8 @@ from typing import Any
 
 import routes as routing
 import webob
-from webob import exc
 
-from heatlite.api import wsgi
+from heatlite.api import faults, wsgi
 from heatlite.api.middleware import access, context
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -60,7 +59,7 @@ class Router:
             if line.match(path):
                 allowed.update(dict.fromkeys(self._paths[line.routepath]))
         if not allowed:
-            return exc.HTTPNotFound()
+            raise exception.HTTPNotFound(faults.EXPLANATIONS[404])
         if method == 'OPTIONS':
             return webob.Response(status=204, content_type=None, headerlist=[('Allow', ','.join(allowed))])
         raise MethodNotAllowed(allowed)

@@ -18,13 +18,13 @@ import webob
 from webob import exc
 from webob.request import BaseRequest
 
-from heatlite.api import faults
+from heatlite.api import faults, json_text
+from heatlite.api.middleware import body
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.policy import Policy
 
-_CHUNK = 65536
 PIECE = 200                     # items of a list that leave at once: ten milliseconds' work
 
 
@@ -133,38 +133,23 @@ class Request(BaseRequest):
             raise exception.HTTPBadRequest(_('The query string is not valid UTF-8.')) from None
         return values
 
-    @cached_property
+    @property
     def raw_body(self) -> bytes:
         """What was sent, at most `max_json_body_size` bytes; raises RequestLimitExceeded."""
-        limit = self.services.conf.max_json_body_size
-        if self.content_length is not None:
-            if self.content_length > limit:
-                raise _too_long(self.content_length, limit)
-            return self.body_file_raw.read(self.content_length) if self.content_length else b''
-        if 'chunked' not in self.environ.get('HTTP_TRANSFER_ENCODING', '').lower():
-            return b''
-        read = bytearray()
-        while chunk := self.body_file_raw.read(_CHUNK):
-            read += chunk
-            if len(read) > limit:
-                raise _too_long(len(read), limit)
-        return bytes(read)
+        return body.read(self.environ)
 
     @cached_property
     def json(self) -> dict[str, Any] | None:
         """The JSON object that was sent; None when something else, or nothing, came.
 
-        Raises HTTPBadRequest with the parser's words when it begins like an object and is none.
+        Raises HTTPBadRequest with the parser's words when it begins like an object and cannot be read as one.
         """
         if not self._announces_json():
             return None
         text = self.raw_body.lstrip(b' \t\r\n')
         if not text.startswith(b'{'):
             return None
-        try:
-            read = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise exception.HTTPBadRequest(str(error)) from None
+        read = json_text.read(text)
         return read if isinstance(read, dict) else None
 
     def _announces_json(self) -> bool:
@@ -184,12 +169,6 @@ class Request(BaseRequest):
         else:
             why = _('The body of the request is not a JSON object.')
         raise exception.HTTPBadRequest(f'{faults.MALFORMED} {why}')
-
-
-def _too_long(size: int, limit: int) -> exception.RequestLimitExceeded:
-    return exception.RequestLimitExceeded(
-        _('JSON body size (%(size)s bytes) exceeds maximum allowed size (%(limit)s bytes).')
-        % {'size': size, 'limit': limit})
 
 
 def serve(request: Request) -> webob.Response:

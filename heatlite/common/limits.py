@@ -52,6 +52,12 @@ class Limits:
 
 USUAL: Final = Limits()                 # when no options are at hand
 
+# --- requests over HTTP, at both doors ---------------------------------------------------------------------
+
+BODY_BYTES: Final = 1_048_576           # of a body where option max_json_body_size is not at hand
+QUERY_FIELDS: Final = 1_000             # `name=value` in one query string
+FORM_FIELDS: Final = 10_000             # `name=value` in one form of the CloudFormation API
+
 
 def exceeded(what: str, limit: int | float, option: str) -> exception.RequestLimitExceeded:
     """`what` is a claim with the thing counted, such as `The template nests deeper`."""
@@ -64,3 +70,25 @@ def too_large(size: int, limit: int) -> exception.RequestLimitExceeded:
     return exception.RequestLimitExceeded(
         _('Template size (%(size)d bytes) exceeds maximum allowed size (%(limit)d bytes).')
         % {'size': size, 'limit': limit})
+RATE: Final = 65_536                    # bytes a second that a peer must send or take, beyond its first seconds
+
+
+@dataclass(frozen=True)
+class Connections:
+    """What peers of the built-in server may use; options of [heat_api] and [heat_api_cfn]. Seconds; None: for ever."""
+
+    connections: int = 1024                 # option max_connections
+    connections_per_peer: int = 256         # of one address, option max_connections_per_peer
+    trusted_peers: tuple[str, ...] = ()     # networks without a limit of their own: proxies, option trusted_proxies
+    header_seconds: float | None = 10.0     # from the first byte, TLS included, option header_timeout
+    body_seconds: float | None = 30.0       # for a body, and for taking an answer, option body_timeout
+    idle_seconds: float | None = 75.0       # between two requests, option client_socket_timeout
+    header_line: int = 16_384               # bytes, option max_header_line
+    body_bytes: int = BODY_BYTES            # a connection with a longer body ends; option max_json_body_size
+
+    @classmethod
+    def of(cls, options: Any, body_bytes: int) -> Connections:
+        """As the options of one group say; 0 seconds mean: for ever."""
+        return cls(options.max_connections, options.max_connections_per_peer, tuple(options.trusted_proxies),
+                   options.header_timeout or None, options.body_timeout or None,
+                   options.client_socket_timeout or None, options.max_header_line, body_bytes)

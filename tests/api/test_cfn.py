@@ -123,16 +123,19 @@ def test_a_stack_in_json(cfn, lamp):
 def test_a_stack_in_xml(cfn, lamp):
     member = cfn.xml('DescribeStacks').find('Stacks/member')
     assert member.find('StackId').text == lamp
-    assert member.find('DisableRollback').text == 'True'
+    assert member.find('DisableRollback').text == 'true'
     assert [each.tag for each in member][:3] == ['Capabilities', 'CreationTime', 'Description']
     assert 'Length' in [each.text for each in member.findall('Parameters/member/ParameterKey')]
 
 
 def test_lists(cfn, lamp):
     summary = texts(cfn.xml('ListStacks').find('StackSummaries/member'))
+    assert list(summary) == ['CreationTime', 'StackId', 'StackName', 'StackStatusReason', 'StackStatus']
+    assert summary['StackName'] == 'lamp'
+    summary = cfn.ask('ListStacks')['StackSummaries'][0]
     assert list(summary) == ['CreationTime', 'LastUpdatedTime', 'StackId', 'StackName', 'StackStatusReason',
                              'StackStatus', 'DeletionTime']
-    assert (summary['LastUpdatedTime'], summary['DeletionTime'], summary['StackName']) == ('None', 'None', 'lamp')
+    assert (summary['LastUpdatedTime'], summary['DeletionTime']) == (None, None)
     resources = cfn.ask('ListStackResources', StackName='lamp')['StackResourceSummaries']
     assert [each['LogicalResourceId'] for each in resources] == ['number', 'lamp']
     assert list(resources[0]) == ['LastUpdatedTimestamp', 'LogicalResourceId', 'PhysicalResourceId',

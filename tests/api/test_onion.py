@@ -90,13 +90,13 @@ def test_a_path_that_is_not_utf8(app):
     assert house.ask(app, 'GET', '/v1/%ff/none').status_code == 400
 
 
+@pytest.mark.parametrize('accept', ['application/json', 'text/html', ''])
 @pytest.mark.parametrize('path', ['/v1', '/v1/', P + '/unknown', P + '/none/'])
-def test_unknown_paths(app, path):
+def test_unknown_paths(app, path, accept):
     assert house.ask(app, 'GET', path, project=None).status_code == 401
-    answer = house.ask(app, 'GET', path, headers={'Accept': 'application/json'})
+    answer = house.ask(app, 'GET', path, headers={'Accept': accept})
     assert answer.status_code == 404
-    assert answer.json == {'message': 'The resource could not be found.<br /><br />\n\n\n', 'code': '404 Not Found',
-                           'title': 'Not Found'}
+    assert fault(answer) == {'type': 'HTTPNotFound', 'traceback': None, 'message': 'The resource could not be found.'}
 
 
 @pytest.mark.parametrize('accept, kind', [('application/json', 'application/json'), ('text/html', 'text/html'),

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import webob
-from webob import exc
 
 from heatlite.api import wsgi
 from heatlite.api.cfn import envelope, resources, signals, stacks, templates
 from heatlite.api.cfn.errors import CfnError
 from heatlite.api.cfn.request import CfnRequest
 from heatlite.api.middleware import access, context
+from heatlite.common import exception
 
 ACTIONS = {
     'ListStacks': stacks.list_stacks,
@@ -29,6 +29,7 @@ ACTIONS = {
     'EstimateTemplateCost': templates.estimate_template_cost,
 }
 SIGNALS = {('PUT', 'waitcondition'): signals.wait_condition, ('POST', 'signal'): signals.signal}
+UNKNOWN = 'unknown'
 
 
 class Actions:
@@ -43,18 +44,18 @@ class Actions:
 
     def _answer(self, request: CfnRequest) -> webob.Response:
         if request.path_info == '/' and request.method in ('GET', 'POST'):
-            request.environ[access.ROUTE] = request.parameters.get('Action', '')[:40]
             return self._act(request)
         _slash, kind, arn = [*request.path_info.split('/', 2), '', ''][:3]
         found = SIGNALS.get((request.method, kind))
         if found is None or not arn:
-            return exc.HTTPNotFound()
+            raise exception.HTTPNotFound()
         request.environ[access.ROUTE] = f'/{kind}'
         return found(request, arn)
 
     def _act(self, request: CfnRequest) -> webob.Response:
         name = request.parameters.get('Action', '')
         action = ACTIONS.get(name)
+        request.environ[access.ROUTE] = UNKNOWN if action is None else name     # a label of metrics: known words only
         if action is None:
             raise CfnError('InvalidAction')
         if not self._services.policy.allows(request.context, f'cloudformation:{name}'):

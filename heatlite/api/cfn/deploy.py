@@ -10,11 +10,14 @@ from heatlite.api.cfn import application, errors
 from heatlite.api.cfn.signature import Ec2Signature
 from heatlite.api.deploy import STANDALONE, Application, Layer
 from heatlite.api.middleware.access import AccessLog
+from heatlite.api.middleware.body import BodyLimit
 from heatlite.api.middleware.context import ContextMiddleware
 from heatlite.api.middleware.origin import CrossOrigin
 from heatlite.api.middleware.request_id import RequestId
 from heatlite.api.middleware.version import VersionNegotiation
 from heatlite.common.policy import Policy
+
+refusal = errors.refusal
 
 
 def build(conf: Any, database: Any, engine: Any, identity: Layer | None = None) -> Application:
@@ -25,10 +28,11 @@ def build(conf: Any, database: Any, engine: Any, identity: Layer | None = None) 
     policy = Policy(conf)
     made: Application = application.Actions(wsgi.Services(conf, database, engine, policy))
     layers: list[Layer] = [
-        partial(AccessLog, observe=deploy.observe),
+        partial(AccessLog, observe=deploy.observe, failed=errors.failure),
         partial(CrossOrigin, conf=conf),
         RequestId,
         errors.Faults,
+        partial(BodyLimit, limit=conf.max_json_body_size),
         *deploy.proxy(conf),
         deploy.outside(conf),
         VersionNegotiation,

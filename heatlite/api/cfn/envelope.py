@@ -6,12 +6,20 @@ import json
 import re
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import parse_qsl
 from xml.etree import ElementTree
 
 import webob
 
-JSON_WORD = 'JSON'                          # exact, upper case
+from heatlite.api.middleware import body
+from heatlite.common import exception, limits
+from heatlite.common.i18n import _
+
+JSON_WORD_OF, JSON_WORD = 'ContentType', 'JSON'         # exact, upper case
+FORM = 'application/x-www-form-urlencoded'
+_PARAMETERS = 'heatlite.cfn.parameters'
 AS_JSON_TEXT = ('TemplateBody', 'Metadata')
+BOOLEANS = ('DisableRollback',)             # written as XML Schema has it; other values stay as Heat writes them
 
 # XML 1.0 knows no other control characters, and no names with these.
 _UNPRINTABLE = re.compile('[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]')
@@ -19,25 +27,43 @@ _NOT_IN_NAMES = re.compile(r'[^A-Za-z0-9_.-]')
 _NAME_START = re.compile(r'[A-Za-z_]')
 
 
-def wants_json(environ: Mapping[str, Any]) -> bool:
-    """By query or form parameter; `Accept` is not looked at."""
-    return parameters(environ).get('ContentType') == JSON_WORD
-
-
-def parameters(environ: Mapping[str, Any]) -> dict[str, str]:
-    """Query and form parameters; the form counts more."""
-    request = webob.Request(dict(environ))
+def wants_json(environ: dict[str, Any]) -> bool:
+    """By query or form parameter; `Accept` is not looked at. Never raises: answers to errors are made with it."""
     try:
-        found = dict(request.GET.items())
-        if environ.get('REQUEST_METHOD') == 'POST' and _is_form(environ):
-            found.update(request.POST.items())
-    except UnicodeDecodeError:
-        return {}
+        return parameters(environ).get(JSON_WORD_OF) == JSON_WORD
+    except Exception:                           # what is wrong with the parameters is told by who reads them
+        return f'{JSON_WORD_OF}={JSON_WORD}' in str(environ.get('QUERY_STRING', '')).split('&')
+
+
+def parameters(environ: dict[str, Any]) -> Mapping[str, str]:
+    """Query and form parameters, parsed once; the form counts more.
+
+    Raises RequestLimitExceeded for more than FORM_FIELDS fields, HTTPBadRequest for texts that are not UTF-8 and for
+    multipart bodies, which are not read.
+    """
+    found: Mapping[str, str] | None = environ.get(_PARAMETERS)
+    if found is None:
+        found = environ[_PARAMETERS] = _parsed(environ)
     return found
 
 
-def _is_form(environ: Mapping[str, Any]) -> bool:
-    return str(environ.get('CONTENT_TYPE') or '').split(';')[0].strip() == 'application/x-www-form-urlencoded'
+def _parsed(environ: dict[str, Any]) -> dict[str, str]:
+    found = _fields(str(environ.get('QUERY_STRING', '')).encode('latin-1'))
+    kind = str(environ.get('CONTENT_TYPE') or '').split(';')[0].strip().lower()
+    if kind.startswith('multipart/'):
+        raise exception.HTTPBadRequest(_('Bodies of the type %s are not read.') % kind[:40])
+    if environ.get('REQUEST_METHOD') == 'POST' and kind == FORM:
+        found.update(_fields(body.read(environ)))
+    return found
+
+
+def _fields(text: bytes) -> dict[str, str]:
+    if text.count(b'&') >= limits.FORM_FIELDS:
+        raise exception.RequestLimitExceeded(_('The request has more than %s parameters.') % limits.FORM_FIELDS)
+    try:
+        return dict(parse_qsl(text.decode('utf-8'), keep_blank_values=True, errors='strict'))
+    except UnicodeDecodeError:
+        raise exception.HTTPBadRequest(_('The parameters of the request are not valid UTF-8.')) from None
 
 
 def response(document: Mapping[str, Any], as_json: bool, status: int = 200) -> webob.Response:
@@ -52,13 +78,16 @@ def response(document: Mapping[str, Any], as_json: bool, status: int = 200) -> w
 
 
 def _element(name: str, value: Any) -> ElementTree.Element:
+    """What is null is left out: clients of AWS take the word None for a date or a number, and fail."""
     made = ElementTree.Element(_tag(name))
     if name in AS_JSON_TEXT:
         made.text = json.dumps(value) if value else None
     elif isinstance(value, Mapping):
-        made.extend(_element(str(key), each) for key, each in value.items())
+        made.extend(_element(str(key), each) for key, each in value.items() if each is not None)
     elif isinstance(value, list | tuple):
         made.extend(_element('member', each) for each in value)
+    elif name in BOOLEANS:
+        made.text = str(value).lower()
     else:
         made.text = _UNPRINTABLE.sub('', str(value)) or None
     return made

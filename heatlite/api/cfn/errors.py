@@ -22,6 +22,7 @@ CODES = {
     'InvalidClientTokenId': (403, _('The certificate or AWS Key ID provided does not exist')),
     'SignatureDoesNotMatch': (403, _('The request signature we calculated does not match the signature you provided')),
     'AccessDenied': (403, _('User is not authorized to perform action')),
+    'NotFound': (404, _('There is nothing at this path')),
     'InvalidAction': (400, _('The action or operation requested is invalid')),
     'MissingParameter': (400, _('A mandatory input parameter is missing')),
     'InvalidParameterCombination': (400, _('Incompatible parameters were used together')),
@@ -51,6 +52,8 @@ def told(error: Exception) -> CfnError:
             return error
         case exception.ActionInProgress():
             return CfnError('InvalidAction', str(error), IN_PROGRESS)
+        case exception.HTTPNotFound():
+            return CfnError('NotFound')
         case exception.HeatException():
             return CfnError(error.cfn_code if error.cfn_code in CODES else 'InternalFailure',
                             str(error) if getattr(error, 'safe', False) else '')
@@ -67,6 +70,19 @@ def response(error: Exception, as_json: bool) -> webob.Response:
     document = {'ErrorResponse': {'Error': {
         'Type': SERVER if found.status >= 500 else SENDER, 'Code': found.code, 'Message': found.message}}}
     return envelope.response(document, as_json, found.status)
+
+
+def failure(error: Exception) -> webob.Response:
+    """The answer when the layer below that answers errors has failed itself."""
+    return response(error, as_json=False)
+
+
+def refusal(status: int, text: str) -> tuple[str, bytes]:
+    """Content type and document of what the HTTP server refuses itself: no request, or one too many."""
+    code = 'ServiceUnavailable' if status >= 500 else 'InvalidParameterValue'
+    made = envelope.response({'ErrorResponse': {'Error': {
+        'Type': SERVER if status >= 500 else SENDER, 'Code': code, 'Message': text}}}, as_json=False)
+    return 'application/xml', bytes(made.body)
 
 
 class Faults:

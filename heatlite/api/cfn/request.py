@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from heatlite.api import finding, wsgi
@@ -14,8 +13,8 @@ from heatlite.common.identifier import HeatIdentifier
 
 
 class CfnRequest(wsgi.Request):
-    @cached_property
-    def parameters(self) -> dict[str, str]:
+    @property
+    def parameters(self) -> Mapping[str, str]:
         return envelope.parameters(self.environ)
 
     def required(self, name: str) -> str:

@@ -7,7 +7,6 @@ with X-Auth-User is left to them as well: that is how a token alone is used here
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import logging
 import re
@@ -20,7 +19,7 @@ from keystoneauth1 import exceptions as keystone_errors
 
 from heatlite.api.cfn import envelope
 from heatlite.api.cfn.errors import CfnError
-from heatlite.api.middleware import identity
+from heatlite.api.middleware import body, identity
 from heatlite.api.middleware.context import AWS_CREDENTIALS
 
 LOG = logging.getLogger(__name__)
@@ -123,20 +122,12 @@ def _of_header(request: webob.Request, name: str) -> str:
 
 
 def _credentials(request: webob.Request, parameters: Mapping[str, str], access: str, signature: str) -> dict[str, Any]:
-    body = _body(request)
     path = unquote(request.script_name + request.path_info)
     if not any(part in path for part in _SIGNED_AS_IT_IS):
         path = quote(path, _RESERVED)
     return {'access': access, 'signature': signature, 'host': request.host, 'verb': request.method, 'path': path,
             'params': {key: value for key, value in parameters.items() if key != 'Signature'},
-            'headers': dict(request.headers), 'body_hash': hashlib.sha256(body).hexdigest()}
-
-
-def _body(request: webob.Request) -> bytes:
-    """The body, which stays there for those who read it later."""
-    body = request.body
-    request.environ['wsgi.input'] = io.BytesIO(body)
-    return bytes(body)
+            'headers': dict(request.headers), 'body_hash': hashlib.sha256(body.read(request.environ)).hexdigest()}
 
 
 def _leave_identity(environ: dict[str, Any], token_id: str, token: Mapping[str, Any]) -> None:

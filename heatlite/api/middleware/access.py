@@ -21,11 +21,16 @@ ROUTE = 'heatlite.route'                # path pattern of the matched route; set
 
 
 class AccessLog:
-    """`observe(method, route, status, seconds)` is called for each request, e.g. to feed a histogram."""
+    """`observe(method, route, status, seconds)` is called for each request, e.g. to feed a histogram.
 
-    def __init__(self, app: Any, observe: Any = None) -> None:
+    `failed(error)`: the WSGI answer when a layer outside the one that answers errors fails, or that one itself. The
+    server's own answer would be an empty 500.
+    """
+
+    def __init__(self, app: Any, observe: Any = None, failed: Any = None) -> None:
         self._app = app
         self._observe = observe
+        self._failed = failed
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
         started = time.perf_counter()
@@ -41,6 +46,10 @@ class AccessLog:
         path = quote(environ.get('SCRIPT_NAME', '') + environ.get('PATH_INFO', ''), _SAFE, encoding='latin-1')
         try:
             return self._app(environ, note)
+        except Exception as error:
+            if self._failed is None:
+                raise
+            return self._failed(error)(environ, note)
         finally:
             seconds = time.perf_counter() - started
             LOG.info('%s %s %s %.1f ms', method, path, status[0], seconds * 1000)

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import webob
-from webob import exc
 
+from heatlite.api import faults
+from heatlite.common import exception
 from heatlite.common import metrics as figures
 
 
@@ -44,7 +45,7 @@ _FORWARDED = ('HTTP_FORWARDED', 'HTTP_X_FORWARDED_FOR', 'HTTP_X_FORWARDED_HOST')
 def metrics(environ: dict[str, Any], start_response: Any) -> Any:
     """The figures of this process, for a collector on the same host; nobody else learns that they exist."""
     if not _is_loopback(environ.get('REMOTE_ADDR', '')) or any(key in environ for key in _FORWARDED):
-        return exc.HTTPNotFound()(environ, start_response)
+        raise exception.HTTPNotFound(faults.EXPLANATIONS[404])
     answer = webob.Response(body=figures.text())
     answer.headers['Content-Type'] = figures.CONTENT_TYPE
     return answer(environ, start_response)

@@ -7,7 +7,10 @@ import re
 from typing import Any
 
 import webob
-from webob import exc
+
+from heatlite.api import faults
+from heatlite.common import exception
+from heatlite.common.i18n import _
 
 SERVED = (1, 0)
 _SEGMENT = re.compile(r'^v(\d+)\.?(\d+)?')
@@ -27,7 +30,7 @@ class VersionNegotiation:
         try:
             path = environ.get('PATH_INFO', '').encode('latin-1').decode('utf-8')
         except UnicodeError:
-            return exc.HTTPBadRequest()(environ, start_response)
+            raise exception.HTTPBadRequest(_('The path of the request is not valid UTF-8.')) from None
         first = path.lstrip('/').split('/', 1)[0]
         if first in ('', 'versions'):
             return versions(environ)(environ, start_response)
@@ -40,7 +43,7 @@ class VersionNegotiation:
             if _number(wanted) != SERVED:
                 return versions(environ)(environ, start_response)
             return self._app(environ, start_response)
-        return exc.HTTPNotFound()(environ, start_response)
+        raise exception.HTTPNotFound(faults.EXPLANATIONS[404])
 
 
 def _number(match: re.Match[str]) -> tuple[int, int]:

@@ -1,0 +1,53 @@
+"""JSON as clients send it, read strictly: UTF-8, finite numbers, no halves of surrogate pairs.
+
+Whatever this module accepts can be printed, stored and sent on again.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+
+
+def read(text: bytes) -> Any:
+    """The value. Raises HTTPBadRequest with the parser's words, which never quote the text."""
+    try:
+        written = text.decode('utf-8')
+        found = _DECODER.decode(written)
+        if '\\ud' in written or '\\uD' in written:
+            json.dumps(found, ensure_ascii=False).encode('utf-8')
+    except UnicodeDecodeError:
+        raise exception.HTTPBadRequest(_('The body of the request is not valid UTF-8.')) from None
+    except UnicodeEncodeError:
+        raise exception.HTTPBadRequest(
+            _('The body of the request has half of a surrogate pair (\\ud800 to \\udfff), which is no character.')
+        ) from None
+    except json.JSONDecodeError as error:
+        raise exception.HTTPBadRequest(str(error)) from None
+    except RecursionError:
+        raise exception.HTTPBadRequest(_('The body of the request is nested too deeply.')) from None
+    except ValueError as error:
+        raise exception.HTTPBadRequest(
+            str(error) if isinstance(error, _NumberError) else _('A number in the body has too many digits.')) from None
+    return found
+
+
+class _NumberError(ValueError):
+    pass
+
+
+def _constant(name: str) -> Any:
+    raise _NumberError(_('%s is no JSON number.') % name)
+
+
+def _finite(text: str) -> float:
+    found = float(text)
+    if found in (float('inf'), float('-inf')):
+        raise _NumberError(_('A number in the body is too large.'))
+    return found
+
+
+_DECODER = json.JSONDecoder(parse_constant=_constant, parse_float=_finite)

@@ -1,0 +1,96 @@
+"""Request bodies at both doors: refused before reading when too long, read once, readable by every layer.
+
+No layer reads `wsgi.input` itself: it asks `read`, which keeps what came. A body is read only when a layer asks for it,
+so an unauthenticated caller of the REST API never makes the process hold one.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import Any
+
+from heatlite.common import exception, limits
+from heatlite.common.i18n import _
+
+_BODY, _LIMIT = 'heatlite.body', 'heatlite.body_limit'
+_CHUNK = 65536                                  # bytes asked of the server at once
+_LENGTH = re.compile('[0-9]{1,18}')
+
+
+class BodyLimit:
+    """Checks what can be checked before reading. `limit`: bytes of a body, option max_json_body_size.
+
+    Raises RequestLimitExceeded or HTTPBadRequest: place it inside the layer that answers errors.
+    """
+
+    def __init__(self, app: Any, limit: int) -> None:
+        self._app = app
+        self._limit = limit
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+        environ[_LIMIT] = self._limit
+        _length(environ, self._limit)
+        if environ.get('QUERY_STRING', '').count('&') >= limits.QUERY_FIELDS:
+            raise exception.HTTPBadRequest(
+                _('The query string has more than %s fields.') % limits.QUERY_FIELDS)
+        return self._app(environ, start_response)
+
+
+def read(environ: dict[str, Any]) -> bytes:
+    """The whole body; the same bytes, or the same error, at every call. `wsgi.input` is a copy of it afterwards.
+
+    Raises RequestLimitExceeded, and HTTPBadRequest when the body is cut short or its chunks cannot be read.
+    """
+    found: bytes | exception.HeatException | None = environ.get(_BODY)
+    if found is None:
+        try:
+            found = _received(environ, environ.get(_LIMIT, limits.BODY_BYTES))
+        except exception.HeatException as error:
+            found = error
+        except (OSError, ValueError):           # what the servers raise for broken chunks and lost connections
+            found = exception.HTTPBadRequest(_('The body of the request could not be read.'))
+        environ[_BODY] = found
+        environ.pop('HTTP_TRANSFER_ENCODING', None)
+        content = found if isinstance(found, bytes) else b''
+        environ['CONTENT_LENGTH'], environ['wsgi.input'] = str(len(content)), io.BytesIO(content)
+    if isinstance(found, exception.HeatException):
+        raise found
+    return found
+
+
+def _length(environ: dict[str, Any], limit: int) -> int | None:
+    """The announced length; None without one."""
+    announced = environ.get('CONTENT_LENGTH')
+    if not announced:
+        return None
+    if not _LENGTH.fullmatch(announced):
+        raise exception.HTTPBadRequest(_('The Content-Length of the request is not a number of bytes.'))
+    if int(announced) > limit:
+        raise too_long(int(announced), limit)
+    return int(announced)
+
+
+def _received(environ: dict[str, Any], limit: int) -> bytes:
+    source = environ['wsgi.input']
+    length = _length(environ, limit)
+    if length is not None:
+        content: bytes = source.read(length) if length else b''
+        if len(content) < length:
+            raise OSError('the body is shorter than its Content-Length')
+        return content
+    if 'chunked' not in environ.get('HTTP_TRANSFER_ENCODING', '').lower():
+        return b''
+    read = bytearray()
+    while chunk := source.read(_CHUNK):
+        read += chunk
+        if len(read) > limit:
+            raise too_long(len(read), limit)
+    return bytes(read)
+
+
+def too_long(size: int, limit: int) -> exception.RequestLimitExceeded:
+    """Clients know this text."""
+    return exception.RequestLimitExceeded(
+        _('JSON body size (%(size)s bytes) exceeds maximum allowed size (%(limit)s bytes).')
+        % {'size': size, 'limit': limit})
