@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from heatlite.cloudsim.settings import Settings
-    from heatlite.common.world import HttpServer, World
+    from heatlite.common.http_server import HttpServer
+    from heatlite.common.world import World
 
 HOST = '127.0.0.1'
 
@@ -25,14 +26,18 @@ def serve(where: Any = 0, world: World | None = None, settings: Settings | None 
     """
     from heatlite.cloudsim.application import Application
     from heatlite.cloudsim.cloud import Cloud
-    from heatlite.common.world import GreenWorld, HttpServer
+    from heatlite.common.http_server import HttpServer
+    from heatlite.common.limits import Connections
+    from heatlite.common.world import GreenWorld
 
     listening = listen(where) if isinstance(where, int) else where
     url = f'http://{HOST}:{listening.getsockname()[1]}'
     cloud = Cloud(world or GreenWorld(), url, settings)
     if outside:
         cloud.service('identity').add_outside(outside)
-    server = HttpServer(listening, Application(cloud), connections=4096)
+    # Engines keep connections for as long as they live, and images are large.
+    server = HttpServer(listening, Application(cloud), Connections(
+        4096, 4096, header_seconds=None, body_seconds=None, idle_seconds=None, body_bytes=1 << 40))
     server.start()
     return server, url
 

@@ -87,7 +87,9 @@ def run(conf: Any) -> int:
     from heatlite.api import deploy
     from heatlite.cmd import parts, signals, simulated
     from heatlite.common import messaging
-    from heatlite.common.world import GreenWorld, HttpServer
+    from heatlite.common.http_server import HttpServer
+    from heatlite.common.limits import Connections
+    from heatlite.common.world import GreenWorld
     from heatlite.db import engines, sync
     from heatlite.engine import notifications
     from heatlite.engine.service import EngineService
@@ -95,9 +97,9 @@ def run(conf: Any) -> int:
 
     inbox = signals.Inbox()
     world = GreenWorld()
-    listening = parts.listen(HOST, conf.port, 128)
+    listening = parts.listen(HOST, conf.port, conf.heat_api.backlog)
     port = listening.getsockname()[1]
-    signed = parts.listen(HOST, conf.cfn_port, 128) if conf.auth == 'keystone' else None
+    signed = parts.listen(HOST, conf.cfn_port, conf.heat_api_cfn.backlog) if conf.auth == 'keystone' else None
     cfn_port = signed.getsockname()[1] if signed is not None else conf.cfn_port
     cloud = simulated.start(conf, world, port, cfn_port) if conf.cloud == 'simulated' else None
     database = parts.database(conf)
@@ -109,10 +111,12 @@ def run(conf: Any) -> int:
     service = EngineService(conf, world, database, notify=notify)       # alone: there is no other engine to wake
     client = InProcessClient(world, service.endpoint)
     application = deploy.build(conf, database, client)
-    servers = [HttpServer(listening, only_from_here(application) if conf.auth == 'none' else application)]
+    servers = [HttpServer(listening, only_from_here(application) if conf.auth == 'none' else application,
+                          Connections.of(conf.heat_api, conf.max_json_body_size), refusal=deploy.refusal)]
     if signed is not None:                  # who calls it signs with a key of Keystone: without one nobody can
         from heatlite.api.cfn import deploy as cfn
-        servers.append(HttpServer(signed, cfn.build(conf, database, client)))
+        servers.append(HttpServer(signed, cfn.build(conf, database, client),
+                                  Connections.of(conf.heat_api_cfn, conf.max_json_body_size), refusal=cfn.refusal))
     service.start()
     parts.settle()
     for server in servers:

@@ -9,10 +9,13 @@ import signal
 import socket
 import ssl
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.cmd.workers import Worker
-from heatlite.common.world import HttpServer, World
+from heatlite.common.world import World
+
+if TYPE_CHECKING:
+    from heatlite.common.http_server import HttpServer
 
 LOG = logging.getLogger(__name__)
 
@@ -100,13 +103,16 @@ def listen(host: str, port: int, backlog: int, keepalive_idle: int | None = None
     return found
 
 
-def secured(listening: socket.socket, certificate: str | None, key: str | None) -> socket.socket:
-    """The socket with TLS on it, when there is a certificate."""
+def tls(certificate: str | None, key: str | None) -> ssl.SSLContext | None:
+    """How connections are encrypted; None without a certificate. SystemExit when the files cannot be used."""
     if not certificate:
-        return listening
+        return None
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(certificate, key)
-    return context.wrap_socket(listening, server_side=True)
+    try:
+        context.load_cert_chain(certificate, key)
+    except (OSError, ssl.SSLError) as error:
+        raise SystemExit(f'cert_file {certificate}, key_file {key}: {error}') from None
+    return context
 
 
 def hear_parent(world: World, worker: Worker, died: Callable[[str], None] = lambda identity: None) -> None:
@@ -132,6 +138,7 @@ def serve_figures(conf: Any, number: int) -> HttpServer | None:
     if not conf.metrics.engine_port:
         return None
     from heatlite.common import metrics
+    from heatlite.common.http_server import HttpServer
 
     def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         if environ['PATH_INFO'] != '/metrics':

@@ -47,7 +47,9 @@ def load(program: str, arguments: Sequence[str]) -> Any:
 def work(conf: Any, options: Any, worker: Worker, deploy: str) -> int:
     """Serves in this process until it is told to stop."""
     from heatlite.cmd import parts, signals
-    from heatlite.common.world import GreenWorld, HttpServer
+    from heatlite.common.http_server import HttpServer
+    from heatlite.common.limits import Connections
+    from heatlite.common.world import GreenWorld
     from heatlite.rpc.client import BrokerClient
 
     inbox = signals.Inbox()
@@ -56,10 +58,10 @@ def work(conf: Any, options: Any, worker: Worker, deploy: str) -> int:
         listening = _listen(options)
     else:
         listening = socket.socket(fileno=worker.socket)
-    build = importlib.import_module(deploy).build
-    application = build(conf, parts.database(conf), BrokerClient(conf))
-    server = HttpServer(parts.secured(listening, options.cert_file, options.key_file), application,
-                        max_header_line=options.max_header_line, silence=options.client_socket_timeout or None)
+    door = importlib.import_module(deploy)
+    application = door.build(conf, parts.database(conf), BrokerClient(conf))
+    server = HttpServer(listening, application, Connections.of(options, conf.max_json_body_size),
+                        tls=parts.tls(options.cert_file, options.key_file), refusal=door.refusal)
     parts.settle()
     server.start()
     LOG.info('Listening on %s port %d', options.bind_host, options.bind_port)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from heatlite.common.world import HttpServer, World
+from heatlite.common.world import World
+
+if TYPE_CHECKING:
+    from heatlite.common.http_server import HttpServer
 
 USER, PROJECT, DOMAIN, REGION, PASSWORD = 'demo', 'demo', 'default', 'RegionOne', 'secret'
 

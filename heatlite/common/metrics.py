@@ -28,6 +28,8 @@ rpc_seconds = Histogram('heatlite_rpc_seconds', 'Time an engine took to answer a
                         buckets=_QUICK, registry=registry)
 http_seconds = Histogram('heatlite_http_seconds', 'Time the API took to answer a request.',
                          ['route', 'method', 'code'], buckets=_QUICK, registry=registry)
+http_dropped = Counter('heatlite_http_connections_dropped', 'Connections that the built-in server ended.', ['reason'],
+                       registry=registry)      # room: for others, deadline: too slow, refused: all are being served
 
 
 def text() -> bytes:

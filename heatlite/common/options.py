@@ -173,13 +173,25 @@ def _listener(port: int) -> list[Opt]:
         StrOpt('key_file', help='Private key of the certificate.'),
         IntOpt('max_header_line', default=16384, min=1, help='Longest header line in bytes.'),
         IntOpt('tcp_keepidle', default=600, min=1, help='Seconds of silence before a connection is probed.'),
-        IntOpt('client_socket_timeout', default=900, min=0,
-               help='Seconds after which a silent connection is closed; 0: never.'),
+        IntOpt('client_socket_timeout', default=75, min=0,
+               help='Seconds after which an idle connection is closed; 0: never.'),
+        IntOpt('header_timeout', default=10, min=0,
+               help='Seconds in which the line and the headers of a request must arrive, the handshake of TLS '
+                    'included; 0: any time.'),
+        IntOpt('body_timeout', default=30, min=0,
+               help='Seconds in which the body of a request must arrive, and an answer be taken, and one more for '
+                    'each 64 KiB; 0: any time.'),
+        IntOpt('max_connections', default=1024, min=1,
+               help='Connections a process has at once. Beyond, the oldest one without a complete request is closed.'),
+        IntOpt('max_connections_per_peer', default=256, min=1,
+               help='How many of them one address may have.'),
+        ListOpt('trusted_proxies', default=[],
+                help='Addresses and networks (10.0.0.0/24) of proxies, which may have as many as there are.'),
     ]
 
 
 PASTE_DEPLOY: list[Opt] = [
-    StrOpt('flavor', help='How callers say who they are: unset (Keystone token), standalone, custombackend, noauth.'),
+    StrOpt('flavor', help='How callers say who they are: unset (Keystone token), standalone, noauth.'),
     StrOpt('api_paste_config', default='api-paste.ini',
            help='Accepted for existing files; the order of the filters is fixed.'),
 ]

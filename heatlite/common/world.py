@@ -1,4 +1,4 @@
-"""The world: clock, chance and threads. The only file that knows the thread library.
+"""The world: clock, chance and threads. Beside `http_server`, the only file that knows the thread library.
 
 Everything that waits, asks the time or throws dice gets a `World` handed in. Tests hand in one with virtual
 time and seeded chance, and can stop it at any point.
@@ -6,12 +6,10 @@ time and seeded chance, and can stop it at any point.
 
 from __future__ import annotations
 
-import logging
 import os
 import random
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
@@ -170,34 +168,3 @@ def use(world: World) -> None:
     """Replaces it. A door or a test does so once, before anything runs."""
     global _current
     _current = world
-
-
-class HttpServer:
-    """Serves a WSGI application on a listening socket, one green thread per connection."""
-
-    def __init__(self, listening: Any, application: Callable[..., Any], *, connections: int = 1024,
-                 max_header_line: int = 16384, silence: float | None = None) -> None:
-        """`connections` at most are served at once; `silence`: seconds after which one is closed, None: never."""
-        from eventlet import wsgi
-        wsgi.MAX_HEADER_LINE = max_header_line
-        self._listening = listening
-        self._arguments: dict[str, Any] = {
-            'site': application, 'log': logging.getLogger('heatlite.http'), 'log_output': False, 'debug': False,
-            'max_size': connections, 'socket_timeout': silence, 'capitalize_response_headers': False}
-        self._thread: Any = None
-
-    def start(self) -> None:
-        import eventlet
-        from eventlet import wsgi
-        self._thread = eventlet.spawn(wsgi.server, self._listening, **self._arguments)
-
-    def stop(self, patience: float) -> None:
-        """Takes no more connections, closes idle ones, waits `patience` seconds for requests being answered."""
-        from eventlet import timeout as green_timeout
-        from greenlet import GreenletExit
-        if self._thread is None:
-            return
-        thread, self._thread = self._thread, None
-        with green_timeout.Timeout(patience, False), suppress(GreenletExit):
-            thread.kill()
-            thread.wait()

@@ -1,0 +1,53 @@
+"""Networks and host names in options, and which addresses belong to them."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+def parsed(text: str) -> Address:
+    """The address; of an IPv6 address that stands for an IPv4 one, the latter. Raises ValueError."""
+    found = ipaddress.ip_address(text.split('%', 1)[0])
+    return (found.ipv4_mapped or found) if isinstance(found, ipaddress.IPv6Address) else found
+
+
+class Networks:
+    """A list of addresses, networks (`10.0.0.0/8`) and host names (`files.example.com`, `*.example.com`).
+
+    Raises ValueError, naming the entry, for what is none of these.
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._networks: list[ipaddress.IPv4Network | ipaddress.IPv6Network] = []
+        self._names: set[str] = set()
+        self._domains: list[str] = []
+        for text in texts:
+            try:
+                self._networks.append(ipaddress.ip_network(text, strict=False))
+            except ValueError:
+                self._add_name(text)
+
+    def _add_name(self, text: str) -> None:
+        name = text.strip().lower().rstrip('.')
+        if not name or '/' in name or ':' in name or name.replace('.', '').isdigit():
+            raise ValueError(f'{text!r} is neither an address, nor a network, nor the name of a host')
+        if name.startswith('*.'):
+            self._domains.append(name[1:])
+        else:
+            self._names.add(name)
+
+    def include(self, address: str) -> bool:
+        """Whether an address, as a text, belongs to one of the networks."""
+        try:
+            found = parsed(address)
+        except ValueError:
+            return False
+        return any(found in network for network in self._networks)
+
+    def name(self, host: str) -> bool:
+        """Whether a host name is one of the names."""
+        host = host.lower().rstrip('.')
+        return host in self._names or any(host.endswith(domain) for domain in self._domains)

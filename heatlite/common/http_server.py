@@ -1,0 +1,457 @@
+"""The built-in HTTP server: one green thread per connection, with a deadline for everything a peer does.
+
+A peer has `header_seconds` to send a request's head (the TLS handshake counts), `body_seconds` for its body, the same
+for reading the answer, and may keep an idle connection for `idle_seconds`; all in total, so that a byte now and then
+extends nothing. Bodies and answers get one more second for each `RATE` bytes. Connections are limited in total and for
+each peer: at either limit the oldest connection that has not sent a complete request gives way to a new one.
+
+This file and `common.world` are the only ones that know the thread library. Must not import anything that knows what
+is served.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+import re
+import socket
+import time
+from _socket import socket as _RawSocket
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from http import HTTPStatus
+from typing import Any
+
+import eventlet
+from eventlet import event as green_event
+from eventlet import greenio, wsgi
+from eventlet import timeout as green_timeout
+
+from heatlite.common import addresses, metrics
+from heatlite.common.limits import RATE, Connections
+
+LOG = logging.getLogger(__name__)
+
+LOOK = 0.5                      # seconds between two looks for connections whose deadline has passed
+LINGER, LINGER_BYTES = 2.0, 1 << 24      # seconds, bytes: a peer that still sends may read why it is refused
+SPARE = 8                       # connections that give way when the process runs out of descriptors
+CHUNK_LINE = 1024               # bytes of the line before a chunk
+CHUNKS = 100_000                # of one body
+TRAILERS = 32                   # lines after the last chunk
+
+# What a connection is doing. In the first three states it can give way to a new one.
+HEAD, BODY, IDLE, BUSY = 'head', 'body', 'idle', 'busy'
+
+_LENGTH = re.compile('[0-9]{1,18}')
+_SIZE = re.compile(rb'[0-9a-fA-F]{1,15}')
+_FULL = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+
+Refusal = Callable[[int, str], tuple[str, bytes]]
+
+
+def plain_refusal(status: int, text: str) -> tuple[str, bytes]:
+    """Content type and body of an answer that the server gives itself."""
+    return 'application/json', json.dumps({'code': status, 'message': text}).encode('ascii')
+
+
+class Connection:
+    """One accepted connection. `deadline`: when it is cut off, by the monotonic clock; None: never."""
+
+    __slots__ = ('deadline', 'has_sent', 'lingers', 'peer', 'sock', 'state', 'thread')
+
+    def __init__(self, sock: Any, peer: str) -> None:
+        self.sock = sock
+        self.peer = peer
+        self.thread: Any = None
+        self.state = HEAD
+        self.deadline: float | None = None
+        self.has_sent = False               # the head of a request, at least once
+        self.lingers = False                # it may still send what nobody reads
+
+    def expect(self, state: str, seconds: float | None, size: int = 0) -> None:
+        """From now on it is in `state`, for `seconds` and what `size` bytes take, at most."""
+        self.state = state
+        self.deadline = None if seconds is None else time.monotonic() + seconds + size / RATE
+
+    def grant(self, size: int) -> None:
+        """Moves the deadline for `size` bytes that came."""
+        if self.deadline is not None:
+            self.deadline += size / RATE
+
+    def cut(self) -> None:
+        """Wakes the thread that reads or writes: it sees the end of the connection.
+
+        Below the wrapper for TLS, which would go on in clear text.
+        """
+        with suppress(OSError):
+            _RawSocket.shutdown(getattr(self.sock, 'fd', self.sock), socket.SHUT_RDWR)
+
+    def expire(self) -> None:
+        """Its deadline has passed. One that sends its body too slowly can still be told so."""
+        self.deadline = None
+        if self.state == BODY:
+            self.thread.kill(TimeoutError('the body did not arrive in time'))
+        else:
+            self.cut()
+
+
+class _Writer:
+    """What the handler writes to. Each write has a deadline."""
+
+    closed = False
+
+    def __init__(self, connection: Connection, seconds: float | None) -> None:
+        self._connection = connection
+        self._seconds = seconds
+
+    def write(self, data: bytes) -> int:
+        connection = self._connection
+        state, deadline = connection.state, connection.deadline
+        connection.expect(BUSY, self._seconds, len(data))
+        connection.sock.sendall(data)
+        connection.state, connection.deadline = state, deadline
+        return len(data)
+
+    def writelines(self, parts: Iterable[bytes]) -> None:
+        self.write(b''.join(parts))
+
+    def flush(self) -> None:
+        pass
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class _Input(wsgi.Input):         # type: ignore[misc]
+    """The body of a request. Reading it has a deadline; broken chunks are a ValueError and end the connection."""
+
+    def __init__(self, handler: _Protocol, body: wsgi.Input) -> None:
+        super().__init__(body.rfile, body.content_length, body._sock, body.wfile, body.wfile_line, body.chunked_input)
+        self._handler = handler
+        self._deadline: float | None = None
+        self._has_begun = False
+        self._chunks = self._size = 0           # so far
+
+    def _waiting(self, reader: Callable[..., bytes], *arguments: Any) -> bytes:
+        connection = self._handler.record
+        if self._has_begun:
+            connection.state, connection.deadline = BODY, self._deadline
+        else:
+            self._has_begun = True
+            connection.expect(BODY, self._handler.server.bounds.body_seconds, self.content_length or 0)
+        try:
+            return reader(*arguments)
+        finally:
+            self._deadline = connection.deadline
+            connection.expect(BUSY, None)
+
+    def _do_read(self, reader: Callable[..., bytes], length: int | None = None) -> bytes:
+        left = self.content_length - self.position
+        if not (left if length is None else min(length, left)):
+            return b''
+        return self._waiting(super()._do_read, reader, length)
+
+    def _chunked_read(self, rfile: Any, length: int | None = None, use_readline: bool = False) -> bytes:
+        if self.should_send_hundred_continue:
+            self.send_hundred_continue_response()
+            self.is_hundred_continue_response_sent = True
+        most = self._handler.server.bounds.body_bytes
+        found = bytearray()
+        while self.chunk_length and (length is None or length < 0 or len(found) < length):
+            if self.position >= self.chunk_length:
+                self._begin_chunk(rfile)
+                continue
+            wanted = min(65536, self.chunk_length - self.position)
+            if length is not None and length >= 0:
+                wanted = min(wanted, length - len(found))
+            piece = self._waiting(rfile.readline if use_readline else rfile.read, wanted)
+            if not piece:
+                self._broken('the body ends within a chunk')
+            found += piece
+            self.position += len(piece)
+            self._size += len(piece)
+            if self._deadline is not None:
+                self._deadline += len(piece) / RATE
+            if self._size > most:               # the application refuses it; the rest is not read
+                self._end()
+            elif self.position == self.chunk_length and self._line(rfile).strip(b'\r\n'):
+                self._broken('a chunk is longer than it says')
+            if use_readline and piece.endswith(b'\n'):
+                break
+        return bytes(found)
+
+    def _begin_chunk(self, rfile: Any) -> None:
+        self._chunks += 1
+        if self._chunks > CHUNKS:
+            self._broken('there are too many chunks')
+        if self._chunks % 256 == 0:
+            eventlet.sleep(0)                   # tiny chunks that are all here already
+        size = self._line(rfile).rstrip(b'\r\n').split(b';', 1)[0].rstrip(b' \t')
+        if not _SIZE.fullmatch(size):
+            self._broken('the size of a chunk is no number')
+        self.chunk_length, self.position = int(size, 16), 0
+        if self.chunk_length == 0:
+            for _number in range(TRAILERS):
+                if not self._line(rfile).strip(b'\r\n'):
+                    return
+            self._broken('there are too many trailers')
+
+    def _line(self, rfile: Any) -> bytes:
+        line = self._waiting(rfile.readline, CHUNK_LINE)
+        if not line.endswith(b'\n'):
+            self._broken('the line before or after a chunk does not end')
+        return line
+
+    def _broken(self, why: str) -> None:
+        self._end()
+        raise wsgi.ChunkReadError(why)
+
+    def _end(self) -> None:
+        """Nothing more is read, and the connection ends with the answer."""
+        self.chunk_length = 0
+        self._handler.close_connection = True
+        self._handler.record.lingers = True
+
+
+class _Protocol(wsgi.HttpProtocol):         # type: ignore[misc]
+    """One connection: requests in, answers out."""
+
+    wbufsize = 0
+    server: _Server
+    record: Connection
+
+    def setup(self) -> None:
+        self.record = self.conn_state[3]
+        self.connection = self.request
+        self.rfile = self.connection.makefile('rb', self.rbufsize)
+        self.wfile = _Writer(self.record, self.server.bounds.body_seconds)
+
+    def _read_request_line(self) -> bytes:
+        record, bounds = self.record, self.server.bounds
+        try:
+            if record.has_sent:
+                record.expect(IDLE, bounds.idle_seconds)
+                eventlet.sleep(0)               # one that sends many requests at once takes turns with others
+                if not self.rfile.peek(1):
+                    return b''
+                record.expect(HEAD, bounds.header_seconds)
+            return bytes(self.rfile.readline(self.server.url_length_limit))
+        except (OSError, ValueError):           # reset, cut off
+            return b''
+
+    def parse_request(self) -> bool:
+        return bool(super().parse_request()) and self._is_framed()
+
+    def _is_framed(self) -> bool:
+        """Refuses requests whose end servers before and behind this one may see at different places."""
+        lengths, codings = self.headers.get_all('content-length'), self.headers.get_all('transfer-encoding')
+        why = None
+        if lengths is not None and (len(lengths) > 1 or not _LENGTH.fullmatch(lengths[0].strip(' \t'))):
+            why = 'The Content-Length of the request is not a number of bytes.'
+        elif codings is not None and [each.strip(' \t').lower() for each in codings] != ['chunked']:
+            why = 'The Transfer-Encoding of the request is not supported.'
+        elif lengths is not None and codings is not None:
+            why = 'Content-Length and Transfer-Encoding are not allowed together.'
+        if why is not None:
+            self._refuse(400, why)
+            return False
+        if lengths is not None and int(lengths[0]) > self.server.bounds.body_bytes:
+            self.close_connection = self.record.lingers = True      # the application refuses it unread
+        return True
+
+    def get_environ(self) -> dict[str, Any]:
+        self.record.has_sent = True
+        self.record.expect(BUSY, None)
+        environ: dict[str, Any] = super().get_environ()
+        environ['wsgi.input'] = environ['eventlet.input'] = _Input(self, environ['wsgi.input'])
+        return environ
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What the library has to say of a head that is none; without its text, which repeats what came."""
+        self._refuse(code, f'{HTTPStatus(code).phrase}.')
+
+    def _refuse(self, code: int, text: str) -> None:
+        """Answers in the form of the application."""
+        kind, body = self.server.refusal(code, text)
+        self.close_connection = self.record.lingers = True
+        self.wfile.write(b'HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s'
+                         % (code, HTTPStatus(code).phrase.encode('ascii'), kind.encode('ascii'), len(body), body))
+
+    def finish(self) -> None:
+        if self.record.lingers:
+            # To close while it sends would reset the connection, and the answer with it.
+            self.record.expect(BODY, LINGER)
+            with suppress(OSError):
+                if not hasattr(self.connection, 'do_handshake'):
+                    self.connection.shutdown(socket.SHUT_WR)
+                left = LINGER_BYTES
+                while left > 0 and (chunk := self.connection.recv(65536)):
+                    left -= len(chunk)
+                    eventlet.sleep(0)
+        super().finish()
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        LOG.debug(format, *arguments)
+
+
+class _Server(wsgi.Server):         # type: ignore[misc]
+    """What the protocol asks of its server."""
+
+    bounds: Connections
+    refusal: Refusal
+
+
+class HttpServer:
+    """Serves a WSGI application on a listening socket."""
+
+    def __init__(self, listening: Any, application: Callable[..., Any], bounds: Connections | None = None, *,
+                 tls: Any = None, refusal: Refusal = plain_refusal) -> None:
+        """`tls`: an ssl.SSLContext. `refusal(status, text)`: answers for what does not reach the application."""
+        self._listening = listening
+        self._tls = tls
+        self._bounds = bounds or Connections()
+        self._refusal = refusal
+        self._peers: dict[str, dict[int, Connection]] = {}          # by address, oldest first
+        self._count = 0
+        self._threads: list[Any] = []
+        self._some = green_event.Event()
+        self._is_trusted = lru_cache(1024)(addresses.Networks(self._bounds.trusted_peers).include)
+        wsgi.MAX_HEADER_LINE = self._bounds.header_line
+        self._server = _Server(listening, listening.getsockname(), application, log_output=False, debug=False,
+                               environ={'wsgi.url_scheme': 'https', 'HTTPS': 'on'} if tls is not None else None,
+                               protocol=_Protocol, capitalize_response_headers=False)
+        self._server.bounds, self._server.refusal = self._bounds, refusal
+
+    def start(self) -> None:
+        self._threads = [eventlet.spawn(self._accept), eventlet.spawn(self._watch)]
+
+    def stop(self, patience: float) -> None:
+        """Takes no more connections, closes idle ones, waits `patience` seconds for requests being answered."""
+        threads, self._threads = self._threads, []
+        if not threads:
+            return
+        for thread in threads:
+            thread.kill()
+        self._listening.close()
+        self._server.keepalive = False          # who is answered now is told to close
+        for connection in self._all():
+            if connection.state in (HEAD, IDLE):
+                connection.cut()
+        with green_timeout.Timeout(patience, False):
+            while self._count:
+                eventlet.sleep(0.01)
+        for connection in self._all():
+            connection.cut()
+            connection.thread.kill()
+
+    # --- taking connections -------------------------------------------------------------------------------
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                sock, address = self._listening.accept()
+            except OSError as error:
+                if error.errno in _FULL:
+                    LOG.warning('No connection can be taken: %s', error)
+                    for _number in range(SPARE):        # the application needs descriptors, too
+                        self._make_room(self._all_peers())
+                    eventlet.sleep(0.1)
+                    continue
+                if error.errno in (errno.EBADF, errno.EINVAL):
+                    return                      # closed
+                continue                        # that peer has gone already
+            self._take(sock, address)
+            eventlet.sleep(0)                   # many that come at once take turns with those being served
+
+    def _take(self, sock: Any, address: Any) -> None:
+        peer = str(address[0]) if isinstance(address, tuple) else 'unix'
+        known = self._peers.get(peer, {})
+        if (len(known) >= self._bounds.connections_per_peer and not self._is_trusted(peer)
+                and not self._make_room([known])):
+            self._turn_away(sock)
+            return
+        if self._count >= self._bounds.connections and not self._make_room(self._all_peers()):
+            self._turn_away(sock)
+            return
+        connection = Connection(sock, peer)
+        connection.expect(HEAD, self._bounds.header_seconds)
+        self._peers.setdefault(peer, {})[id(connection)] = connection
+        self._count += 1
+        if not self._some.ready():
+            self._some.send()
+        connection.thread = eventlet.spawn(self._serve, connection, address)
+
+    def _all(self) -> list[Connection]:
+        return [each for connections in self._peers.values() for each in connections.values()]
+
+    def _all_peers(self) -> list[dict[int, Connection]]:
+        """In the order in which they give way: those with the most connections first, trusted ones last."""
+        ordered = sorted(self._peers.items(), key=lambda item: (self._is_trusted(item[0]), -len(item[1])))
+        return [connections for _peer, connections in ordered]
+
+    def _make_room(self, peers: Sequence[dict[int, Connection]]) -> bool:
+        """Ends the oldest connection that has not sent a complete request; without one, the oldest idle one.
+
+        False: all of them are being served.
+        """
+        for states in ((HEAD, BODY), (IDLE,)):
+            for connections in peers:
+                for each in connections.values():
+                    if each.state in states:
+                        metrics.http_dropped.labels('room').inc()
+                        each.cut()
+                        self._forget(each)
+                        return True
+        return False
+
+    def _turn_away(self, sock: Any) -> None:
+        metrics.http_dropped.labels('refused').inc()
+        if self._tls is None:
+            kind, body = self._refusal(503, 'There are too many connections.')
+            with suppress(OSError):             # without waiting: nobody else is served meanwhile
+                sock.settimeout(0)
+                sock.send(b'HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n'
+                          b'Content-Type: %s\r\nContent-Length: %d\r\n\r\n%s' % (kind.encode('ascii'), len(body), body))
+        with suppress(OSError):
+            greenio.shutdown_safe(sock)
+        sock.close()
+
+    def _forget(self, connection: Connection) -> None:
+        connections = self._peers.get(connection.peer, {})
+        if connections.pop(id(connection), None) is not None:
+            self._count -= 1
+            if not connections:
+                del self._peers[connection.peer]
+
+    # --- serving them -------------------------------------------------------------------------------------
+
+    def _serve(self, connection: Connection, address: Any) -> None:
+        try:
+            if self._tls is not None:
+                connection.sock = self._tls.wrap_socket(connection.sock, server_side=True,
+                                                        do_handshake_on_connect=False)
+                connection.sock.do_handshake()
+            self._server.process_request([address, connection.sock, wsgi.STATE_IDLE, connection])
+        except (OSError, ValueError) as error:          # the peer has gone, was cut off, or speaks no TLS
+            LOG.debug('The connection of %s ended: %s', connection.peer, error)
+        finally:
+            self._forget(connection)
+            with suppress(OSError):
+                greenio.shutdown_safe(connection.sock)
+            connection.sock.close()
+
+    def _watch(self) -> None:
+        """Cuts off connections whose deadline has passed."""
+        while True:
+            if not self._count:
+                self._some.wait()
+                self._some = green_event.Event()
+            eventlet.sleep(LOOK)
+            now = time.monotonic()
+            for connection in self._all():
+                if connection.deadline is not None and connection.deadline < now:
+                    metrics.http_dropped.labels('deadline').inc()
+                    connection.expire()
+
