@@ -6,7 +6,7 @@ import logging
 import re
 from typing import Any
 
-from heatlite.api import links
+from heatlite.api import faults, links
 from heatlite.api.wsgi import Request
 from heatlite.common import exception
 from heatlite.db import engines, stacks
@@ -29,8 +29,26 @@ def visible(req: Request, found: Any | None, stack_name: str) -> Any:
 
 
 def _may_see(req: Request, found: Any) -> bool:
-    context = req.context
-    return context.is_admin or context.project_id in (found.project_id, found.user_project_id)
+    return bool(req.context.may_see(found.project_id, found.user_project_id))
+
+
+def listed_project(req: Request, everywhere: bool = False, rule: str = '') -> str | None:
+    """The project whose things a list shows; None: the things of all projects.
+
+    Every list goes through here: nothing else widens its scope. Administrators see all projects. `everywhere`: the
+    caller asks for all projects, which the policy `rule` must allow, for administrators too. Raises Forbidden.
+    """
+    if everywhere:
+        req.enforce(rule)
+        return None
+    return None if req.context.is_admin else own_project(req)
+
+
+def own_project(req: Request) -> str:
+    """The caller's project. Raises Forbidden for a caller without one: None would mean all projects."""
+    if not req.context.project_id:
+        raise exception.HTTPForbidden(faults.FORBIDDEN)
+    return str(req.context.project_id)
 
 
 def unknown(stack_name: str) -> exception.EntityNotFound:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http import HTTPStatus
 from importlib import resources as package_files
 from typing import Any
@@ -17,45 +17,12 @@ from typing import Any
 import webob
 import yaml
 
-from heatlite.api import schemas
-from heatlite.api.handlers import resource_types
+from heatlite.api.query_keys import QUERY_KEYS, TEXT, Json
 from heatlite.api.wsgi import Body, Route
 
 PATH = '/openapi.json'                  # below the version
 LOOKUP = 'stacks.lookup'                # one handler for several methods
 VERSION = '3.1.0'
-
-Json = dict[str, Any]
-
-
-# --- query keys ------------------------------------------------------------------------------------------
-
-TEXT: Json = {'type': 'string'}
-BOOLEAN: Json = {'enum': ['true', 'false', 'True', 'False']}
-NATURAL: Json = {'type': 'integer', 'minimum': 0, 'maximum': 2 ** 31 - 1}
-TAGS: Json = {'type': 'string', 'description': 'Tags separated by commas'}
-PAGE = {'limit': NATURAL, 'marker': TEXT}
-DIRECTION: Json = {'enum': ['asc', 'desc']}
-
-
-def _many(kind: Json = TEXT) -> Json:
-    """A key that may be repeated."""
-    return {'type': 'array', 'items': kind}
-
-
-def _keys(names: Iterable[str]) -> dict[str, Json]:
-    return {name: _many() for name in names}
-
-
-STACK_LIST = {
-    **PAGE, 'sort_keys': _many({'enum': sorted(schemas.STACK_SORT_KEYS)}), 'sort_dir': DIRECTION,
-    'show_deleted': BOOLEAN, 'show_nested': BOOLEAN, 'show_hidden': BOOLEAN, 'with_count': BOOLEAN,
-    'global_tenant': BOOLEAN, 'tags': TAGS, 'tags_any': TAGS, 'not_tags': TAGS, 'not_tags_any': TAGS,
-    **_keys(schemas.STACK_FILTERS)}
-EVENT_LIST = {
-    **PAGE, 'sort_keys': _many({'enum': sorted(schemas.EVENT_SORT_KEYS)}), 'sort_dir': DIRECTION,
-    'nested_depth': NATURAL, **_keys(schemas.EVENT_FILTERS)}
-RESOURCE_LIST = {'nested_depth': NATURAL, 'with_detail': BOOLEAN, **_keys(schemas.RESOURCE_FILTERS)}
 
 
 # --- what each handler does ------------------------------------------------------------------------------
@@ -67,39 +34,30 @@ class Operation:
     summary: str
     answer: str = ''
     body: str = ''
-    query: Mapping[str, Json] = field(default_factory=dict)
 
 
 OPERATIONS: Mapping[str, Operation] = {                 # by module and function of the handler
     'versions.show': Operation('The version served here', 'Version'),
-    'validate.validate': Operation('What a template asks for', 'Validation', 'TemplateBody',
-                                 {'show_nested': BOOLEAN, 'ignore_errors': {'enum': ['99001']}}),
-    'resource_types.index': Operation(
-        'List resource types', 'TypeList', query={
-            'name': {'type': 'string', 'description': 'Regular expression, matched at the start'}, 'version': TEXT,
-            'support_status': {'enum': list(resource_types.SUPPORT_STATUSES)}, 'with_description': BOOLEAN}),
-    'resource_types.show': Operation('Schema of a resource type', 'TypeSchema', query={'with_description': BOOLEAN}),
-    'resource_types.template': Operation('A template made from a resource type', 'Object',
-                                       query={'template_type': {'enum': list(resource_types.TEMPLATE_KINDS)}}),
+    'validate.validate': Operation('What a template asks for', 'Validation', 'TemplateBody'),
+    'resource_types.index': Operation('List resource types', 'TypeList'),
+    'resource_types.show': Operation('Schema of a resource type', 'TypeSchema'),
+    'resource_types.template': Operation('A template made from a resource type', 'Object'),
     'template_versions.index': Operation('List template versions', 'VersionList'),
-    'template_versions.functions': Operation('List functions of a template version', 'FunctionList',
-                                           query={'with_condition_func': BOOLEAN}),
-    'stacks.index': Operation('List stacks', 'StackList', query=STACK_LIST),
-    'stacks.detail': Operation('List stacks; the same objects as the other list', 'StackList', query=STACK_LIST),
+    'template_versions.functions': Operation('List functions of a template version', 'FunctionList'),
+    'stacks.index': Operation('List stacks', 'StackList'),
+    'stacks.detail': Operation('List stacks; the same objects as the other list', 'StackList'),
     'stacks.create': Operation('Create or adopt a stack', 'NewStack', 'StackBody'),
     'stacks.preview': Operation('Show a stack without creating it', 'StackPreview', 'StackBody'),
     LOOKUP: Operation('The way to a stack named by name, id or ARN', body='Object'),
-    'stacks.show': Operation('Show a stack', 'OneStack', query={'resolve_outputs': BOOLEAN}),
+    'stacks.show': Operation('Show a stack', 'OneStack'),
     'stacks.update': Operation('Update a stack: all is replaced', body='UpdateBody'),
     'stacks.patch': Operation('Update a stack: what is not named is kept', body='UpdateBody'),
     'stacks.delete': Operation('Delete a stack'),
     'stacks.template': Operation('The template, as it was given', 'Object'),
     'stacks.environment': Operation('The environment, without secrets', 'Environment'),
     'stacks.files': Operation('The files that came with the template', 'Files'),
-    'stacks.preview_update': Operation('What PUT would change', 'ResourceChanges', 'UpdateBody',
-                                     {'show_nested': BOOLEAN}),
-    'stacks.preview_patch': Operation('What PATCH would change', 'ResourceChanges', 'UpdateBody',
-                                    {'show_nested': BOOLEAN}),
+    'stacks.preview_update': Operation('What PUT would change', 'ResourceChanges', 'UpdateBody'),
+    'stacks.preview_patch': Operation('What PATCH would change', 'ResourceChanges', 'UpdateBody'),
     'stacks.abandon': Operation('Forget a stack and leave what it made', 'Export'),
     'stacks.export': Operation('The stack as a document that can be adopted', 'Export'),
     'snapshots.create': Operation('Take a snapshot', 'Snapshot', 'SnapshotBody'),
@@ -110,20 +68,19 @@ OPERATIONS: Mapping[str, Operation] = {                 # by module and function
     'outputs.index': Operation('List outputs', 'OutputList'),
     'outputs.show': Operation('Show an output with its value', 'OneOutput'),
     'actions.action': Operation('Suspend, resume, check or cancel', 'Nothing', 'ActionBody'),
-    'resources.index': Operation('List resources', 'ResourceList', query=RESOURCE_LIST),
-    'resources.show': Operation('Show a resource', 'OneResource', query={'with_attr': _many()}),
+    'resources.index': Operation('List resources', 'ResourceList'),
+    'resources.show': Operation('Show a resource', 'OneResource'),
     'resources.mark_unhealthy': Operation('Say that a resource is unhealthy, or well', 'Nothing', 'UnhealthyBody'),
     'resources.metadata': Operation("A resource's metadata", 'Metadata'),
     'resources.signal': Operation('Signal a resource', 'Nothing', 'Object'),
-    'events.index': Operation('List events', 'EventList', query=EVENT_LIST),
-    'events.index_of_resource': Operation('List events of a resource', 'EventList', query=EVENT_LIST),
+    'events.index': Operation('List events', 'EventList'),
+    'events.index_of_resource': Operation('List events of a resource', 'EventList'),
     'events.show': Operation('Show an event', 'OneEvent'),
-    'software_configs.index': Operation('List software configs', 'ConfigList',
-                                        query={**PAGE, 'global_tenant': BOOLEAN}),
+    'software_configs.index': Operation('List software configs', 'ConfigList'),
     'software_configs.create': Operation('Create a software config', 'OneConfig', 'ConfigBody'),
     'software_configs.show': Operation('Show a software config', 'OneConfig'),
     'software_configs.delete': Operation('Delete a software config'),
-    'software_deployments.index': Operation('List software deployments', 'DeploymentList', query={'server_id': TEXT}),
+    'software_deployments.index': Operation('List software deployments', 'DeploymentList'),
     'software_deployments.create': Operation('Create a software deployment', 'OneDeployment', 'NewDeploymentBody'),
     'software_deployments.metadata': Operation('Configs deployed on a server', 'ServerConfigs'),
     'software_deployments.show': Operation('Show a software deployment', 'OneDeployment'),
@@ -207,7 +164,7 @@ def _operation(route: Route, path: str, part: str) -> Json:
         'parameters': [
             *({'name': each[1], 'in': 'path', 'required': True, 'schema': {'type': 'string', 'minLength': 1}}
               for each in _PARAMETER.finditer(path)),
-            *({'name': key, 'in': 'query', 'schema': schema} for key, schema in about.query.items())],
+            *({'name': key, 'in': 'query', 'schema': each.kind} for key, each in QUERY_KEYS.get(name, {}).items())],
         'responses': _responses(route, about)}
     if route.body is not Body.NONE:
         found['requestBody'] = {'required': route.body is Body.REQUIRED,

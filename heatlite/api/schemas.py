@@ -54,8 +54,8 @@ class ListStacks:
     filters: Filters = field(default_factory=dict)      # column -> one of these values
 
     @classmethod
-    def parse(cls, query: Query) -> Self:
-        """Raises HTTPBadRequest, naming the key."""
+    def parse(cls, query: Query, within_project: bool = False) -> Self:
+        """`within_project`: `global_tenant` is ignored. Raises HTTPBadRequest, naming the key."""
         return cls(
             limit=query.limit(), marker=query.text('marker'),
             sort_keys=tuple(STACK_SORT_KEYS[key] for key in query.texts('sort_keys') if key in STACK_SORT_KEYS),
@@ -64,8 +64,8 @@ class ListStacks:
             show_hidden=query.boolean_or_empty('show_hidden'),
             tags=query.tags('tags'), tags_any=query.tags('tags_any'),
             not_tags=query.tags('not_tags'), not_tags_any=query.tags('not_tags_any'),
-            with_count=query.boolean_or_empty('with_count'), global_tenant=query.boolean('global_tenant'),
-            filters=_stack_filters(query))
+            with_count=query.boolean_or_empty('with_count'),
+            global_tenant=not within_project and query.boolean('global_tenant'), filters=_stack_filters(query))
 
 
 @dataclass(frozen=True)

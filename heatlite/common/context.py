@@ -66,6 +66,13 @@ class RequestContext(context.RequestContext):
         found: str | None = self.keystone_session.get_project_id()
         return found or self.project_id
 
+    def may_see(self, project_id: str, user_project_id: str | None = None) -> bool:
+        """Whether the caller may know of what belongs to a project; administrators may know of everything.
+
+        `user_project_id`: the project of the users inside a stack, who reach that stack from there.
+        """
+        return self.is_admin or (self.project_id is not None and self.project_id in (project_id, user_project_id))
+
     @property
     def auth_plugin(self) -> Any:
         return self.keystone_session.auth

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from heatlite.api import guests
+from heatlite.api import finding, guests
 from heatlite.api.cfn.errors import CfnError
 from heatlite.api.cfn.request import CfnRequest, arn_of
 from heatlite.api.handlers.resources import current
@@ -53,7 +53,7 @@ def _stack(req: CfnRequest, tx: Any) -> Any:
         raise CfnError('InvalidParameterCombination', _('Use `StackName` or `PhysicalResourceId` but not both'))
     if not physical_id:
         return req.stack(tx)
-    found = resources.by_physical_id(tx, physical_id, None if req.context.is_admin else req.context.project_id)
+    found = resources.by_physical_id(tx, physical_id, finding.listed_project(req))
     if not found:
         raise exception.EntityNotFound(entity='Resource', name=physical_id)
     return stacks.identity(tx, found[0].stack_id)
@@ -82,7 +82,7 @@ def describe_stack_events(req: CfnRequest) -> View:
         if req.parameters.get('StackName'):
             found = [req.stack(tx)]
         else:
-            found = list(stacks.page(tx, req.context.project_id, ListStacks()))
+            found = list(stacks.page(tx, finding.own_project(req), ListStacks()))
         names = {stack.id: stack for stack in found}
         listed = events.page(tx, list(names), ListEvents())
     return {'StackEvents': [{

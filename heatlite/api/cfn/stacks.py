@@ -43,7 +43,7 @@ def describe_stacks(req: CfnRequest) -> View:
 def _all(req: CfnRequest) -> list[Any]:
     """Live root stacks of the project, for admins of all projects; newest first."""
     with req.db.reader() as tx:
-        return stacks.page(tx, None if req.context.is_admin else req.context.project_id, ListStacks(),
+        return stacks.page(tx, finding.listed_project(req), ListStacks(),
                            tuple(req.conf.hidden_stack_tags))
 
 

@@ -26,7 +26,7 @@ def create(req: Request, stack_name: str, stack_id: str) -> View:
 def index(req: Request, stack_name: str, stack_id: str) -> View:
     with req.db.reader() as tx:
         stack = finding.live_stack(req, tx, stack_name, stack_id)
-        found = snapshots.page(tx, stack.id, req.context.project_id)
+        found = snapshots.page(tx, stack.id, finding.own_project(req))
     return {'snapshots': [_masked(views.snapshot(each)) for each in found]}
 
 
@@ -54,7 +54,7 @@ def _checked(req: Request, stack_name: str, stack_id: str, snapshot_id: str) -> 
 
 def _snapshot(req: Request, tx: Any, stack: Any, snapshot_id: str) -> Any:
     found = snapshots.show(tx, snapshot_id)
-    if found is None or found.project_id != req.context.project_id:
+    if found is None or found.project_id != finding.own_project(req):
         raise exception.NotFound(_('Snapshot with id %(id)s not found'), id=snapshot_id)
     if found.stack_id != stack.id:
         raise exception.SnapshotNotFound(snapshot=snapshot_id, stack=stack.name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from heatlite.api import schemas, views
+from heatlite.api import finding, schemas, views
 from heatlite.api.query import LONGEST_NAME, Query, boolean, text
 from heatlite.api.wsgi import Request
 from heatlite.common import exception
@@ -21,11 +21,9 @@ _OUTPUT_KEYS = ('name', 'type', 'description', 'error_output')
 
 def index(req: Request) -> View:
     wanted = schemas.ListConfigs.parse(Query(req.query))
-    if wanted.global_tenant:
-        req.enforce('software_configs:global_index')
-    everywhere = req.context.is_admin or wanted.global_tenant
+    project_id = finding.listed_project(req, wanted.global_tenant, 'software_configs:global_index')
     with req.db.reader() as tx:
-        found = software_configs.page(tx, None if everywhere else req.context.project_id, wanted.limit, wanted.marker)
+        found = software_configs.page(tx, project_id, wanted.limit, wanted.marker)
     return {'software_configs': [views.config_summary(each, req.context.is_admin) for each in found]}
 
 
@@ -54,7 +52,7 @@ def delete(req: Request, config_id: str) -> None:
 
 def _config(req: Request, tx: Any, config_id: str) -> Any:
     found = software_configs.show(tx, config_id)
-    if found is None or not (req.context.is_admin or found.project_id == req.context.project_id):
+    if found is None or not req.context.may_see(found.project_id):
         raise exception.NotFound(_('Software config with id %(id)s not found'), id=config_id)
     return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from heatlite.api import views
+from heatlite.api import finding, views
 from heatlite.api.query import LONGEST_ID, Query, text
 from heatlite.api.wsgi import Request
 from heatlite.common import exception
@@ -18,7 +18,7 @@ LONGEST_PROJECT_ID, LONGEST_WORD = 64, 32       # characters
 
 
 def index(req: Request) -> View:
-    project_id = None if req.context.is_admin else req.context.project_id
+    project_id = finding.listed_project(req)
     with req.db.reader() as tx:
         found = software_deployments.page(tx, project_id, Query(req.query).text('server_id'))
     return {'software_deployments': [views.deployment(each) for each in found]}
@@ -26,8 +26,8 @@ def index(req: Request) -> View:
 
 def metadata(req: Request, server_id: str) -> View:
     """Configs deployed on a server, in the order of their names: what agents in servers poll. Never leaves the API."""
+    project_id = finding.listed_project(req)
     with req.db.reader() as tx:
-        project_id = None if req.context.is_admin else req.context.project_id
         found = software_deployments.configs_of_server(tx, project_id, server_id)
     return {'metadata': [views.config(each) for each in found]}
 
@@ -72,15 +72,14 @@ def delete(req: Request, deployment_id: str) -> None:
 
 def _deployment(req: Request, tx: Any, deployment_id: str) -> Any:
     found = software_deployments.show(tx, deployment_id)
-    if found is None or not (req.context.is_admin or req.context.project_id in (
-            found.project_id, found.stack_user_project_id)):
+    if found is None or not req.context.may_see(found.project_id, found.stack_user_project_id):
         raise exception.NotFound(_('Deployment with id %(id)s not found'), id=deployment_id)
     return found
 
 
 def _check_config(req: Request, tx: Any, config_id: Any) -> None:
     found = software_configs.show(tx, config_id) if isinstance(config_id, str) else None
-    if found is None or not (req.context.is_admin or found.project_id == req.context.project_id):
+    if found is None or not req.context.may_see(found.project_id):
         raise exception.NotFound(_('Software config with id %(id)s not found'), id=config_id)
 
 

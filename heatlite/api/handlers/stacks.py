@@ -24,8 +24,6 @@ View = dict[str, Any]
 
 def index(req: Request) -> Listed:
     wanted = schemas.ListStacks.parse(Query(req.query))
-    if wanted.global_tenant:
-        req.enforce('stacks:global_index')
     found, count = _page(req, wanted)
     rest: View = {}
     if wanted.with_count:
@@ -36,13 +34,14 @@ def index(req: Request) -> Listed:
 
 
 def detail(req: Request) -> Listed:
-    found, _count = _page(req, schemas.ListStacks.parse(Query(req.query)))
+    """As `index`, without paging links and `count`; `global_tenant` is ignored here, as everything is in Heat."""
+    found, _count = _page(req, schemas.ListStacks.parse(Query(req.query), within_project=True))
     return _list(req, found, {})
 
 
 def _page(req: Request, wanted: schemas.ListStacks) -> tuple[list[Any], int | None]:
     """Stacks of the caller's project; of all projects for an admin, and where the policy lets a caller ask for it."""
-    project_id = None if req.context.is_admin or wanted.global_tenant else req.context.project_id
+    project_id = finding.listed_project(req, wanted.global_tenant, 'stacks:global_index')
     hidden = () if wanted.show_hidden else tuple(req.conf.hidden_stack_tags)
     with req.db.reader() as tx:
         found = stacks.page(tx, project_id, wanted, hidden)
