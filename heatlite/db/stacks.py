@@ -195,6 +195,12 @@ def by_id_or_name(tx: sa.Connection, project_id: str | None, text: str) -> Ident
     return by_name(tx, project_id, text) if row is None else Identity(*row)
 
 
+def has_user_project(tx: sa.Connection, project_id: str | None, user_project_id: str) -> bool:
+    """Whether a stack of the project has its users in that other one. Index: (user_project_id)."""
+    return tx.execute(sa.select(stack.c.id).where(
+        stack.c.user_project_id == user_project_id, stack.c.project_id == project_id).limit(1)).first() is not None
+
+
 def _within(project_id: str | None) -> list[sa.ColumnElement[bool]]:
     return [] if project_id is None else [
         sa.or_(stack.c.project_id == project_id, stack.c.user_project_id == project_id)]

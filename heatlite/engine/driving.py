@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from heatlite.common import exception, metrics
+from heatlite.common.context import RequestContext
 from heatlite.common.world import World
 from heatlite.db import codec, credentials, leases, signals, snapshots, stacks, templates
 from heatlite.db import events as events_of
@@ -276,13 +277,13 @@ class Driving:
         owned = loading.for_reading(self._world, self._database, stack_id, self._registry.operator)
         return self._errands(owned, None).facade if owned is not None else None
 
-    def outputs(self, stack_id: str) -> list[dict[str, Any]]:
-        """A stack's outputs, read anew. Raises EntityNotFound."""
+    def outputs(self, stack_id: str, context: RequestContext) -> list[dict[str, Any]]:
+        """A stack's outputs, read anew for the caller. Raises EntityNotFound."""
         runner = self._runners.get(stack_id)
-        if runner is not None:
+        if runner is not None and context.may_see(runner.owned.row.project_id, runner.owned.row.user_project_id):
             return outputs.resolve(runner.owned.definition, runner.errands.scope)
         owned = loading.for_reading(self._world, self._database, stack_id, self._registry.operator)
-        if owned is None:
+        if owned is None or not context.may_see(owned.row.project_id, owned.row.user_project_id):
             raise exception.EntityNotFound(entity='Stack', name=stack_id)
         errands = self._errands(owned, None)
         errands.forget_live()

@@ -175,6 +175,11 @@ class Stack(Mapping[str, Any]):
     def root_stack_id(self) -> str:
         return self._owned.row.root_id
 
+    def is_seen_by(self, context: Any) -> bool:
+        """Whether the caller of a request may know of this stack."""
+        row = self._owned.row
+        return bool(context.may_see(row.project_id, row.user_project_id))
+
     def identifier(self) -> HeatIdentifier:
         return HeatIdentifier(self._owned.row.project_id, self.name, self._owned.row.id)
 

@@ -33,7 +33,7 @@ class Health:
             busy = leases.is_busy(tx, message.stack_id)
             context.check_in_time(self._world.now())
             row = stacks.get(tx, message.stack_id, for_update=True)
-            if row is None:
+            if row is None or not context.may_see(row.project_id, row.user_project_id):
                 raise exception.EntityNotFound(entity='Stack', name=message.stack_id)
             found = self._find(tx, row, message.resource)
             if busy or found.in_progress:

@@ -8,7 +8,7 @@ waiting. The parent's engine drives the child unless it is full; then the bell i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from heatlite.common import exception
 from heatlite.common.files import Files
@@ -23,6 +23,7 @@ from heatlite.language.template import Template
 from heatlite.planning.states import Action, Status
 
 Cookie = Mapping[str, Any]
+Found = TypeVar('Found', stacks.Stack, stacks.Identity)
 
 
 class Children:
@@ -70,6 +71,7 @@ class Nesting:
         self._database = database
         self._read = read
         self._max_depth = max_depth
+        self._ours: set[str] = set()                # ids of stacks known to be of the parent's project
 
     # --- asking for something ---------------------------------------------------------------------------
 
@@ -84,29 +86,30 @@ class Nesting:
             self._parent, resource.name, resource.physical_resource_name(),
             lambda identity: self.define(resource, template, parameters, identity), self._facade_parts(resource),
             timeout_mins=timeout_mins, adopt=adopt)
+        self._ours.add(row.id)
         return _cookie(row)
 
     def update(self, resource: Any, template: Template, parameters: Mapping[str, Any] | None = None, *,
                timeout_mins: int | None = None, converge: bool = False) -> Cookie:
         """Raises EntityNotFound when the nested stack is gone."""
         row = self._use_cases.update_child(
-            resource.resource_id, lambda identity: self.define(resource, template, parameters, identity),
+            self._parent, resource.resource_id, lambda identity: self.define(resource, template, parameters, identity),
             self._facade_parts(resource), timeout_mins=timeout_mins, converge=converge)
         return _cookie(row)
 
     def act(self, resource: Any, action: str) -> Cookie:
         """DELETE, SUSPEND, RESUME, CHECK or SNAPSHOT. Raises EntityNotFound when there is no such stack."""
-        accepted = self._use_cases.act_on_child(resource.resource_id, Action(action))
+        accepted = self._use_cases.act_on_child(self._parent, resource.resource_id, Action(action))
         return _cookie(accepted)
 
     def abandon(self, resource: Any) -> Cookie:
         """Deletes the nested stack and leaves what it made."""
-        return _cookie(self._use_cases.act_on_child(resource.resource_id, Action.DELETE, abandon=True))
+        return _cookie(self._use_cases.act_on_child(self._parent, resource.resource_id, Action.DELETE, abandon=True))
 
     def cancel(self, resource: Any) -> None:
         """What runs in the nested stack ends, nothing new begins. Whatever it does, this succeeds."""
         if resource.resource_id is not None:
-            self._use_cases.cancel_child(resource.resource_id)
+            self._use_cases.cancel_child(self._parent, resource.resource_id)
 
     # --- waiting ----------------------------------------------------------------------------------------
 
@@ -135,7 +138,7 @@ class Nesting:
         """The live nested stack of a resource, by the resource, not by what it remembers."""
         with self._database.reader() as tx:
             if resource.resource_id is not None:
-                return stacks.children(tx, [resource.resource_id]).get(resource.resource_id)
+                return self._own(stacks.children(tx, [resource.resource_id]).get(resource.resource_id))
             found = stacks.child(tx, self._parent.id, resource.name)
         return found if found is not None and found.name == resource.physical_resource_name() else None
 
@@ -144,26 +147,42 @@ class Nesting:
         if resource.resource_id is None:
             return None
         with self._database.reader() as tx:
-            return stacks.get(tx, resource.resource_id)
+            return self._own(stacks.get(tx, resource.resource_id))
 
     def template(self, resource: Any) -> Template | None:
         """The template the nested stack has now; None when there is no stack."""
         if resource.resource_id is None:
             return None
         with self._database.reader() as tx:
-            row = stacks.get(tx, resource.resource_id)
+            row = self._own(stacks.get(tx, resource.resource_id))
             return Template(dict(templates.show(tx, row.template_id).document)) if row is not None else None
 
     def members(self, resource: Any) -> list[Any]:
         """The rows of the nested stack's resources (planning.states.ResourceState), by number."""
-        if resource.resource_id is None:
+        if not self._is_own(resource.resource_id):
             return []
         with self._database.reader() as tx:
             return resources.light(tx, resource.resource_id)
 
     def stack(self, resource: Any) -> Any:
         """The nested stack as types see stacks, for reading: `stack[name].FnGetAtt(...)`. None when there is none."""
-        return self._read(resource.resource_id) if resource.resource_id is not None else None
+        return self._read(resource.resource_id) if self._is_own(resource.resource_id) else None
+
+    def _own(self, found: Found | None) -> Found | None:
+        """`found` itself, if it is of the parent's project: `external_id` may name any stack there is."""
+        if found is None or found.project_id != self._parent.row.project_id:
+            return None
+        self._ours.add(found.id)
+        return found
+
+    def _is_own(self, stack_id: str | None) -> bool:
+        """One SELECT for each stack, once."""
+        if stack_id is None:
+            return False
+        if stack_id not in self._ours:
+            with self._database.reader() as tx:
+                self._own(stacks.identity(tx, stack_id))
+        return stack_id in self._ours
 
     def user_project(self) -> str | None:
         """The project for users inside the tree of stacks, if one was made."""

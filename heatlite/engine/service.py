@@ -149,13 +149,13 @@ class EngineService:
         }
 
     def _resolve_outputs(self, context: Any, message: messages.ResolveOutputs) -> list[dict[str, Any]]:
-        found = self.driving.outputs(message.stack_id)
+        found = self.driving.outputs(message.stack_id, context)
         return [each for each in found if message.keys is None or each['output_key'] in message.keys]
 
     def _resource_attributes(self, context: Any, message: messages.ResourceAttributes) -> dict[str, Any]:
         """Null for what the resource does not have or cannot tell now."""
         stack = self.driving.read(message.stack_id)
-        if stack is None:
+        if stack is None or not stack.is_seen_by(context):
             raise exception.EntityNotFound(entity='Stack', name=message.stack_id)
         resource = stack[message.resource_name]
         return {name: _or_null(resource, name) for name in message.names or resource.attributes}

@@ -43,7 +43,7 @@ class Signals:
         """
         with self._database.writer() as tx:
             row = stacks.get(tx, message.stack_id)
-            if row is None:
+            if row is None or not context.may_see(row.project_id, row.user_project_id):
                 raise exception.EntityNotFound(entity='Stack', name=message.stack_id)
             resource = self._find(tx, row, message.resource_name)
             hook = hook_of(message.details)

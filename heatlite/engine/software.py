@@ -15,7 +15,7 @@ from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.timeutils import isotime
 from heatlite.common.world import World
-from heatlite.db import codec, resources, software_configs, software_deployments
+from heatlite.db import codec, resources, software_configs, software_deployments, stacks
 from heatlite.db.connection import Database
 from heatlite.db.software_configs import Config
 from heatlite.db.software_deployments import Deployment
@@ -74,10 +74,22 @@ class Software:
         self.delete_software_config(context, message.config_id)
 
     def create_deployment(self, context: RequestContext, message: messages.CreateSoftwareDeployment) -> dict[str, Any]:
+        self._check_user_project(context, message.stack_user_project_id)
         return self.create_software_deployment(
             context, server_id=message.server_id, config_id=message.config_id, input_values=dict(message.input_values),
             action=message.action, status=message.status, status_reason=message.status_reason,
             stack_user_project_id=message.stack_user_project_id)
+
+    def _check_user_project(self, context: RequestContext, user_project_id: str | None) -> None:
+        """Raises NotFound unless it is the project of users inside a stack of the caller's.
+
+        Servers run what is deployed for the project their user is in: naming another's would hand them commands.
+        """
+        if user_project_id is None or context.may_see(user_project_id):
+            return
+        with self._database.reader() as tx:
+            if not stacks.has_user_project(tx, context.project_id, user_project_id):
+                raise exception.NotFound(_('The project of stack users %s could not be found') % user_project_id)
 
     def update_deployment(self, context: RequestContext, message: messages.UpdateSoftwareDeployment) -> dict[str, Any]:
         given = {name: getattr(message, name) for name in software_deployments.CHANGEABLE}
@@ -128,7 +140,7 @@ class Software:
 
     def _own_config(self, tx: Any, context: RequestContext, config_id: str) -> Config:
         found = software_configs.show(tx, config_id)
-        if found is None or not (context.is_admin or found.project_id == context.project_id):
+        if found is None or not context.may_see(found.project_id):
             raise exception.NotFound(_('Software config with id %s not found') % config_id)
         return found
 
@@ -167,6 +179,8 @@ class Software:
         """
         def put(tx: Any) -> str:
             known = software_deployments.show(tx, deployment_id)
+            if known is not None:                   # the id may be one that a template or an adopted document gave
+                self._own_deployment(tx, context, deployment_id)
             if known is not None and known.action == fields.get('action') and known.status in (
                     'IN_PROGRESS', 'COMPLETE') and _is_alike(software_configs.show(tx, known.config_id), new):
                 return server_id                    # told once more, at most
@@ -195,6 +209,8 @@ class Software:
         """What is empty stays as it is."""
         def change(tx: Any) -> str | None:
             found = self._own_deployment(tx, context, deployment_id)
+            if changed.get('config_id'):
+                self._own_config(tx, context, changed['config_id'])
             software_deployments.update(tx, deployment_id, updated_at or self._world.now(), **changed)
             return found.server_id if changed.get('config_id') else None
 
@@ -211,10 +227,10 @@ class Software:
         self._telling(context, delete)
 
     def withdraw(self, context: RequestContext, deployment_id: str) -> None:
-        """The deployment and its derived config go; gone already is fine."""
+        """The deployment and its derived config go; gone already, or never ours, is fine."""
         def delete(tx: Any) -> str | None:
             found = software_deployments.show(tx, deployment_id)
-            if found is None:
+            if found is None or not context.may_see(found.project_id):
                 return None
             software_deployments.delete(tx, deployment_id)
             if not software_configs.is_deployed(tx, found.config_id):
@@ -225,8 +241,7 @@ class Software:
 
     def _own_deployment(self, tx: Any, context: RequestContext, deployment_id: str) -> Deployment:
         found = software_deployments.show(tx, deployment_id)
-        if found is None or not (context.is_admin or context.project_id in (
-                found.project_id, found.stack_user_project_id)):
+        if found is None or not context.may_see(found.project_id, found.stack_user_project_id):
             raise exception.NotFound(_('Deployment with id %s not found') % deployment_id)
         return found
 

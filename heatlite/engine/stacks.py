@@ -154,7 +154,7 @@ class Stacks:
     # --- update -----------------------------------------------------------------------------------------
 
     def update(self, context: RequestContext, message: messages.UpdateStack) -> dict[str, str]:
-        row, stored = self._stored(message.stack_id)
+        row, stored = self._stored(message.stack_id, context)
         self._check_updatable(row)
         self._check_rights(row.id, context)
         definition = self._redefine(row, stored, message)
@@ -166,7 +166,7 @@ class Stacks:
 
         def accept(tx: Any) -> tuple[Lease | str | None, stacks.Stack]:
             owner = self._claim(tx, row.id, context)
-            current = self._current(tx, row.id)
+            current = self._current(tx, row.id, context)
             self._check_updatable(current)
             credentials_id = current.credentials_id
             if renewed is not None:
@@ -207,7 +207,7 @@ class Stacks:
         return self._authority.record(context, definition, now)
 
     def preview_update(self, context: RequestContext, message: messages.PreviewUpdateStack) -> dict[str, Any]:
-        row, stored = self._stored(message.stack_id)
+        row, stored = self._stored(message.stack_id, context)
         definition = self._redefine(row, stored, message)
         self._check_size(definition)
         validation.check_immutable(loading.definition(stored, row, self._registry.operator), definition)
@@ -256,7 +256,7 @@ class Stacks:
 
         def accept(tx: Any) -> tuple[Lease | str | None, stacks.Stack]:
             owner = self._claim(tx, message.stack_id, context)
-            row = self._current(tx, message.stack_id)
+            row = self._current(tx, message.stack_id, context)
             allowed = (Action.UPDATE,) if message.rollback else (Action.UPDATE, Action.CREATE)
             if row.action not in allowed or row.status != Status.IN_PROGRESS:
                 raise exception.NotSupported(feature=_('Cancelling update when stack is %(action)s_%(status)s')
@@ -284,16 +284,18 @@ class Stacks:
 
     def begin(self, stack_id: str, action: Action,
               store: Callable[[Any, stacks.Stack], Mapping[str, Any]] = lambda tx, row: {},
-              context: RequestContext | None = None) -> stacks.Stack:
+              context: RequestContext | None = None, asked_by: RequestContext | None = None) -> stacks.Stack:
         """Accepts an action, of `context` unless it is our own. `store(tx, row)` refuses it, or stores what belongs
-        to it and says what of the row changes (the keywords of `db.stacks.accept`); it may be called again."""
+        to it and says what of the row changes (the keywords of `db.stacks.accept`); it may be called again.
+
+        `asked_by`: on whose behalf we act ourselves. Raises EntityNotFound also for a stack of another project."""
         now = self._world.now()
         if context is not None and action is not Action.CHECK:
             self._check_rights(stack_id, context)
 
         def accept(tx: Any) -> tuple[Lease | str | None, stacks.Stack]:
             owner = self._claim(tx, stack_id, context)
-            row = self._current(tx, stack_id)
+            row = self._current(tx, stack_id, context or asked_by)
             requested = store(tx, row)
             accepted = stacks.accept(tx, row.id, action=action, reason=text.started(action), now=now, **requested)
             told = [self._told(accepted)]
@@ -318,6 +320,7 @@ class Stacks:
         if not self._quotas.stack_abandon:
             raise exception.NotSupported(feature='Stack Abandon')
         with self._database.reader() as tx:
+            self._found(tx, message.stack_id, context)
             return exports.document(tx, message.stack_id)
 
     # --- nested stacks (engine.nesting) -----------------------------------------------------------------
@@ -346,10 +349,10 @@ class Stacks:
         self._store(parent.context, row, definition, self._new_resources(definition, row.template_id, now), now)
         return row
 
-    def update_child(self, stack_id: str, define: Callable[[StackIdentity], StackDefinition],
+    def update_child(self, parent: OwnedStack, stack_id: str, define: Callable[[StackIdentity], StackDefinition],
                      facade: Mapping[str, Any], *, timeout_mins: int | None, converge: bool) -> stacks.Stack:
         with self._database.reader() as tx:
-            row = self._found(tx, stack_id)
+            row = self._found(tx, stack_id, _on_behalf_of(parent))
         definition = define(StackIdentity(row.name, row.id, row.project_id))
         self._check_tree(row.root_id, definition, row.id)
         validation.check_child(definition, self._registry,
@@ -358,7 +361,7 @@ class Stacks:
 
         def accept(tx: Any) -> tuple[Lease | str | None, stacks.Stack]:
             owner = self._claim(tx, row.id)
-            current = self._current(tx, row.id)
+            current = self._current(tx, row.id, None)
             accepted = stacks.accept(
                 tx, row.id, action=Action.UPDATE, reason=text.started(Action.UPDATE), now=now,
                 template_id=templates.insert(
@@ -377,14 +380,15 @@ class Stacks:
         self._ring(row.id, owner)
         return accepted
 
-    def act_on_child(self, stack_id: str, action: Action, abandon: bool = False) -> stacks.Stack:
-        """Raises StackNotFound when it is gone."""
+    def act_on_child(self, parent: OwnedStack, stack_id: str, action: Action, abandon: bool = False) -> stacks.Stack:
+        """Raises EntityNotFound when it is gone, or of another project."""
         return self.begin(stack_id, action, lambda tx, row: {
-            'request': {**(row.request or {}), **(exports.ABANDONING if abandon else {})}})
+            'request': {**(row.request or {}), **(exports.ABANDONING if abandon else {})}},
+            asked_by=_on_behalf_of(parent))
 
-    def cancel_child(self, stack_id: str) -> None:
+    def cancel_child(self, parent: OwnedStack, stack_id: str) -> None:
         try:
-            self.cancel(RequestContext(overwrite=False), messages.CancelStack(stack_id, rollback=False))
+            self.cancel(_on_behalf_of(parent), messages.CancelStack(stack_id, rollback=False))
         except (exception.NotSupported, exception.EntityNotFound):
             return                              # it does nothing that could be stopped
 
@@ -405,17 +409,21 @@ class Stacks:
     def _define(self, message: messages.Source, whose: StackIdentity) -> StackDefinition:
         return sources.define(message, whose, self._registry.operator, self._limits)
 
-    def _stored(self, stack_id: str) -> tuple[stacks.Stack, templates.Template]:
+    def _stored(self, stack_id: str, caller: RequestContext) -> tuple[stacks.Stack, templates.Template]:
         with self._database.reader() as tx:
-            row = self._found(tx, stack_id)
+            row = self._found(tx, stack_id, caller)
             return row, templates.get(tx, row.template_id)
 
-    def _current(self, tx: Any, stack_id: str) -> stacks.Stack:
-        return self._found(tx, stack_id, for_update=True)
+    def _current(self, tx: Any, stack_id: str, caller: RequestContext | None) -> stacks.Stack:
+        return self._found(tx, stack_id, caller, for_update=True)
 
-    def _found(self, tx: Any, stack_id: str, for_update: bool = False) -> stacks.Stack:
+    def _found(self, tx: Any, stack_id: str, caller: RequestContext | None, for_update: bool = False) -> stacks.Stack:
+        """`caller` None: it was looked up for the caller before. Raises EntityNotFound.
+
+        The API has looked the stack up within the caller's project; an id may come from a template as well.
+        """
         row = stacks.get(tx, stack_id, for_update=for_update)
-        if row is None:
+        if row is None or (caller is not None and not caller.may_see(row.project_id, row.user_project_id)):
             raise exception.EntityNotFound(entity='Stack', name=stack_id)
         return row
 
@@ -466,6 +474,11 @@ class Stacks:
         limit = self._quotas.resources_per_stack
         if limit != UNLIMITED and len(definition.snippets) > limit:
             raise exception.StackResourceLimitExceeded()
+
+
+def _on_behalf_of(parent: OwnedStack) -> RequestContext:
+    """Whom a parent acts for: its own project, and never an administrator."""
+    return RequestContext(project_id=parent.row.project_id, overwrite=False)
 
 
 class Unneeded(Exception):

@@ -329,7 +329,11 @@ class KeystoneClient:
             self.delete_ec2_keypair(credential_id)
             return
         try:
-            self._user_in_domain(user_id, project_id, 'delete_keypair').credentials.delete(credential_id)
+            client = self._user_in_domain(user_id, project_id, 'delete_keypair')
+            if client.credentials.get(credential_id).user_id != user_id:    # an adopted document may name any
+                raise ValueError(_('The key pair %(pair)s is not of user %(user)s: delete_keypair refused')
+                                 % {'pair': credential_id, 'user': user_id})
+            client.credentials.delete(credential_id)
         except exceptions.NotFound:
             LOG.debug('The key pair is gone')
 
