@@ -120,8 +120,7 @@ class RequestContext(context.RequestContext):
             return self
         found = copy.copy(self)
         found.request_id, found.global_request_id = request_id, global_request_id
-        for made in ('_clients', '_session'):       # they refer to the context they were made for
-            found.__dict__.pop(made, None)
+        found.__dict__.pop('_clients', None)        # they refer to the context they were made for; a session does not
         return found
 
     @contextlib.contextmanager

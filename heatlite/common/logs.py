@@ -86,7 +86,7 @@ class LineFormatter(logging.Formatter):
         self._of_debug = f' {conf.logging_debug_format_suffix}' if conf.logging_debug_format_suffix else ''
 
     def format(self, record: logging.LogRecord) -> str:
-        context = record.__dict__.get('context') or contexts.get_current()
+        context = record.__dict__['context'] if 'context' in record.__dict__ else contexts.get_current()
         known = context.get_logging_values() if isinstance(context, contexts.RequestContext) else context or {}
         values = _Values(self._fixed)
         values.update(record.__dict__)

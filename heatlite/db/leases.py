@@ -32,6 +32,7 @@ class Lease:
     engine_id: str
     epoch: int                          # grows by one at each change of owner
     is_new: bool = field(default=False, compare=False)      # nobody has written under this epoch yet
+    former: str | None = field(default=None, compare=False)     # in a sweep: who had it; '': nobody
 
 
 def insert(tx: sa.Connection, stack_id: str, engine_id: str | None, wanted: bool = True) -> Lease | None:
@@ -80,16 +81,19 @@ def claim_expired(tx: sa.Connection, engine_id: str, limit: int, *, of_silent: b
     for chunk in bulk.chunks(found):
         statements.run(tx, f'UPDATE lease SET engine_id = {mark}, epoch = epoch + 1 '
                            f'WHERE stack_id IN ({statements.marks(len(chunk))})',
-                       (engine_id, *(stack_id for stack_id, _ in chunk)))
-    return [Lease(stack_id, engine_id, epoch + 1, is_new=True) for stack_id, epoch in found]
+                       (engine_id, *(stack_id for stack_id, _, _ in chunk)))
+    return [Lease(stack_id, engine_id, epoch + 1, is_new=True, former=former or '')
+            for stack_id, epoch, former in found]
 
 
-def _take(tx: sa.Connection, held: str, holders: tuple[str, ...], limit: int) -> list[tuple[str, int]]:
+def _take(tx: sa.Connection, held: str, holders: tuple[str, ...],
+          limit: int) -> list[tuple[str, int, str | None]]:
     statements = bulk.texts(tx.dialect.name)
     locking = '' if statements.dialect == 'sqlite' else ' FOR UPDATE SKIP LOCKED'
     wanted = 'wanted' if statements.dialect == 'postgresql' else 'wanted = 1'
-    return [(row[0], row[1]) for row in statements.run(
-        tx, f'SELECT stack_id, epoch FROM lease WHERE {wanted} AND {held} LIMIT {int(limit)}{locking}', holders)]
+    return [(row[0], row[1], row[2]) for row in statements.run(
+        tx, f'SELECT stack_id, epoch, engine_id FROM lease WHERE {wanted} AND {held} LIMIT {int(limit)}{locking}',
+        holders)]
 
 
 def release(tx: sa.Connection, stack_id: str, engine_id: str, epoch: int, *, wanted: bool = False) -> bool:

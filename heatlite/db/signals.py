@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -20,6 +20,7 @@ class Signal:
     resource_name: str
     details: Any                        # JSON value; None: there were none
     created_at: datetime
+    request: Mapping[str, Any] | None = None    # ids of the request it came with
 
     @property
     def mark(self) -> str:
@@ -28,17 +29,18 @@ class Signal:
 
 
 COLUMNS = codec.columns(signal, Signal)
-_signal = codec.reader(Signal, 'details')
+_signal = codec.reader(Signal, 'details', 'request')
 
 
-def insert(tx: sa.Connection, stack_id: str, resource_name: str, details: Any, now: datetime) -> int:
+def insert(tx: sa.Connection, stack_id: str, resource_name: str, details: Any, now: datetime,
+           request: Mapping[str, Any] | None = None) -> int:
     """Its number. The stack is wanted from now on: if nobody drives it, a sweep will find it.
 
     Takes the lease's row first, so that an owner who is just giving it back sees the signal, or we see it given back.
     """
     tx.execute(lease.update().where(lease.c.stack_id == stack_id).values(wanted=True))
     done = tx.execute(signal.insert().values(
-        stack_id=stack_id, resource_name=resource_name, created_at=now,
+        stack_id=stack_id, resource_name=resource_name, created_at=now, request=codec.encode_or_null(request),
         details=codec.encode_or_null(details, codec.encoder(tx))))
     key = done.inserted_primary_key
     assert key is not None

@@ -175,6 +175,7 @@ signal = _table(
     sa.Column('resource_name', Name, nullable=False),
     sa.Column('details', Json, nullable=True),
     sa.Column('created_at', Time, nullable=False),
+    sa.Column('request', sa.String(255), nullable=True),            # ids of the request it came with, JSON object
     sa.Index('ix_signal_stack_id_id', 'stack_id', 'id'))
 
 snapshot = _table(

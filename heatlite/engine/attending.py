@@ -16,12 +16,13 @@ from functools import cached_property
 from typing import Any
 
 from heatlite.common import exception
+from heatlite.common.context import bind
 from heatlite.common.exception import NoActionRequired
 from heatlite.common.world import World
 from heatlite.db import signals
 from heatlite.db.connection import Database
 from heatlite.db.signals import Signal
-from heatlite.engine import values
+from heatlite.engine import request_ids, values
 from heatlite.engine.journal import Journal, LeaseLost
 from heatlite.engine.owned import OwnedStack
 from heatlite.engine.resource import Resource
@@ -92,6 +93,7 @@ class Attendant:
         try:
             while queue and not self._runner.is_retired:
                 signal = queue[0]
+                bind(request_ids.of_signal(self._owned.context, signal.request))
                 self._handle(signal)
                 queue.popleft()
                 self._handled.add(signal.id)
@@ -166,6 +168,7 @@ class Attendant:
         return kind.signal_needs_metadata_updates and callable(getattr(kind, 'handle_signal', None))
 
     def _make_up_for(self, signalled: Mapping[str, ResourceState]) -> None:
+        bind(self._owned.context)
         try:
             self._refresh(signalled)
         except (LeaseLost, exception.DatabaseUnavailable) as error:

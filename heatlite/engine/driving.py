@@ -10,13 +10,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from heatlite.common import exception, metrics
-from heatlite.common.context import RequestContext
+from heatlite.common.context import RequestContext, bind
 from heatlite.common.world import World
 from heatlite.db import codec, credentials, leases, signals, snapshots, stacks, templates
 from heatlite.db import events as events_of
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
-from heatlite.engine import clients, events, lifecycle_plugin, loading, outputs
+from heatlite.engine import clients, events, lifecycle_plugin, loading, outputs, request_ids
 from heatlite.engine import rollback as rollbacks
 from heatlite.engine.attending import Attendant
 from heatlite.engine.authority import Authority
@@ -174,6 +174,7 @@ class Driving:
             runner.retire()
 
     def _load_and_run(self, lease: Lease) -> None:
+        bind(None)                                  # until the stack is read, nobody knows whose request it follows
         try:
             self._load(lease)
         finally:
@@ -188,7 +189,7 @@ class Driving:
             if not lease.is_new:                    # what we have not written yet of our last drive goes before reading
                 self._journal.write(Change(lease.stack_id, lease.epoch))
             owned = loading.load(self._world, self._database, lease, self._registry.operator, self._limits.retry_limit,
-                                 lambda row: self._fresh.pop((row.id, row.generation), None))
+                                 self._known)
         except LeaseLost:
             return
         except exception.DatabaseUnavailable as error:
@@ -204,9 +205,25 @@ class Driving:
             return
         if self._loading.get(lease.stack_id) is not lease:
             return                                  # the lease was lost and won again meanwhile
+        self._tell_of_taking(owned, lease)
         # One whose action has ended too: signals may wait for it, or whoever handled the last one died before the
         # outputs were stored that it has changed.
         self.adopt(owned, taken_over=True)
+
+    def _tell_of_taking(self, owned: OwnedStack, lease: Lease) -> None:
+        if lease.former is None:
+            return                                  # taken for a request, not in a sweep
+        if lease.former == self._engine_id:
+            LOG.warning('Stack %s [%s] was ours and nothing drove it; going on', owned.row.name, owned.id)
+        else:
+            LOG.info('Taking over stack %s [%s] from %s (epoch %d)', owned.row.name, owned.id,
+                     f'engine {lease.former}, which is silent' if lease.former else 'an engine that has ended',
+                     lease.epoch)
+
+    def _known(self, row: stacks.Stack) -> StackDefinition | None:
+        """The definition of a row that was just read, if it is at hand."""
+        bind(RequestContext(project_id=row.project_id, overwrite=False, **request_ids.of(row)))
+        return self._fresh.pop((row.id, row.generation), None)
 
     def _give_back(self, lease: Lease, wanted: bool) -> None:
         try:
@@ -267,7 +284,11 @@ class Driving:
         """Stops working on a stack; the sweep begins again from what is stored."""
         runner = self._runners.get(stack_id)
         if runner is not None:
+            with runner.owned.context.bound():
+                LOG.error('A change of stack %s cannot be stored', stack_id, exc_info=error)
             runner.retire(error)
+        else:
+            LOG.error('A change of stack %s cannot be stored', stack_id, exc_info=error)
 
     def read(self, stack_id: str) -> Facade | None:
         """A stack as types see it, for reading; driven here, elsewhere or by nobody."""
@@ -330,7 +351,8 @@ class Driving:
             return [c.Finish(None, '')] if runner.resting and not runner.attendant.is_busy else []
         runner.resting = False
         if row.status != Status.IN_PROGRESS:        # cancelled: what runs ends, nothing new begins
-            owned.row, started = row, owned.row.started_at or owned.row.created_at
+            started = owned.row.started_at or owned.row.created_at
+            self._take_row(owned, row)
             self._watch_time(runner, started)
             return owned.traversal.stop()
         return self._follow(runner, row)
@@ -342,7 +364,8 @@ class Driving:
             self.snapshots.finished(owned.row, Status.FAILED, text.cancelled(Action.SNAPSHOT))
         if definition is None:
             definition = self._definition(row)
-        owned.row, owned.definition = row, definition
+        self._take_row(owned, row)
+        owned.definition = definition
         runner.errands.use_types(self._registry.frozen())
         self._sinks.follow(owned)
         self._watch_time(runner)
@@ -350,6 +373,11 @@ class Driving:
             Action(row.action), desired(definition, row.action), row.template_id, self._world.now(),
             rollback=not row.disable_rollback, avoid_template_id=loading.avoided(row),
             hooks=loading.hooks(definition), abort=text.USER_CANCEL if row.action == Action.DELETE else None)
+
+    def _take_row(self, owned: OwnedStack, row: stacks.Stack) -> None:
+        """From now on the stack follows the request in `row`."""
+        owned.row, owned.context = row, request_ids.following(owned.context, row)
+        bind(owned.context)
 
     def _definition(self, row: stacks.Stack) -> StackDefinition:
         fresh = self._fresh.pop((row.id, row.generation), None)
@@ -425,8 +453,7 @@ class Driving:
             self._tell_parent(owned)
             if not deleted and self._leaves_something(owned):
                 self._tidy(owned)
-            LOG.info('Stack %s [%s] %s_%s: %s', owned.row.name, owned.id, action, status, reason,
-                     extra={'context': owned.context})
+            LOG.info('Stack %s [%s] %s_%s: %s', owned.row.name, owned.id, action, status, reason)
         return True
 
     def _clear(self, owned: OwnedStack) -> None:

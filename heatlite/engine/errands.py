@@ -485,7 +485,8 @@ class Errands:
         handler = getattr(work.resource, f'handle_{row.action.lower()}_cancel', None)
         if callable(handler):
             try:
-                handler(work.handle if work.handle is not NO_HANDLE else None)
+                with self._owned.context.bound():           # it may be a timer's thread
+                    handler(work.handle if work.handle is not NO_HANDLE else None)
             except Exception:
                 LOG.exception('Cancelling %s of %s in stack %s failed', row.action, row.name, self._owned.id)
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from oslo_log import log
 
+from heatlite.common.context import bind
 from heatlite.common.world import Signal, World
 from heatlite.db import events, leases, templates
 from heatlite.db.connection import Database
@@ -141,6 +142,7 @@ class Outlet:
 
     def _tell(self) -> bool:
         """The next events; False when there are none."""
+        bind(self.owned.context)
         found = self._database.insist(
             lambda tx: events.following(tx, self.owned.id, self._position, BLOCK), reading=True)
         for event in found:

@@ -126,7 +126,6 @@ class Journal:
             self._commit(batch[middle:])
             return
         change, then = batch[0]
-        LOG.error('A change of stack %s cannot be stored', change.stack_id, exc_info=error)
         if then is not None:
             then(LeaseLost(change.stack_id))
         self.refused(change.stack_id, error)

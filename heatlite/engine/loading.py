@@ -13,6 +13,7 @@ from heatlite.common.world import World
 from heatlite.db import credentials, resources, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
+from heatlite.engine import request_ids
 from heatlite.engine.nesting import StoredFacade
 from heatlite.engine.owned import OwnedStack, desired
 from heatlite.language import definition as definitions
@@ -100,17 +101,18 @@ def kept_values(tx: Any, stack_id: str) -> dict[int, Mapping[str, Any]]:
 
 
 def stored_context(tx: Any, row: stacks.Stack) -> RequestContext:
-    """The authority a stack acts under once its request has ended."""
+    """The authority a stack acts under once its request has ended, with the ids of that request."""
     found = credentials.get(tx, row.credentials_id) if row.credentials_id else None
     if found is None:
-        return RequestContext(project_id=row.project_id, username=row.username, overwrite=False)
+        return RequestContext(project_id=row.project_id, username=row.username, overwrite=False, **request_ids.of(row))
     return RequestContext(
         project_id=found.project_id, project_name=found.project_name, user_id=found.user_id,
         username=found.username, auth_url=found.auth_url, region_name=found.region_name,
         trustor_user_id=found.trustor_user_id,
         trust_id=crypt.decrypt(found.method, found.trust_id) if found.trust_id else None,
         auth_token=crypt.decrypt(found.method, found.token) if found.token else None,
-        password=crypt.decrypt(found.method, found.password) if found.password else None, overwrite=False)
+        password=crypt.decrypt(found.method, found.password) if found.password else None, overwrite=False,
+        **request_ids.of(row))
 
 
 def for_reading(world: World, database: Database, stack_id: str, operator: Registry) -> OwnedStack | None:

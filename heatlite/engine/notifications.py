@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from heatlite.common import messaging, timeutils
 from heatlite.common.world import World
 from heatlite.db.stacks import Stack
+from heatlite.engine import request_ids
 
 LOG = logging.getLogger(__name__)
 
@@ -41,25 +41,25 @@ def silent(stack: Stack, action: str, status: str, reason: str, scaling: Scaling
 SUFFIXES = {'IN_PROGRESS': 'start', 'COMPLETE': 'end', 'FAILED': 'error'}
 
 
-def sender(conf: Any, world: World, context: Callable[[], dict[str, Any]] = dict) -> Notify:
-    """Does nothing when no driver is set."""
+def sender(conf: Any, world: World) -> Notify:
+    """Does nothing when no driver is set. The context of a notification has the ids of the request."""
     notifier = messaging.notifier(conf, conf.default_publisher_id or f'orchestration.{conf.host}')
     if not conf.oslo_messaging_notifications.driver:
         return silent
     level = str(conf.default_notification_level).lower()
 
-    waiting: deque[tuple[str, dict[str, Any], str]] = deque()
+    waiting: deque[tuple[Context, str, dict[str, Any], str]] = deque()
     sending = False
 
     def send() -> None:
         """One after the other: a stack's end must not overtake its start."""
         nonlocal sending
         while waiting:
-            event_type, told, priority = waiting.popleft()
+            context, event_type, told, priority = waiting.popleft()
             try:
-                getattr(notifier, priority)(context(), event_type, told)
+                getattr(notifier, priority)(context, event_type, told)
             except Exception as error:
-                LOG.warning('The notification %s was not sent: %s', event_type, error)
+                LOG.warning('The notification %s was not sent: %s', event_type, error, extra={'context': context})
         sending = False
 
     def notify(stack: Stack, action: str, status: str, reason: str, scaling: Scaling | None = None) -> None:
@@ -72,12 +72,25 @@ def sender(conf: Any, world: World, context: Callable[[], dict[str, Any]] = dict
             told |= {name: value for name, value in asdict(scaling).items() if name != 'phase'}
         if suffix is None:
             return
-        waiting.append((f'orchestration.{kind}.{suffix}', told, 'error' if suffix == 'error' else level))
+        waiting.append((context_of(stack), f'orchestration.{kind}.{suffix}', told,
+                        'error' if suffix == 'error' else level))
         if not sending:
             sending = True
             world.spawn(send)
 
     return notify
+
+
+class Context(dict[str, Any]):
+    """What of the request context consumers are told. The library sends no plain dictionary as a context: it might have
+    a token in it."""
+
+    def redacted_copy(self) -> Context:
+        return self
+
+
+def context_of(stack: Stack) -> Context:
+    return Context(request_ids.of(stack), project_id=stack.project_id, user_name=stack.username)
 
 
 def payload(stack: Stack, action: str, status: str, reason: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -101,8 +102,7 @@ class Ownership:
         with self._database.reader() as tx:
             held = leases.held(tx, self.engine_id)
         for lease in self._missing(held):
-            LOG.warning('Stack %s was ours and nobody worked for it; going on', lease.stack_id)
-            self._take(lease)
+            self._take(replace(lease, former=self.engine_id))
         room = min(self._room(), self.PORTION)
         if room <= 0:
             return 0
@@ -116,7 +116,6 @@ class Ownership:
             return 0
         for lease in claimed:
             metrics.takeovers.inc()
-            LOG.info('Taking over stack %s (epoch %d)', lease.stack_id, lease.epoch)
             self._take(lease)
         return len(claimed)
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from heatlite.common import exception, metrics
+from heatlite.common.context import bind
 from heatlite.common.world import World
 from heatlite.db import resources
 from heatlite.engine.errands import UNCHANGED, Errands
@@ -126,6 +127,7 @@ class Runner:
     # --- its own thread ---------------------------------------------------------------------------------
 
     def run(self) -> None:
+        bind(self.owned.context)                    # log lines of this thread, those of libraries too
         try:
             if not self.resting:
                 self._perform(self._host.begin(self))
@@ -209,6 +211,7 @@ class Runner:
     def _call(self, step: Step, row: ResourceState, errand: Callable[[], c.Event], *, is_handler: bool = False) -> None:
         """`is_handler`: nobody knows what became of it when it is broken off."""
         def work() -> None:
+            bind(self.owned.context)
             if self._calling.get(step) is not work:
                 return
             if self._retired:
@@ -313,8 +316,9 @@ class Runner:
         """Nobody knows what became of it, as after a crash."""
         if self._calling.get(step) is not call:
             return
-        LOG.warning('%s of %s in stack %s did not return for %d s and is given up', row.action, row.name,
-                    self.owned.id, self._patience)
+        with self.owned.context.bound():
+            LOG.warning('%s of %s in stack %s did not return for %d s and is given up', row.action, row.name,
+                        self.owned.id, self._patience)
         self._returned(step)
         if isinstance(step.context, Work):
             step.context.resource = None
@@ -432,8 +436,7 @@ class Runner:
         level = logging.WARNING if row.status is Status.FAILED else logging.DEBUG
         if STEPS.isEnabledFor(level):
             STEPS.log(level, 'Stack %s [%s]: %s %s_%s%s', self.owned.row.name, self.owned.id, row.name, row.action,
-                      row.status, f': {row.reason}' if row.status is Status.FAILED else '',
-                      extra={'context': self.owned.context})
+                      row.status, f': {row.reason}' if row.status is Status.FAILED else '')
 
     def _event(self, row: ResourceState, properties: Any, work: Work | None) -> Event:
         physical_id = row.physical_id

@@ -12,6 +12,7 @@ from heatlite.common.world import World
 from heatlite.db import leases, resources, stacks
 from heatlite.db import signals as signal_rows
 from heatlite.db.connection import Database
+from heatlite.engine import request_ids
 from heatlite.engine.attending import hook_of
 from heatlite.engine.event_sinks import EventSinks
 from heatlite.engine.registry import Registry
@@ -54,7 +55,8 @@ class Signals:
             if isinstance(refused, exception.NotSupported):
                 tell = self._sinks.add(tx, row, self._told(resource))
             elif refused is None:
-                number = signal_rows.insert(tx, row.id, resource.name, message.details, self._world.now())
+                number = signal_rows.insert(tx, row.id, resource.name, message.details, self._world.now(),
+                                            request_ids.stored(context, None))
                 owner = self._claim(tx, row.id)
         if refused is not None:
             if tell is not None:

@@ -26,6 +26,7 @@ from heatlite.engine import (
     implied,
     loading,
     outputs,
+    request_ids,
     rollback,
     showing,
     sources,
@@ -117,8 +118,9 @@ class Stacks:
         if lease is None:
             self._wake(row.id, None)
         else:
-            self._driving.adopt(OwnedStack(row, lease, definition, context, loading.traversal(
-                self._world, row, definition, rows, self._retry_limit)))
+            self._driving.adopt(OwnedStack(
+                row, lease, definition, request_ids.following(context, row),
+                loading.traversal(self._world, row, definition, rows, self._retry_limit)))
 
     def preview(self, context: RequestContext, message: messages.PreviewStack) -> dict[str, Any]:
         self._check_name_free(context, message.stack_name)
@@ -148,7 +150,8 @@ class Stacks:
             credentials_id=None, user_project_id=None,
             tags=list(message.tags) if message.tags else None, parameters=definition.parameters.shown(),
             outputs=outputs.unknown(definition),
-            request={'adopt': message.adopt.get('resources', {})} if message.adopt else None,
+            request=request_ids.stored(
+                context, {'adopt': message.adopt.get('resources', {})} if message.adopt else None),
             created_at=now, updated_at=None, started_at=now, deleted_at=None)
 
     # --- update -----------------------------------------------------------------------------------------
@@ -177,7 +180,8 @@ class Stacks:
             accepted = stacks.accept(
                 tx, row.id, action=Action.UPDATE, reason=text.started(Action.UPDATE), now=now,
                 template_id=template_id, previous_template_id=rollback.last_good(current),
-                description=str(definition.description), parameters=definition.parameters.shown(), request=None,
+                description=str(definition.description), parameters=definition.parameters.shown(),
+                request=request_ids.stored(context, None),
                 timeout_mins=current.timeout_mins if message.timeout_mins is None else message.timeout_mins or None,
                 disable_rollback=(current.disable_rollback if message.disable_rollback is None
                                   else message.disable_rollback),
@@ -266,10 +270,12 @@ class Stacks:
                 accepted = stacks.accept(
                     tx, row.id, action=Action.ROLLBACK, reason=text.started(Action.ROLLBACK), now=now,
                     template_id=target_id, previous_template_id=row.template_id,
+                    request=request_ids.stored(context, row.request),
                     **self.as_shown(templates.get(tx, target_id), row))
             else:
                 accepted = stacks.accept(tx, row.id, action=row.action, status=Status.FAILED,
-                                         reason=text.cancelled(row.action), now=now)
+                                         reason=text.cancelled(row.action), now=now,
+                                         request=request_ids.stored(context, row.request))
             event_rows.insert_many(tx, row.id, [self._told(accepted)])
             return owner, accepted
 
@@ -296,7 +302,10 @@ class Stacks:
         def accept(tx: Any) -> tuple[Lease | str | None, stacks.Stack]:
             owner = self._claim(tx, stack_id, context)
             row = self._current(tx, stack_id, context or asked_by)
-            requested = store(tx, row)
+            requested = dict(store(tx, row))
+            caller = context or asked_by
+            if caller is not None:
+                requested['request'] = request_ids.stored(caller, requested.get('request', row.request))
             accepted = stacks.accept(tx, row.id, action=action, reason=text.started(action), now=now, **requested)
             told = [self._told(accepted)]
             if action is Action.DELETE and row.status == Status.IN_PROGRESS and row.action != Action.DELETE:
@@ -344,7 +353,8 @@ class Stacks:
             timeout_mins=above.timeout_mins if timeout_mins is None else timeout_mins, disable_rollback=True,
             converge=False, credentials_id=above.credentials_id, user_project_id=above.user_project_id, tags=None,
             parameters=definition.parameters.shown(), outputs=outputs.unknown(definition),
-            request={'facade': facade, **({'adopt': adopt.get('resources', {})} if adopt else {})},
+            request=request_ids.stored(request_ids.asking(parent.context), {
+                'facade': facade, **({'adopt': adopt.get('resources', {})} if adopt else {})}),
             created_at=now, updated_at=None, started_at=now, deleted_at=None)
         self._store(parent.context, row, definition, self._new_resources(definition, row.template_id, now), now)
         return row
@@ -368,7 +378,8 @@ class Stacks:
                     tx, self._world.uuid(), definition.template.document, definition.environment.document(),
                     definition.files, now, stack_id=row.id),
                 previous_template_id=rollback.last_good(current), description=str(definition.description),
-                parameters=definition.parameters.shown(), request={'facade': facade}, converge=converge,
+                parameters=definition.parameters.shown(), converge=converge,
+                request=request_ids.stored(request_ids.asking(parent.context), {'facade': facade}),
                 timeout_mins=current.timeout_mins if timeout_mins is None else timeout_mins)
             event_rows.insert_many(tx, row.id, [self._told(accepted)])
             return owner, accepted
@@ -477,8 +488,10 @@ class Stacks:
 
 
 def _on_behalf_of(parent: OwnedStack) -> RequestContext:
-    """Whom a parent acts for: its own project, and never an administrator."""
-    return RequestContext(project_id=parent.row.project_id, overwrite=False)
+    """Whom a parent acts for: its own project, and never an administrator; in the request that it works for."""
+    asking = request_ids.asking(parent.context)
+    return RequestContext(project_id=parent.row.project_id, overwrite=False, request_id=asking.request_id,
+                          global_request_id=asking.global_request_id)
 
 
 class Unneeded(Exception):

@@ -1,6 +1,7 @@
 """What listeners on the message bus hear of a stack's life, from real processes through a real RabbitMQ."""
 
 import os
+import re
 import threading
 import uuid
 
@@ -24,6 +25,7 @@ class Listener:
 
     def __init__(self, topic):
         self.heard = []
+        self.requests = set()
         conf = cfg.ConfigOpts()
         conf([], default_config_files=[])
         transport = oslo_messaging.get_notification_transport(conf, url=RABBIT)
@@ -38,6 +40,8 @@ class Listener:
 
     def info(self, context, publisher_id, event_type, payload, metadata):
         assert not context.get('auth_token') and not context.get('password')
+        assert re.fullmatch('req-[0-9a-f-]{36}', context['request_id'])
+        self.requests.add(context['request_id'])
         self._hear('INFO', publisher_id, event_type, payload)
 
     def error(self, context, publisher_id, event_type, payload, metadata):
@@ -135,6 +139,7 @@ def test_a_life(bus):
     assert heard[2][3]['updated_at'] is not None
     assert (heard[-1][3]['state'], heard[-1][3]['state_reason']) == (
         'DELETE_COMPLETE', 'Stack DELETE completed successfully')
+    assert len(listener.requests) == 7                              # one for each action
 
 
 def test_a_failure_and_its_rollback(bus):

@@ -14,6 +14,7 @@ from keystoneauth1 import session as keystone_session
 from keystoneauth1.identity import access as access_plugin
 from keystoneauth1.identity import generic
 from oslo_config import cfg
+from oslo_context import context as contexts
 from oslo_log import log
 
 from heatlite.common import config, exception
@@ -37,9 +38,20 @@ def session(context: Any) -> Any:
     """
     if len(_discovered) > LARGEST_DISCOVERY:
         _discovered.clear()
-    return keystone_session.Session(
+    return Session(
         auth=auth_plugin(context), session=_transport(), app_name='heatlite', timeout=cfg.CONF.clients.timeout,
         discovery_cache=_discovered, **config.get_ssl_options('keystone'))
+
+
+class Session(keystone_session.Session):
+    """Tells services which request they are asked for: the caller's own id of it, else ours. Clients live longer than
+    a request, so the context of the thread is asked at each call."""
+
+    def request(self, url: str, method: str, *args: Any, **kwargs: Any) -> Any:
+        current = contexts.get_current()
+        if current is not None:
+            kwargs['global_request_id'] = current.global_id
+        return super().request(url, method, *args, **kwargs)
 
 
 @functools.cache

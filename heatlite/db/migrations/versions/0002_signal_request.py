@@ -1,0 +1,11 @@
+"""A signal keeps the ids of its request: the log lines about it carry them whichever engine handles it."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = '0002'
+down_revision = '0001'
+
+
+def upgrade() -> None:
+    op.add_column('signal', sa.Column('request', sa.String(length=255), nullable=True))
