@@ -14,6 +14,12 @@ from heatlite.common.i18n import _
 
 INTERNAL_FAILURE = 'InternalFailure'
 INVALID_PARAMETER = 'InvalidParameterValue'
+LONGEST_TEXT = 10_000               # characters of one error: it may quote a value, which may be as long as a request
+
+
+def shortened(text: str) -> str:
+    """`text`, cut when it is longer than an error may be."""
+    return text if len(text) <= LONGEST_TEXT else f'{text[:LONGEST_TEXT]}...'
 
 
 class HeatException(Exception):
@@ -35,6 +41,7 @@ class HeatException(Exception):
             text = self.msg_fmt % kwargs if kwargs else self.msg_fmt
         except (KeyError, TypeError, ValueError):
             text = self.msg_fmt                     # a wrong argument list must not hide the error itself
+        text = shortened(text)
         self.message = f'HEAT-E{self.error_code} {text}' if self.error_code else text
         super().__init__(self.message)
 
@@ -236,7 +243,7 @@ class StackValidationFailed(HeatException):
             self.path += [prefix, getattr(resource, 'name', resource)]
         if path is not None:
             self.path += [path] if isinstance(path, str) else list(path)
-        self.error_message = '' if message is None else str(message)
+        self.error_message = '' if message is None else shortened(str(message))
         self.details = tuple(details)
         super().__init__()
         self.message = '\n'.join([self.first_line, *self.details])
@@ -257,6 +264,8 @@ def path_text(parts: Iterable[Any]) -> str:
     """`['resources', 'a', 'rules', 1, 'port']` -> `resources.a.rules[1].port`."""
     text = ''
     for part in parts:
+        if len(text) > LONGEST_TEXT:
+            return shortened(text)
         if isinstance(part, int) or (isinstance(part, str) and part.isdigit()):
             text += f'[{part}]'
         elif part:

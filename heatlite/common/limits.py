@@ -58,6 +58,15 @@ BODY_BYTES: Final = 1_048_576           # of a body where option max_json_body_s
 QUERY_FIELDS: Final = 1_000             # `name=value` in one query string
 FORM_FIELDS: Final = 10_000             # `name=value` in one form of the CloudFormation API
 
+# Of an integer: beyond, the interpreter does not write it as text, so no answer and no database could carry it.
+MOST_DIGITS: Final = 4300
+_TOO_LONG: Final = 10 ** MOST_DIGITS
+
+
+def is_too_long(number: int) -> bool:
+    """Whether an integer has more than `MOST_DIGITS` digits."""
+    return not -_TOO_LONG < number < _TOO_LONG
+
 
 def exceeded(what: str, limit: int | float, option: str) -> exception.RequestLimitExceeded:
     """`what` is a claim with the thing counted, such as `The template nests deeper`."""

@@ -4,20 +4,23 @@
 
 The YAML events of the C parser are put together here by one loop without recursion: a document nested too deeply, or
 one whose aliases expand without bound, is refused with a clear error and costs neither memory nor the process.
-The result is what one JSON round trip would leave: map keys are text, sets are lists, timestamps stay text.
+The result is what one JSON round trip would leave: map keys are text, sets are lists, timestamps stay text. Numbers
+are finite and no longer than `limits.MOST_DIGITS`; text holds no lone surrogates. Anything else is refused.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Mapping
 from typing import Any, Final
 
 import yaml
 
+from heatlite.common import exception, turns
 from heatlite.common.i18n import _
-from heatlite.common.limits import USUAL, Bounds, exceeded, too_large
+from heatlite.common.limits import MOST_DIGITS, USUAL, Bounds, exceeded, is_too_long, too_large
 
 VERSION_KEYS = ('heat_template_version', 'AWSTemplateFormatVersion', 'HeatTemplateFormatVersion')
 
@@ -27,6 +30,8 @@ sys.setrecursionlimit(max(sys.getrecursionlimit(), 30_000))
 
 ROOT: Final = 'root stack'
 SLOW_READER_LIMIT: Final = 100_000      # characters; beyond, there is the fast reader only
+SLOW_BUILDER_LIMIT: Final = 4000        # characters of a text that is read once more, at a stretch, for an error's words
+SLOW_STEPS: Final = 20                  # of `turns`, for one event of the slow reader
 
 
 class DocumentError(ValueError):
@@ -49,14 +54,39 @@ class yaml_loader(_TextDates, yaml.SafeLoader):  # type: ignore[misc]
     """The slow reader. It is run after a failure, for its message: it points at the place with the source line."""
 
 
-yaml_loader.add_constructor('tag:yaml.org,2002:timestamp', yaml.SafeLoader.construct_yaml_str)
+class _Unfit(ValueError):
+    """A number or text that JSON cannot carry."""
+
+
+def _bounded(construct: Any) -> Any:
+    """`construct`, which makes a number of a scalar, for numbers that JSON can carry. Converting digits, base 60
+    above all, costs the square of their number."""
+    def made(node: Any) -> Any:
+        if len(node.value) > MOST_DIGITS:
+            raise _Unfit(_('a number has more than %d digits') % MOST_DIGITS)
+        try:
+            number = construct(node)
+        except OverflowError:
+            number = math.inf
+        if type(number) is float:
+            if not math.isfinite(number):
+                raise _Unfit(_('"%s" is not a finite number (quote it if it is text)') % node.value[:100])
+        elif is_too_long(number):
+            raise _Unfit(_('a number has more than %d digits') % MOST_DIGITS)
+        return number
+    return made
+
 
 _PREFIX: Final = 'tag:yaml.org,2002:'
 _MERGE: Final = object()
 _scalars = yaml.constructor.SafeConstructor()
+_integer, _float = _bounded(_scalars.construct_yaml_int), _bounded(_scalars.construct_yaml_float)
+yaml_loader.add_constructor(_PREFIX + 'timestamp', yaml.SafeLoader.construct_yaml_str)
+yaml_loader.add_constructor(_PREFIX + 'int', lambda _loader, node: _integer(node))
+yaml_loader.add_constructor(_PREFIX + 'float', lambda _loader, node: _float(node))
 _CONSTRUCT: dict[str, Any] = {
     _PREFIX + 'null': _scalars.construct_yaml_null, _PREFIX + 'bool': _scalars.construct_yaml_bool,
-    _PREFIX + 'int': _scalars.construct_yaml_int, _PREFIX + 'float': _scalars.construct_yaml_float,
+    _PREFIX + 'int': _integer, _PREFIX + 'float': _float,
     _PREFIX + 'str': _scalars.construct_yaml_str, _PREFIX + 'binary': _scalars.construct_yaml_binary,
     _PREFIX + 'timestamp': _scalars.construct_yaml_str, _PREFIX + 'value': _scalars.construct_yaml_str,
     _PREFIX + 'merge': lambda node: _MERGE}
@@ -98,10 +128,46 @@ def read(text: str, source: str, limits: Bounds, *, try_json: bool = True) -> An
     """
     if try_json:
         try:
-            return check_size(json.loads(text), limits)
+            document = loads(text)
+        except _Unfit as error:
+            raise _document_error(source, error) from None
         except (ValueError, RecursionError):
             pass
+        else:
+            return check_size(document, limits)
     return check_size(read_yaml(text, source, limits), limits)
+
+
+def _no_constant(word: str) -> Any:
+    raise _Unfit(_('%s is not a number that JSON knows') % word)
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise _Unfit(_('"%s" is not a finite number') % digits[:100])
+    return number
+
+
+def _short(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise _Unfit(_('a number has more than %d digits') % MOST_DIGITS)
+    return int(digits)
+
+
+_JSON: Final = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite)
+_STRICT_JSON: Final = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite, parse_int=_short)
+
+
+def loads(text: str) -> Any:
+    """The data in a JSON text. Raises ValueError for what JSON does not have (NaN, Infinity, 1e999) and for integers
+    of more than `MOST_DIGITS` digits as well."""
+    try:
+        return _JSON.decode(text)
+    except (_Unfit, json.JSONDecodeError):
+        raise
+    except ValueError:                      # the interpreter refuses to convert so many digits
+        return _STRICT_JSON.decode(text)
 
 
 def read_yaml(text: str, source: str, limits: Bounds) -> Any:
@@ -112,6 +178,8 @@ def read_yaml(text: str, source: str, limits: Bounds) -> Any:
             return _Builder(limits).build(text, reader)
         except yaml.YAMLError as found:
             error = found                           # the slow reader's words are the clearer ones
+        except DocumentError as found:
+            raise _document_error(source, found) from None
         except (ValueError, OverflowError, _Refused) as found:
             raise _explain(text, source, error or found) from None
     raise _document_error(source, error)
@@ -124,9 +192,16 @@ def readers(text: str) -> list[Any]:
 
 
 def _explain(text: str, source: str, error: Exception) -> DocumentError:
+    """The error with the words and the place that the slow reader gives it. It reads event by event, so that it may
+    yield; only short texts are also put together by it."""
     if len(text) <= SLOW_READER_LIMIT:
         try:
-            yaml.load(text, Loader=yaml_loader)
+            parser = yaml_loader(text)
+            while parser.check_event():
+                parser.get_event()
+                turns.spend(SLOW_STEPS)
+            if len(text) <= SLOW_BUILDER_LIMIT:
+                yaml.load(text, Loader=yaml_loader)
         except yaml.YAMLError as slow:
             error = slow
         except (ValueError, RecursionError, OverflowError):
@@ -137,10 +212,15 @@ def _explain(text: str, source: str, error: Exception) -> DocumentError:
 def _document_error(source: str, error: Exception | None) -> DocumentError:
     mark = getattr(error, 'problem_mark', None) or getattr(error, 'context_mark', None)
     where = (mark.line + 1, mark.column + 1) if mark is not None else (None, None)
+    if isinstance(error, DocumentError):
+        where = (error.line, error.column)
     return DocumentError(_('Error parsing template [%(source)s] %(error)s')
                          % {'source': source, 'error': error} if source == ROOT
                          else _('Error parsing template %(source)s %(error)s')
                          % {'source': source, 'error': error}, *where)
+
+
+EVENTS_A_TURN: Final = 200
 
 
 class _Builder:
@@ -148,12 +228,15 @@ class _Builder:
 
     def __init__(self, limits: Bounds) -> None:
         self.limits = limits
+        self.steps = 1                          # of `turns`, for one event
+        self.merged = 0                         # entries that `<<` has copied
         self.plain: dict[str, Any] = {}         # text of plain scalars met before -> value
         self.anchors: dict[str, Any] = {}
         self.open_anchors: set[str] = set()
 
     def build(self, text: str, reader: Any) -> Any:
         parser = reader(text)
+        self.steps = 1 if reader is yaml.CSafeLoader else SLOW_STEPS
         try:
             next_event = parser.get_event
             next_event()                                            # stream start
@@ -174,8 +257,13 @@ class _Builder:
         scalar, alias = yaml.ScalarEvent, yaml.AliasEvent
         start_list, start_map = yaml.SequenceStartEvent, yaml.MappingStartEvent
         max_depth = self.limits.max_depth
+        events = 0
         while True:
             event = next_event()
+            events += 1
+            if events == EVENTS_A_TURN:
+                events = 0
+                turns.spend(EVENTS_A_TURN * self.steps)
             kind = type(event)
             if kind is scalar:
                 value = self._scalar(event)
@@ -216,21 +304,18 @@ class _Builder:
     def _scalar(self, event: Any) -> Any:
         value: str = event.value
         tag = event.tag
-        if tag is None or tag == '!':
+        try:
+            if tag is not None and tag != '!':
+                return _construct(tag, value)
             if not event.implicit[0]:
                 return value                                        # quoted
-            if value in self.plain:
-                return self.plain[value]
-            rules = _TextDates.yaml_implicit_resolvers.get(value[:1])
-            found: Any = value
-            if rules:
-                for rule_tag, pattern in rules:
-                    if pattern.match(value):
-                        found = _construct(rule_tag, value)
-                        break
-            self.plain[value] = found
-            return found
-        return _construct(tag, value)
+            if value not in self.plain:
+                self.plain[value] = plain_value(value)
+            return self.plain[value]
+        except _Unfit as error:
+            line, column = event.start_mark.line + 1, event.start_mark.column + 1
+            raise DocumentError(_('%(error)s, line %(line)d, column %(column)d')
+                                % {'error': error, 'line': line, 'column': column}, line, column) from None
 
     @staticmethod
     def _put(frame: list[Any], value: Any) -> None:
@@ -250,8 +335,7 @@ class _Builder:
             else:
                 container[frame[1]] = '<<' if value is _MERGE else value
 
-    @staticmethod
-    def _closed(frame: list[Any]) -> Any:
+    def _closed(self, frame: list[Any]) -> Any:
         container = frame[0]
         if type(container) is list:
             return container
@@ -261,11 +345,26 @@ class _Builder:
                 for mapping in reversed(value) if isinstance(value, list) else [value]:
                     if not isinstance(mapping, dict):
                         raise _Refused(_('expected a mapping or list of mappings for merging'))
+                    self._count_merged(mapping)
                     merged.update(mapping)
             merged.update(container)
             container = merged
         container = text_keys(container)
         return list(container) if frame[5] else container
+
+    def _count_merged(self, mapping: dict[Any, Any]) -> None:
+        self.merged += len(mapping) + 1
+        turns.spend(len(mapping) // 20 + 1)
+        if self.merged > self.limits.max_expansion:
+            raise exceeded(_('The document expands further'), self.limits.max_expansion, 'max_template_expansion')
+
+
+def plain_value(text: str) -> Any:
+    """What a plain scalar means. Raises ValueError for a number that JSON cannot carry."""
+    for tag, pattern in _TextDates.yaml_implicit_resolvers.get(text[:1], ()):
+        if pattern.match(text):
+            return _construct(tag, text)
+    return text
 
 
 def _construct(tag: str, value: str) -> Any:
@@ -305,19 +404,44 @@ def clean(value: Any) -> Any:
 
 
 def check_size(value: Any, limits: Bounds) -> Any:
-    """`value` itself, unless it nests too deeply or its aliases expand too far: RequestLimitExceeded.
+    """`value` itself, unless it nests too deeply or its aliases expand too far (RequestLimitExceeded), or holds what
+    JSON cannot carry (HTTPBadRequest): a number that is not finite or too long, a lone surrogate.
 
     Linear in what is stored, however often parts of it are shared.
     """
+    measure(value, limits)
+    return value
+
+
+def check_text(value: Any) -> Any:
+    """As `check_size`, without a bound of the size: for data whose text was bounded before it was decoded."""
+    measure(value, _UNBOUNDED)
+    return value
+
+
+class _Unbounded:
+    max_size = max_depth = max_expansion = sys.maxsize
+
+
+_UNBOUNDED: Final = _Unbounded()
+
+
+def measure(value: Any, limits: Bounds) -> int:
+    """How many values (of 16 characters) `value` is with all that it shares spelt out. Raises as `check_size`.
+
+    A text beyond ASCII takes up to four bytes for each character, and counts so.
+    """
     weights: dict[int, tuple[int, int]] = {}        # id of a container -> its expanded size, its depth
     stack: list[tuple[Any, bool]] = [(value, False)]
+    done = 0
+    if type(value) is not dict and type(value) is not list:
+        return 1 + _checked(value)
     while stack:
         item, children_known = stack.pop()
-        if type(item) is not dict and type(item) is not list:
-            continue
         if id(item) in weights:
             continue
-        children = item.values() if type(item) is dict else item
+        is_map = type(item) is dict
+        children = item.values() if is_map else item
         if not children_known:
             unknown = [(child, False) for child in children
                        if (type(child) is dict or type(child) is list) and id(child) not in weights]
@@ -329,18 +453,52 @@ def check_size(value: Any, limits: Bounds) -> Any:
                 continue
         size, depth = 1 + len(item), 0
         for child in children:
-            if type(child) is str:
-                size += len(child) >> 4
-            elif type(child) is dict or type(child) is list:
+            kind = type(child)
+            if kind is str:
+                size += len(child) >> 4 if child.isascii() else _checked(child)
+            elif kind is dict or kind is list:
                 below = weights.get(id(child), (1, 0))
                 size += below[0]
-                depth = max(depth, below[1])
+                if below[1] > depth:
+                    depth = below[1]
+            elif kind is float or kind is int:
+                _checked(child)
+        if is_map:
+            for key in item:
+                if type(key) is str and not key.isascii():
+                    _checked(key)
         weights[id(item)] = (size, depth + 1)
         if size > limits.max_expansion:
             raise exceeded(_('The document expands further'), limits.max_expansion, 'max_template_expansion')
         if depth + 1 > limits.max_depth:
             raise exceeded(_('The document nests deeper'), limits.max_depth, 'max_template_depth')
-    return value
+        done += len(item) + 1
+        if done >= VALUES_A_TURN:
+            turns.spend(done // 8)
+            done = 0
+    return weights[id(value)][0]
+
+
+VALUES_A_TURN: Final = 2000
+
+
+def _checked(value: Any) -> int:
+    """The size of a leaf beyond one. Raises HTTPBadRequest for what JSON cannot carry."""
+    if isinstance(value, str):
+        if value.isascii():
+            return len(value) >> 4
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise exception.HTTPBadRequest(_('A text holds the lone surrogate %s, which is no character')
+                                           % ascii(value[error.start])) from None
+        return len(value) >> 2
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise exception.HTTPBadRequest(_('%s is not a number that JSON knows') % value)
+    elif isinstance(value, int) and is_too_long(value):
+        raise exception.HTTPBadRequest(_('A number has more than %d digits') % MOST_DIGITS)
+    return 0
 
 
 class yaml_dumper(yaml.SafeDumper):  # type: ignore[misc]
@@ -357,6 +515,6 @@ yaml_dumper.add_representer(str, _text_block)
 
 def convert_json_to_yaml(json_text: str) -> str:
     """A template in JSON as YAML, keys in their order. Raises ValueError."""
-    written: str = yaml.dump(json.loads(json_text), Dumper=yaml_dumper, sort_keys=False, default_flow_style=False,
+    written: str = yaml.dump(loads(json_text), Dumper=yaml_dumper, sort_keys=False, default_flow_style=False,
                              allow_unicode=True)
     return written

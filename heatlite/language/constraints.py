@@ -8,12 +8,14 @@ texts and rules are those of the template specification, 3.6.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
+from heatlite.common.limits import MOST_DIGITS
 from heatlite.language.patterns import match_end
 
 STRING, NUMBER, INTEGER, BOOLEAN, LIST, MAP, ANY = 'string', 'number', 'integer', 'boolean', 'list', 'map', 'any'
@@ -30,13 +32,22 @@ class Typed(Protocol):
 
 
 def to_number(value: Any) -> Any:
-    """A number from `value`: itself, an integer if its text is one, else a float. ValueError, TypeError."""
+    """A number from `value`: itself, an integer if its text is one, else a float. ValueError, TypeError.
+
+    It is finite and has at most `MOST_DIGITS` digits: anything else could be neither stored nor shown.
+    """
     if isinstance(value, int | float):
-        return value
-    try:
-        return int(value)
-    except ValueError:
-        return float(value)
+        number = value
+    elif isinstance(value, str) and len(value) > MOST_DIGITS:
+        raise ValueError(_('A number has more than %d digits') % MOST_DIGITS)
+    else:
+        try:
+            return int(value)
+        except ValueError:
+            number = float(value)
+    if isinstance(number, float) and not math.isfinite(number):
+        raise ValueError(_('%s is not a finite number') % number)
+    return number
 
 
 def as_json(value: Any) -> str:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from heatlite.common.i18n import _
+from heatlite.common.template_format import loads
 from heatlite.language.constraints import BaseCustomConstraint
 
 Check = Callable[[Any], None]
@@ -169,7 +170,7 @@ def json_string(value: Any) -> None:
     if not value:
         return
     try:
-        json.loads(value)
+        loads(value) if isinstance(value, str) else json.loads(value)
     except (ValueError, TypeError, RecursionError) as error:
         raise ValueError(_('JSON string %(value)s is invalid: %(reason)s')
                          % {'value': value, 'reason': error}) from None

@@ -5,10 +5,12 @@ from heatlite.common.template_format import (
     check_size,
     clean,
     key_text,
+    plain_value,
     read,
     read_yaml,
     readers,
     text_keys,
 )
 
-__all__ = ['DocumentError', 'check_size', 'clean', 'key_text', 'read', 'read_yaml', 'readers', 'text_keys']
+__all__ = ['DocumentError', 'check_size', 'clean', 'key_text', 'plain_value', 'read', 'read_yaml', 'readers',
+           'text_keys']

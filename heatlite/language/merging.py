@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.common.limits import Limits
+from heatlite.common.template_format import loads
 from heatlite.language import environment as environments
 from heatlite.language.environment import DEFAULTS, PARAMETERS, STRATEGIES
 from heatlite.language.expression import copied
@@ -100,7 +100,7 @@ class _Values:
     def _map(name: str, value: Any) -> Mapping[str, Any]:
         if isinstance(value, str):
             try:
-                value = json.loads(value) if value else {}
+                value = loads(value) if value else {}
             except (ValueError, RecursionError):
                 value = None
         if not isinstance(value, Mapping):

@@ -92,4 +92,4 @@ class OutputDefinition:
         try:
             return self.resolve(scope), None
         except Exception as error:          # functions, yaql above all, may raise anything
-            return None, str(error)
+            return None, exception.shortened(str(error))

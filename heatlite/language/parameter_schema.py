@@ -11,6 +11,7 @@ from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
+from heatlite.common.template_format import check_text, loads
 from heatlite.language import versions
 from heatlite.language.constraints import (
     AllowedPattern,
@@ -126,8 +127,8 @@ def _json(value: Any) -> Any:
     if not isinstance(value, str) or not value:
         return value
     try:
-        return json.loads(value)
-    except (ValueError, RecursionError) as error:
+        return check_text(loads(value))
+    except (ValueError, RecursionError, exception.HTTPBadRequest) as error:
         raise ValueError(_('Value must be valid JSON: %s') % error) from None
 
 

@@ -9,9 +9,11 @@ from typing import Any
 
 import yaml
 
-from heatlite.language.document import key_text, readers
+from heatlite.common import turns
+from heatlite.language.document import key_text, plain_value, readers
 
 Place = tuple[int, int]
+EVENTS_A_TURN = 100
 
 
 @dataclass(slots=True)
@@ -65,7 +67,9 @@ class Positions:
 
     def _document(self, events: Iterator[Any]) -> None:
         stack: list[_Open] = []
-        for event in events:
+        for count, event in enumerate(events):
+            if count % EVENTS_A_TURN == 0:
+                turns.spend(EVENTS_A_TURN)
             if isinstance(event, yaml.SequenceEndEvent | yaml.MappingEndEvent):
                 stack.pop()
                 continue
@@ -109,6 +113,9 @@ class Positions:
 def _key(event: Any) -> str:
     value: str = event.value
     if event.implicit[0] and event.tag is None and value and value[0] in '+-.0123456789tTfFyYnNoO~':
-        loaded = yaml.safe_load(value)
+        try:
+            loaded = plain_value(value)
+        except ValueError:                  # a number that is refused where it is read
+            return value
         return key_text(loaded) if isinstance(loaded, int | float | None) else value
     return value

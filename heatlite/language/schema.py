@@ -180,7 +180,7 @@ def _string(schema: Schema, value: Any) -> Any:
 
 def _integer(schema: Schema, value: Any) -> int:
     try:
-        return int(value)
+        return int(value)               # the interpreter refuses a text of more than 4300 digits
     except (ValueError, OverflowError):
         raise ValueError(_("Value '%s' is not an integer") % shown(value)) from None
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from heatlite.common.i18n import _
+from heatlite.common.limits import MOST_DIGITS, is_too_long
 from heatlite.language.expression import Call, Misuse, Scope
 from heatlite.language.functions.texts import syntax
 
@@ -59,4 +60,6 @@ def plain(value: Any) -> Any:
         return {key if isinstance(key, str) else str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [plain(item) for item in value]
+    if isinstance(value, int) and is_too_long(value):
+        raise ValueError(_('The result has more than %d digits') % MOST_DIGITS)
     return value

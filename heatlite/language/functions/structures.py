@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from heatlite.common.i18n import _
 from heatlite.common.limits import exceeded
+from heatlite.common.template_format import loads
 from heatlite.language.expression import Call, ListNode, Misuse, Node, Scope
 from heatlite.language.functions.texts import syntax
 
@@ -302,8 +303,8 @@ class Select(Call):
             return ''
         if isinstance(collection, str):
             try:
-                collection = json.loads(collection)
-            except ValueError as error:
+                collection = loads(collection)
+            except (ValueError, RecursionError) as error:
                 raise ValueError(f'"{self.name}": {error}') from None
         if isinstance(collection, Mapping):
             if not isinstance(index, str):
