@@ -39,6 +39,13 @@ class Limits:
     yaql_iterators: int = 200           # elements of an iterated sequence, option [yaql] limit_iterators
     yaql_memory: int = 10000            # bytes of one YAQL evaluation, option [yaql] memory_quota
     yaql_calls: int = 50_000            # function calls of one YAQL evaluation, option [yaql] call_limit
+    # One evaluation: the properties of a resource, all outputs, a check. The size is in characters (four for one beyond
+    # ASCII), an item counts 16; a step is about a microsecond.
+    max_evaluation_result: int = 8_388_608      # size of all that its functions make, option of that name
+    max_result_per_resource: int = 65_536       # what each resource adds to that of a definition, option of that name
+    max_evaluation_steps: int = 5_000_000       # option of that name
+    max_steps_per_resource: int = 5000          # what each resource adds to those of a definition
+    max_matching_time: int = 1000               # milliseconds of slow patterns, option of that name
 
     @classmethod
     def of(cls, options: Any) -> Limits:
@@ -47,7 +54,10 @@ class Limits:
                    max_resources=options.max_resources_per_stack, yaql_iterators=options.yaql.limit_iterators,
                    yaql_memory=options.yaql.memory_quota, yaql_calls=options.yaql.call_limit,
                    max_depth=options.max_template_depth, max_expansion=options.max_template_expansion,
-                   max_functions=options.max_template_functions, max_result=options.max_function_result)
+                   max_functions=options.max_template_functions, max_result=options.max_function_result,
+                   max_evaluation_result=options.max_evaluation_result,
+                   max_result_per_resource=options.max_result_per_resource,
+                   max_evaluation_steps=options.max_evaluation_steps, max_matching_time=options.max_matching_time)
 
 
 USUAL: Final = Limits()                 # when no options are at hand
@@ -58,6 +68,9 @@ BODY_BYTES: Final = 1_048_576           # of a body where option max_json_body_s
 QUERY_FIELDS: Final = 1_000             # `name=value` in one query string
 FORM_FIELDS: Final = 10_000             # `name=value` in one form of the CloudFormation API
 
+# --- what users write ---------------------------------------------------------------------------------------
+
+MOST_PATTERN: Final = 5000              # characters of a regular expression
 # Of an integer: beyond, the interpreter does not write it as text, so no answer and no database could carry it.
 MOST_DIGITS: Final = 4300
 _TOO_LONG: Final = 10 ** MOST_DIGITS

@@ -30,7 +30,7 @@ sys.setrecursionlimit(max(sys.getrecursionlimit(), 30_000))
 
 ROOT: Final = 'root stack'
 SLOW_READER_LIMIT: Final = 100_000      # characters; beyond, there is the fast reader only
-SLOW_BUILDER_LIMIT: Final = 4000        # characters of a text that is read once more, at a stretch, for an error's words
+SLOW_BUILDER_LIMIT: Final = 4000        # characters of a text that is read once more for an error
 SLOW_STEPS: Final = 20                  # of `turns`, for one event of the slow reader
 
 

@@ -9,6 +9,8 @@ from typing import Any
 from heatlite.common import exception, param_utils, policy
 from heatlite.common.i18n import _
 from heatlite.engine import attributes, properties, support
+from heatlite.language import budget
+from heatlite.language.patterns import Pattern
 
 Allows = Callable[[Any, str], bool]         # (context, type name) -> whether the caller may use it
 
@@ -20,15 +22,21 @@ def list_types(classes: Iterable[tuple[str, Any]], context: Any, message: Any, a
         raise exception.Invalid(reason=_('Invalid support status and should be one of %s')
                                 % (support.SUPPORT_STATUSES,))
     try:
-        pattern = re.compile(message.name) if message.name is not None else None
-    except re.error:
+        pattern = Pattern(message.name) if message.name is not None else None
+    except (re.error, ValueError):
         return []
     found: list[Any] = []
-    for name, kind in classes:
+    kinds = list(classes)
+    if pattern is not None:
+        try:
+            with budget.shared():
+                kinds = [(name, kind) for name, kind in kinds if pattern.match(name)]
+        except ValueError as error:
+            raise exception.Invalid(reason=str(error)) from None
+    for name, kind in kinds:
         status = kind.support_status
         if (status.status == support.HIDDEN or (wanted is not None and status.status != wanted)
                 or (message.version is not None and status.version != message.version)
-                or (pattern is not None and not pattern.match(name))
                 or not allows(context, name) or not _is_available(kind, context)):
             continue
         found.append({'resource_type': name, 'description': kind.getdoc()} if message.with_description else name)

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.common.limits import MOST_DIGITS
-from heatlite.language.patterns import match_end
+from heatlite.language import patterns
 
 STRING, NUMBER, INTEGER, BOOLEAN, LIST, MAP, ANY = 'string', 'number', 'integer', 'boolean', 'list', 'map', 'any'
 EVERY_SCALAR = frozenset({STRING, NUMBER, INTEGER, BOOLEAN})
@@ -243,18 +243,18 @@ class AllowedPattern(Constraint):
             raise exception.InvalidSchemaError(_('AllowedPattern must be a string'))
         self.pattern = pattern
         try:
-            re.compile(pattern)
-        except re.error as error:
+            patterns.check(pattern)
+        except (re.error, ValueError) as error:
             raise exception.InvalidSchemaError(
                 _('AllowedPattern "%(pattern)s" is not a regular expression: %(error)s')
-                % {'pattern': pattern, 'error': error}) from None
+                % {'pattern': shown(pattern), 'error': error}) from None
 
     def is_valid(self, value: Any, schema: Typed | None) -> bool:
         text = value if isinstance(value, str) else str(value)
-        return match_end(self.pattern, text) == len(text)
+        return patterns.match_end(self.pattern, text) == len(text)
 
     def reason(self, value: Any) -> str:
-        return f'"{shown(value)}" does not match pattern "{self.pattern}"'
+        return f'"{shown(value)}" does not match pattern "{shown(self.pattern)}"'
 
     def body(self) -> str:
         return self.pattern

@@ -17,6 +17,7 @@ from heatlite.common.i18n import _
 from heatlite.common.limits import Limits
 from heatlite.language import parameters as parameter_definitions
 from heatlite.language import versions
+from heatlite.language.budget import Ledger
 from heatlite.language.conditions import Conditions
 from heatlite.language.environment import Environment
 from heatlite.language.expression import PLACEHOLDERS, Call, Misuse, Parser, condition_holds, requirements
@@ -92,6 +93,16 @@ class StackDefinition:
             project_id=self.identity.project_id, arn=self.identity.arn)
         return Parameters(schemas, pseudo, self.environment.parameters, self.environment.parameter_defaults,
                           assume_unknown=self.assume_unknown)
+
+    @functools.cached_property
+    def ledger(self) -> Ledger:
+        """What the properties of all resources may be together."""
+        return Ledger(self.limits, len(self.snippets))
+
+    @functools.cached_property
+    def outputs_ledger(self) -> Ledger:
+        """What all outputs may be together."""
+        return Ledger(self.limits, 0)
 
     def forget_wrong_parameters(self) -> None:
         """Takes parameters with a wrong definition as unknown from now on, so that the rest can be checked."""

@@ -5,6 +5,7 @@ from heatlite.common.template_format import (
     check_size,
     clean,
     key_text,
+    measure,
     plain_value,
     read,
     read_yaml,
@@ -12,5 +13,5 @@ from heatlite.common.template_format import (
     text_keys,
 )
 
-__all__ = ['DocumentError', 'check_size', 'clean', 'key_text', 'plain_value', 'read', 'read_yaml', 'readers',
+__all__ = ['DocumentError', 'check_size', 'clean', 'key_text', 'measure', 'plain_value', 'read', 'read_yaml', 'readers',
            'text_keys']

@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Protocol
 
-from heatlite.common import exception
+from heatlite.common import exception, turns
 from heatlite.common.i18n import _
 from heatlite.common.limits import Limits, exceeded
+from heatlite.language import budget as budgets
+from heatlite.language.budget import Budget
 from heatlite.language.unknown import UNKNOWN, is_known
 
 
@@ -202,11 +204,13 @@ class Call(Node):
         args = self.evaluated_args(scope)
         if self.refers and not is_known(args):
             return UNKNOWN
-        found = self.result(args, scope)
-        size = len(found) if isinstance(found, str | list | dict) else 0
-        if size > self.home.limits.max_result:
-            raise exceeded(_('"%s" gives more') % self.name, self.home.limits.max_result, 'max_function_result')
-        return found
+        budget = budgets.current()
+        if budget is None:              # whoever evaluates more than this one call brings a budget
+            with budgets.own(Budget(self.home.limits)) as budget:
+                budget.work(self.name, STEPS_OF_CALL)
+                return self.result(args, scope)
+        budget.work(self.name, STEPS_OF_CALL)
+        return self.result(args, scope)
 
     def evaluated_args(self, scope: Scope) -> Any:
         args = self.args
@@ -244,6 +248,9 @@ class Requirement:
     def __init__(self, resource: Any, attribute: tuple[Any, ...] | None = None) -> None:
         self.resource = resource
         self.attribute = attribute
+
+
+STEPS_OF_CALL = 3           # of the budget
 
 
 FunctionTable = Mapping[str, Callable[[str, Any, Home], Any]]
@@ -331,6 +338,11 @@ def evaluate(expression: Any, scope: Scope) -> Any:
 def copied(value: Any) -> Any:
     """A copy of plain data, containers only."""
     kind = type(value)
+    if kind is dict or kind is list:
+        budget = budgets.current()
+        if budget is not None:
+            budget.make_items(_('a copy of data'), len(value))
+        turns.spend(1)
     if kind is dict:
         return {key: copied(item) if type(item) is dict or type(item) is list else item
                 for key, item in value.items()}

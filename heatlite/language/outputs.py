@@ -8,6 +8,8 @@ from typing import Any, Protocol
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.language import versions
+from heatlite.language.budget import Ledger, own
+from heatlite.language.document import measure
 from heatlite.language.expression import Home, Misuse, Parser, Scope, condition_holds, resolve
 from heatlite.language.versions import Keys
 
@@ -26,6 +28,9 @@ class Owner(Home, Protocol):
 
     @property
     def parser(self) -> Parser: ...
+
+    @property
+    def outputs_ledger(self) -> Ledger: ...
 
 
 class OutputDefinition:
@@ -85,7 +90,11 @@ class OutputDefinition:
 
     def resolve(self, scope: Scope) -> Any:
         """The value; None when disabled. Raises whatever a function raises: its text is the output's error."""
-        return resolve(self.expression, scope)
+        expression, ledger = self.expression, self.owner.outputs_ledger
+        with own(ledger.budget(self.key)) as budget:
+            value = resolve(expression, scope)
+            ledger.record(self.key, budget, measure(value, self.owner.limits))
+        return value
 
     def evaluated(self, scope: Scope) -> tuple[Any, str | None]:
         """The value and the text of the error, one of them None."""

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.language import versions
-from heatlite.language.document import check_size
+from heatlite.language.budget import own, shared
+from heatlite.language.document import check_size, measure
 from heatlite.language.expression import (
     ABSENT,
     PLACEHOLDERS,
@@ -129,39 +130,52 @@ class ResourceDefinition:
     def properties(self, scope: Scope) -> dict[str, Any]:
         """Given properties, evaluated, without those that vanish. Raises StackValidationFailed with the path."""
         values = {}
-        for name, expression in self.property_expressions.items():
-            try:
-                value = evaluate(expression, scope)
-            except Exception as error:          # functions, yaql above all, may raise anything
-                raise property_error(self.property_path(name), error) from error
-            if value is not ABSENT:
-                values[name] = value
-        check_size(values, self.owner.limits)
+        ledger = self.owner.ledger
+        with own(ledger.budget(self.name)) as budget:
+            for name, expression in self.property_expressions.items():
+                try:
+                    value = evaluate(expression, scope)
+                except Exception as error:          # functions, yaql above all, may raise anything
+                    raise property_error(self.property_path(name), error) from error
+                if value is not ABSENT:
+                    values[name] = value
+            ledger.record(self.name, budget, measure(values, self.owner.limits))
         return values
 
     def guessed_properties(self) -> dict[str, Any]:
         """Given properties as far as they are known before anything exists; what fails is UNKNOWN, its error is told
         by whoever checks."""
         values = {}
-        for name, expression in self.property_expressions.items():
-            try:
-                value = evaluate(expression, PLACEHOLDERS)
-            except Exception:                       # functions, yaql above all, may raise anything
-                value = UNKNOWN
-            if value is not ABSENT:
-                values[name] = value
+        with own(self.owner.ledger.budget(self.name)):
+            for name, expression in self.property_expressions.items():
+                try:
+                    value = evaluate(expression, PLACEHOLDERS)
+                except Exception:                       # functions, yaql above all, may raise anything
+                    value = UNKNOWN
+                if value is not ABSENT:
+                    values[name] = value
         return values
 
     def property_path(self, *names: Any) -> tuple[Any, ...]:
         return (*self.path, self.owner.keys.properties, *names)
 
     def metadata(self, scope: Scope) -> Any:
-        found = resolve(self.parsed.metadata, scope)
-        return {} if found is None else check_size(found, self.owner.limits)
+        if not self.parsed.metadata:
+            return {}
+        part, ledger = (self.name, 'metadata'), self.owner.ledger
+        with own(ledger.budget(part)) as budget:
+            found = resolve(self.parsed.metadata, scope)
+            if found is None:
+                return {}
+            ledger.record(part, budget, measure(found, self.owner.limits))
+            return found
 
     def update_policy(self, scope: Scope) -> dict[str, Any]:
-        found = resolve(self.parsed.update_policy, scope)
-        return {} if found is None else found
+        if not self.parsed.update_policy:
+            return {}
+        with shared(self.owner.limits):
+            found = resolve(self.parsed.update_policy, scope)
+            return {} if found is None else check_size(found, self.owner.limits)
 
     def external_id(self, scope: Scope = PLACEHOLDERS) -> Any:
         return resolve(self.parsed.external_id, scope)

@@ -132,11 +132,12 @@ def test_nothing_grows_without_bound(expression):
 
 
 @pytest.mark.parametrize('expression, text', [
-    ("$.data =~ '(a+)+b'", 'may take for ever'), ("regex('(a|aa)+b').matches($.data)", 'may take for ever'),
+    ("$.data =~ '^(a|aa)+$'", 'took longer than'), ("regex('^(a|aa)+$').matches($.data)", 'took longer than'),
     ('pow(10, 100000000)', 'more than 10000 bits'), ('shiftBitsLeft(1, 1000000000)', 'more than 10000 bits'),
     ("'a' * 1000000000", 'too much memory')])
 def test_yaql_has_bounds_of_its_own(expression, text):
-    _value, error = stack({'yaql': {'expression': expression, 'data': 'a' * 40}}).outputs['o'].evaluated(PLACEHOLDERS)
+    made = stack({'yaql': {'expression': expression, 'data': 'a' * 4000 + 'b'}})
+    _value, error = made.outputs['o'].evaluated(PLACEHOLDERS)
     assert text in error
 
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from heatlite.common.i18n import _
+from heatlite.language import budget as budgets
+from heatlite.language.document import measure
 from heatlite.language.expression import ABSENT, Call, Misuse, Node, Parser, Scope, condition_holds, evaluate
 
 
@@ -59,6 +61,9 @@ class Equals(Call):
             raise Misuse(_('Arguments to "%s" must be of the form: [value_1, value_2]') % self.name)
 
     def result(self, args: Any, scope: Scope) -> bool:
+        if isinstance(args[0], list | dict) and isinstance(args[1], list | dict):
+            size = min(measure(args[0], self.home.limits), measure(args[1], self.home.limits))
+            budgets.work(self.name, 1 + size // 16)
         return bool(args[0] == args[1])
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from heatlite.common.i18n import _
-from heatlite.common.limits import MOST_DIGITS, is_too_long
 from heatlite.language.expression import Call, Misuse, Scope
 from heatlite.language.functions.texts import syntax
 
@@ -50,16 +48,5 @@ class Yaql(Call):
         if not isinstance(expression, str):
             raise TypeError(_('The "expression" argument to %s must contain a string.') % self.name)
         from heatlite.language.functions import query_bounds
-        parsed = self._parsed(expression)
-        return plain(parsed.evaluate(data={'data': data}, context=query_bounds.context(self.home.limits.yaql_calls)))
+        return query_bounds.evaluate(self._parsed(expression), {'data': data}, self.home.limits.yaql_calls)
 
-
-def plain(value: Any) -> Any:
-    """What a YAQL expression gives, as plain data."""
-    if isinstance(value, Mapping):
-        return {key if isinstance(key, str) else str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [plain(item) for item in value]
-    if isinstance(value, int) and is_too_long(value):
-        raise ValueError(_('The result has more than %d digits') % MOST_DIGITS)
-    return value

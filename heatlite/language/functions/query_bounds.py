@@ -1,36 +1,41 @@
 """Bounds of YAQL expressions beyond the ones yaql has. Importing this module loads yaql.
 
-yaql limits elements and memory. A sequence of 200 inside one of 200 inside one of 200 is within both and takes
-minutes; so do some patterns and some powers. Here an evaluation has so many calls, no pattern that may try for ever,
-and no number grows without bound.
+yaql limits the elements of one sequence and the memory of one text or container, not what is within it. Here an
+evaluation has so many calls, and takes from the budget of the evaluation around it; patterns are matched by
+`language.patterns`; containers count with all they hold; no number grows without bound.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
 
 import yaql
-from yaql.language import contexts, specs, yaqltypes
+from yaql.language import contexts, exceptions, specs, utils, yaqltypes
 from yaql.standard_library import math as arithmetic
-from yaql.standard_library import regex as matching
 
 from heatlite.common.i18n import _
-from heatlite.common.limits import exceeded
-from heatlite.language import patterns
+from heatlite.common.limits import MOST_DIGITS, exceeded, is_too_long
+from heatlite.language import budget as budgets
+from heatlite.language.patterns import Found, Pattern
 
-PATTERN_LENGTH = 1000           # characters a pattern inside an expression is judged by
-LONGEST_KEPT = 2000             # characters of an expression that is kept parsed
-MOST_BITS = 10_000              # of a number: more cannot be shown as text
+LONGEST_KEPT: Final = 2000          # characters of an expression that is kept parsed
+MOST_TOKENS: Final = 800            # words and signs of an expression: parsing one takes 60 microseconds
+LONGEST: Final = 10_000             # characters of an expression
+MOST_BITS: Final = 10_000           # of a number: more cannot be shown as text
+MOST_VALUES: Final = 100_000        # values of a result, with all that it shares spelt out
+STEPS_OF_CALL: Final = 90           # of the budget, for one function call
+FUNCTION: Final = 'yaql'
 
 
 @functools.lru_cache(maxsize=8)
 def engine(iterators: int, memory: int) -> Any:
     """What parses expressions. `iterators`: elements, `memory`: bytes."""
     return yaql.YaqlFactory().create(options={
-        'yaql.limitIterators': iterators, 'yaql.memoryQuota': memory, 'yaql.convertInputData': True,
-        'yaql.convertOutputData': True})
+        'yaql.limitIterators': iterators, 'yaql.memoryQuota': memory, 'yaql.convertInputData': False,
+        'yaql.convertOutputData': False})
 
 
 @functools.lru_cache(maxsize=1)
@@ -42,9 +47,69 @@ def _library() -> Any:
     return made
 
 
-def context(calls: int) -> Any:
-    """Where one evaluation finds its functions; good for `calls` function calls."""
-    return Counting(_library(), budget=[calls, calls])
+class Account:
+    """What one YAQL evaluation may still do."""
+
+    def __init__(self, calls: int, budget: budgets.Budget) -> None:
+        self.calls = self.most_calls = calls
+        self.budget = budget
+        self._weights: dict[int, tuple[Any, int]] = {}      # id of a container -> itself, how many values it is
+
+    def call(self) -> None:
+        """Counts one function call."""
+        self.calls -= 1
+        if self.calls < 0:
+            raise exceeded(_('The yaql expression takes more calls'), self.most_calls, '[yaql] call_limit')
+        self.budget.work(FUNCTION, STEPS_OF_CALL)
+
+    def made(self, value: Any) -> None:
+        """Weighs what a function gave. Sharing makes a structure of few containers a large one for whoever compares,
+        hashes or writes it."""
+        if isinstance(value, str):
+            self.budget.make_text(FUNCTION, len(value), value.isascii())
+        elif isinstance(value, CONTAINERS):
+            self.weight(value)
+        elif isinstance(value, int) and is_too_long(value):
+            raise ValueError(_('The result has more than %d digits') % MOST_DIGITS)
+
+    def weight(self, value: Any) -> int:
+        known = self._weights.get(id(value))
+        if known is not None:
+            return known[1]
+        size = 1
+        for item in (*value.keys(), *value.values()) if isinstance(value, Mapping) else value:
+            size += self.weight(item) if isinstance(item, CONTAINERS) else 1
+        if size > MOST_VALUES:
+            raise exceeded(_('A value of the yaql expression holds more values'), MOST_VALUES, '[yaql] memory_quota')
+        self.budget.make(FUNCTION, 16 + 4 * len(value))        # it stays until the evaluation ends
+        self.budget.work(FUNCTION, 1 + len(value) // 8)
+        self._weights[id(value)] = value, size
+        return size
+
+
+CONTAINERS: Final = (tuple, list, set, frozenset, dict, utils.FrozenDict)
+
+
+class Counting(contexts.Context):  # type: ignore[misc]
+    """A context, and all below it, that counts calls and weighs results."""
+
+    def __init__(self, parent: Any = None, account: Account | None = None, **kwargs: Any) -> None:
+        self.account = account if account is not None else parent.account
+        self.account.budget.work(FUNCTION, 1)           # each turn of a lambda has its own context
+        super().__init__(parent, **kwargs)
+
+    def collect_functions(self, *args: Any, **kwargs: Any) -> Any:
+        self.account.call()
+        return super().collect_functions(*args, **kwargs)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        function, account = super().__call__(*args, **kwargs), self.account
+
+        def call(*inner: Any, **named: Any) -> Any:
+            result = function(*inner, **named)
+            account.made(result)
+            return result
+        return call
 
 
 @functools.lru_cache(maxsize=256)
@@ -53,46 +118,164 @@ def _parsed_before(expression: str, iterators: int, memory: int) -> Any:
 
 
 def parsed(expression: str, iterators: int, memory: int) -> Any:
-    """The expression, ready to be evaluated any number of times. Raises YaqlException."""
+    """The expression, ready to be evaluated any number of times. Raises YaqlException, ValueError for one that is too
+    long to be parsed at a stretch."""
+    if len(expression) > LONGEST or len(TOKEN.findall(expression)) > MOST_TOKENS:
+        raise ValueError(_('A yaql expression has more than %(tokens)d words and signs, or %(length)d characters')
+                         % {'tokens': MOST_TOKENS, 'length': LONGEST})
     parse = _parsed_before if len(expression) <= LONGEST_KEPT else _parsed_before.__wrapped__
+    budgets.work(FUNCTION, 10 * len(expression))
     return parse(expression, iterators, memory)
 
 
-class Counting(contexts.Context):  # type: ignore[misc]
-    """A context, and all below it, that looks up only so many functions: RequestLimitExceeded."""
-
-    def __init__(self, parent: Any = None, budget: list[int] | None = None, **kwargs: Any) -> None:
-        self.budget = budget if budget is not None else parent.budget
-        super().__init__(parent, **kwargs)
-
-    def collect_functions(self, *args: Any, **kwargs: Any) -> Any:
-        self.budget[0] -= 1
-        if self.budget[0] < 0:
-            raise exceeded(_('The yaql expression takes more calls'), self.budget[1], '[yaql] call_limit')
-        return super().collect_functions(*args, **kwargs)
+TOKEN = re.compile(r'''"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`|\w+|[^\w\s]''')
 
 
-def _safe(pattern: str) -> str:
-    """Raises ValueError for a pattern that may try exponentially often."""
-    if patterns.steps(pattern, PATTERN_LENGTH) > patterns.MOST_STEPS_OF_QUERY:
-        raise ValueError(_('The pattern "%s" repeats within a repetition and may take for ever') % pattern)
-    return pattern
+def evaluate(statement: Any, data: Any, calls: int) -> Any:
+    """The value of a parsed expression as plain data. Raises whatever a function raises, RequestLimitExceeded."""
+    with budgets.shared() as budget:
+        account = Account(calls, budget)
+        context = Counting(_library(), account=account)
+        found = statement.evaluate(data=_frozen(data, account), context=context)
+        account.made(found)
+        return _plain(found, account, statement.engine)
 
 
-def _regex(pattern: str, ignore_case: bool = False, multi_line: bool = False, dot_all: bool = False) -> Any:
-    return matching.regex(_safe(pattern), ignore_case, multi_line, dot_all)
+def _frozen(value: Any, account: Account) -> Any:
+    """Data as yaql works with it."""
+    if isinstance(value, Mapping):
+        account.budget.make_items(FUNCTION, len(value))
+        account.budget.work(FUNCTION, 1 + len(value))
+        return utils.FrozenDict([(key, _frozen(item, account)) for key, item in value.items()])
+    if isinstance(value, list | tuple):
+        account.budget.make_items(FUNCTION, len(value))
+        account.budget.work(FUNCTION, 1 + len(value))
+        return tuple([_frozen(item, account) for item in value])
+    return value
 
 
-def _matches(string: str, regexp: str) -> Any:
-    return matching.matches_(string, _safe(regexp))
+def _plain(value: Any, account: Account, engine: Any) -> Any:
+    """As yaql gives it to whoever asks, as plain data: lists for all that can be walked through."""
+    if isinstance(value, Mapping):
+        account.budget.make_items(FUNCTION, len(value))
+        return {key if isinstance(key, str) else str(_plain(key, account, engine)): _plain(item, account, engine)
+                for key, item in utils.limit_iterable(value.items(), engine)}
+    if isinstance(value, list | tuple | set | frozenset) or utils.is_iterable(value):
+        found = []
+        for item in utils.limit_iterable(value, engine):
+            account.budget.make(FUNCTION, budgets.ITEM)
+            account.budget.work(FUNCTION, 1)
+            found.append(_plain(item, account, engine))
+        return found
+    if isinstance(value, str):
+        account.budget.make_text(FUNCTION, len(value), value.isascii())
+    elif isinstance(value, int) and is_too_long(value):
+        raise ValueError(_('The result has more than %d digits') % MOST_DIGITS)
+    return value
 
 
-def _found(string: str, pattern: str) -> Any:
-    return matching.matches_operator_string(string, _safe(pattern))
+# --- patterns -------------------------------------------------------------------------------------------------
+
+def _regex(pattern: str, ignore_case: bool = False, multi_line: bool = False, dot_all: bool = False) -> Pattern:
+    return Pattern(pattern, (re.IGNORECASE if ignore_case else 0) | (re.MULTILINE if multi_line else 0)
+                   | (re.DOTALL if dot_all else 0))
 
 
-def _missing(string: str, pattern: str) -> Any:
-    return matching.not_matches_operator_string(string, _safe(pattern))
+def _matches(regexp: Pattern, string: str) -> bool:
+    return regexp.search(string) is not None
+
+
+def _matches_text(string: str, regexp: str) -> bool:
+    return Pattern(regexp).search(string) is not None
+
+
+def _misses(string: str, regexp: Pattern) -> bool:
+    return regexp.search(string) is None
+
+
+def _misses_text(string: str, pattern: str) -> bool:
+    return Pattern(pattern).search(string) is None
+
+
+def _published(context: Any, found: Found) -> Any:
+    """A context with the groups of a match, as `$1`, `$2`, ... and by their names."""
+    inner = context.create_child_context()
+    names = {number: name for name, number in found.re.groupindex.items()}
+    for number, value in enumerate((found.group(), *found.groups())):
+        record = {'value': value, 'start': found.start(number), 'end': found.end(number)}
+        inner[f'${number + 1}'] = record
+        if number in names:
+            inner[f'${names[number]}'] = record
+    return inner
+
+
+def _search(context: Any, regexp: Pattern, string: str, selector: Any = None) -> Any:
+    found = regexp.search(string)
+    if found is None:
+        return None
+    return found.group() if selector is None else selector(_published(context, found))
+
+
+def _search_all(context: Any, regexp: Pattern, string: str, selector: Any = None) -> Iterator[Any]:
+    for found in regexp.all(string):
+        yield found.group() if selector is None else selector(_published(context, found))
+
+
+def _split(regexp: Pattern, string: str, max_split: int = 0) -> list[str | None]:
+    return list(regexp.split(string, max_split))
+
+
+def _split_text(string: str, regexp: Pattern, max_split: int = 0) -> list[str | None]:
+    return _split(regexp, string, max_split)
+
+
+def _joined(pieces: Iterator[str], engine: Any) -> str:
+    """The pieces as one text, which is not made when it takes more memory than yaql allows."""
+    size, found = 0, []
+    for piece in pieces:
+        size += len(piece)
+        _check_quota(size, engine)
+        found.append(piece)
+    return ''.join(found)
+
+
+def _check_quota(size: int, engine: Any) -> None:
+    if 0 < utils.get_memory_quota(engine) < size:
+        raise exceptions.MemoryQuotaExceededException
+
+
+def _replace(regexp: Pattern, string: str, repl: str, engine: Any, count: int = 0) -> str:
+    return _joined(regexp.replaced(string, lambda found: str(found.expand(repl)), count), engine)
+
+
+def _replace_text(string: str, regexp: Pattern, repl: str, engine: Any, count: int = 0) -> str:
+    return _replace(regexp, string, repl, engine, count)
+
+
+def _replace_by(context: Any, regexp: Pattern, string: str, repl: Any, engine: Any, count: int = 0) -> str:
+    return _joined(regexp.replaced(string, lambda found: str(repl(_published(context, found))), count), engine)
+
+
+def _replace_by_text(context: Any, string: str, regexp: Pattern, repl: Any, engine: Any, count: int = 0) -> str:
+    return _replace_by(context, regexp, string, repl, engine, count)
+
+
+def _is_regex(value: Any) -> bool:
+    return isinstance(value, Pattern)
+
+
+# --- texts and numbers ----------------------------------------------------------------------------------------
+
+def _replace_plain(string: str, old: str, new: str, engine: Any, count: int = -1) -> str:
+    times = string.count(old) if count < 0 else min(string.count(old), count)
+    _check_quota(len(string) + times * max(len(new) - len(old), 0), engine)
+    return string.replace(old, new, count)
+
+
+def _replace_plain_all(string: str, str_func: Any, replacements: Any, engine: Any, count: int = -1) -> str:
+    for key, value in replacements.items():
+        string = _replace_plain(string, str_func(key), str_func(value), engine, count)
+    return string
 
 
 def _power(a: Any, b: Any, c: Any = None) -> Any:
@@ -122,12 +305,28 @@ def _declared(name: str, *, method: bool = False, **types: Any) -> Callable[[Any
     return declare
 
 
-TEXT, NUMBER = yaqltypes.String(), yaqltypes.Number()
+TEXT, NUMBER, COUNT = yaqltypes.String(), yaqltypes.Number(), yaqltypes.Integer()
+PATTERN, SELECTOR = yaqltypes.PythonType(Pattern, False), yaqltypes.Lambda(with_context=True)
 FUNCTIONS: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
     (_regex, _declared('regex', pattern=TEXT)),
-    (_matches, _declared('matches', method=True, string=TEXT, regexp=TEXT)),
-    (_found, _declared('#operator_=~', string=TEXT, pattern=TEXT)),
-    (_missing, _declared('#operator_!~', string=TEXT, pattern=TEXT)),
+    (_matches, _declared('matches', method=True, regexp=PATTERN, string=TEXT)),
+    (_matches_text, _declared('matches', method=True, string=TEXT, regexp=TEXT)),
+    (lambda string, regexp: _matches(regexp, string), _declared('#operator_=~', string=TEXT, regexp=PATTERN)),
+    (_matches_text, _declared('#operator_=~', string=TEXT, regexp=TEXT)),
+    (_misses, _declared('#operator_!~', string=TEXT, regexp=PATTERN)),
+    (_misses_text, _declared('#operator_!~', string=TEXT, pattern=TEXT)),
+    (_search, _declared('search', method=True, regexp=PATTERN, string=TEXT, selector=SELECTOR)),
+    (_search_all, _declared('searchAll', method=True, regexp=PATTERN, string=TEXT, selector=SELECTOR)),
+    (_split, _declared('split', method=True, regexp=PATTERN, string=TEXT, max_split=COUNT)),
+    (_split_text, _declared('split', method=True, string=TEXT, regexp=PATTERN, max_split=COUNT)),
+    (_replace, _declared('replace', method=True, regexp=PATTERN, string=TEXT, repl=TEXT, count=COUNT)),
+    (_replace_text, _declared('replace', method=True, string=TEXT, regexp=PATTERN, repl=TEXT, count=COUNT)),
+    (_replace_plain, _declared('replace', method=True, string=TEXT, old=TEXT, new=TEXT, count=COUNT)),
+    (_replace_plain_all, _declared('replace', method=True, string=TEXT, str_func=yaqltypes.Delegate('str'),
+                                   replacements=yaqltypes.PythonType(utils.MappingType, False), count=COUNT)),
+    (_replace_by, _declared('replaceBy', method=True, regexp=PATTERN, string=TEXT, repl=SELECTOR, count=COUNT)),
+    (_replace_by_text, _declared('replaceBy', method=True, string=TEXT, regexp=PATTERN, repl=SELECTOR, count=COUNT)),
+    (_is_regex, _declared('isRegex')),
     (_power, _declared('pow', a=NUMBER, b=NUMBER, c=yaqltypes.Number(nullable=True))),
-    (_shift_left, _declared('shiftBitsLeft', value=yaqltypes.Integer(), bits_number=yaqltypes.Integer())),
+    (_shift_left, _declared('shiftBitsLeft', value=COUNT, bits_number=COUNT)),
 )

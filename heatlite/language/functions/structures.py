@@ -8,8 +8,11 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from heatlite.common.i18n import _
-from heatlite.common.limits import exceeded
+from heatlite.common.limits import Limits, exceeded
 from heatlite.common.template_format import loads
+from heatlite.language import budget as budgets
+from heatlite.language.budget import ITEM, frozen
+from heatlite.language.document import measure
 from heatlite.language.expression import Call, ListNode, Misuse, Node, Scope
 from heatlite.language.functions.texts import syntax
 
@@ -25,12 +28,15 @@ class MapMerge(Call):
             raise TypeError(_('Incorrect arguments to "%(fn)s" should be: "%(fn)s" : '
                               '[ { "key1": "val1" }, { "key2": "val2" } ]') % {'fn': self.name})
         merged: dict[str, Any] = {}
+        budget = budgets.here(self.home.limits)
         for item in args:
             if item is None:
                 continue
             if not isinstance(item, Mapping):
                 raise TypeError(_('Incorrect arguments: Items to merge must be maps. %(item)r is type %(type)s '
                                   'instead of a dict') % {'item': item, 'type': type(item)})
+            budget.make(self.name, 2 * ITEM * len(item))
+            budget.work(self.name, 1 + len(item) // 4)
             merged.update(item)
         return merged
 
@@ -60,6 +66,9 @@ class MapReplace(Call):
         keys, values = ({} if tables.get(name) is None else tables[name] for name in ('keys', 'values'))
         if not isinstance(keys, Mapping) or not isinstance(values, Mapping):
             raise not_maps
+        budget = budgets.here(self.home.limits)
+        budget.make_items(self.name, 2 * len(source))
+        budget.work(self.name, len(source))
         return self._replaced(source, keys, values)
 
     @staticmethod
@@ -95,13 +104,16 @@ class ListConcat(Call):
             raise TypeError(_('Incorrect arguments to "%(fn)s" should be: "%(fn)s" : '
                               '[ [ <value 1>, <value 2> ], [ <value 3>, <value 4> ] ]') % {'fn': self.name})
         whole: list[Any] = []
+        budget = budgets.here(self.home.limits)
         for item in args:
             if item is None:
                 continue
             if not isinstance(item, list):
                 raise TypeError(_('Incorrect arguments: Items to concat must be lists. %(all)s contains an item '
                                   'that is not a list: %(item)s')
-                                % {'all': json.dumps(args), 'item': json.dumps(item)})
+                                % {'all': _brief(args), 'item': _brief(item)})
+            budget.make_items(self.name, len(item))
+            budget.work(self.name, 1 + len(item) // 4)
             whole += item
         return whole
 
@@ -112,20 +124,37 @@ class ListConcatUnique(ListConcat):
     __slots__ = ()
 
     def result(self, args: Any, scope: Scope) -> list[Any]:
+        whole = super().result(args, scope)
+        _count_comparison(self, whole)
         seen: set[Any] = set()
-        structures: list[Any] = []
         unique: list[Any] = []
-        for item in super().result(args, scope):
-            if isinstance(item, list | dict):
-                if item in structures:
-                    continue
-                structures.append(item)
-            elif item in seen:
-                continue
-            else:
-                seen.add(item)
-            unique.append(item)
+        for item in whole:
+            key = frozen(item)
+            if key not in seen:
+                seen.add(key)
+                unique.append(item)
         return unique
+
+
+def _count_comparison(call: Call, *values: Any) -> None:
+    """Takes from the budget what making all that is in `values` comparable costs."""
+    size = sum(measure(value, call.home.limits) for value in values)
+    budget = budgets.here(call.home.limits)
+    budget.make(call.name, ITEM * size)
+    budget.work(call.name, size)
+
+
+def _brief(value: Any) -> str:
+    """The beginning of a value as JSON, for an error."""
+    text = ''
+    for piece in json.JSONEncoder().iterencode(value):
+        text += piece
+        if len(text) > LONGEST_BRIEF:
+            return f'{text[:LONGEST_BRIEF]}...'
+    return text
+
+
+LONGEST_BRIEF = 1000
 
 
 class Filter(Call):
@@ -151,7 +180,9 @@ class Filter(Call):
             return items
         if not isinstance(values, list):
             raise TypeError(_('"%s" filters a list of values') % self.name)
-        return [item for item in items if item not in values]
+        _count_comparison(self, items, values)
+        unwanted = frozenset([frozen(value) for value in values])
+        return [item for item in items if frozen(item) not in unwanted]
 
 
 class Contains(Call):
@@ -173,6 +204,13 @@ class Contains(Call):
             raise TypeError(_('Second argument to "%s" should be a sequence.') % self.name)
         if isinstance(sequence, str) and not isinstance(value, str):
             raise TypeError(_('"%s" finds only text in a text') % self.name)
+        if isinstance(sequence, str):
+            budgets.work(self.name, 1 + len(sequence) // 100)
+            return value in sequence
+        if isinstance(value, list | dict):
+            _count_comparison(self, value, sequence)
+        else:
+            budgets.work(self.name, 1 + len(sequence) // 16)
         return value in sequence
 
 
@@ -233,8 +271,9 @@ class Repeat(Call):
             count = 1
             for items in lists:
                 count *= len(items)
-        budget = _Budget(self.home.limits.max_result, self.name)
+        budget = _Budget(self.home.limits, self.name)
         budget.spend(count)
+        budget.evaluation.make_items(self.name, count)
         for items in lists:
             for item in items if count else ():
                 if not isinstance(item, str):
@@ -244,31 +283,45 @@ class Repeat(Call):
 
 
 class _Budget:
-    """What one call may still produce: texts count their characters, everything else one."""
+    """What one call may still produce: texts count their characters, everything else one. It takes from the budget of
+    the evaluation as well."""
 
-    def __init__(self, limit: int, function: str) -> None:
-        self.left = self.limit = limit
+    def __init__(self, limits: Limits, function: str) -> None:
+        self.left = self.limit = limits.max_result
         self.function = function
+        self.evaluation = budgets.here(limits)
 
     def spend(self, amount: int) -> None:
         self.left -= amount
         if self.left < 0:
             raise exceeded(_('"%s" gives more') % self.function, self.limit, 'max_function_result')
 
+    def text(self, text: str) -> None:
+        self.spend(len(text))
+        self.evaluation.make(self.function, budgets.text_size(text))
+
+    def items(self, value: Any) -> None:
+        self.spend(len(value))
+        self.evaluation.make(self.function, ITEM * (1 + len(value)))
+
+    def work(self, steps: int) -> None:
+        self.evaluation.work(self.function, steps)
+
 
 def _replaced(value: Any, pairs: list[tuple[str, str]], budget: _Budget) -> Any:
     if isinstance(value, str):
+        budget.work(1 + len(pairs) // 8 + len(pairs) * len(value) // 1000)
         for name, item in pairs:
             if name in value:
                 budget.spend(value.count(name) * len(item))
                 value = value.replace(name, item)
-        budget.spend(len(value))
+        budget.text(value)
         return value
     if isinstance(value, Mapping):
-        budget.spend(len(value))
+        budget.items(value)
         return {_replaced(key, pairs, budget): _replaced(item, pairs, budget) for key, item in value.items()}
     if isinstance(value, list):
-        budget.spend(len(value))
+        budget.items(value)
         return [_replaced(item, pairs, budget) for item in value]
     return value
 
@@ -302,6 +355,9 @@ class Select(Call):
         if collection is None or collection == '':
             return ''
         if isinstance(collection, str):
+            budget = budgets.here(self.home.limits)         # an empty list of two characters takes 56 bytes
+            budget.make_text(self.name, 8 * len(collection))
+            budget.work(self.name, len(collection) // 50)
             try:
                 collection = loads(collection)
             except (ValueError, RecursionError) as error:
@@ -344,11 +400,15 @@ class MemberListToMap(Call):
         if not isinstance(members, list):
             raise TypeError(_('Member list must be a list'))
         found: dict[str, dict[str, str]] = {}
+        budget = budgets.here(self.home.limits)
+        budget.make_items(self.name, 8 * len(members))
         for member in members:
             if not isinstance(member, str):
                 raise TypeError(_('Member list items must be strings'))
+            budget.make_text(self.name, len(member), member.isascii())
+            budget.work(self.name, 2)
             name, equals, text = member.partition('=')
-            words = name.split('.')
+            words = name.split('.', 4)
             if not equals or len(words) < 4:
                 raise ValueError(_('"%s" is not of the form .member.<n>.<word>=<text>') % member)
             found.setdefault(words[2], {})[words[3]] = text

@@ -10,12 +10,54 @@ from typing import Any, ClassVar
 from urllib.parse import quote, urlencode, urlunsplit
 
 from heatlite.common.i18n import _
-from heatlite.common.limits import exceeded
+from heatlite.common.limits import Limits, exceeded
+from heatlite.language import budget as budgets
+from heatlite.language.budget import ITEM
+from heatlite.language.document import measure
 from heatlite.language.expression import Call, Misuse, Node, Scope
 
+PIECES_A_TURN = 200
+QUICK = 2_000_000               # characters times keys that one pattern of all keys looks through in milliseconds
+LONGEST_PATTERN = 5000          # characters of such a pattern
 
-def as_sorted_json(value: Any) -> str:
+
+def as_sorted_json(value: Any, function: str, limits: Limits) -> str:
+    """Structures may share their parts, and all of them are written: their size is known, and taken from the budget,
+    before that. Raises RequestLimitExceeded."""
+    size = ITEM * measure(value, limits)
+    budget = budgets.here(limits)
+    budget.make_text(function, size)
+    budget.work(function, size // 100)
     return json.dumps(value, sort_keys=True)
+
+
+def _places(function: str, text: str, keys: list[str]) -> Iterator[tuple[int, str]]:
+    """Where keys stand in `text`, from left to right, the longest at each place. `keys`: longest first."""
+    pattern = '|'.join([re.escape(key) for key in keys])
+    if len(pattern) <= LONGEST_PATTERN and len(text) * len(keys) <= QUICK:
+        for found in re.finditer(pattern, text):
+            yield found.start(), found.group()
+        return
+    lengths: dict[str, list[int]] = {}          # first character -> lengths of the keys that begin so, longest first
+    for key in keys:
+        known = lengths.setdefault(key[0], [])
+        if not known or known[-1] != len(key):
+            known.append(len(key))
+    known_keys, end, looked = frozenset(keys), 0, 0
+    for found in re.finditer(f'[{"".join([re.escape(first) for first in lengths])}]', text):
+        start = found.start()
+        if start < end:
+            continue
+        for length in lengths[found.group()]:
+            looked += 1 + length // 1000
+            key = text[start:start + length]
+            if key in known_keys:
+                yield start, key
+                end = start + length
+                break
+        if looked >= PIECES_A_TURN:
+            budgets.work(function, looked)
+            looked = 0
 
 
 class StrReplace(Call):
@@ -57,19 +99,24 @@ class StrReplace(Call):
                              % ','.join(key for key in keys if key not in used))
         return text
 
-    def _pieces(self, template: str, keys: list[str], table: dict[str, str], used: set[str]) -> Iterator[str]:
-        limit = self.home.limits.max_result
-        size = end = 0
-        for found in re.finditer('|'.join(re.escape(key) for key in keys), template):
-            key = found.group()
+    def _pieces(self, template: str, keys: list[str], table: dict[str, str], used: set[str]) -> list[str]:
+        budget, limit = budgets.here(self.home.limits), self.home.limits.max_result
+        budget.make_text(self.name, len(template), template.isascii())
+        size, end = len(template), 0
+        pieces: list[str] = []
+        for start, key in _places(self.name, template, keys):
             used.add(key)
-            yield template[end:found.start()]
-            yield table[key]
-            end = found.end()
-            size += len(table[key])
+            text = table[key]
+            size += len(text)
             if size > limit:
                 raise exceeded(_('"%s" gives more') % self.name, limit, 'max_function_result')
-        yield template[end:]
+            budget.make_text(self.name, len(text), text.isascii())
+            pieces += (template[end:start], text)
+            end = start + len(key)
+            if len(pieces) % PIECES_A_TURN == 0:
+                budget.work(self.name, PIECES_A_TURN)
+        pieces.append(template[end:])
+        return pieces
 
     def _text(self, key: str, value: Any) -> str:
         if self.needs_values and (value is None or value == '' or (isinstance(value, list | dict) and not value)):
@@ -83,7 +130,7 @@ class StrReplace(Call):
             case int() | float():
                 return str(value)
             case list() | dict() if self.structures:
-                return as_sorted_json(value)
+                return as_sorted_json(value, self.name, self.home.limits)
         raise TypeError(_('"%(function)s" params must be strings or numbers, param %(key)s is not valid')
                         % {'function': self.name, 'key': key})
 
@@ -146,17 +193,27 @@ class ListJoin(Call):
     def result(self, args: Any, scope: Scope) -> str:
         delimiter, *lists = args
         joined: list[Any] = []
+        budget = budgets.here(self.home.limits)
         for items in lists:
             if items is None or (self.several and not isinstance(items, dict | list) and not items):
                 continue
             if not isinstance(items, list):
                 raise TypeError(_('"%s" must operate on a list') % self.name)
+            budget.make_items(self.name, len(joined) + len(items))
             joined += items
         if not isinstance(delimiter, str):
             raise TypeError(_('"%s" delimiter must be a string') % self.name)
-        if len(delimiter) * len(joined) > self.home.limits.max_result:
-            raise exceeded(_('"%s" gives more') % self.name, self.home.limits.max_result, 'max_function_result')
-        return delimiter.join([self._item(item) for item in joined])
+        budget.work(self.name, len(joined) // 4)
+        size, is_ascii, texts = len(delimiter) * len(joined), delimiter.isascii(), []
+        for item in joined:
+            text = self._item(item)
+            size += len(text)
+            if size > self.home.limits.max_result:      # before the rest is made, and the whole
+                break
+            is_ascii = is_ascii and text.isascii()
+            texts.append(text)
+        budget.make_text(self.name, size, is_ascii)
+        return delimiter.join(texts)
 
     def _item(self, item: Any) -> str:
         if item is None:
@@ -164,7 +221,7 @@ class ListJoin(Call):
         if isinstance(item, str):
             return item
         if isinstance(item, dict | list):
-            return as_sorted_json(item)
+            return as_sorted_json(item, self.name, self.home.limits)
         raise TypeError(_('Items to join must be string, map or list not %s') % repr(item)[:200])
 
 
@@ -181,6 +238,16 @@ class Join(ListJoin):
         if isinstance(item, str):
             return item
         raise TypeError(_('Items to join must be strings not %s') % repr(item)[:200])
+
+
+def split(text: str, delimiter: str | None, function: str, limits: Limits) -> list[str]:
+    """As `str.split`. Each part costs more than its characters: they are counted before they are made."""
+    budget = budgets.here(limits)
+    count = text.count(delimiter) if delimiter is not None else len(text) // 2
+    budget.make_items(function, 3 * count)
+    budget.make_text(function, len(text), text.isascii())
+    budget.work(function, count // 10 + len(text) // 1000)
+    return text.split(delimiter)
 
 
 class StrSplit(Call):
@@ -206,7 +273,7 @@ class StrSplit(Call):
             raise TypeError(_('"%s" splits text only') % self.name)
         if delimiter == '' or not isinstance(delimiter, str | None):
             raise ValueError(_('"%s" delimiter must be a non-empty string') % self.name)
-        parts = text.split(delimiter)
+        parts = split(text, delimiter, self.name, self.home.limits)
         return self._part(parts, rest[0]) if rest else parts
 
     def _part(self, parts: list[str], index: Any) -> str:
@@ -241,7 +308,7 @@ class Split(Call):
             raise TypeError(_('String to split must be string; got %s') % type(text))
         if not delimiter:
             raise ValueError(_('Delimiter for %s must not be empty') % self.name)
-        return text.split(delimiter)
+        return split(text, delimiter, self.name, self.home.limits)
 
 
 class Base64(Call):
@@ -270,6 +337,7 @@ class Digest(Call):
             raise ValueError(_('Algorithm must be one of %s') % set(hashlib.algorithms_available))
         if algorithm.startswith('shake'):
             raise ValueError(_('Algorithm %s gives no digest of a fixed length') % algorithm)
+        budgets.work(self.name, len(text) // 200)
         made: str = hashlib.new(algorithm, text.encode('latin-1'), usedforsecurity=False).hexdigest()
         return made
 
@@ -330,6 +398,8 @@ class MakeUrl(Call):
             raise ValueError(_('URL "scheme" should not contain \':\''))
         if not isinstance(args.get('fragment', ''), str):
             raise TypeError(_('The "fragment" argument to "%s" must be a string') % self.name)
+        budgets.here(self.home.limits).make_text(self.name, 3 * ITEM * measure(args, self.home.limits))
+        budgets.work(self.name, ITEM * measure(args, self.home.limits) // 8)
         query = urlencode(args.get('query') or {}, safe='/')
         path = quote(args.get('path') or '')
         url: str = urlunsplit((scheme, self._place(args), path, query, quote(args.get('fragment') or '')))

@@ -1,0 +1,181 @@
+"""What one evaluation may still make and do: one account for all its functions, patterns and copies.
+
+An evaluation is the properties of one resource, the value of one output, or a check. Code that makes text or
+structures takes their size from the account before it makes them; code that loops takes its steps, which also lets
+other green threads run (`common.turns`). A `Ledger` bounds what all resources, or all outputs, of one definition may
+make together.
+
+The account of an evaluation is found in the context of the green thread, so evaluations that interleave do not mix.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Final
+
+from heatlite.common import turns
+from heatlite.common.i18n import _
+from heatlite.common.limits import USUAL, Limits, exceeded
+
+ITEM: Final = 16            # what a container, and each place in it, counts beside the characters of its texts
+_COUNTED: Final = 64        # values of a result from which on it is worth an entry in a ledger
+
+
+class Budget:
+    """`size`: characters (an item counts `ITEM`), `steps`: of about a microsecond, `matching`: milliseconds of patterns
+    that are matched under a time-out."""
+
+    __slots__ = ('limits', 'matching', 'size', 'steps')
+
+    def __init__(self, limits: Limits, size: int = sys.maxsize, steps: int = sys.maxsize) -> None:
+        self.limits = limits
+        self.size = min(size, limits.max_evaluation_result)
+        self.steps = min(steps, limits.max_evaluation_steps)
+        self.matching = limits.max_matching_time
+
+    def make(self, function: str, size: int) -> None:
+        """Takes the size of something about to be made. Raises RequestLimitExceeded."""
+        self.size -= size
+        if self.size < 0:
+            self.size = 0
+            raise exceeded(_('"%s" makes this evaluation larger') % function, self.limits.max_evaluation_result,
+                           'max_evaluation_result')
+
+    def make_text(self, function: str, length: int, is_ascii: bool = True) -> None:
+        """As `make`, of text. Beyond ASCII a character takes up to four bytes. One call makes `max_result` at most."""
+        if length > self.limits.max_result:
+            raise exceeded(_('"%s" gives more') % function, self.limits.max_result, 'max_function_result')
+        self.make(function, length if is_ascii else 4 * length)
+
+    def make_items(self, function: str, count: int) -> None:
+        """As `make`, of a list or map. One call makes `max_result` items at most."""
+        if count > self.limits.max_result:
+            raise exceeded(_('"%s" gives more') % function, self.limits.max_result, 'max_function_result')
+        self.make(function, ITEM * (count + 1))
+
+    def work(self, function: str, steps: int) -> None:
+        """Takes steps. Raises RequestLimitExceeded. May switch green threads."""
+        self.steps -= steps
+        if self.steps < 0:
+            self.steps = 0
+            raise exceeded(_('"%s" makes this evaluation longer') % function, self.limits.max_evaluation_steps,
+                           'max_evaluation_steps')
+        turns.spend(steps)
+
+    def match(self, milliseconds: int) -> None:
+        """Takes the time a pattern may be matched for. Raises RequestLimitExceeded."""
+        self.matching -= milliseconds
+        if self.matching < 0:
+            self.matching = 0
+            raise exceeded(_('The patterns of this evaluation take longer'), self.limits.max_matching_time,
+                           'max_matching_time')
+        turns.spend(milliseconds * 1000)
+
+
+_current: ContextVar[Budget | None] = ContextVar('budget', default=None)
+
+
+def current() -> Budget | None:
+    """Of the evaluation that runs in this green thread; None outside."""
+    return _current.get()
+
+
+def here(limits: Limits = USUAL) -> Budget:
+    """The current budget, or one for what has no evaluation around it."""
+    return _current.get() or Budget(limits)
+
+
+@contextmanager
+def shared(limits: Limits = USUAL) -> Iterator[Budget]:
+    """One budget for everything in the block: the current one if there is any."""
+    found = _current.get()
+    if found is not None:
+        yield found
+        return
+    made = Budget(limits)
+    token = _current.set(made)
+    try:
+        yield made
+    finally:
+        _current.reset(token)
+
+
+@contextmanager
+def own(made: Budget) -> Iterator[Budget]:
+    """This budget for everything in the block."""
+    token = _current.set(made)
+    try:
+        yield made
+    finally:
+        _current.reset(token)
+
+
+class Ledger:
+    """What the parts of one definition have made, each counted as it was evaluated last.
+
+    `parts`: how many there are. All together may make `max_evaluation_result` and, for each part,
+    `max_result_per_resource`; the steps are bounded in the same way.
+    """
+
+    def __init__(self, limits: Limits, parts: int) -> None:
+        self.limits = limits
+        self._size = limits.max_evaluation_result + parts * limits.max_result_per_resource
+        self._steps = limits.max_evaluation_steps + parts * limits.max_steps_per_resource
+        self._made: dict[Hashable, tuple[int, int]] = {}
+
+    def budget(self, part: Hashable) -> Budget:
+        """For evaluating one part."""
+        size, steps = self._made.get(part, (0, 0))
+        return Budget(self.limits, self._size + size, self._steps + steps)
+
+    def record(self, part: Hashable, budget: Budget, values: int) -> None:
+        """The evaluation is over. `values`: how many values the result is, spelt out (`document.measure`).
+
+        Raises RequestLimitExceeded when the definition has become too large with it.
+        """
+        begun = Budget(self.limits)
+        made, done = begun.size - budget.size, begun.steps - budget.steps
+        if made < ITEM * values:
+            made = ITEM * values
+        before = self._made.get(part)
+        if before is None and values < _COUNTED and made < ITEM * _COUNTED and done < _COUNTED:
+            return
+        if before is not None:
+            self._size += before[0]
+            self._steps += before[1]
+        self._made[part] = made, done
+        self._size -= made
+        self._steps -= done
+        if self._size < 0:
+            raise exceeded(_('The parts of the stack are together larger'), self.limits.max_evaluation_result,
+                           'max_evaluation_result')
+
+
+def text_size(text: str) -> int:
+    """What a text counts."""
+    return len(text) if text.isascii() else 4 * len(text)
+
+
+def work(function: str, steps: int) -> None:
+    """Takes steps from the current budget, if there is one, and lets others run."""
+    found = _current.get()
+    if found is not None:
+        found.work(function, steps)
+    else:
+        turns.spend(steps)
+
+
+def frozen(value: Any) -> Any:
+    """A hashable stand-in for plain data: equal for equal data. Comparing many structures one by one would cost the
+    product of their number and size."""
+    kind = type(value)
+    if kind is dict:
+        turns.spend(1 + len(value) // 8)
+        return dict, frozenset([(key, frozen(item)) for key, item in value.items()])
+    if kind is list:
+        turns.spend(1 + len(value) // 8)
+        return list, tuple([frozen(item) for item in value])
+    return value
