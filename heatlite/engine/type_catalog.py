@@ -72,7 +72,7 @@ class Catalog:
             description=kind.getdoc(),
             accepts_any_property=anything,
             accepts_any_attribute=anything or kind.get_attribute is not Resource.get_attribute,
-            deletion_policies=SNAPSHOTS if hasattr(kind, 'handle_snapshot_delete') else NO_SNAPSHOTS,
+            deletion_policies=SNAPSHOTS if anything or hasattr(kind, 'handle_snapshot_delete') else NO_SNAPSHOTS,
             hidden=kind.support_status.status == support.HIDDEN,
             hidden_attributes=frozenset(
                 name for name, schema in schemas.items() if schema.support_status.status == support.HIDDEN),
@@ -82,6 +82,7 @@ class Catalog:
             rules=self._rules(kind) if kind.translation_rules is not Resource.translation_rules else None,
             own_check=self._own_check(kind) if checks else None,
             nested=getattr(kind, 'nested_members', None),
+            nested_at=getattr(kind, 'nested_at', None),
             needs=self._needs(kind) if kind.add_dependencies is not Resource.add_dependencies else None,
             available=self._available(kind, type_name) if kind.default_client_name is not None else None,
         )

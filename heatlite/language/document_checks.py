@@ -15,6 +15,7 @@ from heatlite.language import parameters as parameter_definitions
 from heatlite.language import template as templates
 from heatlite.language import versions
 from heatlite.language.complaints import Complaint, did_you_mean
+from heatlite.language.constraints import CustomLookup
 from heatlite.language.definition import StackDefinition
 from heatlite.language.document import DocumentError
 from heatlite.language.facts import TypeCatalog, TypeFacts
@@ -53,6 +54,11 @@ class DocumentChecks:
         self.broken: set[str] = set()               # resources that are not looked at further
         self.bad_references: set[str] = set()       # resources that name what is not there, which has been said
         self.order: list[str] = []
+
+    @property
+    def lookup(self) -> CustomLookup | None:
+        """Services are asked about the values of the root stack only; nested ones ask when their time comes."""
+        return self.types.lookup if self.values and self.depth == 0 else None
 
     @staticmethod
     def _until_error(part: Iterator[Complaint]) -> Generator[Complaint, None, bool]:
@@ -189,9 +195,8 @@ class DocumentChecks:
 
     def _parameters(self) -> Iterator[Complaint]:
         parameters = self.definition.parameters
-        lookup = self.types.lookup if self.values else None
         key = self.definition.edition.sections['parameters']
-        for name, error in parameters.complaints(lookup, values=self.values):
+        for name, error in parameters.complaints(self.lookup, values=self.values):
             hint = None
             if isinstance(error, exception.UnknownUserParameter) and name is not None:
                 hint = did_you_mean(name, parameters.declared)

@@ -21,6 +21,7 @@ NO_SNAPSHOTS = frozenset({'Delete', 'Retain'})
 OwnCheck = Callable[['ResourceDefinition', Mapping[str, Any]], Iterable[exception.HeatException]]
 Rules = Callable[['ResourceDefinition', Mapping[str, Any]], Sequence[TranslationRule]]
 Nested = Callable[['ResourceDefinition', Mapping[str, Any]], 'Mapping[str, Any] | None']
+NestedAt = Callable[['ResourceDefinition', Mapping[str, Any]], 'tuple[str, Mapping[str, Any]] | None']
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class TypeFacts:
 
     `own_check`: what the type itself refuses, given the definition and its values (None where unknown).
     `nested`: of a group, the document of its members' template for such values; None when there is none (yet).
+    `nested_at`: of a type that is a stack of the template behind an address: (address, parameters) for such values; None
+    while the address is not known.
     `needs`: names of resources the type depends on by itself, chosen from all definitions of the stack.
     `available`: raises ResourceTypeUnavailable when the type's service is not there.
     """
@@ -49,6 +52,7 @@ class TypeFacts:
     rules: Rules | None = None
     own_check: OwnCheck | None = None
     nested: Nested | None = None
+    nested_at: NestedAt | None = None
     needs: Callable[[ResourceDefinition], Iterable[str]] | None = None
     available: Callable[[], None] | None = None
 

@@ -21,7 +21,7 @@ from heatlite.language.complaints import MOST_COMPLAINTS, Complaint, did_you_mea
 from heatlite.language.constraints import as_json
 from heatlite.language.definition import RETAIN, ResourceDefinition, StackDefinition, property_error
 from heatlite.language.document_checks import CLIENT_ERRORS, DocumentChecks, Memory
-from heatlite.language.expression import ABSENT, PLACEHOLDERS, evaluate
+from heatlite.language.expression import ABSENT, PLACEHOLDERS, UNKNOWNS, evaluate
 from heatlite.language.facts import TypeCatalog, TypeFacts
 from heatlite.language.registry import RESOURCES, Found
 from heatlite.language.schema import FAILED, Failed, Reader
@@ -263,7 +263,7 @@ class Checker(DocumentChecks):
         return facts.has_attribute(attribute)
 
     def _resource(self, resource: ResourceDefinition, facts: TypeFacts) -> Iterator[Complaint]:
-        if facts.available is not None:
+        if facts.available is not None and not resource.is_external:
             try:
                 facts.available()
             except CLIENT_ERRORS as error:
@@ -325,8 +325,7 @@ class Checker(DocumentChecks):
                 if self.values:
                     yield self._property_complaint(error, facts.properties)
                 return
-        lookup = self.types.lookup if self.values else None
-        values = Reader(errors.append, lookup=lookup, constraints=self.values).read(
+        values = Reader(errors.append, lookup=self.lookup, constraints=self.values).read(
             facts.properties, given, path, translation.moved(rules, frozenset(resource.referring)))
         if self.values:
             yield from (self._property_complaint(error, facts.properties) for error in errors)
@@ -352,9 +351,9 @@ class Checker(DocumentChecks):
             found.append(exception.StackValidationFailed(
                 error=type(error).__name__, path=resource.path, message=str(error)))
         for own in found:
-            # Inside nested stacks values are guesses until the stack is made; what comes of them says nothing.
+            # Inside nested stacks some values are guesses until the stack is made; what comes of them says nothing.
             is_of_values = isinstance(own, exception.StackValidationFailed) and bool(own.error)
-            if self.values or not is_of_values:
+            if self.depth == 0 or not is_of_values:
                 yield Complaint(own, self._path_of(own, resource.path))
 
     def _evaluated(self, resource: ResourceDefinition, name: str, expression: Any) -> Any:
@@ -383,18 +382,29 @@ class Checker(DocumentChecks):
 
         Raises StackValidationFailed when there is one and it cannot be read.
         """
-        found, facts = self.found[resource.name], self.facts[resource.name]
-        if not found.is_template and facts.nested is None:
+        facts = self.facts[resource.name]
+        if not self._has_inside(resource):
             return None
-        given, values = resource.guessed_properties(), self.guessed(resource)
+        source = self._source(resource, facts, resource.guessed_properties(), self.guessed(resource))
+        if source is None:
+            return None
+        return nesting.child_definition(self.definition, resource, *source, self.found[resource.name].path)
+
+    def _has_inside(self, resource: ResourceDefinition) -> bool:
+        facts = self.facts[resource.name]
+        return self.found[resource.name].is_template or facts.nested is not None or facts.nested_at is not None
+
+    def _source(self, resource: ResourceDefinition, facts: TypeFacts, given: Mapping[str, Any],
+                values: Mapping[str, Any]) -> tuple[Template, Mapping[str, Any]] | None:
+        """The template and the parameters of the stack inside; None when there is none, or it is not known yet."""
+        found = self.found[resource.name]
         if found.is_template:
-            return nesting.child_definition(self.definition, resource, self.template(found),
-                                            nesting.child_parameters(facts.properties, given, values), found.path)
+            return self.template(found), nesting.child_parameters(facts.properties, given, values)
+        if facts.nested_at is not None:
+            place = facts.nested_at(resource, values)
+            return (self.template(Found(place[0], is_user=True)), place[1]) if place is not None else None
         document = facts.nested(resource, values) if facts.nested is not None else None
-        if document is None:
-            return None
-        return nesting.child_definition(self.definition, resource, Template(dict(document), source=nesting.MEMBERS), {},
-                                        found.path)
+        return (Template(dict(document), source=nesting.MEMBERS), {}) if document is not None else None
 
     def guessed(self, resource: ResourceDefinition) -> dict[str, Any]:
         """All properties of a resource as its type would see them, from what is known so far."""
@@ -405,20 +415,21 @@ class Checker(DocumentChecks):
     def _inside(self, resource: ResourceDefinition, facts: TypeFacts, given: Mapping[str, Any],
                 values: Mapping[str, Any]) -> Iterator[Complaint]:
         found = self.found[resource.name]
-        parameters: Mapping[str, Any] = {}
+        if not self._has_inside(resource):
+            return
+        known = {name: value for name, value in given.items()
+                 if value is not ABSENT and not isinstance(value, FAILED)}
+        if self.values and resource.referring:
+            # Here the name of a resource stands for its reference; inside it would be taken for a value.
+            blank = {name: evaluate(resource.property_expressions[name], UNKNOWNS)
+                     for name in resource.referring if name in known}
+            known = {**known, **blank}
+            values = Reader(lambda error: None, constraints=False).read(facts.properties, known, resource.path)
         try:
-            if found.is_template:
-                template = self.template(found)
-                known = {name: value for name, value in given.items()
-                         if value is not ABSENT and not isinstance(value, FAILED)}
-                parameters = nesting.child_parameters(facts.properties, known, values)
-            elif facts.nested is not None:
-                document = facts.nested(resource, values)
-                if document is None:
-                    return
-                template = Template(dict(document), source=nesting.MEMBERS)
-            else:
+            source = self._source(resource, facts, known, values)
+            if source is None:
                 return
+            template, parameters = source
             limit = self.definition.limits.max_nested_depth
             if self.depth >= limit:
                 raise exception.RequestLimitExceeded(_('Recursion depth exceeds %d.') % limit)
@@ -428,7 +439,7 @@ class Checker(DocumentChecks):
         if not self._is_worth_it(resource, template, parameters, found):
             return
         child = nesting.child_definition(self.definition, resource, template, parameters, found.path)
-        checker = Checker(child, self.types, values=False, depth=self.depth + 1, memory=self.memory)
+        checker = Checker(child, self.types, values=self.values, depth=self.depth + 1, memory=self.memory)
         for complaint in checker.complaints():
             placed = checker.placed(complaint)
             seen = self._from_inside(resource, placed.error)
@@ -454,6 +465,8 @@ class Checker(DocumentChecks):
         """An error of a nested stack, as seen from here (13.3)."""
         found = self.found[resource.name]
         name = str(found.target) if found.is_template else nesting.MEMBERS
+        if self.facts[resource.name].nested_at is not None:
+            name = str(resource.guessed_properties().get('TemplateURL'))
         path = [self.keys.resources, f'{resource.name}<{name}>']
         if isinstance(error, exception.StackValidationFailed):
             inner = list(error.path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from heatlite.common import exception, urlfetch
@@ -16,6 +17,14 @@ NAME = 'AWS::CloudFormation::Stack'
 OUTPUTS = 'Outputs.'
 
 
+def nested_at(definition: Any, values: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
+    """For the checks: the address of the template and what its parameters receive."""
+    url, given = values.get('TemplateURL'), values.get('Parameters')
+    if not isinstance(url, str):
+        return None
+    return url, given if isinstance(given, Mapping) else {}
+
+
 class NestedStack(stack_resource.StackResource):
     """A stack of the template behind an address."""
 
@@ -24,6 +33,7 @@ class NestedStack(stack_resource.StackResource):
     properties_schema = declared.properties(NAME)
     attributes_schema = declared.attribute_schemata(NAME)
     support_status = declared.status(NAME)
+    nested_at = staticmethod(nested_at)
 
     @property
     def template_url(self) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from oslo_log import log
 
+from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import attributes, constraints, properties, resource, support
 
@@ -73,8 +74,9 @@ class TestResource(resource.Resource):
     # --- life ---------------------------------------------------------------------------------------------
 
     def handle_create(self) -> dict[str, Any]:
-        self.data_set('value', self.properties[self.VALUE])
-        self.resource_id_set(self.physical_resource_name())
+        if not self.properties[self.FAIL]:
+            self.data_set('value', self.properties[self.VALUE])
+            self.resource_id_set(self.physical_resource_name())
         return self._begin(self.properties)
 
     def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Any) -> dict[str, Any]:
@@ -87,7 +89,9 @@ class TestResource(resource.Resource):
         return self._begin(self.properties, may_fail=False)
 
     def handle_check(self) -> None:
-        """It is always there."""
+        """It is there once it was made."""
+        if self.resource_id is None:
+            raise exception.Error(_('Can not check %s, resource not created yet.') % self.name)
 
     def check_create_complete(self, progress: dict[str, Any]) -> bool:
         return self._is_over(progress)
