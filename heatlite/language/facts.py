@@ -30,8 +30,8 @@ class TypeFacts:
 
     `own_check`: what the type itself refuses, given the definition and its values (None where unknown).
     `nested`: of a group, the document of its members' template for such values; None when there is none (yet).
-    `nested_at`: of a type that is a stack of the template behind an address: (address, parameters) for such values; None
-    while the address is not known.
+    `nested_at`: of a type that is a stack of the template behind an address: (address, parameters) for such values;
+    None while the address is not known.
     `needs`: names of resources the type depends on by itself, chosen from all definitions of the stack.
     `available`: raises ResourceTypeUnavailable when the type's service is not there.
     """

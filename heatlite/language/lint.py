@@ -126,6 +126,9 @@ class Checker(DocumentChecks):
                 return facts
             if not original.is_template:
                 nesting.check_against_facade(facts, self.types.facts(resource.type, resource.name, inside))
+            elif original.target != found.target:
+                nesting.check_against_facade(facts, nesting.template_facts(
+                    self.template(original), resource.type, environment))
         return facts
 
     def template(self, found: Found) -> Template:
