@@ -330,11 +330,14 @@ class Checker(DocumentChecks):
                 return
         values = Reader(errors.append, lookup=self.lookup, constraints=self.values).read(
             facts.properties, given, path, translation.moved(rules, frozenset(resource.referring)))
-        if self.values:
+        told = False
+        if self.depth:                          # clients know what the types themselves say of nested stacks
+            told = yield from self._until_error(self._own_check(resource, facts, values))
+        if self.values and not told:
             yield from (self._property_complaint(error, facts.properties) for error in errors)
             if errors:
                 return
-        if self.values or self.depth:
+        if self.values and not self.depth:
             yield from self._own_check(resource, facts, values)
         if self.look_inside:
             yield from self._inside(resource, facts, given, values)

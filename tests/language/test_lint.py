@@ -102,7 +102,8 @@ CHILD = ('heat_template_version: rocky\nparameters: {p: {type: number}}\nresourc
 
 
 def test_places_inside_nested_templates():
-    found, = lint.check(build(NESTED, files={'child.yaml': CHILD}), TYPES)
+    found, missing = lint.check(build(NESTED, files={'child.yaml': CHILD}), TYPES)
+    assert str(missing.error).endswith('Property value not assigned')
     assert (found.file, found.line, found.hint) == ('child.yaml', 4, 'did you mean "value"?')
     assert str(found.error) == ('Property error: resources.c<child.yaml>.resources.inner.properties: '
                                 'Unknown Property valu')
