@@ -22,6 +22,7 @@ from heatlite.engine.recorder import Recorder
 from heatlite.engine.records import Records
 from heatlite.engine.registry import Registry
 from heatlite.engine.resource import Resource
+from heatlite.engine.service_errors import is_away, is_final
 from heatlite.engine.work import Work, definition_of, fingerprint, plain, stored_definition
 from heatlite.language.environment import Environment
 from heatlite.planning import commands
@@ -34,6 +35,8 @@ LOG = logging.getLogger(__name__)
 APPLYING = frozenset({Action.CREATE, Action.UPDATE, Action.ADOPT})
 OWN_TYPES = 'heatlite.engine.resources.'
 UNCHANGED = Verdict(changed=False)
+AWAY_PATIENCE = 5.0                 # seconds until a service that does not answer is called again
+AWAY_TURNS = 5                      # of polling, likewise
 
 
 class Errands:
@@ -311,7 +314,9 @@ class Errands:
             if handler is None:
                 self._done(step, verb)
                 return commands.Called(step, None, done=True, unsupported=verb is Action.CHECK)
-            work.handle = self._create(resource, handler) if verb is Action.CREATE else handler(*arguments)
+            work.handle = (self._create(resource, handler, bool(step.away)) if verb is Action.CREATE
+                           else handler(*arguments))
+            self._is_back(step, row, verb)
             delay = self._ask_whether_done(resource, work, verb)
             if delay:
                 return commands.Called(step, plain(work.handle))
@@ -320,15 +325,47 @@ class Errands:
         except exception.DatabaseUnavailable:
             raise
         except Exception as error:
+            if self._may_wait(step, verb, error):
+                return self._away(step, row, error, verb)
             return self._failure(step, row, error, verb)
 
-    def _create(self, resource: Resource, handler: Callable[[], Any]) -> Any:
-        """What the handler returns. When it fails without an id, the object may be there all the same."""
+    def _may_wait(self, step: Step, verb: Action, error: Exception) -> bool:
+        """The service is away, and calling the handler once more does nothing twice."""
+        if not is_away(error) or verb not in (Action.CREATE, Action.UPDATE, Action.DELETE):
+            return False
+        resource = step.context.resource if step.context is not None else None
+        if resource is None:
+            return False
+        if verb is not Action.CREATE:
+            return True                             # as after a crash
+        return resource.idempotent_create or (resource.resource_id is None and hasattr(resource, 'find_existing'))
+
+    def _away(self, step: Step, row: ResourceState, error: Exception, verb: Action) -> commands.Away:
+        failure = exception.ResourceFailure(error, row, verb)
+        if not step.away:                           # one line for each change, not for each try
+            LOG.warning('%s of %s in stack %s waits for a service that does not answer: %s', verb, row.name,
+                        self._owned.id, failure.message)
+        return commands.Away(step, failure.message, AWAY_PATIENCE)
+
+    def _is_back(self, step: Step, row: ResourceState, verb: Action) -> None:
+        if step.away:
+            LOG.info('%s of %s in stack %s goes on: the service answers again', verb, row.name, self._owned.id)
+
+    def _create(self, resource: Resource, handler: Callable[[], Any], is_again: bool) -> Any:
+        """What the handler returns. When it fails without an id, the object may be there all the same; `is_again`: it
+        has failed before."""
         try:
+            if is_again and resource.resource_id is None and hasattr(resource, 'find_existing'):
+                found = resource.find_existing()    # raises while the service is still away
+                if found is not None:
+                    resource.resource_id_set(str(found))
+                    return None
             return handler()
         except exception.DatabaseUnavailable:
             raise
         except Exception as error:
+            if is_away(error):
+                raise
             if resource.resource_id is None and self._find(resource):
                 LOG.info('%s of stack %s was made although its creation failed: %s', resource.name, self._owned.id,
                          error)
@@ -373,6 +410,10 @@ class Errands:
         except exception.DatabaseUnavailable:
             raise
         except Exception as error:
+            if is_away(error) and verb is not Action.CHECK:
+                LOG.info('%s of %s in stack %s will be asked for again: %s: %s', verb, row.name, self._owned.id,
+                         type(error).__name__, error)
+                return commands.Polled(step, False, AWAY_TURNS)
             return self._failure(step, row, error, verb)
 
     def _ask_whether_done(self, resource: Resource, work: Work, verb: Action) -> int:
@@ -503,7 +544,9 @@ class Errands:
             except Exception:
                 LOG.exception('Classifying an error of %s failed', row.name)
         if not isinstance(error, exception.HeatException):
-            LOG.info('%s of %s in stack %s failed', verb, row.name, self._owned.id, exc_info=error)
+            # A failure that another try may mend is no news: one line.
+            LOG.info('%s of %s in stack %s failed: %s', verb, row.name, self._owned.id, error,
+                     exc_info=None if retry or is_away(error) else error)
         return commands.Failed(step, failure.message, retry=retry)
 
 
@@ -514,4 +557,4 @@ def is_worth_retrying(resource: Resource, error: Exception, verb: Action) -> boo
     if verb is Action.DELETE and isinstance(error, exception.PhysicalResourceExists):
         return True
     plugin = resource.client_plugin() if resource.default_client_name else None
-    return plugin is not None and bool(plugin.is_conflict(error))
+    return plugin is not None and bool(plugin.is_conflict(error)) and not (verb is Action.CREATE and is_final(error))

@@ -202,6 +202,16 @@ class Due:
 
 
 @dataclass(frozen=True, slots=True)
+class Away:
+    """The service behind the step does not answer: nothing was done, or what was done can be found again. `reason`: the
+    failure it would have been."""
+
+    step: Step
+    reason: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Cleared:
     step: Step
 
@@ -213,4 +223,4 @@ class TimedOut:
     why: Mapping[int, str]
 
 
-Event = Durable | Inspected | Called | Polled | Recovered | Failed | Due | Cleared | TimedOut
+Event = Durable | Inspected | Called | Polled | Recovered | Failed | Due | Away | Cleared | TimedOut

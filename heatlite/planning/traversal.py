@@ -16,6 +16,7 @@ from typing import Any
 from heatlite.planning import decide, steps, text
 from heatlite.planning.commands import (
     Abort,
+    Away,
     Call,
     Called,
     Cleared,
@@ -173,11 +174,14 @@ class Traversal:
             case Durable(step):                     # IN_PROGRESS is on disk: now we may touch the cloud
                 commands: list[Command] = [Call(step, self.rows[step.row_id], step.verb)]
             case Called(step, handle, done, unsupported):
-                step.handle = handle
+                step.handle, step.away = handle, ''
                 step.unsupported = unsupported
                 commands = self._complete(step, now) if done else self._remember(step)
             case Polled(step, True):
                 commands = self._complete(step, now)
+            case Away(step, reason, seconds):
+                step.away = reason
+                commands = [Later(step, seconds)]
             case Polled(step, False, turns):
                 commands = [Poll(step, self.rows[step.row_id], step.verb, step.handle, turns)]
             case Inspected(step, verdict):
@@ -515,6 +519,9 @@ class Traversal:
 
     def _again(self, step: Step, now: datetime) -> list[Command]:
         row = self.rows[step.row_id]
+        if step.away and row.action is not Action.DELETE and (self._stopped or step not in self._steps):
+            reason, step.away = step.away, ''         # nobody waits for it any more
+            return self._failed(Failed(step, reason), now)
         if row.in_progress:                         # its deletion, which goes on in any case
             return [Call(step, row, step.verb)]
         if self._stopped or step not in self._steps:
@@ -537,7 +544,7 @@ class Traversal:
             self._busy[step.row_id] = step
             step.verb = Action.UPDATE
         row = self.rows[step.row_id]
-        step.error = step.error or event.reason
+        step.error = step.error or (f'{event.reason}: {step.away}' if step.away else event.reason)
         if event.replace and step.verb is Action.UPDATE and step in self._steps and not self._stopped:
             row = self._set(replace(row, status=Status.COMPLETE, handle=NO_HANDLE,
                                     reason=text.requires_replacement(row.name)))
