@@ -70,7 +70,7 @@ def _fetch(url: Any) -> str:
     if not isinstance(url, str):
         raise exception.HTTPBadRequest(f'{MALFORMED} ' + _('template_url is not a text.'))
     try:
-        return urlfetch.get(url)
+        return urlfetch.get_template(url)
     except urlfetch.URLFetchError as error:
         raise exception.HTTPBadRequest(_('Could not retrieve template: %s') % error) from None
 

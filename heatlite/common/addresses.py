@@ -8,10 +8,20 @@ from collections.abc import Iterable
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
+_NAT64 = ipaddress.ip_network('64:ff9b::/96')
+_COMPATIBLE = ipaddress.ip_network('::/96')
+
+
 def parsed(text: str) -> Address:
-    """The address; of an IPv6 address that stands for an IPv4 one, the latter. Raises ValueError."""
+    """The address; of an IPv6 one that stands for an IPv4 one (mapped, NAT64, 6to4), the latter. Raises ValueError."""
     found = ipaddress.ip_address(text.split('%', 1)[0])
-    return (found.ipv4_mapped or found) if isinstance(found, ipaddress.IPv6Address) else found
+    if isinstance(found, ipaddress.IPv4Address):
+        return found
+    if found.ipv4_mapped or found.sixtofour:
+        return found.ipv4_mapped or found.sixtofour or found
+    if found in _NAT64 or (found in _COMPATIBLE and int(found) > 0xffff):
+        return ipaddress.IPv4Address(int(found) & 0xffffffff)
+    return found
 
 
 class Networks:

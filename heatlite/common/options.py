@@ -15,6 +15,10 @@ from oslo_config.cfg import BoolOpt, FloatOpt, HostAddressOpt, IntOpt, ListOpt, 
 _CPUS = os.cpu_count() or 1
 _PLUGIN_DIRS = ['/usr/lib64/heat', '/usr/lib/heat', '/usr/local/lib/heat', '/usr/local/lib64/heat']
 
+# Loopback, link-local (metadata services of clouds among them), multicast, and what is no address of anybody.
+FETCH_DENY = ['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/3', '::/128', '::1/128', 'fe80::/10',
+              'fd00:ec2::254', 'ff00::/8']
+
 # --- [DEFAULT] ---------------------------------------------------------------------------------------------
 
 LIMITS: list[Opt] = [
@@ -34,7 +38,13 @@ LIMITS: list[Opt] = [
            help='Most steps (of about a microsecond) of one evaluation.'),
     IntOpt('max_matching_time', default=1000, min=1,
            help='Most milliseconds that regular expressions which are not proved cheap may take in one evaluation.'),
-    IntOpt('template_fetch_timeout', default=60, min=1, help='Seconds to wait for a template that is given as a URL.'),
+    IntOpt('template_fetch_timeout', default=60, min=1,
+           help='Seconds in which a template that is given as a URL must have arrived, redirects included.'),
+    ListOpt('template_fetch_deny', default=FETCH_DENY,
+            help='Addresses, networks and hosts (files.example.com, *.example.com) from which no template is fetched. '
+                 'What a name stands for is looked at: IPv4 addresses within IPv6 ones are IPv4 addresses.'),
+    ListOpt('template_fetch_allow', default=[],
+            help='Exceptions from template_fetch_deny, of the same form.'),
     IntOpt('max_nested_stack_depth', default=5, min=0, help='How deep stacks may be nested in stacks.'),
     IntOpt('max_resources_per_stack', default=1000, min=-1,
            help='Most resources in a stack and all stacks nested in it; -1: no limit.'),

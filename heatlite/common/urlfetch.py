@@ -1,30 +1,53 @@
-"""Documents by URL, of bounded size."""
+"""Documents by URL: of bounded size, in bounded time, only from where the operator allows.
+
+A host name is resolved once, its addresses are checked, and the connection goes to a checked one: a name that stands
+for something else a moment later changes nothing. Proxies of the environment are not used: they would resolve again.
+Errors name the URL without credentials and query, and never quote what was fetched.
+"""
 
 from __future__ import annotations
 
+import base64
+import gzip
+import http.client
+import io
+import os
+import socket
+import ssl
+import time
 import urllib.error
-import urllib.parse
 import urllib.request
+import zlib
 from collections.abc import Sequence
+from typing import Any
+from urllib.parse import SplitResult, unquote, urljoin, urlsplit, urlunsplit
 
 from oslo_config import cfg
 from oslo_log import log
 
-from heatlite.common import exception
+from heatlite.common import addresses, exception, options, template_format, world
 from heatlite.common.i18n import _
 
 LOG = log.getLogger(__name__)
 DEFAULT_SIZE = 524288                       # bytes
 DEFAULT_TIMEOUT = 60                        # seconds
+REDIRECTS = 5
+_PIECE = 65536
+_MOVED = (301, 302, 303, 307, 308)
+_BUNDLES = ('REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE')         # as other Python programs of the cloud have it
 
 
 class URLFetchError(exception.Error, OSError):
     pass
 
 
+class _Broken(Exception):
+    """Why nothing was fetched: for the log."""
+
+
 def get(url: str, allowed_schemes: Sequence[str] = ('http', 'https')) -> str:
     """The text behind `url`, at most `max_template_size` bytes. Raises URLFetchError."""
-    scheme = urllib.parse.urlparse(url).scheme
+    scheme = _split(url).scheme
     if scheme not in allowed_schemes:
         raise URLFetchError(_('Invalid URL scheme %s') % scheme)
     limit = cfg.CONF.get('max_template_size', DEFAULT_SIZE)
@@ -32,6 +55,28 @@ def get(url: str, allowed_schemes: Sequence[str] = ('http', 'https')) -> str:
     if len(content) > limit:
         raise URLFetchError(_('Template exceeds maximum allowed size (%s bytes)') % limit)
     return content.decode('utf-8', 'replace')
+
+
+def get_template(url: str, allowed_schemes: Sequence[str] = ('http', 'https')) -> str:
+    """As `get`, for what must be a template. Other documents are refused here: parsers quote what they refuse, and
+    the caller may not be allowed to read it."""
+    text = get(url, allowed_schemes)
+    if not any(key in text for key in template_format.VERSION_KEYS):
+        raise URLFetchError(_('There is no template at %s') % shown(url))
+    return text
+
+
+def shown(url: str) -> str:
+    """The URL for messages and logs: without user, password, query and fragment, which may be secrets."""
+    parts = _split(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition('@')[2], parts.path, '', ''))
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        return urlsplit(url)
+    except ValueError:
+        raise URLFetchError(_('The URL cannot be read')) from None
 
 
 def _read_file(url: str, limit: int) -> bytes:
@@ -43,17 +88,139 @@ def _read_file(url: str, limit: int) -> bytes:
 
 
 def _read_http(url: str, limit: int) -> bytes:
-    import requests
-    timeout = cfg.CONF.get('template_fetch_timeout', DEFAULT_TIMEOUT)
+    deadline = time.monotonic() + cfg.CONF.get('template_fetch_timeout', DEFAULT_TIMEOUT)
+    here = url
     try:
-        with requests.get(url, stream=True, timeout=timeout) as answer:
-            answer.raise_for_status()
-            content = bytearray()
-            for piece in answer.iter_content(chunk_size=65536):
-                content += piece
-                if len(content) > limit:
-                    break
-            return bytes(content)
-    except requests.exceptions.RequestException as error:
-        LOG.info('Failed to retrieve template: %s', error)
-        raise URLFetchError(_('Failed to retrieve template from %s') % url)
+        for _number in range(REDIRECTS + 1):
+            parts = urlsplit(here)
+            if parts.scheme not in ('http', 'https') or not parts.hostname:
+                raise _Broken('the address is not one of HTTP')
+            found = _ask(parts, limit, deadline)
+            if isinstance(found, bytes):
+                return found
+            here = urljoin(here, found)
+        raise _Broken('there are too many redirects')
+    except (_Broken, OSError, ValueError, EOFError, zlib.error, http.client.HTTPException) as error:
+        # Its words may quote what came; ours do not.
+        why = str(error) if isinstance(error, _Broken) else type(error).__name__
+        LOG.info('Failed to retrieve template from %s: %s', shown(url), why)
+        raise URLFetchError(_('Failed to retrieve template from %s') % shown(url)) from None
+
+
+def _ask(parts: SplitResult, limit: int, deadline: float) -> bytes | str:
+    """The document, at most one byte longer than `limit`, or where it has moved."""
+    assert parts.hostname is not None
+    secure = parts.scheme == 'https'
+    port = parts.port or (443 if secure else 80)
+    connection = http.client.HTTPConnection(parts.hostname, port)
+    wrapped = _connect(parts.hostname, port, deadline)
+    try:
+        if secure:
+            wrapped.settimeout(_left(deadline))
+            wrapped = _context().wrap_socket(wrapped, server_hostname=parts.hostname)
+        connection.sock = _Timed(wrapped, deadline)
+        connection.request('GET', urlunsplit(('', '', parts.path or '/', parts.query, '')), headers={
+            'Accept': '*/*', 'Accept-Encoding': 'identity', 'Connection': 'close', **_credentials(parts)})
+        answer = connection.getresponse()
+        if answer.status in _MOVED and answer.headers['Location']:
+            return str(answer.headers['Location'])
+        if answer.status != 200:
+            raise _Broken(f'the answer is {answer.status}')
+        return _content(answer, limit)
+    finally:
+        wrapped.close()
+
+
+def _credentials(parts: SplitResult) -> dict[str, str]:
+    if parts.username is None:
+        return {}
+    pair = f'{unquote(parts.username)}:{unquote(parts.password or "")}'
+    return {'Authorization': 'Basic ' + base64.b64encode(pair.encode()).decode('ascii')}
+
+
+def _content(answer: http.client.HTTPResponse, limit: int) -> bytes:
+    """What it says once unpacked: a small answer may be a very long document."""
+    coding = (answer.headers['Content-Encoding'] or 'identity').strip().lower()
+    source: Any = answer
+    if coding in ('gzip', 'x-gzip'):
+        source = gzip.GzipFile(fileobj=answer)
+    elif coding != 'identity':
+        raise _Broken('the answer is packed in an unknown way')
+    found = bytearray()
+    while len(found) <= limit and (piece := source.read(min(_PIECE, limit + 1 - len(found)))):
+        found += piece
+    if len(found) <= limit and answer.length:
+        raise _Broken('the document ends early')
+    return bytes(found)
+
+
+# --- where to ----------------------------------------------------------------------------------------------
+
+def _connect(host: str, port: int, deadline: float) -> socket.socket:
+    denied = addresses.Networks(cfg.CONF.get('template_fetch_deny', options.FETCH_DENY))
+    allowed = addresses.Networks(cfg.CONF.get('template_fetch_allow', []))
+    broken: Exception = _Broken('the name has no address')
+    found = world.blocking(socket.getaddrinfo, host, port, 0, socket.SOCK_STREAM)
+    for family, kind, protocol, _name, address in found:
+        if not (allowed.name(host) or allowed.include(address[0])) and (
+                denied.name(host) or denied.include(address[0])):
+            broken = _Broken('its address is in template_fetch_deny')
+            continue
+        made = socket.socket(family, kind, protocol)
+        try:
+            made.settimeout(_left(deadline))
+            made.connect(address)
+            return made
+        except OSError as error:
+            made.close()
+            broken = error
+    raise broken
+
+
+def _context() -> ssl.SSLContext:
+    from requests.utils import DEFAULT_CA_BUNDLE_PATH
+    bundle = next((os.environ[name] for name in _BUNDLES if os.environ.get(name)), str(DEFAULT_CA_BUNDLE_PATH))
+    if os.path.isdir(bundle):
+        return ssl.create_default_context(capath=bundle)
+    return ssl.create_default_context(cafile=bundle)
+
+
+def _left(deadline: float) -> float:
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError('the time is over')
+    return left
+
+
+class _Timed:
+    """A socket as http.client wants it, all of whose waiting ends at one deadline. Its owner closes it."""
+
+    def __init__(self, sock: socket.socket, deadline: float) -> None:
+        self._sock = sock
+        self._deadline = deadline
+
+    def makefile(self, mode: str) -> io.BufferedReader:
+        return io.BufferedReader(_Reader(self))
+
+    def receive(self, buffer: Any) -> int:
+        self._sock.settimeout(_left(self._deadline))
+        return self._sock.recv_into(buffer)
+
+    def sendall(self, data: bytes) -> None:
+        self._sock.settimeout(_left(self._deadline))
+        self._sock.sendall(data)
+
+    def close(self) -> None:
+        pass
+
+
+class _Reader(io.RawIOBase):
+    def __init__(self, source: _Timed) -> None:
+        super().__init__()
+        self._source = source
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        return self._source.receive(buffer)

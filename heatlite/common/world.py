@@ -156,6 +156,16 @@ class GreenWorld:
         return random.random()
 
 
+def blocking(function: Callable[..., Any], *arguments: Any) -> Any:
+    """The result of a call that would hold up every cooperative thread, such as one to the system's resolver: it runs
+    in a real thread where threads are cooperative, and right here elsewhere."""
+    from eventlet import patcher
+    if not patcher.is_monkey_patched('socket'):
+        return function(*arguments)
+    from eventlet import tpool
+    return tpool.execute(function, *arguments)
+
+
 _current: World = GreenWorld()
 
 

@@ -55,7 +55,7 @@ class Catalog:
     def fetch(self, template_name: str, is_user: bool) -> str:
         schemes = ('http', 'https') if is_user else ('http', 'https', 'file')
         try:
-            return urlfetch.get(template_name, schemes)
+            return urlfetch.get_template(template_name, schemes)
         except urlfetch.URLFetchError as error:
             raise templates.missing_template(template_name, str(error)) from None
 

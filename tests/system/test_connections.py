@@ -176,7 +176,8 @@ def hanging():
 
 
 def test_when_all_are_being_served_the_next_is_told_so(service, hanging):
-    program, port = service('heat_api.max_connections_per_peer=2', 'template_fetch_timeout=10')
+    program, port = service('heat_api.max_connections_per_peer=2', 'template_fetch_timeout=10',
+                            'template_fetch_allow=127.0.0.1')
     ask = wire.request('POST', '/v1/admin/validate', json.dumps({'template_url': hanging}).encode(),
                        Content_Type='application/json')
     with crowd(port, 2, ask) as served:

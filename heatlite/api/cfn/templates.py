@@ -65,6 +65,6 @@ def _fetched(url: str | None) -> str:
     if not url:
         raise CfnError('MissingParameter', NOTHING_GIVEN)
     try:
-        return urlfetch.get(url)
+        return urlfetch.get_template(url)
     except urlfetch.URLFetchError as error:
         raise CfnError('InvalidParameterValue', _('Failed to fetch template: %s') % error) from None

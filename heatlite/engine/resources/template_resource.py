@@ -64,7 +64,7 @@ class TemplateResource(stack_resource.StackResource):
     def _fetched(self, name: str, is_user: bool) -> str | Template:
         """Where it cannot be had any more, the one that the nested stack was last made of."""
         try:
-            return urlfetch.get(name, ('http', 'https') if is_user else ('http', 'https', 'file'))
+            return urlfetch.get_template(name, ('http', 'https') if is_user else ('http', 'https', 'file'))
         except urlfetch.URLFetchError as error:
             stored = self.nested()
             if stored is None:
@@ -115,7 +115,7 @@ class TemplateResource(stack_resource.StackResource):
 
 def shown(name: str) -> type[TemplateResource]:
     """What an operator's template is as a type, for who asks about types. Raises URLFetchError."""
-    child = parsed(urlfetch.get(name, ('http', 'https', 'file')), name)
+    child = parsed(urlfetch.get_template(name, ('http', 'https', 'file')), name)
     return type('TemplateResource', (TemplateResource,), {
         'properties_schema': nested.template_schemas(child, {}), '__doc__': str(child.description),
         'attributes_schema': attributes.Attributes.schema_from_outputs(child.section('outputs'))})

@@ -46,7 +46,7 @@ class NestedStack(stack_resource.StackResource):
         if among is not None:
             return among
         try:
-            return parsed(urlfetch.get(url), url)
+            return parsed(urlfetch.get_template(url), url)
         except urlfetch.URLFetchError as error:
             stored = self.nested()
             if stored is None:
