@@ -13,7 +13,7 @@ from typing import Any
 
 import webob
 
-from heatlite.common import exception
+from heatlite.common import defects, exception, outages
 from heatlite.common.i18n import _
 
 LOG = logging.getLogger(__name__)
@@ -56,9 +56,12 @@ def response(error: BaseException, debug: bool = False) -> webob.Response:
     """The answer for `error`. Our own faults are logged here, once, with their traceback; what is down, in a line."""
     found = document(error, debug)
     if found['code'] == 500:
-        LOG.error('Unexpected %s while answering a request', type(error).__name__, exc_info=error)
+        LOG.error('Unexpected %s while answering a request: %s', type(error).__name__, error,
+                  exc_info=error if defects.is_news(error) else None)
+    elif isinstance(error, exception.DatabaseUnavailable):
+        outages.away(outages.DATABASE, error)
     elif found['code'] > 500:
-        LOG.warning('A request could not be served: %s', error)
+        LOG.info('A request could not be served: %s', error)
     answer = webob.Response(status=found['code'], content_type='application/json', charset=None,
                             body=json.dumps(found).encode('ascii'))
     allowed = getattr(error, 'allowed_methods', None)

@@ -36,16 +36,17 @@ def database(conf: Any) -> Any:
 
 
 def wait_for(database: Any, world: World) -> None:
-    """Returns once the database answers and has our tables; until then says every two seconds what is missing."""
-    from heatlite.common import exception
+    """Returns once the database answers and has our tables; until then the log says what is missing."""
+    from heatlite.common import exception, outages
     from heatlite.db import sync
     while True:
         try:
             if sync.version(database) is not None:
+                outages.back('tables')
                 return
-            LOG.warning('Waiting for the tables: run heatlite-manage db_sync')
+            outages.away('tables', 'run heatlite-manage db_sync')
         except exception.DatabaseUnavailable as error:
-            LOG.warning('Waiting for the database: %s', error)
+            outages.away(outages.DATABASE, error)
         world.sleep(2.0)
 
 

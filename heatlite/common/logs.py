@@ -27,6 +27,9 @@ CUT = ' ... (cut, %d characters in all)'
 CUT_LINES = '... (%d lines left out)'
 # Control characters (C0, DEL, C1), line and paragraph separators, changes of writing direction, lone surrogates.
 _ODD = re.compile('[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]')
+# Loggers of libraries that write a line at each try while the broker is away.
+RECONNECTING = tuple(f'{package}._drivers.{module}' for package in ('oslo_messaging', 'oslo.messaging')
+                     for module in ('impl_rabbit', 'amqpdriver', 'amqp', 'common'))
 _SHORT = {'\n': '\\n', '\r': '\\r', '\t': '\\t', '\x1b': '\\x1b'}
 JOURNAL = ('project_name', 'project_id', 'user_name', 'user_id', 'request_id')      # oslo.log's fields of the journal
 
@@ -197,8 +200,30 @@ class Guard(logging.Formatter):
         return traceback_of(ei)
 
 
+class Seldom(logging.Filter):
+    """Lets one record of each place through in a minute: a library that tries again each second says so each second."""
+
+    INTERVAL = 60.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._passed: dict[tuple[str, int], float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        place = record.pathname, record.lineno
+        if record.created - self._passed.get(place, 0.0) < self.INTERVAL:
+            return False
+        self._passed[place] = record.created
+        return True
+
+
+_SELDOM = Seldom()
+
+
 def install(conf: Any, project: str) -> None:
     """Gives every handler of this process one of these formatters. To be called when oslo.log has made the handlers."""
+    for name in RECONNECTING:
+        logging.getLogger(name).addFilter(_SELDOM)
     line = LineFormatter(conf, project)
     named = [found for found in logging.root.manager.loggerDict.values() if isinstance(found, logging.Logger)]
     for handler in {handler for logger in (logging.root, *named) for handler in logger.handlers}:

@@ -25,7 +25,7 @@ from oslo_db.sqlalchemy import engines as oslo_engines
 from oslo_db.sqlalchemy import exc_filters
 from sqlalchemy import exc, pool
 
-from heatlite.common import config, crypt, exception
+from heatlite.common import config, crypt, exception, outages
 from heatlite.common.i18n import _
 from heatlite.db.pooling import with_pooling
 
@@ -89,6 +89,7 @@ class Database:
         self.dialect = self.url.get_backend_name()
         self._sleep = sleep
         self._given = now, seal, options
+        self._is_apart = False
         self._one_writer: Any = threading.Lock() if self.dialect == 'sqlite' else None
         make = {'sqlite': _sqlite, 'mysql': _mysql, 'postgresql': _postgresql}[self.dialect]
         options = {'max_overflow': OVERFLOW, **options, 'max_retries': 0}
@@ -115,12 +116,18 @@ class Database:
         """A connection to read from. Raises DatabaseUnavailable."""
         with _translated(), _connected(self._reading) as tx:
             yield tx
+        self._answered()
 
     @contextmanager
     def writer(self) -> Iterator[sa.Connection]:
         """A transaction. Raises Contention, or DatabaseUnavailable - at its end, nobody knows whether it was done."""
         with _translated(), self._turn(), _connected(self._writing) as tx, tx.begin():
             yield tx
+        self._answered()
+
+    def _answered(self) -> None:
+        if outages.current and not self._is_apart:
+            outages.back(outages.DATABASE)
 
     def retry(self, function: Callable[[sa.Connection], T]) -> T:
         """`function(tx)` in a transaction, again after a deadlock: it must bear being called more than once."""
@@ -136,7 +143,9 @@ class Database:
     def apart(self) -> Database:
         """The same place through connections of its own, for a thread apart (World.spawn_apart)."""
         now, seal, options = self._given
-        return Database(self.url.render_as_string(hide_password=False), now, self._sleep, seal, **options)
+        found = Database(self.url.render_as_string(hide_password=False), now, self._sleep, seal, **options)
+        found._is_apart = True                      # that thread may not write to the log
+        return found
 
     def insist(self, function: Callable[[sa.Connection], T], reading: bool = False) -> T:
         """As `retry`, and again for as long as the database is away: for work that was begun and shall end."""
@@ -147,7 +156,7 @@ class Database:
                 with self.reader() as tx:
                     return function(tx)
             except exception.DatabaseUnavailable as error:
-                LOG.warning('Work waits for the database: %s', error)
+                outages.away(outages.DATABASE, error)
                 self._sleep(PATIENCE)
 
     def clock(self) -> sa.ColumnElement[float]:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from heatlite.common import exception
+from heatlite.common import defects, exception, outages
 from heatlite.common.context import bind
 from heatlite.common.exception import NoActionRequired
 from heatlite.common.world import World
@@ -101,7 +101,8 @@ class Attendant:
         except LeaseLost:
             self._runner.retire()
         except exception.DatabaseUnavailable as error:
-            LOG.warning('A signal to %s in stack %s waits for the database: %s', name, self._owned.id, error)
+            outages.away(outages.DATABASE, error)
+            LOG.debug('A signal to %s in stack %s waits for the database', name, self._owned.id)
             self._runner.retire()                   # what it has begun is known to nobody, as after a crash
         except Exception:
             # It stays where it is, and is tried again by whoever drives the stack next.
@@ -142,7 +143,7 @@ class Attendant:
         except exception.DatabaseUnavailable:       # our own trouble: the signal is handled later
             raise
         except Exception as error:
-            LOG.warning('A signal to %s in stack %s was not accepted: %s', resource.name, self._owned.id, error)
+            defects.log(LOG, error, 'A signal to %s in stack %s was not accepted', resource.name, self._owned.id)
             self._runner.note_outcome(signal.id, error)
             return False
 
@@ -209,7 +210,7 @@ class Attendant:
             except exception.DatabaseUnavailable:
                 raise
             except Exception as error:
-                LOG.warning('Metadata of %s in stack %s does not follow: %s', name, self._owned.id, error)
+                defects.log(LOG, error, 'Metadata of %s in stack %s does not follow', name, self._owned.id)
 
     def _keep(self, errands: Any, row: ResourceState) -> None:
         if errands.kind_of(row).default_client_name is not None:

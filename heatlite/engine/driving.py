@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from heatlite.common import exception, metrics
+from heatlite.common import defects, exception, metrics, outages
 from heatlite.common.context import RequestContext, bind
 from heatlite.common.world import World
 from heatlite.db import codec, credentials, leases, signals, snapshots, stacks, templates
@@ -193,7 +193,8 @@ class Driving:
         except LeaseLost:
             return
         except exception.DatabaseUnavailable as error:
-            LOG.warning('Stack %s could not be loaded, it will be swept up again: %s', lease.stack_id, error)
+            outages.away(outages.DATABASE, error)
+            LOG.debug('Stack %s could not be loaded, it will be swept up again', lease.stack_id)
             self._give_back(lease, wanted=True)
             return
         except Exception:
@@ -391,6 +392,7 @@ class Driving:
         failed = self._event(owned, owned.row.action, Status.FAILED, reason)
         self._notify(owned.row, owned.row.action, Status.FAILED, reason)
         metrics.stacks.labels(owned.row.action, Status.FAILED).inc()
+        LOG.info('Stack %s [%s] %s_%s: %s', owned.row.name, owned.id, owned.row.action, Status.FAILED, reason)
         self._told_plugins(runner, failed=True)
         if not rollback:
             owned.row = replace(owned.row, status=Status.FAILED, reason=reason)
@@ -517,7 +519,7 @@ class Driving:
         try:
             self._plugins.before(owned.context, runner.errands.facade, None, owned.row.action)
         except Exception as error:
-            LOG.exception('A lifecycle plug-in refused %s of stack %s', owned.row.action, owned.id)
+            defects.log(LOG, error, 'A lifecycle plug-in refused %s of stack %s', owned.row.action, owned.id)
             return str(error.args[0]) if error.args else f'Failed stack pre-ops: {error}'
         return None
 

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from heatlite.common import exception, short_id
+from heatlite.common import defects, exception, short_id
 from heatlite.common.world import World
 from heatlite.db.leases import Lease
 from heatlite.engine import exports, inspection, rsrc_defn, values
@@ -383,8 +383,9 @@ class Errands:
             found = resource.find_existing()
         except exception.DatabaseUnavailable:
             raise
-        except Exception:
-            LOG.exception('Looking for what may be left of %s in stack %s failed', resource.name, self._owned.id)
+        except Exception as error:
+            defects.log(LOG, error, 'Looking for what may be left of %s in stack %s failed', resource.name,
+                        self._owned.id)
             return False
         if found is None or any(row.physical_id == str(found) and row.type == resource.type()
                                 for row in self._owned.rows.values() if row.id != resource.id):
@@ -528,8 +529,8 @@ class Errands:
             try:
                 with self._owned.context.bound():           # it may be a timer's thread
                     handler(work.handle if work.handle is not NO_HANDLE else None)
-            except Exception:
-                LOG.exception('Cancelling %s of %s in stack %s failed', row.action, row.name, self._owned.id)
+            except Exception as error:
+                defects.log(LOG, error, 'Cancelling %s of %s in stack %s failed', row.action, row.name, self._owned.id)
 
     def _failure(self, step: Step, row: ResourceState, error: Exception, verb: Action) -> commands.Failed:
         if isinstance(error, exception.UpdateReplace):
@@ -541,12 +542,14 @@ class Errands:
         if resource is not None:
             try:
                 retry = is_worth_retrying(resource, error, verb)
-            except Exception:
-                LOG.exception('Classifying an error of %s failed', row.name)
-        if not isinstance(error, exception.HeatException):
-            # A failure that another try may mend is no news: one line.
-            LOG.info('%s of %s in stack %s failed: %s', verb, row.name, self._owned.id, error,
-                     exc_info=None if retry or is_away(error) else error)
+            except Exception as defect:
+                defects.log(LOG, defect, 'Classifying an error of %s in stack %s failed', row.name, self._owned.id)
+        if defects.is_defect(error):                # what else fails is one line, when the step ends
+            defects.log(LOG, error, '%s of %s (%s) in stack %s failed', verb, row.name, row.type, self._owned.id)
+        else:
+            if retry and not isinstance(error, exception.HeatException):
+                LOG.info('%s of %s in stack %s failed: %s', verb, row.name, self._owned.id, error)
+            LOG.debug('%s of %s in stack %s failed', verb, row.name, self._owned.id, exc_info=error)
         return commands.Failed(step, failure.message, retry=retry)
 
 

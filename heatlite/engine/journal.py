@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from heatlite.common import exception, metrics
+from heatlite.common import exception, metrics, outages
 from heatlite.common.world import World
 from heatlite.db import changes
 from heatlite.db.connection import Database
@@ -139,6 +139,7 @@ class Journal:
                     return changes.write(tx, batch, again=attempt > 0)
             except exception.DatabaseUnavailable as error:
                 wait = self.PATIENCE[min(attempt, len(self.PATIENCE) - 1)]
-                LOG.warning('%d changes wait for the database: %s; next try in %.2f s', len(batch), error, wait)
+                outages.away(outages.DATABASE, error)
+                LOG.debug('%d changes wait for the database; next try in %.2f s', len(batch), wait)
                 attempt += 1
                 self._world.sleep(wait)

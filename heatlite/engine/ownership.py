@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from heatlite.common import exception, metrics
+from heatlite.common import exception, metrics, outages
 from heatlite.common.world import Thread, World
 from heatlite.db import engines, leases
 from heatlite.db.connection import Database
@@ -126,7 +126,7 @@ class Ownership:
         while True:
             self._turned = self._world.monotonic()
             while self._trouble:
-                LOG.warning('The heartbeat of this engine could not be stored: %s', self._trouble.popleft())
+                outages.away(outages.DATABASE, f'the heartbeat was not stored: {self._trouble.popleft()}')
             self._world.sleep(self._ttl / 5)
 
     def _beat(self, pulse: Database) -> None:
@@ -179,7 +179,7 @@ class Ownership:
             try:
                 self.sweep()
             except exception.DatabaseUnavailable as error:
-                LOG.warning('Nothing could be swept: %s', error)
+                outages.away(outages.DATABASE, error)
             except Exception:
                 LOG.exception('A sweep failed')
             # Engines that start together must not sweep together for ever.

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from heatlite.common import exception
+from heatlite.common import defects, exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.timeutils import isotime
@@ -95,8 +95,9 @@ class Snapshots:
                 handler = getattr(resource, 'handle_delete_snapshot', None)
                 if callable(handler):
                     handler(entry)
-            except Exception:
-                LOG.exception('What %s kept for snapshot %s could not be deleted', name, found.id)
+            except Exception as error:
+                defects.log(LOG, error, 'What %s in stack %s kept for snapshot %s could not be deleted', name, stack_id,
+                            found.id)
 
     def finished(self, row: stacks.Stack, status: Status, reason: str) -> None:
         """The walk that makes a snapshot is over: what the resources are now is kept with it."""

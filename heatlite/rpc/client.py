@@ -11,7 +11,7 @@ import logging
 from datetime import timedelta
 from typing import Any, Protocol
 
-from heatlite.common import exception, messaging, world
+from heatlite.common import exception, messaging, outages, world
 from heatlite.common.context import RequestContext, admin_context
 from heatlite.common.world import World
 from heatlite.rpc import errors, messages
@@ -73,10 +73,15 @@ class BrokerClient:
             raise exception.MessagingTimeout(seconds=self._conf.rpc_response_timeout) from None
         except (library.MessageDeliveryFailure, self._broken, OSError) as error:
             self._connected = False
-            LOG.warning('The broker did not take %s: %s', message.method(), error)
+            outages.away(outages.BROKER, error)
             raise exception.BrokerUnavailable(reason=str(error)) from None
-        self._connected = True
+        self._reached()
         return found
+
+    def _reached(self) -> None:
+        self._connected = True
+        if outages.current:
+            outages.back(outages.BROKER)
 
     def _offer(self, who: dict[str, Any], message: messages.Message) -> Any:
         here = world.current()
@@ -100,9 +105,10 @@ class BrokerClient:
         except (exception.BrokerUnavailable, library.MessagingException, library.MessageUndeliverable, self._broken,
                 OSError) as error:
             self._connected = False
-            LOG.info('Nobody was woken for stack %s: %s', stack_id, error)
+            outages.away(outages.BROKER, error)
+            LOG.debug('No engine was woken for stack %s', stack_id)
         else:
-            self._connected = True
+            self._reached()
 
 
 class InProcessClient:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Protocol
 
-from heatlite.common import exception, messaging, metrics, world
+from heatlite.common import defects, exception, messaging, metrics, outages, world
 from heatlite.common.context import RequestContext
 from heatlite.rpc import errors, messages
 
@@ -53,9 +53,12 @@ def _record(error: Exception, method: str, request: RequestContext) -> None:
     if status < 500:
         LOG.info('%s refused: %s: %s', method, type(error).__name__, error, extra={'context': request})
     elif status == 503:
-        LOG.warning('%s not done: %s: %s', method, type(error).__name__, error, extra={'context': request})
+        if isinstance(error, exception.DatabaseUnavailable):
+            outages.away(outages.DATABASE, error)
+        LOG.info('%s not done: %s: %s', method, type(error).__name__, error, extra={'context': request})
     else:
-        LOG.error('%s failed with %s', method, type(error).__name__, exc_info=error, extra={'context': request})
+        LOG.error('%s failed: %s: %s', method, type(error).__name__, error, extra={'context': request},
+                  exc_info=error if defects.is_news(error) else None)
 
 
 class _Methods:

@@ -178,7 +178,7 @@ auth_encryption_key = 0123456789abcdef0123456789abcdef
 connection = sqlite:///{tmp_path}/heatlite.sqlite
 """)
     engine = programs('--config-file', file, '--workers', '1', module='heatlite.cmd.engine')
-    engine.said('Waiting for the tables')
+    engine.said('waits for the tables')
     subprocess.run([sys.executable, '-W', 'ignore', '-m', 'heatlite.cmd.manage', '--config-file', str(file),
                     'db_sync'], cwd=ROOT, check=True, capture_output=True)
     engine.said('is up (process')

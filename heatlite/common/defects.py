@@ -1,0 +1,50 @@
+"""Which errors are defects of code, and how often one place is reported.
+
+An error that a tenant, a cloud or a full quota causes is expected: one line at INFO, its traceback at DEBUG. An
+exception that only a mistake in code raises is a defect: its traceback is written at ERROR, but once for each place in
+an hour, so that a plug-in with a defect does not flood the log of the operator.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import traceback
+
+AGAIN_AFTER = 3600.0            # seconds
+MOST_PLACES = 1000              # remembered
+
+# Nothing that a service answers or a tenant writes is raised as one of these.
+DEFECTS = (AttributeError, TypeError, LookupError, NameError, ArithmeticError, AssertionError, ImportError,
+           NotImplementedError, RecursionError, SyntaxError, UnboundLocalError)
+
+_reported: dict[tuple[str, int, str], float] = {}
+
+
+def is_defect(error: BaseException) -> bool:
+    """Whether code is wrong, not what it was given. A subclass that a library defines is that library's answer."""
+    return isinstance(error, DEFECTS) and type(error).__module__ == 'builtins'
+
+
+def is_news(error: BaseException) -> bool:
+    """Whether this place has not been reported for an hour; from now on it has."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = (frames[-1].filename, frames[-1].lineno or 0, type(error).__name__) if frames else (
+        '', 0, type(error).__name__)
+    now = time.monotonic()
+    if now - _reported.get(place, -AGAIN_AFTER) < AGAIN_AFTER:
+        return False
+    if len(_reported) >= MOST_PLACES:
+        _reported.clear()
+    _reported[place] = now
+    return True
+
+
+def log(logger: logging.Logger, error: BaseException, message: str, *arguments: object) -> None:
+    """One line about a failure of foreign code: INFO, or ERROR with the traceback for a defect that is news."""
+    if is_defect(error) and is_news(error):
+        logger.error(f'{message}: %s: %s (a defect; not reported again for an hour)', *arguments,
+                     type(error).__name__, error, exc_info=error)
+        return
+    logger.info(f'{message}: %s: %s', *arguments, type(error).__name__, error)
+    logger.debug(message, *arguments, exc_info=error)
