@@ -118,9 +118,22 @@ def held(tx: sa.Connection, engine_id: str) -> list[Lease]:
     return [Lease(row.stack_id, engine_id, row.epoch) for row in tx.execute(_HELD, {'holder': engine_id})]
 
 
-def is_busy(tx: sa.Connection, stack_id: str) -> bool:
-    """Work is left on the stack. Locks the lease until the end of `tx`, so that nobody begins any."""
-    return bool(tx.execute(sa.select(lease.c.wanted).where(lease.c.stack_id == stack_id).with_for_update()).scalar())
+def lock(tx: sa.Connection, stack_id: str) -> None:
+    """Until the end of `tx` nobody begins to drive the stack, and whoever drives it writes nothing."""
+    tx.execute(_HOLDER, {'wanted_stack': stack_id}).first()
+
+
+def start_over(tx: sa.Connection, stack_id: str) -> str | None:
+    """Makes the owner, if there is one, read the stack anew: what it would write from memory is refused from now on.
+
+    The engine that holds the lease still does, under a new epoch; None: nobody works on the stack. Locks the lease.
+    """
+    row = tx.execute(sa.select(lease.c.engine_id, lease.c.wanted).where(
+        lease.c.stack_id == stack_id).with_for_update()).first()
+    if row is None or row.engine_id is None or not row.wanted:
+        return None
+    tx.execute(lease.update().where(lease.c.stack_id == stack_id).values(epoch=lease.c.epoch + 1))
+    return str(row.engine_id)
 
 
 def owner(tx: sa.Connection, stack_id: str) -> str | None:

@@ -491,7 +491,7 @@ class Driving:
         """What the action has left behind: templates nobody refers to any more, and the old end of the history."""
         try:
             with self._database.writer() as tx:
-                leases.is_busy(tx, owned.id)        # locked, so that no request is accepted in between
+                leases.lock(tx, owned.id)           # locked, so that no request is accepted in between
                 templates.prune(tx, owned.id)
                 if self._limits.events:
                     events_of.purge_over(tx, owned.id, self._limits.events)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -21,33 +21,43 @@ REASON = 'state changed by resource_mark_unhealthy api'
 
 
 class Health:
-    def __init__(self, world: World, database: Database, sinks: EventSinks) -> None:
+    def __init__(self, world: World, database: Database, sinks: EventSinks,
+                 wake: Callable[[str, str | None], None]) -> None:
+        """`wake(stack_id, engine_id)`: rings at the engine that owns a stack, or at any."""
+        self._wake = wake
         self._world = world
         self._database = database
         self._sinks = sinks
 
     def mark(self, context: RequestContext, message: messages.MarkUnhealthy) -> None:
-        """Raises ActionInProgress while somebody works on the stack, ResourceNotFound."""
-        def store(tx: Any) -> Callable[[], None]:
-            # The lock on the lease keeps every engine from beginning to drive the stack meanwhile.
-            busy = leases.is_busy(tx, message.stack_id)
+        """Raises ActionInProgress while an action of the stack goes on, ResourceNotFound.
+
+        Signals are no action: the engine that hands them to the resources reads the stack anew after this.
+        """
+        def store(tx: Any) -> tuple[Callable[[], None], str | None]:
+            leases.lock(tx, message.stack_id)       # before the stack, as everywhere
             context.check_in_time(self._world.now())
             row = stacks.get(tx, message.stack_id, for_update=True)
             if row is None or not context.may_see(row.project_id, row.user_project_id):
                 raise exception.EntityNotFound(entity='Stack', name=message.stack_id)
-            found = self._find(tx, row, message.resource)
-            if busy or found.in_progress:
+            rows = {state.id: state for state in resources.light(tx, row.id)}
+            found = self._find(tx, row, rows, message.resource)
+            # After a cancel the action has ended, and what was begun of it may not have.
+            if row.status == Status.IN_PROGRESS or any(each.in_progress for each in rows.values()):
                 raise exception.ActionInProgress(stack_name=row.name, action=row.action)
             marked = self._marked(found, message)
             if marked is None:
-                return lambda: None
+                return lambda: None, None
+            owner = leases.start_over(tx, row.id)
             resources.set_state(tx, row.id, marked)
             return self._sinks.add(tx, row, Event(
                 self._world.uuid(), self._world.now(), marked.name, marked.type, marked.physical_id, marked.action,
-                marked.status, marked.reason, resource_id=marked.id))
+                marked.status, marked.reason, resource_id=marked.id)), owner
 
-        tell = self._database.retry(store)
+        tell, owner = self._database.retry(store)
         tell()
+        if owner is not None:
+            self._wake(message.stack_id, owner)
 
     def _marked(self, found: ResourceState, message: messages.MarkUnhealthy) -> ResourceState | None:
         if message.unhealthy:
@@ -61,9 +71,8 @@ class Health:
         return replace(found, action=Action.CHECK, status=status, reason=message.reason or REASON,
                        updated_at=self._world.now())
 
-    def _find(self, tx: Any, row: stacks.Stack, wanted: str) -> ResourceState:
+    def _find(self, tx: Any, row: stacks.Stack, rows: Mapping[int, ResourceState], wanted: str) -> ResourceState:
         """By name, else by physical id, else by what `get_resource` gives for it."""
-        rows = {state.id: state for state in resources.light(tx, row.id)}
         current = current_rows(rows.values(), row.template_id, None)
         if wanted in current:
             return rows[current[wanted]]

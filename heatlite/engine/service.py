@@ -71,7 +71,7 @@ class EngineService:
                              TemplateLimits.of(conf), wake, conf.action_retry_limit, notify)
         self.snapshots = Snapshots(world, database, self.stacks, self.driving.read, conf.max_snapshots_per_stack)
         self.driving.snapshots = self.snapshots
-        self.health = Health(world, database, sinks)
+        self.health = Health(world, database, sinks, wake)
         self.signals = Signals(world, database, self.registry, self.driving, self.engine_id, wake,
                                sinks)
         self.software = Software(world, database, conf.max_software_configs_per_tenant,
