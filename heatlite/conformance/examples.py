@@ -12,7 +12,7 @@ import yaml
 SUFFIX = '.conformance.yaml'
 SIMULATED = 'simulated'
 FILE_WORDS = frozenset({'cloud', 'stand_in', 'types'})
-TYPE_WORDS = frozenset({'properties', 'update', 'replace', 'needs', 'environment', 'leaves'})
+TYPE_WORDS = frozenset({'properties', 'update', 'replace', 'needs', 'beside', 'environment', 'leaves'})
 
 
 class ExamplesError(Exception):
@@ -27,6 +27,7 @@ class Example:
     update: tuple[Mapping[str, Any], ...] = ()          # in place
     replace: tuple[Mapping[str, Any], ...] = ()         # by a new thing
     needs: Mapping[str, Any] = field(default_factory=dict)      # resources made before, as in a template
+    beside: Mapping[str, Any] = field(default_factory=dict)     # resources that refer to it, while it is changed
     environment: Mapping[str, Any] = field(default_factory=dict)
     leaves: tuple[str, ...] = ()                        # kinds of things that may stay behind
 
@@ -66,7 +67,8 @@ def _example(file: Path, name: str, entry: Any) -> Example:
         if not isinstance(entry.get(word, []), list) or not all(isinstance(each, dict) for each in entry.get(word, [])):
             raise ExamplesError(f'{file}: {name}: {word} must be a list of maps')
     return Example(entry.get('properties') or {}, tuple(entry.get('update') or ()), tuple(entry.get('replace') or ()),
-                   entry.get('needs') or {}, entry.get('environment') or {}, tuple(entry.get('leaves') or ()))
+                   entry.get('needs') or {}, entry.get('beside') or {}, entry.get('environment') or {},
+                   tuple(entry.get('leaves') or ()))
 
 
 def _known(file: Path, where: str, said: Any, words: frozenset[str]) -> None:

@@ -160,23 +160,42 @@ class Life:
         return said
 
     def crash_in_update(self) -> Said:
+        """Each change by itself, on top of the ones before; then the same with what refers to it."""
         if not self.example.update:
             return NOT_TRIED, 'no example'
-        before = dict(self.example.properties)
-        after = dict(before)
-        for change in self.example.update:
-            after.update(change)
-        self.given = before
-
-        def prepare() -> None:
-            failure = self.town.put(before)
-            if failure is not None or len(self.town.rows()) != 1:
+        said = self._crash_in_changes()
+        if said[0] == PASSED and self.example.beside:
+            self._gone()
+            self.town.with_beside = True
+            try:
+                said = self._crash_in_changes()
                 self._gone()
+            finally:
+                self.town.with_beside = False
+            self._restore()
+            self._made = len(self.town.new_things() or ())
+        return said
+
+    def _crash_in_changes(self) -> Said:
+        before = dict(self.example.properties)
+        warned = ''
+        for change in self.example.update:
+            named = ', '.join(change)
+            wanted = {**before, **change}
+            after = {name: value for name, value in wanted.items() if value is not None}
+
+            def prepare(before: dict[str, Any] = before) -> None:
+                """As before the change, made anew: much can only be changed in one direction."""
+                self._gone()
+                self.given = before
                 self._restore()
 
-        said = self._crash(prepare, after)
-        self.given = after
-        return said
+            outcome, text = self._crash(prepare, after)[:2]
+            self.given = before = after
+            if outcome not in (PASSED, WARNED):
+                return outcome, f'{named}: {text}' if outcome == FAILED else text
+            warned = warned or (f'{named}: {text}' if outcome == WARNED else '')
+        return (WARNED, warned) if warned else (PASSED, '')
 
     def crash_in_delete(self) -> Said:
         return self._crash(self._restore, None)

@@ -45,6 +45,7 @@ class Town:
                            prepare=lambda service: register(service.registry))
         self.stack_id = ''
         self.before: list[Thing] | None = None      # things there without it
+        self.with_beside = False                    # what refers to it is there, too
         self._world = worlds.current()
         worlds.use(Running(self.house.universe))    # type: ignore[arg-type]
         self._watched = self.calls.watched()
@@ -78,6 +79,8 @@ class Town:
         resources = dict(self.example.needs)
         if properties is not None:
             resources[IT] = {'type': self.type_name, 'properties': dict(properties)}
+            if self.with_beside:
+                resources.update(self.example.beside)
         parameters = {name: {'type': 'string', 'default': value} for name, value in self.cloud.parameters.items()}
         return {'heat_template_version': VERSION, 'parameters': parameters, 'resources': resources}
 
@@ -111,7 +114,7 @@ class Town:
     def reason(self) -> str:
         """What the last event of a failed resource says, or the stack itself."""
         for name, action, status, reason in self.house.events(self.stack_id):
-            if status == 'FAILED' and name in (IT, *self.example.needs):
+            if status == 'FAILED' and name in (IT, *self.example.needs, *self.example.beside):
                 return f'{name} {action}: {reason}'
         return str(self.house.row(self.stack_id).reason)
 

@@ -5,8 +5,10 @@ Runs in the threads of the pool. No opinions: what follows from an answer is pla
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from heatlite.common import defects, exception, short_id
@@ -27,7 +29,7 @@ from heatlite.engine.work import Work, definition_of, fingerprint, plain, stored
 from heatlite.language.environment import Environment
 from heatlite.planning import commands
 from heatlite.planning.decide import Verdict
-from heatlite.planning.states import NO_HANDLE, Action, ResourceState
+from heatlite.planning.states import NO_HANDLE, Action, Change, ResourceState
 from heatlite.planning.steps import Kind, Step
 
 LOG = logging.getLogger(__name__)
@@ -227,8 +229,12 @@ class Errands:
 
     def forget_live(self) -> None:
         """What must be read anew each time is no longer taken from what is kept."""
-        for row_id, kept in self._owned.kept.items():
-            name = self._owned.rows[row_id].name
+        for row_id, kept in list(self._owned.kept.items()):
+            row = self._owned.rows.get(row_id)
+            if row is None:                         # made since the rows were read
+                del self._owned.kept[row_id]
+                continue
+            name = row.name
             self._owned.kept[row_id] = {kept_as: value for kept_as, value in kept.items()
                                         if not self.is_live(name, values.attribute_of(kept_as))}
 
@@ -317,6 +323,8 @@ class Errands:
             work.handle = (self._create(resource, handler, bool(step.away)) if verb is Action.CREATE
                            else handler(*arguments))
             self._is_back(step, row, verb)
+            if verb is Action.UPDATE and work.handle and _as_text(work.handle) is not None:
+                self._store_handle(row, work.handle)    # the first check may take the first of several steps
             delay = self._ask_whether_done(resource, work, verb)
             if delay:
                 return commands.Called(step, plain(work.handle))
@@ -403,8 +411,11 @@ class Errands:
             resource = self.resource(step, row)
             if work.handle is NO_HANDLE:
                 work.handle = handle
+            before = _as_text(work.handle)
             delay = self._ask_whether_done(resource, work, verb)
             if delay:
+                if before is not None and _as_text(work.handle) != before:
+                    self._store_handle(row, work.handle)
                 return commands.Polled(step, False, delay)
             self._done(step, verb)
             return commands.Polled(step, True)
@@ -416,6 +427,14 @@ class Errands:
                          type(error).__name__, error)
                 return commands.Polled(step, False, AWAY_TURNS)
             return self._failure(step, row, error, verb)
+
+    def _store_handle(self, row: ResourceState, handle: Any) -> None:
+        """Work in several steps notes in its handle how far it is: durable before the next step is taken."""
+        if plain(handle) is NO_HANDLE:
+            return                                  # after a crash the handler begins anew
+        current = self._owned.rows[row.id]
+        self._owned.rows[row.id] = changed = replace(current, handle=handle)
+        self._journal.write(Change(self._owned.id, self._owned.lease.epoch, row=changed))
 
     def _ask_whether_done(self, resource: Resource, work: Work, verb: Action) -> int:
         """0, or the number of turns until the next question."""
@@ -551,6 +570,16 @@ class Errands:
                 LOG.info('%s of %s in stack %s failed: %s', verb, row.name, self._owned.id, error)
             LOG.debug('%s of %s in stack %s failed', verb, row.name, self._owned.id, exc_info=error)
         return commands.Failed(step, failure.message, retry=retry)
+
+
+def _as_text(handle: Any) -> str | None:
+    """What a check may change in place, as it is now; None for all else."""
+    if not isinstance(handle, dict | list):
+        return None
+    try:
+        return json.dumps(handle)
+    except (TypeError, ValueError):
+        return None
 
 
 def is_worth_retrying(resource: Resource, error: Exception, verb: Action) -> bool:
