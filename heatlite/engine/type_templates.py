@@ -11,7 +11,7 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import attributes, support
-from heatlite.language.constraints import AllowedPattern, AllowedValues, Length, Range
+from heatlite.language.constraints import AllowedPattern, AllowedValues, CustomConstraint, Length, Range
 from heatlite.language.schema import Schema
 
 CFN, HOT = 'cfn', 'hot'
@@ -61,8 +61,9 @@ def _hot_parameter(schema: Schema) -> dict[str, Any]:
         found['description'] = schema.description
     if schema.default is not None:
         found['default'] = _default(schema)
-    limits = [dict(limit) if isinstance(limit, Length | Range | AllowedValues | AllowedPattern) else {}
-              for limit in schema.constraints]
+    # Others are unknown to parameters of this version of templates.
+    limits = [dict(limit) for limit in schema.constraints
+              if isinstance(limit, Length | Range | AllowedValues | AllowedPattern | CustomConstraint)]
     if limits:
         found['constraints'] = limits
     return found

@@ -6,7 +6,7 @@ The others follow as details, each with its place in the text and a hint where o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +26,7 @@ from heatlite.language.facts import TypeCatalog, TypeFacts
 from heatlite.language.registry import RESOURCES, Found
 from heatlite.language.schema import FAILED, Failed, Reader
 from heatlite.language.template import Template
+from heatlite.language.translation import TranslationRule
 from heatlite.language.unknown import UNKNOWN, is_known
 
 __all__ = ['MOST_COMPLAINTS', 'Checker', 'Complaint', 'check', 'did_you_mean', 'find_cycle', 'raise_first']
@@ -320,7 +321,7 @@ class Checker(DocumentChecks):
             if name in facts.properties:
                 given[name] = UNKNOWN if name in wrong else self._evaluated(resource, name, expression)
         errors: list[exception.StackValidationFailed] = []
-        rules = facts.rules(resource, given) if facts.rules is not None else ()
+        rules = self._rules(resource, facts, given)
         if rules:
             try:
                 given = translation.apply(rules, given, path)
@@ -341,6 +342,17 @@ class Checker(DocumentChecks):
             yield from self._own_check(resource, facts, values)
         if self.look_inside:
             yield from self._inside(resource, facts, given, values)
+
+    @staticmethod
+    def _rules(resource: ResourceDefinition, facts: TypeFacts, given: Mapping[str, Any]) -> Sequence[TranslationRule]:
+        """Empty when the type cannot say them for a value that is wrong, which is told by itself."""
+        if facts.rules is None:
+            return ()
+        try:
+            return facts.rules(resource, {name: UNKNOWN if isinstance(value, Failed) else value
+                                          for name, value in given.items()})
+        except Exception:                   # a plug-in's too; it is asked again when the resource is made
+            return ()
 
     def _own_check(self, resource: ResourceDefinition, facts: TypeFacts,
                    values: Mapping[str, Any]) -> Iterator[Complaint]:
