@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from keystoneauth1.exceptions import http as http_errors
 
 from heatlite.common import exception
 from heatlite.engine.resources import packed
@@ -78,3 +79,24 @@ def test_every_property_that_may_change_does(cloud, bench, name):
 
 # Properties that mean nothing alone, or whose change is refused by design.
 TOGETHER = {('OS::Designate::Zone', 'masters'), ('OS::Designate::Zone', 'primaries')}
+
+
+# Shown without a 404 by this service: limits that are always there, and parts of another thing.
+ALWAYS_SHOWN = {
+    'OS::Cinder::EncryptedVolumeType', 'OS::Cinder::Quota', 'OS::Mistral::CronTrigger', 'OS::Neutron::ExtraRoute',
+    'OS::Neutron::ExtraRouteSet', 'OS::Neutron::FloatingIPAssociation', 'OS::Neutron::Quota',
+    'OS::Neutron::RouterGateway', 'OS::Neutron::RouterInterface', 'OS::Nova::FloatingIPAssociation',
+    'OS::Nova::KeyPair', 'OS::Nova::Quota', 'OS::Octavia::AvailabilityZone', 'OS::Octavia::Quota',
+    'OS::Swift::Container', 'OS::Zaqar::Queue'}
+CHECKED = [name for name in EVERY if types.description_of(name).show is not None and name not in ALWAYS_SHOWN]
+
+
+@pytest.mark.parametrize('name', CHECKED)
+def test_a_check_finds_what_is_gone(cloud, bench, name):
+    """Whatever can be shown is looked for."""
+    here = make(cloud, bench, name)
+    here.create()
+    here.run('CHECK')
+    cloud.things.clear()
+    with pytest.raises((exception.EntityNotFound, http_errors.NotFound)):
+        here.run('CHECK')

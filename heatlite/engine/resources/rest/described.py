@@ -357,6 +357,25 @@ class Described(resource.Resource):
             return None
         return self.shown(fresh=True)
 
+    # --- check --------------------------------------------------------------------------------------------
+
+    def handler(self, action: str) -> Any:
+        """Whatever can be shown can be checked; a type may have a check of its own."""
+        found = super().handler(action)
+        if found is None and action == self.CHECK and self.description.show is not None:
+            return self._check_is_there
+        return found
+
+    def _check_is_there(self) -> None:
+        """Raises EntityNotFound, ResourceInError. What merely differs from the template is for a preview to tell."""
+        if self.resource_id is None:
+            raise exception.Error(_('Can not check %s, resource not created yet.') % self.name)
+        found = self.get_live_resource_data()
+        wait = self.description.waits.get('create')
+        if wait is not None:
+            with contextlib.suppress(exception.ResourceUnknownStatus):     # it came to that after it was made
+                wait.is_over(found)
+
     def get_live_resource_data(self) -> Any:
         try:
             return self._show_resource()
