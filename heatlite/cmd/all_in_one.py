@@ -35,6 +35,7 @@ def load(arguments: Sequence[str]) -> Any:
     from oslo_config import cfg
     from oslo_db import options as database_options
 
+    from heatlite.cmd import keys
     from heatlite.common import config
     conf = config.load(arguments, PROGRAM, default_files=[], command_line=[
         cfg.StrOpt('state-dir', help='Folder of the database and the key; default: [embedded] state_dir.'),
@@ -54,6 +55,7 @@ def load(arguments: Sequence[str]) -> Any:
     alone(state)
     if not conf.auth_encryption_key:
         conf.set_override('auth_encryption_key', key(state))
+    keys.check(conf)
     if conf.auth == 'none':
         conf.set_override('flavor', 'noauth', group='paste_deploy')
     return conf
@@ -85,7 +87,7 @@ def key(state: Path) -> str:
 def run(conf: Any) -> int:
     """Builds the parts, serves until Ctrl-C or SIGTERM."""
     from heatlite.api import deploy
-    from heatlite.cmd import parts, signals, simulated
+    from heatlite.cmd import keys, parts, signals, simulated
     from heatlite.common import messaging
     from heatlite.common.http_server import HttpServer
     from heatlite.common.limits import Connections
@@ -104,6 +106,7 @@ def run(conf: Any) -> int:
     cloud = simulated.start(conf, world, port, cfn_port) if conf.cloud == 'simulated' else None
     database = parts.database(conf)
     sync.up(database)
+    keys.check_fits(conf, database)
     with database.reader() as tx:           # the folder is ours alone: who is registered there has died
         dead = [each.id for each in engines.page(tx)]
     parts.bury(database, world, dead)
@@ -128,6 +131,7 @@ def run(conf: Any) -> int:
     service.stop()
     if cloud is not None:
         cloud[0].stop(0.0)
+    database.close()
     return 0
 
 

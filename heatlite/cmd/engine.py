@@ -35,9 +35,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def load(arguments: Sequence[str]) -> Any:
     from oslo_config import cfg
 
+    from heatlite.cmd import keys
     from heatlite.common import config
-    return config.load(arguments, PROGRAM, command_line=[
+    conf = config.load(arguments, PROGRAM, command_line=[
         cfg.IntOpt('workers', min=0, help='Engine processes; stronger than num_engine_workers.')])
+    keys.check(conf)
+    return conf
 
 
 def work(conf: Any, worker: Worker) -> int:
@@ -60,7 +63,7 @@ def work(conf: Any, worker: Worker) -> int:
     parts.hear_parent(world, worker, lambda identity: parts.bury(database, world, [identity]))
 
     def begin() -> None:
-        parts.wait_for(database, world)
+        parts.wait_for(conf, database, world)
         if worker.predecessor is not None:
             parts.bury(database, world, [worker.predecessor])
             world.spawn(messaging.remove_queue, transport, worker.predecessor)
@@ -75,6 +78,7 @@ def work(conf: Any, worker: Worker) -> int:
     server.stop()
     if figures is not None:
         figures.stop(0.0)
+    database.close()
     return 0
 
 

@@ -140,15 +140,13 @@ def resource_data_list(conf: cfg.ConfigOpts, database: Database) -> None:
         found = resources.find(tx, conf.command.resource_id)
         data = resources.data(tx, found.stack_id, found.id)
     _print_table(('Key', 'Value'), [
-        (each.key, crypt.decrypt(each.method, each.value, conf.auth_encryption_key) if each.redact else each.value)
-        for each in data])
+        (each.key, each.clear(conf.auth_encryption_key)) for each in data])
 
 
 def update_params(conf: cfg.ConfigOpts, database: Database) -> None:
     sync.check(database)
     command = conf.command
-    if not conf.auth_encryption_key:
-        raise SystemExit(_('The option auth_encryption_key is not set.'))
+    crypt.check_key(conf.auth_encryption_key)
     rewriting = sealing.Rewriting(command.operation == 'encrypt', conf.auth_encryption_key,
                                   command.previous_encryption_key)
     print(_('Rows rewritten: %d') % rewriting.run(database))

@@ -11,6 +11,7 @@ import ssl
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from heatlite.cmd import keys
 from heatlite.cmd.workers import Worker
 from heatlite.common.world import World
 
@@ -35,13 +36,17 @@ def database(conf: Any) -> Any:
         raise SystemExit(str(error)) from None
 
 
-def wait_for(database: Any, world: World) -> None:
-    """Returns once the database answers and has our tables; until then the log says what is missing."""
+def wait_for(conf: Any, database: Any, world: World) -> None:
+    """Returns once the database answers and has our tables; until then the log says what is missing.
+
+    Ends the process when our key is not that of the database.
+    """
     from heatlite.common import exception, outages
     from heatlite.db import sync
     while True:
         try:
             if sync.version(database) is not None:
+                keys.check_fits(conf, database)
                 outages.back('tables')
                 return
             outages.away('tables', 'run heatlite-manage db_sync')

@@ -39,27 +39,32 @@ def main(program: str, module: str, group: str, deploy: str, arguments: Sequence
 def load(program: str, arguments: Sequence[str]) -> Any:
     from oslo_config import cfg
 
+    from heatlite.cmd import keys
     from heatlite.common import config
-    return config.load(arguments, program, command_line=[
+    conf = config.load(arguments, program, command_line=[
         cfg.IntOpt('workers', min=0, help='Processes; stronger than the option of the same name in the file.')])
+    keys.check(conf)
+    return conf
 
 
 def work(conf: Any, options: Any, worker: Worker, deploy: str) -> int:
     """Serves in this process until it is told to stop."""
-    from heatlite.cmd import parts, signals
+    from heatlite.cmd import keys, parts, signals
     from heatlite.common.http_server import HttpServer
     from heatlite.common.limits import Connections
     from heatlite.common.world import GreenWorld
     from heatlite.rpc.client import BrokerClient
 
     inbox = signals.Inbox()
-    parts.hear_parent(GreenWorld(), worker)
+    parts.hear_parent(world := GreenWorld(), worker)
     if worker.socket is None:
         listening = _listen(options)
     else:
         listening = socket.socket(fileno=worker.socket)
     door = importlib.import_module(deploy)
-    application = door.build(conf, parts.database(conf), BrokerClient(conf))
+    database = parts.database(conf)
+    world.spawn(keys.watch, conf, database, world)
+    application = door.build(conf, database, BrokerClient(conf))
     server = HttpServer(listening, application, Connections.of(options, conf.max_json_body_size),
                         tls=parts.tls(options.cert_file, options.key_file), refusal=door.refusal)
     parts.settle()
@@ -67,6 +72,7 @@ def work(conf: Any, options: Any, worker: Worker, deploy: str) -> int:
     LOG.info('Listening on %s port %d', options.bind_host, options.bind_port)
     signals.until_stopped(inbox, parts.reload(conf))
     server.stop(GRACE)
+    database.close()
     return 0
 
 

@@ -59,6 +59,7 @@ class _Place:
     started: float = 0.0
     not_before: float = 0.0
     delay: float = field(default=0.0)
+    returncode: int | None = None       # of the last process that ended
 
 
 def become(module: str, arguments: Sequence[str]) -> None:
@@ -91,6 +92,9 @@ def supervise(module: str, arguments: Sequence[str], count: int, patience: float
                 _tell(places, signal.SIGHUP)
         for place in places:
             if _reap(place):
+                if place.returncode == os.EX_CONFIG:    # it has said what is wrong; another one would say the same
+                    _stop(places, patience)
+                    return os.EX_CONFIG
                 _tell_of_death(places, place.identity)
 
 
@@ -116,6 +120,7 @@ def _reap(place: _Place) -> bool:
                 place.process.returncode, place.delay)
     if place.process.stdin is not None:
         place.process.stdin.close()
+    place.returncode = place.process.returncode
     place.process = None
     return True
 

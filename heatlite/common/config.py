@@ -6,6 +6,7 @@ are the ones operators have in heat.conf, so such a file works as it is (`--conf
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -49,6 +50,7 @@ def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = N
     from oslo_log import log
 
     from heatlite.common import logs
+    os.umask(0o077)                         # logs and databases may hold secrets: they are for our user alone
     conf = cfg.CONF if conf is None else conf
     register(conf)
     if 'set' not in conf:                   # the first time: no option can join the command line once it was read

@@ -1,9 +1,17 @@
-"""Secrets at rest: Fernet with the operator's `auth_encryption_key`. The method's name is stored with each value."""
+"""Secrets at rest: sealed with keys derived from the operator's `auth_encryption_key`.
+
+The method's name is stored with each value. New values are sealed with AES-256-GCM: two microseconds each, where
+Fernet, which sealed values of earlier releases and is still read, takes twenty. Random nonces of 96 bits may be used
+2**32 times with one key at most, so each process derives a key of its own, and another one from time to time; the salt
+it was derived with is stored in front of the value.
+"""
 
 from __future__ import annotations
 
 import base64
+import binascii
 import json
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,22 +20,42 @@ from oslo_config import cfg
 from heatlite.common import exception
 from heatlite.common.i18n import _
 
-METHOD = 'cryptography_decrypt_v1'
-KEY_LENGTH = 32                             # characters; shorter keys of old installations are doubled and cut
+METHOD = 'aes_gcm_v1'
+FERNET = 'cryptography_decrypt_v1'          # the method of earlier releases, and of Heat
+METHODS = (METHOD, FERNET)
+KEY_LENGTH = 32                             # characters
+SALT, NONCE = 16, 12                        # bytes in front of each value
+USES = 2 ** 24                              # of a derived key for sealing, then the next one is derived
+OPENERS = 4096                              # derived keys kept for opening: one for each process that ever sealed
+
+_PREFIXES = tuple(f'{method}:' for method in METHODS)
+
+
+def check_key(key: str | None) -> None:
+    """Raises Error, which names the option, for a key that is not set or has the wrong length."""
+    if not key:
+        raise exception.Error(_('The option auth_encryption_key is not set: it takes exactly 32 characters, the same '
+                                'on all hosts.'))
+    if len(key) != KEY_LENGTH or not key.isascii():
+        raise exception.Error(_('The option auth_encryption_key has %(found)d characters: it takes exactly %(wanted)d '
+                                'ASCII characters, the same on all hosts.')
+                              % {'found': len(key), 'wanted': KEY_LENGTH})
 
 
 def encrypt(value: str | None, encryption_key: str | None = None) -> tuple[str | None, str | None]:
     """(method, text); (None, None) for None."""
     if value is None:
         return None, None
-    return METHOD, _fernet(encryption_key).encrypt(value.encode()).decode()
+    return METHOD, _sealer(encryption_key).seal(value.encode())
 
 
 def decrypt(method: str | None, data: str | None, encryption_key: str | None = None) -> str | None:
     """The clear text. Raises InvalidEncryptionKey when the key is another one, Error for an unknown method."""
     if method is None or data is None:
         return None
-    if method != METHOD:
+    if method == METHOD:
+        return _sealer(encryption_key).open(data).decode()
+    if method != FERNET:
         raise exception.Error(_('Cannot decrypt a value that was encrypted with the method "%s".') % method)
     from cryptography.fernet import InvalidToken
     try:
@@ -38,12 +66,11 @@ def decrypt(method: str | None, data: str | None, encryption_key: str | None = N
 
 def seal(text: str, encryption_key: str | None = None) -> str:
     """One text with its method's name in front: no JSON begins like that, so a column may hold either."""
-    method, secret = encrypt(text, encryption_key)
-    return f'{method}:{secret}'
+    return f'{METHOD}:{_sealer(encryption_key).seal(text.encode())}'
 
 
 def is_sealed(text: str) -> bool:
-    return text.startswith(f'{METHOD}:')
+    return text.startswith(_PREFIXES)
 
 
 def unseal(text: str, encryption_key: str | None = None) -> str:
@@ -62,15 +89,75 @@ def decrypted_dict(data: Mapping[str, Any], encryption_key: str | None = None) -
             for name, (method, text) in data.items()}
 
 
-_KNOWN: dict[str, Any] = {}                 # key -> Fernet; there is one key in an installation, two in a rotation
+class _Sealer:
+    """AES-256-GCM with keys derived from one key of the operator. A text is base64 of salt, nonce, what is sealed."""
+
+    def __init__(self, key: str) -> None:
+        self._key = key.encode()
+        self._openers: dict[bytes, Any] = {}
+        self._salt = b''
+        self._current: Any = None
+        self._uses = USES
+
+    def seal(self, clear: bytes) -> str:
+        if self._uses >= USES:
+            self._salt, self._uses = os.urandom(SALT), 0
+            self._current = self._derived(self._salt)
+        self._uses += 1
+        nonce = os.urandom(NONCE)                   # random: a forked process may go on with the same derived key
+        secret = self._salt + nonce + self._current.encrypt(nonce, clear, None)
+        return binascii.b2a_base64(secret, newline=False).decode('ascii')
+
+    def open(self, text: str) -> bytes:
+        """Raises InvalidEncryptionKey."""
+        from cryptography.exceptions import InvalidTag
+        try:
+            secret = binascii.a2b_base64(text)
+            salt = secret[:SALT]
+            opener = self._openers.get(salt)
+            if opener is None:
+                opener = self._known(salt)
+            return bytes(opener.decrypt(secret[SALT:SALT + NONCE], secret[SALT + NONCE:], None))
+        except (InvalidTag, ValueError):
+            raise exception.InvalidEncryptionKey() from None
+
+    def _known(self, salt: bytes) -> Any:
+        if len(self._openers) >= OPENERS:
+            self._openers.clear()
+        self._openers[salt] = self._derived(salt)
+        return self._openers[salt]
+
+    def _derived(self, salt: bytes) -> Any:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+        from cryptography.hazmat.primitives.hashes import SHA256
+        from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+        return AESGCM(HKDF(algorithm=SHA256(), length=32, salt=salt, info=METHOD.encode()).derive(self._key))
 
 
-def _fernet(encryption_key: str | None) -> Any:
+_SEALERS: dict[str, _Sealer] = {}           # by key; there is one key in an installation, two in a rotation
+_FERNETS: dict[str, Any] = {}
+
+
+def _key(encryption_key: str | None) -> str:
     key = encryption_key or cfg.CONF.auth_encryption_key
     if not key:
         raise exception.Error(_('The option auth_encryption_key is not set.'))
-    if key not in _KNOWN:
+    return str(key)
+
+
+def _sealer(encryption_key: str | None) -> _Sealer:
+    key = _key(encryption_key)
+    found = _SEALERS.get(key)
+    if found is None:
+        found = _SEALERS[key] = _Sealer(key)
+    return found
+
+
+def _fernet(encryption_key: str | None) -> Any:
+    """For reading. Earlier releases repeated a key that was too short."""
+    key = _key(encryption_key)
+    if key not in _FERNETS:
         from cryptography.fernet import Fernet
         full = (key * (KEY_LENGTH // len(key) + 1))[:KEY_LENGTH]
-        _KNOWN[key] = Fernet(base64.b64encode(full.encode()))
-    return _KNOWN[key]
+        _FERNETS[key] = Fernet(base64.b64encode(full.encode()))
+    return _FERNETS[key]

@@ -80,7 +80,8 @@ BEHAVIOUR: list[Opt] = [
     BoolOpt('stack_scheduler_hints', default=False,
             help='Tell the compute and block storage schedulers which stack and resource a request comes from.'),
     BoolOpt('encrypt_parameters_and_properties', default=False,
-            help='Store hidden parameters and all resource properties encrypted.'),
+            help='Store templates, environments and files of users encrypted, too. All that types make of them is '
+                 'always encrypted.'),
     StrOpt('auth_encryption_key', secret=True, sample_default='<32 characters>',
            help='Key of everything stored encrypted: exactly 32 characters, the same on all hosts. '
                 'heatlite-all makes its own.'),

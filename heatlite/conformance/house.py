@@ -129,9 +129,9 @@ class SimDatabase(Database):
     it is carried out, and before its answer is back."""
 
     def __init__(self, url: str, world: SimWorld, chaos: Chaos, seal: Callable[[str], str] | None,
-                 lock: WriteLock) -> None:
+                 lock: WriteLock, seal_sources: bool = True) -> None:
         super().__init__(url, now=lambda: world.universe.time + world.universe.database_ahead, sleep=world.sleep,
-                         seal=seal, max_overflow=-1)
+                         seal=seal, seal_sources=seal_sources, max_overflow=-1)
         self.world, self._chaos, self._lock = world, chaos, lock
         self._open: tuple[Any, object] | None = None        # the transaction that is open for writing, and its lock
         self._broken: set[Any] = set()                      # transactions that the server has ended
@@ -234,9 +234,11 @@ class House:
 
     def __init__(self, seed: int = 0, kill_at: Iterable[Point] = (), engines: int = 2, restart_after: float = 2.0, *,
                  project_id: str = PROJECT, prepare: Callable[[EngineService], None] = lambda service: None,
-                 seal: Callable[[str], str] | None = None, interleaved: bool = True, **options: Any) -> None:
-        """`prepare(service)`: done to each engine before it starts, such as registering types. `seal`: of Database.
-        `interleaved`: statements and calls give way to other threads. `options`: of [DEFAULT].
+                 seal: Callable[[str], str] | None = None, seal_sources: bool = True, interleaved: bool = True,
+                 **options: Any) -> None:
+        """`prepare(service)`: done to each engine before it starts, such as registering types. `seal`,
+        `seal_sources`: of Database. `interleaved`: statements and calls give way to other threads. `options`: of
+        [DEFAULT].
         """
         shared_memory = '/dev/shm'
         self._folder = tempfile.TemporaryDirectory(dir=shared_memory if os.path.isdir(shared_memory) else None)
@@ -251,7 +253,7 @@ class House:
         self.database = SimDatabase(self.url, self.user, Chaos(), None, self._write_lock)
         self.context = RequestContext(project_id=project_id, roles=['admin'], overwrite=False)
         self._prepare = prepare
-        self._seal = seal
+        self._seal, self._seal_sources = seal, seal_sources
         self._options = options
         self.engines: list[tuple[SimWorld, EngineService]] = []
         self._databases: list[SimDatabase] = []
@@ -277,7 +279,7 @@ class House:
     def start_engine(self) -> tuple[SimWorld, EngineService]:
         self._names += 1
         world = self.universe.process(f'engine-{self._names}')
-        database = SimDatabase(self.url, world, self.chaos, self._seal, self._write_lock)
+        database = SimDatabase(self.url, world, self.chaos, self._seal, self._write_lock, self._seal_sources)
         self._databases.append(database)
         service = EngineService(options(self._options), world, database,
                                 wake=lambda stack_id, engine_id: self._wake(stack_id, engine_id),

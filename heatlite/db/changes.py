@@ -215,12 +215,12 @@ def _write_rows(tx: sa.Connection, gathered: _Gathered, statements: Texts) -> No
 
 def _write_data(tx: sa.Connection, gathered: _Gathered, statements: Texts) -> None:
     kept, gone = [], []
-    secret = tx.get_execution_options().get('seal') is not None
+    seal = tx.get_execution_options().get('seal') or str
     for (stack_id, number, key), datum in sorted(gathered.data.items()):
         if datum.value is None:
             gone.append((stack_id, number, key))
         else:
-            method, value = crypt.encrypt(datum.value) if datum.redact or secret else (None, clean(datum.value))
+            method, value = crypt.encrypt(datum.value) if datum.redact else (None, seal(clean(datum.value)))
             kept.append((stack_id, number, key, value, method))
     statements.upsert(tx, 'resource_data', DATUM, ('stack_id', 'resource_id', 'key'), kept)
     for each in gone:

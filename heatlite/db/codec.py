@@ -1,7 +1,8 @@
 """JSON columns: values to text and back, and rows to dataclasses.
 
-Columns that may hold secrets (tables.SEALED) are written through `encoder(tx)`: encrypted when the operator wants that.
-All are read alike, so rows written before the option was changed stay readable.
+Columns that may hold secrets (tables.SEALED) are written through `encoder(tx)`, always encrypted: types put private
+keys, passwords and signed URLs there. What users wrote (tables.WRITTEN_BY_USERS) goes through `source_encoder(tx)`:
+encrypted when the operator wants that. All are read alike, so rows that were written in clear stay readable.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import sqlalchemy as sa
 from heatlite.common import crypt
 
 T = TypeVar('T')
+
+HIDES_NOTHING = frozenset({'{}', '[]', 'null'})
 
 
 def _plain(value: Any) -> Any:
@@ -42,12 +45,7 @@ def decode(text: str | None) -> Any:
     """Raises InvalidEncryptionKey for what was encrypted with another key than ours."""
     if text is None:
         return None
-    try:
-        return json.loads(text)
-    except ValueError:
-        if not crypt.is_sealed(text):
-            raise
-        return json.loads(crypt.unseal(text))
+    return json.loads(crypt.unseal(text) if crypt.is_sealed(text) else text)
 
 
 def encode_or_null(value: Any, encode: Callable[[Any], str] = encode) -> str | None:
@@ -57,13 +55,25 @@ def encode_or_null(value: Any, encode: Callable[[Any], str] = encode) -> str | N
 def encoder(tx: sa.Connection) -> Callable[[Any], str]:
     """What writes the columns of tables.SEALED through `tx`."""
     seal = tx.get_execution_options().get('seal')
-    return encode if seal is None else lambda value: sealed(tx, encode(value))
+    if seal is None:
+        return encode
+
+    def encoded(value: Any) -> str:
+        text = encode(value)
+        return text if text in HIDES_NOTHING else seal(text)
+
+    return encoded
+
+
+def source_encoder(tx: sa.Connection) -> Callable[[Any], str]:
+    """What writes the columns of tables.WRITTEN_BY_USERS through `tx`."""
+    return encoder(tx) if tx.get_execution_options().get('seal_sources') else encode
 
 
 def sealed(tx: sa.Connection, text: str) -> str:
-    """A text of JSON as the columns of tables.SEALED keep it. Empty ones hide nothing."""
+    """A text of JSON as the columns of tables.SEALED keep it."""
     seal = tx.get_execution_options().get('seal')
-    return text if seal is None or text in ('{}', '[]') else seal(text)
+    return text if seal is None or text in HIDES_NOTHING else seal(text)
 
 
 def columns(table: sa.Table, cls: type) -> list[sa.Column[Any]]:

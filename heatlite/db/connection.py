@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import inspect
 import logging
+import os
 import select
+import stat
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
@@ -42,6 +44,7 @@ DRIVERS = {'mysql': 'mysql+pymysql', 'mariadb': 'mysql+pymysql', 'mariadb+pymysq
            'postgresql': 'postgresql+psycopg2', 'postgres': 'postgresql+psycopg2'}
 OVERFLOW = 50                               # connections beyond the pool's five; green threads hold one briefly
 LOCK_PATIENCE = 30                          # seconds a writer waits for others on SQLite
+CLOSING = 100                               # milliseconds that the end waits for others who write, on SQLite
 RETRIES = 10                                # of a transaction that met a deadlock
 PATIENCE = 0.5                              # seconds between tries of work that can only wait for the database
 LOCK_WAIT = 10                              # seconds for a lock another transaction holds, on a server
@@ -79,37 +82,38 @@ class Database:
     """A database and its connections, made at first use.
 
     `now`: seconds since 1970, for tests that bring their own clock; the database's otherwise.
-    `seal`: encrypts what may hold secrets; None: it is written as it is. `options`: any of OPTIONS.
+    `seal`: encrypts what may hold secrets; None: it is written as it is. `seal_sources`: also what users wrote.
+    `options`: any of OPTIONS.
     """
 
     def __init__(self, url: str, now: Callable[[], float] | None = None,
                  sleep: Callable[[float], None] = time.sleep, seal: Callable[[str], str] | None = None,
-                 **options: Any) -> None:
+                 seal_sources: bool = True, **options: Any) -> None:
         self.url = _normal(url)
         self.dialect = self.url.get_backend_name()
         self._sleep = sleep
-        self._given = now, seal, options
+        self._given = now, seal, seal_sources, options
         self._is_apart = False
         self._one_writer: Any = threading.Lock() if self.dialect == 'sqlite' else None
         make = {'sqlite': _sqlite, 'mysql': _mysql, 'postgresql': _postgresql}[self.dialect]
         options = {'max_overflow': OVERFLOW, **options, 'max_retries': 0}
         with _translated():
             shared = {'clock': now, 'files': WeakValueDictionary()}     # `files`: of heatlite.db.templates
-            self._writing = make(self.url, False, options).execution_options(seal=seal, **shared)
+            self._writing = make(self.url, False, options).execution_options(
+                seal=seal, seal_sources=seal_sources, **shared)
             self._reading = make(self.url, True, options).execution_options(**shared)
 
     @classmethod
     def from_options(cls, conf: Any, now: Callable[[], float] | None = None) -> Database:
-        """As the [database] group and `encrypt_parameters_and_properties` say."""
+        """As the [database] group, `auth_encryption_key` and `encrypt_parameters_and_properties` say."""
         from oslo_db import options as oslo_options
         config.register(conf)
         conf.register_opts(oslo_options.database_opts, group='database')
         if not conf.database.connection:
             raise exception.Error(_('The option [database] connection is not set.'))
         given = {name: conf.database[name] for name in OPTIONS}
-        if conf.encrypt_parameters_and_properties:
-            given['seal'] = partial(crypt.seal, encryption_key=conf.auth_encryption_key)
-        return cls(conf.database.connection, now, **given)
+        return cls(conf.database.connection, now, seal=partial(crypt.seal, encryption_key=conf.auth_encryption_key),
+                   seal_sources=conf.encrypt_parameters_and_properties, **given)
 
     @contextmanager
     def reader(self) -> Iterator[sa.Connection]:
@@ -142,8 +146,9 @@ class Database:
 
     def apart(self) -> Database:
         """The same place through connections of its own, for a thread apart (World.spawn_apart)."""
-        now, seal, options = self._given
-        found = Database(self.url.render_as_string(hide_password=False), now, self._sleep, seal, **options)
+        now, seal, seal_sources, options = self._given
+        found = Database(self.url.render_as_string(hide_password=False), now, self._sleep, seal, seal_sources,
+                         **options)
         found._is_apart = True                      # that thread may not write to the log
         return found
 
@@ -164,9 +169,22 @@ class Database:
         return _clock(self.dialect, self._writing.get_execution_options().get('clock'))
 
     def close(self) -> None:
-        """Closes what lies idle in the pools. The database may be used again."""
+        """Closes what lies idle in the pools. The database may be used again.
+
+        SQLite: what is in its log moves to the file itself, which is complete then, unless another process writes.
+        """
+        if self.dialect == 'sqlite' and os.path.exists(str(self.url.database)):
+            self._empty_log()
         self._writing.dispose()
         self._reading.dispose()
+
+    def _empty_log(self) -> None:
+        try:
+            with self._reading.connect() as connection:         # that of writers would begin a transaction
+                connection.exec_driver_sql(f'PRAGMA busy_timeout={CLOSING}')    # the connection ends right after
+                connection.exec_driver_sql('PRAGMA wal_checkpoint(TRUNCATE)')
+        except (exc.DBAPIError, exc.TimeoutError, db_exception.DBError) as error:
+            LOG.warning('The log of the database was not moved to its file: %s', _reason(error))
 
     @property
     def engine(self) -> sa.Engine:
@@ -232,6 +250,10 @@ def _sqlite(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.Engine
                               connect_args={'check_same_thread': False, 'timeout': LOCK_PATIENCE})
     exc_filters.register_engine(engine)
 
+    @sa.event.listens_for(engine, 'do_connect')
+    def _protect(_dialect: Any, _record: Any, _arguments: Any, _options: Any) -> None:
+        _keep_private(str(url.database))
+
     @sa.event.listens_for(engine, 'connect')
     def _prepare(connection: Any, _record: Any) -> None:
         connection.isolation_level = None           # we say BEGIN ourselves
@@ -244,6 +266,20 @@ def _sqlite(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.Engine
         def _begin(connection: sa.Connection) -> None:
             connection.exec_driver_sql('BEGIN IMMEDIATE')
     return engine
+
+
+def _keep_private(path: str) -> None:
+    """A new file is for our user alone, and nobody else reads one that others have made. SQLite gives the modes of the
+    file to its log and its index."""
+    for name in (path, f'{path}-wal', f'{path}-shm'):
+        try:
+            mode = stat.S_IMODE(os.stat(name).st_mode)
+            if mode & 0o007:
+                os.chmod(name, mode & ~0o077)
+        except OSError:                             # it is not there yet, or not ours
+            if name == path:
+                with suppress(OSError):             # the library says it better
+                    os.close(os.open(name, os.O_CREAT | os.O_RDWR, 0o600))
 
 
 def _mysql(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.Engine:

@@ -55,7 +55,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class StoredDatum:
-    """`value` is encrypted when there is a `method`."""
+    """`method`: how `value` is encrypted, where its author called it a secret; others are sealed as columns are."""
 
     key: str
     value: str | None
@@ -65,8 +65,11 @@ class StoredDatum:
     def redact(self) -> bool:
         return self.method is not None
 
-    def clear(self) -> str | None:
-        return crypt.decrypt(self.method, self.value) if self.method else self.value
+    def clear(self, key: str | None = None) -> str | None:
+        """`key`: of encryption, where it is not that of the options of the process."""
+        if self.method is not None:
+            return crypt.decrypt(self.method, self.value, key)
+        return crypt.unseal(self.value, key) if self.value is not None and crypt.is_sealed(self.value) else self.value
 
 
 ROWS_IN_ONE_BREATH = 500

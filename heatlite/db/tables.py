@@ -236,10 +236,15 @@ credentials = _table(
     sa.Column('method', sa.String(64), nullable=True),
     sa.Column('created_at', Time, nullable=False))
 
-# Columns that hold what users and types gave, secrets among it: sealed with `encrypt_parameters_and_properties`.
-SEALED = {
+# Columns that hold what users wrote: sealed with `encrypt_parameters_and_properties`. The documents of nested stacks
+# are not written by users but made from values of their parents, and always sealed.
+WRITTEN_BY_USERS = {
     template: ('document', 'environment'),
     files: ('content',),
+}
+
+# Columns that hold what types made of it, with secrets that nobody chose: always sealed.
+SEALED = {
     stack: ('parameters', 'outputs', 'request'),
     resource: ('handle', 'properties', 'definition', 'metadata', 'attributes'),
     event: ('properties',),

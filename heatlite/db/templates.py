@@ -40,9 +40,13 @@ _HELD = sa.select(files_table.c.id).where(files_table.c.id == sa.bindparam('file
 
 
 def insert(tx: sa.Connection, template_id: str, document: Mapping[str, Any], environment: Mapping[str, Any],
-           files: Mapping[str, str] | None, now: datetime, *, stack_id: str | None = None) -> str:
-    """Returns `template_id`. Files that have no row yet get one with the template's id."""
-    encode = codec.encoder(tx)
+           files: Mapping[str, str] | None, now: datetime, *, stack_id: str | None = None,
+           is_nested: bool = False) -> str:
+    """Returns `template_id`. Files that have no row yet get one with the template's id.
+
+    `is_nested`: of a nested stack, whose documents hold values that its parents were given or have made.
+    """
+    encode = codec.encoder(tx) if is_nested else codec.source_encoder(tx)
     files_id = _stored(tx, template_id, Files.of(files)) if files else None
     bulk.texts(tx.dialect.name).insert(tx, 'template', INSERTED, [
         (template_id, encode(document), encode(environment), files_id, stack_id, bulk.Times()(now))])
@@ -54,7 +58,7 @@ def _stored(tx: sa.Connection, template_id: str, files: Files) -> str:
     shared = files.id is not None and files.id != template_id       # its own id: the same transaction, tried again
     if shared and tx.execute(_HELD, {'files_id': files.id}).first() is not None:
         return str(files.id)
-    tx.execute(files_table.insert().values(id=template_id, content=codec.encoder(tx)(files)))
+    tx.execute(files_table.insert().values(id=template_id, content=codec.source_encoder(tx)(files)))
     files.id = template_id
     return template_id
 

@@ -16,7 +16,7 @@ def target(tx: Any, row: stacks.Stack, new_id: str, now: datetime) -> str:
         return row.previous_template_id
     current = templates.show(tx, row.template_id)
     return templates.insert(tx, new_id, _empty(language_template.Template(dict(current.document))),
-                            current.environment, None, now, stack_id=row.id)
+                            current.environment, None, now, stack_id=row.id, is_nested=row.owner_id is not None)
 
 
 def last_good(row: stacks.Stack) -> str | None:

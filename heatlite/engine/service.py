@@ -8,7 +8,7 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
-from heatlite.common import exception
+from heatlite.common import crypt, exception
 from heatlite.common.limits import Limits as TemplateLimits
 from heatlite.common.world import World
 from heatlite.db.connection import Database
@@ -41,8 +41,7 @@ class EngineService:
                  wake: Callable[[str, str | None], None] = lambda stack_id, engine_id: None,
                  notify: Notify = silent) -> None:
         """`wake(stack_id, engine_id)` rings at another engine, or at any (None). Raises Error for wrong options."""
-        if not conf.auth_encryption_key:
-            raise exception.Error('The option auth_encryption_key must be set: 32 characters, the same in all engines')
+        crypt.check_key(conf.auth_encryption_key)
         self.engine_id = engine_id or world.uuid()
         self._conf = conf
         self._world = world

@@ -62,7 +62,8 @@ class Snapshots:
             if row.action == Action.DELETE:
                 raise exception.NotSupported(feature=_('Restore of a stack that is being deleted'))
             template_id = templates.insert(tx, self._world.uuid(), found.data['template'], found.data['environment'],
-                                           found.data.get('files') or {}, self._world.now(), stack_id=row.id)
+                                           found.data.get('files') or {}, self._world.now(), stack_id=row.id,
+                                           is_nested=row.owner_id is not None)
             return {'template_id': template_id, 'previous_template_id': rollback.last_good(row),
                     'request': {'restore': found.id},
                     **self._use_cases.as_shown(templates.get(tx, template_id), row)}

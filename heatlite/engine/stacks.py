@@ -105,7 +105,7 @@ class Stacks:
             stacks.insert(tx, row)              # StackExists when another request was faster
             context.check_in_time(self._world.now())
             templates.insert(tx, row.template_id, definition.template.document, definition.environment.document(),
-                             definition.files, now, stack_id=row.id)
+                             definition.files, now, stack_id=row.id, is_nested=row.owner_id is not None)
             if authority is not None:
                 credentials.insert(tx, authority)
             resources.insert_many(tx, row.id, rows)
@@ -376,7 +376,7 @@ class Stacks:
                 tx, row.id, action=Action.UPDATE, reason=text.started(Action.UPDATE), now=now,
                 template_id=templates.insert(
                     tx, self._world.uuid(), definition.template.document, definition.environment.document(),
-                    definition.files, now, stack_id=row.id),
+                    definition.files, now, stack_id=row.id, is_nested=True),
                 previous_template_id=rollback.last_good(current), description=str(definition.description),
                 parameters=definition.parameters.shown(), converge=converge,
                 request=request_ids.stored(request_ids.asking(parent.context), {'facade': facade}),

@@ -43,10 +43,14 @@ def application(program: str, deploy: str) -> Lazy:
 
 def _build(program: str, deploy: str) -> _Application:
     """Raises SystemExit with a message of one line when a file is wrong."""
-    from heatlite.common import config
+    from heatlite.common import config, crypt, exception
     from heatlite.db.connection import Database
     from heatlite.rpc.client import BrokerClient
     named = os.environ.get('HEATLITE_CONFIG')
     conf = config.load([], program, default_files=[named] if named else None)
+    try:
+        crypt.check_key(conf.auth_encryption_key)
+    except exception.HeatException as error:
+        raise SystemExit(str(error)) from None
     made: _Application = importlib.import_module(deploy).build(conf, Database.from_options(conf), BrokerClient(conf))
     return made

@@ -54,7 +54,7 @@ def test_the_same_world_makes_the_same_password():
 
 def test_secrets_come_back_with_the_same_key_only():
     method, text = crypt.encrypt('glow', KEY)
-    assert method == 'cryptography_decrypt_v1' and 'glow' not in text
+    assert method == 'aes_gcm_v1' and 'glow' not in text
     assert crypt.decrypt(method, text, KEY) == 'glow'
     with pytest.raises(exception.InvalidEncryptionKey):
         crypt.decrypt(method, text, 'x' * 32)
@@ -72,7 +72,30 @@ def test_a_value_encrypted_by_the_scheme_operators_have():
     from cryptography.fernet import Fernet
     stored = Fernet(base64.b64encode(KEY.encode())).encrypt(b'glow').decode()
     assert crypt.decrypt('cryptography_decrypt_v1', stored, KEY) == 'glow'
-    assert crypt.decrypt(*crypt.encrypt('glow', 'short'), 'shortshortshortshortshortshortshortshort') == 'glow'
+    stored = Fernet(base64.b64encode(b'shortshortshortshortshortshortsh')).encrypt(b'glow').decode()
+    assert crypt.decrypt('cryptography_decrypt_v1', stored, 'short') == 'glow'
+
+
+def test_each_value_is_sealed_anew_and_read_whatever_process_sealed_it(monkeypatch):
+    first, second = crypt.seal('glow', KEY), crypt.seal('glow', KEY)
+    assert first != second
+    monkeypatch.setattr(crypt, 'USES', 1)               # as another process, which derives a key of its own
+    monkeypatch.setattr(crypt, '_SEALERS', {})
+    third, fourth = crypt.seal('glow', KEY), crypt.seal('glow', KEY)
+    salts = {each.partition(':')[2][:20] for each in (first, second, third, fourth)}
+    assert len(salts) == 3
+    assert {crypt.unseal(each, KEY) for each in (first, second, third, fourth)} == {'glow'}
+    for damaged in (first[:-8], f'{first[:40]}x{first[41:]}', first[:14], 'aes_gcm_v1:~'):
+        with pytest.raises(exception.InvalidEncryptionKey):
+            crypt.unseal(damaged, KEY)
+
+
+@pytest.mark.parametrize('key', [None, '', 'short', 'k' * 16, 'k' * 31, 'k' * 33, 'é' * 32])
+def test_a_key_of_another_length_is_refused_by_the_name_of_its_option(key):
+    crypt.check_key('k' * 32)
+    with pytest.raises(exception.Error, match='auth_encryption_key .*exactly 32') as caught:
+        crypt.check_key(key)
+    assert key is None or len(key) < 5 or key not in str(caught.value)
 
 
 def test_a_missing_key_is_named():

@@ -1,4 +1,5 @@
-"""With `encrypt_parameters_and_properties` no secret lies in the database in clear, whatever way it came."""
+"""No secret lies in the database in clear: what users wrote, with `encrypt_parameters_and_properties`; what types made
+of it, and what nobody chose, always."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from oslo_config import cfg
 from heatlite.common import config, crypt, exception
 from heatlite.conformance.house import House
 from heatlite.db import resources, sealing, stacks, templates
-from heatlite.db.tables import SEALED, metadata
+from heatlite.db.tables import SEALED, WRITTEN_BY_USERS, metadata
 from heatlite.rpc import messages
 
 KEY, NEW_KEY = 'k' * 32, 'n' * 32
@@ -76,18 +77,18 @@ def live(house):
     return stack_id
 
 
-def where_in_clear(house):
+def where_in_clear(house, secret=SECRET):
     """(table, column) of every value that shows the secret; all tables, all columns."""
     with house.database.reader() as tx:
         return {(table.name, column) for table in metadata.tables.values()
                 for row in tx.execute(sa.select(table)) for column, value in row._mapping.items()
-                if SECRET in str(value)}
+                if secret in str(value)}
 
 
-def is_in_the_file(house):
+def is_in_the_file(house, secret=SECRET):
     """The whole file, with what SQLite has not overwritten yet."""
     folder = Path(house.database.url.database).parent
-    return any(SECRET.encode() in path.read_bytes() for path in folder.iterdir())
+    return any(secret.encode() in path.read_bytes() for path in folder.iterdir())
 
 
 def test_no_secret_lies_in_clear():
@@ -113,7 +114,57 @@ def test_every_sealed_column_would_show_it():
         assert is_in_the_file(house)
     unseen = {('signal', 'details'), ('resource', 'handle'), ('stack', 'request'),
               ('software_deployment', 'input_values'), ('software_deployment', 'output_values')}
-    assert found >= {(table.name, name) for table, names in SEALED.items() for name in names} - unseen
+    columns = {(table.name, name) for table, names in {**SEALED, **WRITTEN_BY_USERS}.items() for name in names}
+    assert found >= columns - unseen
+
+
+def without_the_option(**options):
+    return House(engines=1, seal=SEAL, seal_sources=False, **options)
+
+
+def test_without_the_option_only_what_users_wrote_is_in_clear():
+    with without_the_option() as house:
+        live(house)
+        written = {(table.name, name) for table, names in WRITTEN_BY_USERS.items() for name in names}
+        assert where_in_clear(house) == written
+        with house.database.reader() as tx:
+            nested = [row for row in stacks.tree(tx, house.user_stack('s')) if row.depth]
+            assert len(nested) == 3
+            assert all(templates.show(tx, row.template_id).is_sealed for row in nested)
+
+
+def test_what_is_secret_by_nature_is_sealed_without_the_option():
+    template = {
+        'heat_template_version': '2018-08-31',
+        'resources': {
+            'word': {'type': 'OS::Heat::RandomString'},
+            'copy': {'type': 'OS::Heat::TestResource', 'properties': {'value': {'get_attr': ['word', 'value']}}},
+            'below': {'type': 'nested.yaml', 'properties': {'word': {'get_attr': ['word', 'value']}}},
+            'members': {'type': 'OS::Heat::ResourceGroup', 'properties': {'count': 1, 'resource_def': {
+                'type': 'OS::Heat::Value', 'properties': {'value': {'get_attr': ['word', 'value']}}}}}},
+        'outputs': {'word': {'value': {'get_attr': ['word', 'value']}}}}
+    with without_the_option() as house:
+        stack_id = house.ask(messages.CreateStack(
+            stack_name='s', template=template, files={'nested.yaml': NESTED}, environment={}))['stack_id']
+        assert house.settle(stack_id).status == 'COMPLETE', house.row(stack_id).reason
+        house.ask(messages.SnapshotStack(stack_id, 'kept'))
+        word = house.settle(stack_id).outputs[0]['output_value']
+        assert len(word) == 32
+        assert where_in_clear(house, word) == set()
+        assert not is_in_the_file(house, word)
+
+
+def test_a_breakpoint_is_found_again_though_it_is_sealed():
+    with House(engines=1, seal=SEAL) as house:
+        stack_id = house.ask(messages.CreateStack(
+            stack_name='s', template={'heat_template_version': '2018-08-31', 'resources': {
+                'a': {'type': 'OS::Heat::TestResource'}}},
+            environment={'resource_registry': {'resources': {'a': {'hooks': 'pre-create'}}}}))['stack_id']
+        assert house.universe.run(lambda: any('paused' in each[3] for each in house.events(stack_id)))
+        with house.database.reader() as tx:
+            assert resources.held(tx, stack_id, ['pre-create']) == {1: 'pre-create'}
+        house.ask(messages.SignalResource(stack_id, 'a', {'unset_hook': 'pre-create'}))
+        assert house.settle(stack_id).status == 'COMPLETE'
 
 
 @pytest.mark.parametrize('before, after', [(None, SEAL), (SEAL, None)])
@@ -146,7 +197,7 @@ def test_an_operator_seals_opens_and_changes_the_key():
                              resources.columns(tx, stack_id, None, resources.HEAVY))
         assert sealing.Rewriting(False, NEW_KEY).run(house.database) > 0
         assert sealing.Rewriting(False, NEW_KEY).run(house.database) == 0
-        assert ('resource', 'properties') in where_in_clear(house)
+        assert {table for table, _column in where_in_clear(house)} == {'template', 'files'}
         with pytest.raises(exception.InvalidEncryptionKey):
             sealing.Rewriting(True, KEY).run(house.database)
         house.delete(stack_id)

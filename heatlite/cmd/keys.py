@@ -1,0 +1,45 @@
+"""The key of what is stored: looked at before a program begins, so that nothing is written with a wrong one."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from typing import Any
+
+LOG = logging.getLogger(__name__)
+
+
+def check(conf: Any) -> None:
+    """SystemExit with one line unless auth_encryption_key is one: for the start of every program that needs it."""
+    from heatlite.common import crypt, exception
+    try:
+        crypt.check_key(conf.auth_encryption_key)
+    except exception.HeatException as error:
+        raise SystemExit(str(error)) from None
+
+
+def check_fits(conf: Any, database: Any) -> None:
+    """Ends the process with one line when what is stored was sealed with another key: it could read nothing, and would
+    write what no other can read. Raises DatabaseUnavailable."""
+    from heatlite.common import exception
+    from heatlite.db import sealing
+    try:
+        sealing.check_key(database, conf.auth_encryption_key)
+    except exception.InvalidEncryptionKey:
+        text = ('The option auth_encryption_key is not the key of this database: its secrets were sealed with another '
+                'one.')
+        LOG.error(text)
+        if conf.log_file or conf.log_dir or conf.use_journal:
+            print(text, file=sys.stderr)
+        os._exit(os.EX_CONFIG)                      # also from a thread, and before anything has begun
+
+
+def watch(conf: Any, database: Any, world: Any) -> None:
+    """`check_fits`, as soon as the database answers."""
+    from heatlite.common import exception
+    while True:
+        try:
+            return check_fits(conf, database)
+        except exception.DatabaseUnavailable:
+            world.sleep(2.0)
