@@ -8,18 +8,18 @@ from typing import Any
 
 from oslo_middleware import http_proxy_to_wsgi
 
-from heatlite.api import faults, openapi, routes, wsgi
+from heatlite.api import faults, openapi, readiness, routes, wsgi
 from heatlite.api.middleware.access import AccessLog
 from heatlite.api.middleware.body import BodyLimit
 from heatlite.api.middleware.context import ContextMiddleware
 from heatlite.api.middleware.fault import FaultMiddleware
-from heatlite.api.middleware.mount import Healthcheck, Mount, metrics
+from heatlite.api.middleware.mount import Mount, metrics
 from heatlite.api.middleware.noauth import NoAuth
 from heatlite.api.middleware.origin import CrossOrigin
 from heatlite.api.middleware.request_id import RequestId
 from heatlite.api.middleware.version import VersionNegotiation
 from heatlite.api.router import Router
-from heatlite.common import exception
+from heatlite.common import addresses, exception, health
 from heatlite.common import metrics as figures
 from heatlite.common.policy import Policy
 
@@ -36,15 +36,17 @@ def build(conf: Any, database: Any, engine: Any, identity: Layer | None = None,
 
     `identity`: the layer that leaves verified identity headers, instead of the one that `[paste_deploy] flavor` names.
     """
+    check_lists(conf)
     policy = Policy(conf)
     table = tuple(table)
     application: Application = Router(table, wsgi.Services(conf, database, engine, policy))
-    for layer in reversed(_layers(conf, policy, identity or authentication(conf), openapi.Description(table))):
+    for layer in reversed(_layers(conf, policy, identity or authentication(conf), outside(conf, database, engine),
+                                  openapi.Description(table))):
         application = layer(application)
     return application
 
 
-def _layers(conf: Any, policy: Policy, identity: Layer, description: Application) -> list[Layer]:
+def _layers(conf: Any, policy: Policy, identity: Layer, beside: Layer, description: Application) -> list[Layer]:
     """Outermost first. The order decides who answers: versions before identity, identity before routes."""
     flavour = conf.paste_deploy.flavor or KEYSTONE
     return [
@@ -54,7 +56,7 @@ def _layers(conf: Any, policy: Policy, identity: Layer, description: Application
         partial(FaultMiddleware, debug=conf.debug),
         partial(BodyLimit, limit=conf.max_json_body_size),
         *proxy(conf),
-        outside(conf),
+        beside,
         VersionNegotiation,
         partial(Mount, beside={openapi.PATH: description}),
         identity,
@@ -85,10 +87,33 @@ def identity_url(conf: Any) -> str | None:
     """Keystone's address as users reach it."""
     if conf.clients_keystone.auth_uri:
         return str(conf.clients_keystone.auth_uri)
-    if 'keystone_authtoken' in conf:
-        found = conf.keystone_authtoken
-        return found.get('www_authenticate_uri') or found.get('auth_url')
+    if 'keystone_authtoken' in conf or 'keystone_authtoken' in conf.list_all_sections():
+        _register_authtoken(conf)
+        group = conf.keystone_authtoken.get('auth_section') or 'keystone_authtoken'
+        return conf.keystone_authtoken.get('www_authenticate_uri') or conf[group].get('auth_url')
     return None
+
+
+def _register_authtoken(conf: Any) -> None:
+    """The options of the library's layer, which it registers only when it is made: too late for who asks before."""
+    from keystoneauth1 import exceptions, loading
+    from keystonemiddleware import opts
+    for group, found in opts.list_auth_token_opts():
+        conf.register_opts(found, group=group)
+    loading.register_auth_conf_options(conf, 'keystone_authtoken')
+    try:
+        loading.load_auth_from_conf_options(conf, 'keystone_authtoken')
+    except (exceptions.AuthPluginException, exceptions.MissingRequiredOptions) as error:
+        raise exception.Error(f'[keystone_authtoken]: {error}') from None
+
+
+def check_lists(conf: Any) -> None:
+    """Raises Error, naming the option, for an entry that is no address, network or host."""
+    for name in ('template_fetch_allow', 'template_fetch_deny'):
+        try:
+            addresses.Networks(conf[name])
+        except ValueError as error:
+            raise exception.Error(f'{name}: {error}') from None
 
 
 def proxy(conf: Any) -> list[Layer]:
@@ -99,9 +124,9 @@ def proxy(conf: Any) -> list[Layer]:
     return [partial(http_proxy_to_wsgi.HTTPProxyToWSGI, conf=conf)]
 
 
-def outside(conf: Any) -> Layer:
+def outside(conf: Any, database: Any, engine: Any) -> Layer:
     """What lies beside the API and needs no identity."""
-    beside: dict[str, Application] = {'/healthcheck': Healthcheck(conf)}
+    beside: dict[str, Application] = {health.LIVE: health.live, health.READY: readiness.checks(database, engine)}
     if conf.metrics.api_enabled:
         beside['/metrics'] = metrics
     return partial(Mount, beside=beside)

@@ -48,6 +48,7 @@ def work(conf: Any, worker: Worker) -> int:
     from heatlite.cmd import parts, signals
     from heatlite.common import messaging
     from heatlite.common.world import GreenWorld
+    from heatlite.db import engines
     from heatlite.engine import notifications
     from heatlite.engine.service import EngineService
     from heatlite.rpc.client import BrokerClient
@@ -72,7 +73,17 @@ def work(conf: Any, worker: Worker) -> int:
         server.start()                      # waits for the broker
 
     world.spawn(begin)
-    figures = parts.serve_figures(conf, worker.number)
+
+    def has_lease() -> bool:
+        with database.reader() as tx:
+            return (engines.left(tx, worker.identity) or 0.0) > 0.0
+
+    def has_tables() -> None:
+        with database.reader() as tx:
+            engines.left(tx, worker.identity)
+
+    figures = parts.serve_figures(conf, worker.number, {
+        'database': has_tables, 'engine': has_lease, 'broker': lambda: messaging.probe(conf)})
     signals.until_stopped(inbox, parts.reload(conf, service.reload))
     service.stop()                          # first: what counts is that the stacks go on elsewhere
     server.stop()

@@ -8,7 +8,7 @@ import os
 import signal
 import socket
 import ssl
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from heatlite.cmd import keys
@@ -139,14 +139,18 @@ def hear_parent(world: World, worker: Worker, died: Callable[[str], None] = lamb
     world.spawn(listen)
 
 
-def serve_figures(conf: Any, number: int) -> HttpServer | None:
-    """The figures of engine `number` at /metrics on loopback, if [metrics] engine_port says so."""
+def serve_figures(conf: Any, number: int, checks: Mapping[str, Callable[[], Any]]) -> HttpServer | None:
+    """The figures of engine `number` at /metrics on loopback, if [metrics] engine_port says so; /healthcheck and
+    /readiness beside them. `checks`: of the latter, name -> function that raises or gives False."""
     if not conf.metrics.engine_port:
         return None
-    from heatlite.common import metrics
+    from heatlite.common import health, metrics
     from heatlite.common.http_server import HttpServer
+    beside: dict[str, Application] = {health.LIVE: health.live, health.READY: health.Readiness(checks)}
 
     def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        if environ['PATH_INFO'] in beside:
+            return beside[environ['PATH_INFO']](environ, start_response)
         if environ['PATH_INFO'] != '/metrics':
             start_response('404 Not Found', [('Content-Type', 'text/plain')])
             return [b'']

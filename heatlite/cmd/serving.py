@@ -50,6 +50,7 @@ def load(program: str, arguments: Sequence[str]) -> Any:
 def work(conf: Any, options: Any, worker: Worker, deploy: str) -> int:
     """Serves in this process until it is told to stop."""
     from heatlite.cmd import keys, parts, signals
+    from heatlite.common import exception
     from heatlite.common.http_server import HttpServer
     from heatlite.common.limits import Connections
     from heatlite.common.world import GreenWorld
@@ -64,9 +65,15 @@ def work(conf: Any, options: Any, worker: Worker, deploy: str) -> int:
     door = importlib.import_module(deploy)
     database = parts.database(conf)
     world.spawn(keys.watch, conf, database, world)
-    application = door.build(conf, database, BrokerClient(conf))
-    server = HttpServer(listening, application, Connections.of(options, conf.max_json_body_size),
-                        tls=parts.tls(options.cert_file, options.key_file), refusal=door.refusal)
+    try:
+        application = door.build(conf, database, BrokerClient(conf))
+    except exception.Error as error:        # of what stands in the file
+        raise SystemExit(str(error)) from None
+    try:
+        server = HttpServer(listening, application, Connections.of(options, conf.max_json_body_size),
+                            tls=parts.tls(options.cert_file, options.key_file), refusal=door.refusal)
+    except ValueError as error:
+        raise SystemExit(f'trusted_proxies: {error}') from None
     parts.settle()
     server.start()
     LOG.info('Listening on %s port %d', options.bind_host, options.bind_port)

@@ -34,6 +34,7 @@ class HeatException(Exception):
     cfn_code = INTERNAL_FAILURE
     wire_name: str | None = None                    # None: the class name
     safe = True
+    public: str | None = None                       # what clients read instead of the message
 
     def __init__(self, **kwargs: Any) -> None:
         self.kwargs = kwargs
@@ -110,6 +111,7 @@ class MessagingTimeout(HeatException):
     """No engine answered in time. The door-bell rang unheard; nothing was changed by the caller."""
 
     http_code = 503
+    cfn_code = 'ServiceUnavailable'
     msg_fmt = _('No engine answered within %(seconds)s seconds.')
 
 
@@ -117,6 +119,7 @@ class NoEngine(HeatException):
     """Nobody has a queue at the broker for what the API asks."""
 
     http_code = 503
+    cfn_code = 'ServiceUnavailable'
     msg_fmt = _('No engine is running: the message broker has nobody to give this request to.')
 
 
@@ -124,16 +127,25 @@ class TooLate(HeatException):
     """Whoever asked has given up waiting, and may have asked for something else since."""
 
     http_code = 503
+    cfn_code = 'ServiceUnavailable'
     msg_fmt = _('The request waited for too long and was not begun.')
 
 
 class DatabaseUnavailable(HeatException):
+    """`reason`: the driver's words, for the log; they name users, hosts and files."""
+
     http_code = 503
+    cfn_code = 'ServiceUnavailable'
+    public = _('The database cannot be reached.')
     msg_fmt = _('The database cannot be reached: %(reason)s')
 
 
 class BrokerUnavailable(HeatException):
+    """`reason`: the library's words, for the log; they name hosts and users."""
+
     http_code = 503
+    cfn_code = 'ServiceUnavailable'
+    public = _('The message broker cannot be reached.')
     msg_fmt = _('The message broker cannot be reached: %(reason)s')
 
 

@@ -58,6 +58,10 @@ class BrokerClient:
             transport_options=oslo_messaging.TransportOptions(at_least_once=True))
         self._connected = False
 
+    def probe(self) -> None:
+        """Raises BrokerUnavailable when the broker takes no connection."""
+        messaging.probe(self._conf)
+
     def call(self, context: RequestContext, message: messages.Message) -> Any:
         return _opened(self._send(context, message))
 

@@ -100,15 +100,6 @@ def test_unknown_paths(app, path, accept):
     assert fault(answer) == {'type': 'HTTPNotFound', 'traceback': None, 'message': 'The resource could not be found.'}
 
 
-@pytest.mark.parametrize('accept, kind', [('application/json', 'application/json'), ('text/html', 'text/html'),
-                                          ('text/plain', 'text/plain')])
-def test_health(app, accept, kind):
-    answer = house.ask(app, 'GET', '/healthcheck', project=None, headers={'Accept': accept})
-    assert (answer.status_code, answer.content_type) == (200, kind)
-    if accept == 'application/json':
-        assert answer.json == {'detailed': False, 'reasons': []}
-
-
 @pytest.mark.parametrize('address, status', [('127.0.0.1', 200), ('::1', 200), ('192.0.2.7', 404), ('', 404)])
 def test_figures_are_for_this_host(app, address, status):
     house.ask(app, 'GET', P + '/none')

@@ -7,6 +7,7 @@ import psutil
 import pytest
 
 from tests.system import doors, wire
+from tests.system.processes import eventually
 
 MIB = 1 << 20
 LIMIT = MIB                             # option max_json_body_size
@@ -171,6 +172,22 @@ def test_unknown_paths_are_answered_with_json(both):
     for path in ('/nothing', '/v1', '/v1/', f'/v1/{both.log_in()[1]}/nothing', f'/v1/{both.log_in()[1]}/stacks/'):
         status, said = wire.ask(both.port, 'GET', path, X_Auth_Token=both.log_in()[0], Accept='text/html')
         assert (status, said['code'], said['error']['type']) == (404, 404, 'HTTPNotFound')
+
+
+def test_a_signal_that_is_none_is_the_senders_mistake(both):
+    template = {'heat_template_version': '2018-08-31', 'resources': {
+        'old': {'type': 'AWS::CloudFormation::WaitConditionHandle'}}}
+    status, made = both.rest('POST', '/stacks', json.dumps({'stack_name': 'rung', 'template': template}).encode())
+    assert status == 201, made
+    stack = f"/stacks/rung/{made['stack']['id']}"
+    eventually('the stack', lambda: both.rest('GET', stack)[1]['stack']['stack_status'] == 'CREATE_COMPLETE')
+    arn = f"arn%3Aopenstack%3Aheat%3A%3A{both.log_in()[1]}%3Astacks/rung/{made['stack']['id']}/resources/old"
+    for body in (b'{"Status": "PERHAPS"}', b'{"Status": []}', b'{}',
+                 b'{"Data": {}, "Reason": 1, "Status": 1, "UniqueId": 2}'):
+        status, said = both.cfn('PUT', f'/v1/waitcondition/{arn}', body, Content_Type='application/json')
+        assert (status, error_of('cfn', said)) == (400, 'InvalidParameterValue')
+    assert 'ERROR' not in both.program.log.read_text()
+    both.rest('DELETE', stack)
 
 
 def test_invented_actions_leave_no_figures(both):

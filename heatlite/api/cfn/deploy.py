@@ -15,6 +15,7 @@ from heatlite.api.middleware.context import ContextMiddleware
 from heatlite.api.middleware.origin import CrossOrigin
 from heatlite.api.middleware.request_id import RequestId
 from heatlite.api.middleware.version import VersionNegotiation
+from heatlite.common import exception
 from heatlite.common.policy import Policy
 
 refusal = errors.refusal
@@ -25,6 +26,7 @@ def build(conf: Any, database: Any, engine: Any, identity: Layer | None = None) 
 
     `identity`: the layer that leaves verified identity headers, instead of signature and token.
     """
+    deploy.check_lists(conf)
     policy = Policy(conf)
     made: Application = application.Actions(wsgi.Services(conf, database, engine, policy))
     layers: list[Layer] = [
@@ -34,7 +36,7 @@ def build(conf: Any, database: Any, engine: Any, identity: Layer | None = None) 
         errors.Faults,
         partial(BodyLimit, limit=conf.max_json_body_size),
         *deploy.proxy(conf),
-        deploy.outside(conf),
+        deploy.outside(conf, database, engine),
         VersionNegotiation,
         *(_authentication(conf) if identity is None else [identity]),
         partial(ContextMiddleware, policy=policy, auth_url=deploy.identity_url(conf)),
@@ -53,12 +55,18 @@ def _authentication(conf: Any) -> list[Layer]:
 
 
 def keystones(conf: Any) -> tuple[str, ...]:
-    """Addresses of the services that check signatures."""
+    """Addresses of the services that check signatures. Raises Error, naming the option, when there is none."""
     options = conf.ec2authtoken
     if options.multi_cloud:
+        if not options.allowed_auth_uris:
+            raise exception.Error('[ec2authtoken] allowed_auth_uris is empty, and multi_cloud is on: no Keystone '
+                                  'can check signatures')
         return tuple(options.allowed_auth_uris)
     found = options.auth_uri or deploy.identity_url(conf)
-    return (str(found),) if found else ()
+    if not found:
+        raise exception.Error('[ec2authtoken] auth_uri is not set, nor are [keystone_authtoken] www_authenticate_uri '
+                              'and auth_url: no Keystone can check signatures')
+    return (str(found),)
 
 
 def _session(conf: Any) -> Any:

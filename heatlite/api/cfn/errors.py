@@ -56,16 +56,18 @@ def told(error: Exception) -> CfnError:
             return CfnError('NotFound')
         case exception.HeatException():
             return CfnError(error.cfn_code if error.cfn_code in CODES else 'InternalFailure',
-                            str(error) if getattr(error, 'safe', False) else '')
+                            (error.public or str(error)) if getattr(error, 'safe', False) else '')
         case ValueError() | AttributeError():           # builtins that an engine answers with: a wrong value
             return CfnError('InvalidParameterValue')
     return CfnError('InternalFailure')
 
 
 def response(error: Exception, as_json: bool) -> webob.Response:
-    """The answer for an error. Our own faults are logged here, once, with their traceback."""
+    """The answer for an error. Our own faults are logged here, once, with their traceback; what is down, in a line."""
     found = told(error)
-    if found.status >= 500:
+    if found.status > 500:
+        LOG.warning('A request could not be served: %s', error)
+    elif found.status == 500:
         LOG.error('Unexpected %s while answering a request', type(error).__name__, exc_info=error)
     document = {'ErrorResponse': {'Error': {
         'Type': SERVER if found.status >= 500 else SENDER, 'Code': found.code, 'Message': found.message}}}

@@ -24,20 +24,6 @@ class Mount:
         return self._beside.get(environ.get('PATH_INFO', ''), self._app)(environ, start_response)
 
 
-class Healthcheck:
-    """The library's health check; made on its first use, because it is large and few installations ask for it."""
-
-    def __init__(self, conf: Any) -> None:
-        self._conf = conf
-        self._app: Any = None
-
-    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
-        if self._app is None:
-            from oslo_middleware import healthcheck
-            self._app = healthcheck.Healthcheck(None, conf=self._conf)
-        return self._app(environ, start_response)
-
-
 # Left by proxies; one on this host would make everybody look local.
 _FORWARDED = ('HTTP_FORWARDED', 'HTTP_X_FORWARDED_FOR', 'HTTP_X_FORWARDED_HOST')
 

@@ -10,6 +10,10 @@ from heatlite.common.i18n import _
 from heatlite.engine.resources import signal_responder
 
 
+class InvalidMetadata(exception.BadRequest, ValueError):
+    """The sender's mistake: answered with a 400. Also the ValueError that plug-ins know."""
+
+
 class BaseWaitConditionHandle(signal_responder.SignalResponder):
     """Its metadata: {id of the signal: {status, reason, data}}. The same id again takes the place of the former."""
 
@@ -33,11 +37,11 @@ class BaseWaitConditionHandle(signal_responder.SignalResponder):
                 and self._status_ok(metadata[self.STATUS]))
 
     def handle_signal(self, details: Any = None) -> str:
-        """Raises ValueError for what is no signal of a wait condition."""
+        """Raises InvalidMetadata for what is no signal of a wait condition."""
         gathered = dict(self.metadata_get(refresh=True))
         signal = self.normalise_signal_data(details, gathered)
         if not self._metadata_format_ok(signal):
-            raise ValueError(_('Metadata format invalid'))
+            raise InvalidMetadata(_('Metadata format invalid'))
         gathered[str(signal[self.UNIQUE_ID])] = {
             key: signal[key] for key in (self.DATA, self.REASON, self.STATUS)}
         self.metadata_set(gathered)

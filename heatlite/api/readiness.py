@@ -1,0 +1,22 @@
+"""What an API process needs to serve: the database, an engine that is alive, and the broker between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from heatlite.common.health import Readiness
+from heatlite.db import engines
+
+
+def checks(database: Any, engine: Any) -> Readiness:
+    """`engine`: the client; without a broker of its own, none is checked."""
+    def found() -> list[engines.Engine]:
+        with database.reader() as tx:
+            return engines.page(tx)
+
+    wanted: dict[str, Callable[[], Any]] = {'database': found, 'engines': lambda: any(each.is_up for each in found())}
+    probe = getattr(engine, 'probe', None)
+    if probe is not None:
+        wanted['broker'] = probe
+    return Readiness(wanted)

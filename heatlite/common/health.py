@@ -1,0 +1,73 @@
+"""Answers of /healthcheck and /readiness: whether this process lives, and whether it can serve.
+
+No login is needed for them, so they name checks in general words only, and look at most once a second.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+LOG = logging.getLogger(__name__)
+
+LIVE, READY = '/healthcheck', '/readiness'
+KEPT = 1.0                              # seconds that a result is repeated
+
+_ALIVE = json.dumps({'detailed': False, 'reasons': []}).encode('ascii')         # as Heat answers it
+_TYPE = 'application/json'
+
+OK, FAILED = 'ok', 'failed'
+
+
+def live(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    """200: this process answers. What it needs of others is not looked at."""
+    start_response('200 OK', [('Content-Type', _TYPE), ('Content-Length', str(len(_ALIVE)))])
+    return [b'' if environ.get('REQUEST_METHOD') == 'HEAD' else _ALIVE]
+
+
+class Readiness:
+    """200 when every check passes, else 503; the body has each check with `ok` or `failed`.
+
+    `checks`: name -> function that raises, or gives False, when it fails. While one caller waits for them, others get
+    the result before.
+    """
+
+    def __init__(self, checks: Mapping[str, Callable[[], Any]], now: Callable[[], float] = time.monotonic) -> None:
+        self._checks = checks
+        self._now = now
+        self._found = dict.fromkeys(checks, FAILED)
+        self._looked: float | None = None
+        self._is_looking = False
+
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        found = self.look()
+        is_ready = all(result == OK for result in found.values())
+        body = json.dumps({'ready': is_ready, 'checks': found}).encode('ascii')
+        start_response('200 OK' if is_ready else '503 Service Unavailable',
+                       [('Content-Type', _TYPE), ('Content-Length', str(len(body))), ('Cache-Control', 'no-store')])
+        return [b'' if environ.get('REQUEST_METHOD') == 'HEAD' else body]
+
+    def look(self) -> dict[str, str]:
+        """Name of each check -> its result."""
+        is_fresh = self._looked is not None and self._now() - self._looked < KEPT
+        if not is_fresh and not self._is_looking:
+            self._is_looking = True
+            try:
+                self._found = {name: self._result(name, check) for name, check in self._checks.items()}
+            finally:
+                self._looked = self._now()
+                self._is_looking = False
+        return self._found
+
+    def _result(self, name: str, check: Callable[[], Any]) -> str:
+        try:
+            is_good = check() is not False
+            why: object = 'the answer is no'
+        except Exception as error:              # whatever a driver raises
+            is_good, why = False, error
+        if not is_good and self._found[name] == OK:         # once, not at each look
+            LOG.warning('The readiness check "%s" fails: %s', name, why)
+        return OK if is_good else FAILED

@@ -1,0 +1,46 @@
+"""What is looked at when an API is put together: a wrong option is one line that names it."""
+
+import pytest
+
+from heatlite.api import deploy
+from heatlite.api.cfn import deploy as cfn
+from heatlite.common import exception
+from tests.api import house
+
+PASSWORD = ('auth_type = password', 'auth_url = http://identity/v3', 'username = u', 'password = p',
+            'project_name = service')
+
+
+def conf(tmp_path, *lines, **overrides):
+    file = tmp_path / 'heatlite.conf'
+    file.write_text('\n'.join(lines) + '\n')
+    return house.options(files=[str(file)], **overrides)
+
+
+@pytest.mark.parametrize('lines, found', [
+    (('[keystone_authtoken]', 'www_authenticate_uri = http://identity/v3'), 'http://identity/v3'),
+    (('[keystone_authtoken]', *PASSWORD), 'http://identity/v3'),
+    (('[keystone_authtoken]', 'auth_section = login', '[login]', *PASSWORD), 'http://identity/v3'),
+    (('[keystone_authtoken]', 'www_authenticate_uri = http://a', '[ec2authtoken]', 'auth_uri = http://b'), 'http://b'),
+    (('[clients_keystone]', 'auth_uri = http://c'), 'http://c')])
+def test_keystone_is_found_where_the_documents_say(tmp_path, lines, found):
+    """Whoever asks first: the library registers its options only when its own layer is made."""
+    assert cfn.keystones(conf(tmp_path, *lines)) == (found,)
+
+
+def test_the_rest_api_knows_keystone_from_the_start(tmp_path):
+    assert deploy.identity_url(conf(tmp_path, '[keystone_authtoken]', *PASSWORD)) == 'http://identity/v3'
+    assert deploy.identity_url(conf(tmp_path)) is None
+
+
+@pytest.mark.parametrize('lines, words', [
+    ((), '[ec2authtoken] auth_uri is not set'),
+    (('[ec2authtoken]', 'multi_cloud = true'), '[ec2authtoken] allowed_auth_uris is empty'),
+    (('[DEFAULT]', 'template_fetch_allow = 10.0.0.0/99'), "template_fetch_allow: '10.0.0.0/99'"),
+    (('[DEFAULT]', 'template_fetch_deny = http://x'), "template_fetch_deny: 'http://x'"),
+    (('[keystone_authtoken]', 'auth_type = nonsense'), '[keystone_authtoken]: ')])
+def test_what_is_missing_is_named_at_start(tmp_path, lines, words):
+    with pytest.raises(exception.Error) as refused:
+        cfn.build(conf(tmp_path, *lines), None, None)
+    assert str(refused.value).startswith(words)
+    assert '\n' not in str(refused.value)
