@@ -13,12 +13,14 @@ from typing import Any
 import sqlalchemy as sa
 
 from heatlite.common import crypt
+from heatlite.db import signals
 from heatlite.db.bulk import Texts, Times, chunks, texts
 from heatlite.db.codec import clean, encode_or_null, encoder, sealed
+from heatlite.db.connection import certifies
 from heatlite.db.events import EVENT, event_values
 from heatlite.db.resources import ROW, WORDS, row_values
 from heatlite.db.tables import SEALED, stack
-from heatlite.planning.states import Change, Datum, ResourceState, StackChange
+from heatlite.planning.states import Change, Datum, ResourceState, SignalError, StackChange
 
 KEPT = ('name', 'uuid', 'created_at')       # never changed once the row is there
 DATUM = ('stack_id', 'resource_id', 'key', 'value', 'method')
@@ -59,6 +61,8 @@ def write(tx: sa.Connection, batch: Sequence[Change], again: bool = False) -> Wr
     _remove(tx, gathered, statements)
     _write_events(tx, gathered, statements, again)
     _remove_signals(tx, gathered, statements)
+    for stack_id, refused_signal in gathered.errors:
+        signals.keep_error(tx, stack_id, refused_signal)
     return Written(frozenset(stack_id for stack_id, _ in refused), frozenset(superseded), frozenset(refused))
 
 
@@ -77,6 +81,7 @@ class _Gathered:
         self.stacks: list[tuple[str, StackChange, list[int]]] = []  # with the places of its own events
         self.events: list[tuple[Any, ...] | None] = []
         self.signals: list[int] = []
+        self.errors: list[tuple[str, SignalError]] = []
         self.time = Times()
 
     def add(self, change: Change) -> None:
@@ -105,6 +110,8 @@ class _Gathered:
         if change.stack is not None:
             self.stacks.append((stack_id, change.stack, own))
         self.signals += change.signals
+        if change.signal_error is not None:
+            self.errors.append((stack_id, change.signal_error))
 
 
 # --- the fence ---------------------------------------------------------------------------------------------
@@ -120,6 +127,10 @@ def _refused(tx: sa.Connection, batch: Sequence[Change], statements: Texts,
             # Nobody holds it: not even we, unless it was our own try that gave it back.
             if engine_id is not None or again:
                 current[stack_id] = epoch
+    if certifies(tx):
+        for chunk in chunks(sorted(current)):
+            statements.run(tx, f'UPDATE lease SET writes = writes + 1 WHERE stack_id IN '
+                               f'({statements.marks(len(chunk))})', tuple(chunk))
     return {pair for pair in wanted if current.get(pair[0]) != pair[1]}
 
 

@@ -39,6 +39,7 @@ T = TypeVar('T')
 # first use and whoever needs the database waits for it in a way of his own, so no start fails for its absence.
 OPTIONS = ('mysql_sql_mode', 'mysql_wsrep_sync_wait', 'connection_recycle_time', 'connection_debug', 'max_pool_size',
            'max_overflow', 'pool_timeout', 'connection_trace', 'connection_parameters')
+CERTIFIES = 'certifies'                     # in what is known of a connection
 FIELD_TYPE_DATETIME = 12                    # as MySQL numbers it
 DRIVERS = {'mysql': 'mysql+pymysql', 'mariadb': 'mysql+pymysql', 'mariadb+pymysql': 'mysql+pymysql',
            'postgresql': 'postgresql+psycopg2', 'postgres': 'postgresql+psycopg2'}
@@ -210,6 +211,12 @@ def clock(tx: sa.Connection) -> sa.ColumnElement[float]:
     return _clock(tx.dialect.name, tx.get_execution_options().get('clock'))
 
 
+def certifies(tx: sa.Connection) -> bool:
+    """The server is a node of a Galera cluster: its locks are its own, and only what transactions write excludes those
+    of other nodes."""
+    return bool(tx.info.get(CERTIFIES))
+
+
 def clock_text(tx: sa.Connection) -> tuple[str, tuple[float, ...]]:
     """The same for statements that are texts: SQL, and its parameters."""
     now = tx.get_execution_options().get('clock')
@@ -290,7 +297,7 @@ def _mysql(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.Engine:
         with_pooling(url), thread_checkin=False, **{'mysql_sql_mode': 'TRADITIONAL', **options})
 
     @sa.event.listens_for(engine, 'connect')
-    def _prepare(connection: Any, _record: Any) -> None:
+    def _prepare(connection: Any, record: Any) -> None:
         if url.drivername == DRIVERS['mysql']:
             connection.decoders[FIELD_TYPE_DATETIME] = datetime.fromisoformat   # twenty times as fast as its own
         with connection.cursor() as cursor:
@@ -299,6 +306,9 @@ def _mysql(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.Engine:
                 cursor.execute(f'SET SESSION innodb_lock_wait_timeout = {LOCK_WAIT}')
                 if 'MariaDB' in connection.get_server_info():
                     cursor.execute(f'SET SESSION idle_transaction_timeout = {IDLE}')
+                cursor.execute("SHOW VARIABLES LIKE 'wsrep_on'")
+                known = cursor.fetchone()
+                record.info[CERTIFIES] = known is not None and str(known[1]).upper() == 'ON'
         if reading:
             connection.autocommit(True)
 

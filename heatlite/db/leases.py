@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import sqlalchemy as sa
 
 from heatlite.db import bulk
-from heatlite.db.connection import clock, clock_text
+from heatlite.db.connection import certifies, clock, clock_text
 from heatlite.db.tables import engine, lease, signal
 
 # Seconds an engine may be silent. One whose deadline is later than that has died before the clock was set back.
@@ -21,7 +21,8 @@ _HELD = sa.select(lease.c.stack_id, lease.c.epoch).where(
     lease.c.wanted == sa.true(), lease.c.engine_id == sa.bindparam('holder'))
 _EPOCH = sa.select(lease.c.engine_id, lease.c.epoch).where(lease.c.stack_id == sa.bindparam('wanted_stack'))
 _HOLDER = _EPOCH.with_for_update()
-_WANT = lease.update().where(lease.c.stack_id == sa.bindparam('wanted_stack')).values(wanted=True)
+_WRITE = lease.update().where(lease.c.stack_id == sa.bindparam('wanted_stack')).values(writes=lease.c.writes + 1)
+_WANT = _WRITE.values(wanted=True)
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,8 @@ def held(tx: sa.Connection, engine_id: str) -> list[Lease]:
 def lock(tx: sa.Connection, stack_id: str) -> None:
     """Until the end of `tx` nobody begins to drive the stack, and whoever drives it writes nothing."""
     tx.execute(_HOLDER, {'wanted_stack': stack_id}).first()
+    if certifies(tx):
+        tx.execute(_WRITE, {'wanted_stack': stack_id})
 
 
 def start_over(tx: sa.Connection, stack_id: str) -> str | None:
@@ -134,6 +137,11 @@ def start_over(tx: sa.Connection, stack_id: str) -> str | None:
         return None
     tx.execute(lease.update().where(lease.c.stack_id == stack_id).values(epoch=lease.c.epoch + 1))
     return str(row.engine_id)
+
+
+def want(tx: sa.Connection, stack_id: str) -> None:
+    """Work is left on the stack. Locks the lease until the end of `tx`."""
+    tx.execute(_WANT, {'wanted_stack': stack_id})
 
 
 def owner(tx: sa.Connection, stack_id: str) -> str | None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
 
-from heatlite.db import codec
-from heatlite.db.tables import lease, signal
+from heatlite.db import codec, leases
+from heatlite.db.tables import signal, signal_error
+from heatlite.planning.states import SignalError
 
 
 @dataclass(frozen=True)
@@ -25,9 +26,15 @@ class Signal:
     @property
     def mark(self) -> str:
         """Tells it from all others; a number alone may be given again once its row is gone."""
-        return f'{self.id} {self.created_at.isoformat()}'
+        return mark(self.id, self.created_at)
 
 
+def mark(number: int, created_at: datetime) -> str:
+    return f'{number} {created_at.isoformat()}'
+
+
+# How long the error of a signal is kept for whoever waits for it, beyond the longest time that a request may take.
+ERROR_KEPT = timedelta(minutes=10)
 COLUMNS = codec.columns(signal, Signal)
 _signal = codec.reader(Signal, 'details', 'request')
 
@@ -38,7 +45,7 @@ def insert(tx: sa.Connection, stack_id: str, resource_name: str, details: Any, n
 
     Takes the lease's row first, so that an owner who is just giving it back sees the signal, or we see it given back.
     """
-    tx.execute(lease.update().where(lease.c.stack_id == stack_id).values(wanted=True))
+    leases.want(tx, stack_id)
     done = tx.execute(signal.insert().values(
         stack_id=stack_id, resource_name=resource_name, created_at=now, request=codec.encode_or_null(request),
         details=codec.encode_or_null(details, codec.encoder(tx))))
@@ -66,3 +73,22 @@ def exists(tx: sa.Connection, number: int) -> bool:
 def remove(tx: sa.Connection, numbers: Iterable[int]) -> int:
     """Those that were handled; how many there were."""
     return int(tx.execute(signal.delete().where(signal.c.id.in_(list(numbers)))).rowcount)
+
+
+def keep_error(tx: sa.Connection, stack_id: str, refused: SignalError) -> None:
+    """For `error`. What nobody has asked for in time goes: the table holds those of some minutes."""
+    tx.execute(signal_error.delete().where(sa.or_(
+        signal_error.c.mark == refused.mark, signal_error.c.created_at < refused.at - ERROR_KEPT)))
+    tx.execute(signal_error.insert().values(
+        mark=refused.mark, stack_id=stack_id, error=codec.encoder(tx)(refused.error), created_at=refused.at))
+
+
+def error(tx: sa.Connection, wanted: str) -> Any:
+    """Why the signal with this mark was refused; None: it was not. Primary key."""
+    found = tx.execute(sa.select(signal_error.c.error).where(signal_error.c.mark == wanted)).scalar()
+    return None if found is None else codec.decode(found)
+
+
+def forget_error(tx: sa.Connection, wanted: str) -> None:
+    """It was told."""
+    tx.execute(signal_error.delete().where(signal_error.c.mark == wanted))

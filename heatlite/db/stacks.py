@@ -11,8 +11,8 @@ import sqlalchemy as sa
 from oslo_db import exception as db_exception
 
 from heatlite.common import exception
-from heatlite.db import bulk, codec
-from heatlite.db.tables import SEALED, lease, stack, stack_tag
+from heatlite.db import bulk, codec, leases
+from heatlite.db.tables import SEALED, stack, stack_tag
 from heatlite.planning.states import Status
 
 
@@ -357,7 +357,7 @@ def accept(tx: sa.Connection, stack_id: str, *, action: str, reason: str, now: d
     if unknown:
         raise TypeError(f'A request cannot change {", ".join(sorted(unknown))}')
     # Lease before stack, as in every transaction that locks both.
-    tx.execute(lease.update().where(lease.c.stack_id == stack_id).values(wanted=True))
+    leases.want(tx, stack_id)
     before = get(tx, stack_id, for_update=True)
     if before is None:
         raise exception.StackNotFound(stack_name=stack_id)

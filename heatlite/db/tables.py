@@ -98,6 +98,9 @@ lease = _table(
     sa.Column('engine_id', Id, nullable=True),
     sa.Column('epoch', sa.Integer, nullable=False),
     sa.Column('wanted', sa.Boolean, nullable=False),
+    # Grows with each transaction that relies on the lease. Database nodes that certify each other's transactions look
+    # at what was written, not at what was locked, and an UPDATE that leaves a row as it was writes nothing.
+    sa.Column('writes', sa.BigInteger, nullable=False, server_default='0'),
     sa.Index('ix_lease_wanted_engine_id', 'wanted', 'engine_id'),
     sa.Index('ix_lease_engine_id', 'engine_id'))
 
@@ -178,6 +181,16 @@ signal = _table(
     sa.Column('request', sa.String(255), nullable=True),            # ids of the request it came with, JSON object
     sa.Index('ix_signal_stack_id_id', 'stack_id', 'id'))
 
+# Why a signal was refused, for whoever waits for that, in whatever process. Deleted once read, or after some minutes.
+signal_error = _table(
+    'signal_error',
+    sa.Column('mark', sa.String(64), primary_key=True),             # heatlite.db.signals.Signal.mark
+    sa.Column('stack_id', Id, nullable=False),
+    sa.Column('error', Json, nullable=False),
+    sa.Column('created_at', Time, nullable=False),
+    sa.Index('ix_signal_error_stack_id', 'stack_id'),
+    sa.Index('ix_signal_error_created_at', 'created_at'))
+
 snapshot = _table(
     'snapshot',
     sa.Column('id', Id, primary_key=True),
@@ -249,6 +262,7 @@ SEALED = {
     resource: ('handle', 'properties', 'definition', 'metadata', 'attributes'),
     event: ('properties',),
     signal: ('details',),
+    signal_error: ('error',),
     snapshot: ('data',),
     software_config: ('config',),
     software_deployment: ('input_values', 'output_values'),

@@ -17,6 +17,7 @@ from heatlite.db.tables import (
     resource,
     resource_data,
     signal,
+    signal_error,
     snapshot,
     stack,
     stack_tag,
@@ -25,7 +26,8 @@ from heatlite.db.tables import (
 from heatlite.planning.states import Status
 
 RESET = _('Stack status manually reset')
-OF_A_STACK = (resource_data, resource, event, signal, snapshot, lease, stack_tag)   # tables with a `stack_id`
+# Tables with a `stack_id`.
+OF_A_STACK = (resource_data, resource, event, signal, signal_error, snapshot, lease, stack_tag)
 
 
 def purge(tx: sa.Connection, older_than: datetime, project_id: str | None = None, batch: int = 20) -> int:

@@ -29,7 +29,8 @@ from heatlite.engine.resource import Resource
 from heatlite.engine.resource_keeping import Keeping
 from heatlite.language.definition import StackDefinition
 from heatlite.planning import graph
-from heatlite.planning.states import Action, Change, Datum, Event, ResourceState
+from heatlite.planning.states import Action, Change, Datum, Event, ResourceState, SignalError
+from heatlite.rpc import errors
 
 LOG = logging.getLogger(__name__)
 
@@ -124,28 +125,28 @@ class Attendant:
             return
         recorder = SignalRecorder(self._owned, self._world)
         resource = self._runner.errands.stored_resource(row, recorder)
-        others = self._tell(resource, signal)
+        others, error = self._tell(resource, signal)
         self._journal.write(Change(
             self._owned.id, self._owned.lease.epoch, row=self._owned.rows.get(row.id), columns=recorder.columns,
-            data=tuple(recorder.data_noted), events=tuple(recorder.events), signals=(signal.id,)))
+            data=tuple(recorder.data_noted), events=tuple(recorder.events), signals=(signal.id,),
+            signal_error=error))
         self._runner.errands.records.forget(row.id)
         self._runner.hasten(row.name)
         if others:
             self._refresh({row.name: row}, LOOKED_AT)
 
-    def _tell(self, resource: Resource, signal: Signal) -> bool:
-        """Whether others should look again. Errors are only logged: the caller has had an answer long ago."""
+    def _tell(self, resource: Resource, signal: Signal) -> tuple[bool, SignalError | None]:
+        """Whether others should look again; and the error, for whoever waits for the outcome, in whatever process."""
         resource.signal_mark = signal.mark
         try:
-            return bool(resource.signal(signal.details))
+            return bool(resource.signal(signal.details)), None
         except NoActionRequired:
-            return False
+            return False, None
         except exception.DatabaseUnavailable:       # our own trouble: the signal is handled later
             raise
         except Exception as error:
             defects.log(LOG, error, 'A signal to %s in stack %s was not accepted', resource.name, self._owned.id)
-            self._runner.note_outcome(signal.id, error)
-            return False
+            return False, SignalError(signal.mark, errors.to_wire(error), self._world.now())
 
     # --- what others have of it ---------------------------------------------------------------------------
 

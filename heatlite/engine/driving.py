@@ -83,7 +83,6 @@ class Driving:
         self._loaders = Pool(world, LOADERS)
         self._former: dict[str, Runner] = {}        # runners that have ended, with calls that have not
         self.software: Any = None                   # engine.software.Software, set once there is one
-        self._outcomes: dict[int, Exception | None] = {}
         self._suspected: set[str] = set()           # held without a runner when last looked
         self._stopping = False
         # A definition just built by a request, so that the runner need not build it again: (stack, generation).
@@ -141,8 +140,7 @@ class Driving:
         """There may be news for a stack: its runner looks, or this engine takes it if nobody has it."""
         if not self.owns(stack_id) and self.room() <= 0:
             return
-        with self._database.writer() as tx:
-            lease = leases.claim(tx, stack_id, self._engine_id)
+        lease = self._database.retry(lambda tx: leases.claim(tx, stack_id, self._engine_id))
         if lease is not None:
             self.go_on(lease)
 
@@ -261,19 +259,6 @@ class Driving:
         with self._database.reader() as tx:
             found = snapshots.show(tx, (owned.row.request or {}).get('restore', ''))
         return found.data or {} if found is not None else {}
-
-    # --- signals that somebody waits for -----------------------------------------------------------------
-
-    def await_outcome(self, signal: int) -> None:
-        """From now on an error of that signal is kept, if it is handled here."""
-        self._outcomes[signal] = None
-
-    def note_outcome(self, signal: int, error: Exception) -> None:
-        if signal in self._outcomes:
-            self._outcomes[signal] = error
-
-    def take_outcome(self, signal: int) -> Exception | None:
-        return self._outcomes.pop(signal, None)
 
     def forget_row(self, stack_id: str, row: int) -> None:
         """It was changed beside whoever drives the stack."""

@@ -191,8 +191,7 @@ class Nesting:
         return root.user_project_id if root is not None else None
 
     def set_user_project(self, project_id: str) -> None:
-        with self._database.writer() as tx:
-            stacks.set_user_project_of_tree(tx, self._parent.row.root_id, project_id)
+        self._database.retry(lambda tx: stacks.set_user_project_of_tree(tx, self._parent.row.root_id, project_id))
 
     # --- definitions ------------------------------------------------------------------------------------
 

@@ -51,8 +51,6 @@ class Host(Protocol):
     def begin(self, runner: Runner) -> list[c.Command]:
         """Before anything is done for an action: the first commands."""
 
-    def note_outcome(self, signal: int, error: Exception) -> None: ...
-
     def ended(self, runner: Runner, error: Exception | None) -> None:
         """`error`: a defect of ours kept it from going on."""
 
@@ -103,10 +101,6 @@ class Runner:
     @property
     def is_retired(self) -> bool:
         return self._retired
-
-    def note_outcome(self, signal: int, error: Exception) -> None:
-        """For whoever waits in this process for that signal to be handled."""
-        self._host.note_outcome(signal, error)
 
     def ask(self, work: Callable[[], Iterable[c.Command]]) -> None:
         """Runs `work` in the runner's thread and performs what it commands."""

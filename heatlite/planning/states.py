@@ -139,6 +139,15 @@ class StackChange:
 
 
 @dataclass(frozen=True, slots=True)
+class SignalError:
+    """Why a signal was refused, for whoever waits for its outcome. `error`: JSON."""
+
+    mark: str
+    error: Mapping[str, Any]
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """One transition to be made durable, with everything that must become visible at the same moment.
 
@@ -155,3 +164,4 @@ class Change:
     events: tuple[Event, ...] = ()
     stack: StackChange | None = None
     signals: tuple[int, ...] = ()                   # numbers of signals that are handled with this
+    signal_error: SignalError | None = None         # of the one that is refused with this

@@ -1,9 +1,13 @@
 import threading
 
 import pytest
+import sqlalchemy as sa
 
-from heatlite.db import engines, leases, stacks
+from heatlite.db import changes, engines, leases, signals, stacks
+from heatlite.db.connection import CERTIFIES
 from heatlite.db.leases import Lease
+from heatlite.db.tables import lease
+from heatlite.planning.states import Change
 from tests.db.rows import NOW, engine, later, owned, stack
 
 
@@ -201,3 +205,27 @@ def test_a_removed_engine_holds_nothing(two):
         engines.remove(tx, 'e1', NOW)
         assert leases.owner(tx, 'a') is None
         assert {lease.stack_id for lease in leases.claim_expired(tx, 'e2', 9)} == {'a', 'b', 'c'}
+
+
+def test_whoever_relies_on_a_lease_writes_to_it_where_nodes_certify(db):
+    """Nodes of a Galera cluster compare what transactions write, not what they lock."""
+    def writes():
+        with db.reader() as tx:
+            return tx.execute(sa.select(lease.c.writes).where(lease.c.stack_id == 's1')).scalar_one()
+
+    with db.writer() as tx:
+        stacks.insert(tx, stack('s1'))
+        leases.insert(tx, 's1', 'e1')
+    relying = [lambda tx: changes.write(tx, [Change('s1', 1)]), lambda tx: leases.lock(tx, 's1'),
+               lambda tx: signals.insert(tx, 's1', 'r', None, NOW), lambda tx: leases.claim(tx, 's1', 'e1')]
+    for rely in relying:
+        before = writes()
+        with db.writer() as tx:
+            tx.info[CERTIFIES] = True
+            rely(tx)
+            tx.info.pop(CERTIFIES)
+        assert writes() == before + 1
+    with db.writer() as tx:                         # elsewhere the lock is enough, and nothing is written for it
+        before = writes()
+        changes.write(tx, [Change('s1', 1)])
+    assert writes() == before

@@ -152,7 +152,7 @@ def test_who_waits_gets_the_metadata():
     with House(engines=1) as house:
         stack_id = house.create('s', amazon())
         until(house, stack_id, 'wait', ('CREATE', 'IN_PROGRESS'))
-        with pytest.raises(ValueError, match='Metadata format invalid'):
+        with pytest.raises(exception.HTTPBadRequest, match='Metadata format invalid'):
             signal(house, stack_id, 'handle', {'Status': 'SUCCESS'}, wait=True)
         told = {'Status': 'SUCCESS', 'Reason': 'r', 'Data': 'd', 'UniqueId': 'u'}
         assert signal(house, stack_id, 'handle', told, wait=True) == {
@@ -242,3 +242,18 @@ def test_killed_before_others_look():
 @pytest.mark.parametrize('each', [life, late])
 def test_the_database_away_at_any_time(each):
     lose_database_in(each, 7, from_the_start=False)
+
+
+@pytest.mark.parametrize('engines', [1, 3])
+def test_a_refused_signal_is_told_whoever_handles_it(engines):
+    """Each request goes to any engine, and the stack belongs to one."""
+    with House(5, engines=engines) as house:
+        stack_id = house.create('s', waiting(transport='CFN_SIGNAL'))
+        until(house, stack_id, 'wait', ('CREATE', 'IN_PROGRESS'))
+        for _ in range(8):
+            answer = signal(house, stack_id, 'handle', {'Status': 'SUCCESS', 'UniqueId': 'a'}, wait=True,
+                            allowed=(exception.HTTPBadRequest,))
+            assert 'Metadata format invalid' in str(answer), answer
+        with house.database.reader() as tx:
+            assert tx.exec_driver_sql('SELECT count(*) FROM signal_error').scalar() == 0
+        assert signal(house, stack_id, 'handle', {'id': 'x', 'status': 'SUCCESS'}, wait=True)

@@ -1,0 +1,27 @@
+"""Every transaction under a lease writes to it; errors of signals are kept for who waits for them."""
+
+from typing import Any
+
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy.dialects import mysql
+
+revision = '0003'
+down_revision = '0002'
+
+TEXT = sa.Text().with_variant(mysql.LONGTEXT(), 'mysql', 'mariadb')
+TIME = sa.DateTime().with_variant(mysql.DATETIME(fsp=6), 'mysql', 'mariadb')
+MYSQL: dict[str, Any] = {'mysql_engine': 'InnoDB', 'mysql_charset': 'utf8mb4', 'mysql_collate': 'utf8mb4_bin'}
+
+
+def upgrade() -> None:
+    op.add_column('lease', sa.Column('writes', sa.BigInteger(), server_default='0', nullable=False))
+    op.create_table('signal_error',
+        sa.Column('mark', sa.String(length=64), nullable=False),
+        sa.Column('stack_id', sa.String(length=36), nullable=False),
+        sa.Column('error', TEXT, nullable=False),
+        sa.Column('created_at', TIME, nullable=False),
+        sa.PrimaryKeyConstraint('mark'),
+        **MYSQL)
+    op.create_index('ix_signal_error_created_at', 'signal_error', ['created_at'])
+    op.create_index('ix_signal_error_stack_id', 'signal_error', ['stack_id'])
