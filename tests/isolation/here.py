@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any
+from urllib.parse import urlencode
 
 import sqlalchemy as sa
 
 from heatlite.api import openapi, query
+from heatlite.api.cfn import deploy
 from heatlite.api.query_keys import QUERY_KEYS
 from heatlite.common import exception
 from heatlite.db import tables
@@ -128,6 +131,7 @@ class Place:
         self.engine = Recorder()
         conf = house.options(hidden_stack_tags=[], enable_stack_abandon=True, enable_stack_adopt=True)
         self.app = house.build(conf, self.database, self.engine)
+        self.cfn = deploy.build(conf, self.database, self.engine, identity=house.Verified)
         self.statements: list[str] = []
         sa.event.listen(self.database.engine, 'before_cursor_execute', self._note)
 
@@ -146,6 +150,16 @@ class Place:
         headers = '\n'.join(f'{name}: {value}' for name, value in answer.headerlist
                             if name.lower() not in ('x-openstack-request-id', 'date', 'content-length'))
         return answer.status_code, f'{headers}\n\n{answer.text}', list(self.statements), list(self.engine.sent)
+
+    def ask_cfn(self, request: Request) -> tuple[int, str, list[str], list[messages.Message]]:
+        """The same of an action of the CFN API."""
+        project, roles = ROLES[request.caller]
+        self.statements.clear()
+        self.engine.sent.clear()
+        query = urlencode({'Action': request.path[1:], **request.body})
+        answer = house.ask(self.cfn, 'GET', f'/v1/?{query}', project=project, roles=roles)
+        text = re.sub(r'<RequestId>.*?</RequestId>', '', answer.text)
+        return answer.status_code, text, list(self.statements), list(self.engine.sent)
 
     def dump(self) -> dict[str, list[Any]]:
         """All rows there are."""
@@ -173,7 +187,9 @@ def run(folder: Any, wanted: int | None, seed: int) -> Report:
     with place(folder) as here:
         before = here.dump()
         for pair in pairs:
-            judge(here, pair, report)
+            judge(here, pair, here.ask, report)
+        for pair in matrix.actions(VICTIMS, OWN, ROLES):
+            judge(here, pair, here.ask_cfn, report)
         if here.dump() != before:
             report.leak('rows have changed', 'somewhere')
     report.seconds = time.monotonic() - began
@@ -184,10 +200,10 @@ FOREIGN = {value for value in VICTIMS.all().values() if len(value) >= matrix.SHO
 NAMING = ('stack_id', 'config_id', 'deployment_id', 'snapshot_id')
 
 
-def judge(here: Place, pair: Pair, report: Report) -> None:
-    real, twin = here.ask(pair.real), here.ask(pair.twin)
+def judge(here: Place, pair: Pair, ask: Callable[[Request], Any], report: Report) -> None:
+    real, twin = ask(pair.real), ask(pair.twin)
     report.requests += 2
-    report.statuses[pair.real.caller, real[0]] += 1
+    report.statuses[pair.real.caller + (' (CFN)' if pair.real.method == 'CFN' else ''), real[0]] += 1
     if found := matrix.told(real[1], pair.real, VICTIMS):
         report.leak(f'tells {found}', pair.real, real[1])
     if real[0] >= 500 and not real[3]:
@@ -202,7 +218,7 @@ def judge(here: Place, pair: Pair, report: Report) -> None:
         if FOREIGN & {value for value in given.values() if value}:
             report.leak('reaches an engine', pair.real, message)
     if pair.real.caller in ('nobody', 'no role', 'service') and (real[0] not in (401, 403) or real[2]):
-        report.leak('is served without a role', pair.real, real[0], real[2])
+        report.leak('is served without a role', pair.real, *real)
 
 
 def run_confined(folder: Any) -> Report:

@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import quote, unquote, urlencode
 
 from heatlite.api import openapi, routes
+from heatlite.api.cfn import application
 from heatlite.api.query_keys import QUERY_KEYS, Reach
 from heatlite.api.wsgi import Body, Route
 
@@ -189,7 +190,7 @@ def _values(of: Things) -> tuple[str, ...]:
 def _queries(route: Route, of: Things, everything: bool) -> Iterator[tuple[tuple[str, str], ...]]:
     yield ()
     declared = QUERY_KEYS.get(openapi.name_of(route), {})
-    keys = [*declared, *(key for key in COMMON_KEYS if key not in declared)] if everything else list(declared)
+    keys = [*declared, *(key for key in COMMON_KEYS if everything and key not in declared)]
     for key in keys:
         for value in _values(of):
             yield ((key, value),)
@@ -258,7 +259,7 @@ def _of_route(route: Route, caller: str, home: str, project: str, victim: Things
             for another, body in enumerate(_bodies(route, of, own)):
                 # Every key with the first way of naming; the other ways without a query.
                 all_keys = number == another == 0 and caller not in REFUSED
-                for query in _queries(route, of, everything) if all_keys else ((),):
+                for query in _queries(route, of, everything and caller == ASKING) if all_keys else ((),):
                     yield Request(caller, route.method, path, query, body, tuple(of.all().values()), project == home,
                                   route)
 
@@ -267,8 +268,8 @@ def _of_route(route: Route, caller: str, home: str, project: str, victim: Things
 
 
 def sample(pairs: Iterable[Pair], wanted: int, seed: int) -> list[Pair]:
-    """About `wanted` of them. Of each route and each key that is its own, or widens another's, some by one who may ask
-    in the own project, with `true` and with something else; the rest by chance."""
+    """At most `wanted` of them. Up to half of them: each route with each key that is its own, or widens another's, sent
+    by ASKING in the own project, with `true` and with another value. The others are chosen at random."""
     everyone = list(pairs)
     random.Random(seed).shuffle(everyone)
     first: dict[Any, Pair] = {}
@@ -278,8 +279,44 @@ def sample(pairs: Iterable[Pair], wanted: int, seed: int) -> list[Pair]:
         if real.caller == ASKING and real.at_home and real.route is not None and (
                 set(keys) <= {*QUERY_KEYS.get(openapi.name_of(real.route), {}), *WIDENING}):
             first.setdefault((real.route.method, real.route.path, keys, 'true' in dict(real.query).values()), pair)
-    chosen = list(first.values())
-    return chosen + everyone[:max(0, wanted - len(chosen))]
+    # Those that could widen a scope come before those that could not.
+    chosen = sorted(first.values(), key=lambda pair: not {key for key, _value in pair.real.query} & set(WIDENING))
+    chosen = chosen[:wanted // 2]
+    return chosen + everyone[:wanted - len(chosen)]
+
+
+# --- the CFN API --------------------------------------------------------------------------------------------
+
+def _parameters(action: str, of: Things, own: Things) -> Iterator[dict[str, str]]:
+    """Ways to name a stack, and what else an action takes."""
+    names = [of.stack_name, of.stack_id, of.nested_name, of.nested_id, of.deleted_id, of.project_id, *(
+        f'arn:openstack:heat::{tenant}:stacks/{name}/{stack_id}'
+        for tenant in (of.project_id, own.project_id)
+        for name, stack_id in ((of.stack_name, of.stack_id), (own.stack_name, of.stack_id),
+                               (of.nested_name, of.nested_id)))]
+    more: dict[str, list[dict[str, str]]] = {
+        'DescribeStackResource': [{'LogicalResourceId': of.resource_name}, {'LogicalResourceId': of.handle_name}],
+        'DescribeStackResources': [{}, {'LogicalResourceId': of.resource_name}],
+        'UpdateStack': [{'TemplateBody': '{"heat_template_version": "2018-08-31"}'}],
+        'CreateStack': [{'TemplateBody': '{"heat_template_version": "nonsense"}'}]}
+    for name, rest in itertools.product(names, more.get(action, [{}])):
+        yield {'StackName': name, **rest}
+    if action == 'DescribeStackResources':
+        for physical_id in (of.physical_id, of.nested_id, of.server_id):
+            yield {'PhysicalResourceId': physical_id}
+    if action.startswith(('List', 'Describe')):
+        for key in ('global_tenant', 'NextToken', 'tenant'):
+            yield {key: of.project_id, **({} if action in ('ListStacks', 'DescribeStacks', 'DescribeStackEvents')
+                                          else {'StackName': of.stack_name})}
+
+
+def actions(victim: Things, own: Things, callers: Iterable[str]) -> Iterator[Pair]:
+    """The matrix of the CFN API. The path of a request is the action, its body the parameters."""
+    nobody = nothing_like(victim)
+    for caller, action in itertools.product(callers, application.ACTIONS):
+        for real, twin in zip(_parameters(action, victim, own), _parameters(action, nobody, own), strict=True):
+            yield Pair(*(Request(caller, 'CFN', f'/{action}', body=parameters, named=tuple(of.all().values()))
+                         for parameters, of in ((real, victim), (twin, nobody))))
 
 
 # --- judging answers ----------------------------------------------------------------------------------------

@@ -66,9 +66,9 @@ class Person:
 
     @cached_property
     def ec2(self) -> tuple[str, str]:
-        """(access, secret), made at the first use."""
-        made = self.session.post(f'{service.KEYSTONE}/users/{self.user_id}/credentials/OS-EC2',
-                                 json={'tenant_id': self.project_id}).json()['credential']
+        """(access, secret), made at the first use by the administrator: readers may not make any."""
+        made = service.admin().post(f'/users/{self.user_id}/credentials/OS-EC2',
+                                    json={'tenant_id': self.project_id}).json()['credential']
         return made['access'], made['secret']
 
 
