@@ -49,7 +49,10 @@ def load(arguments: Sequence[str]) -> Any:
                         'that is started along, and forgets everything when it stops.'),
         cfg.PortOpt('cloud-port', default=0, help='Port of the simulated cloud; 0: any that is free.')])
     state = Path(conf.state_dir or conf.embedded.state_dir).expanduser()
-    state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise SystemExit(f'The folder {state} cannot be made: {error.strerror}; --state-dir takes another') from None
     conf.register_opts(database_options.database_opts, group='database')
     conf.set_default('connection', f'sqlite:///{state}/heatlite.sqlite', group='database')
     alone(state)
@@ -65,7 +68,10 @@ def alone(state: Path) -> None:
     """Claims the folder for the life of this process; raises SystemExit with one line when another has it."""
     import fcntl
     import os
-    lock = os.open(state / 'lock', os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)     # the system frees it with us
+    try:
+        lock = os.open(state / 'lock', os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)     # freed with this process
+    except OSError as error:
+        raise SystemExit(f'The folder {state} cannot be written: {error.strerror}; --state-dir takes another') from None
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -99,9 +105,10 @@ def run(conf: Any) -> int:
 
     inbox = signals.Inbox()
     world = GreenWorld()
-    listening = parts.listen(HOST, conf.port, conf.heat_api.backlog)
+    listening = parts.listen(HOST, conf.port, conf.heat_api.backlog, hint='; --port N takes another')
     port = listening.getsockname()[1]
-    signed = parts.listen(HOST, conf.cfn_port, conf.heat_api_cfn.backlog) if conf.auth == 'keystone' else None
+    signed = parts.listen(HOST, conf.cfn_port, conf.heat_api_cfn.backlog, hint='; --cfn-port N takes another'
+                          ) if conf.auth == 'keystone' else None
     cfn_port = signed.getsockname()[1] if signed is not None else conf.cfn_port
     cloud = simulated.start(conf, world, port, cfn_port) if conf.cloud == 'simulated' else None
     database = parts.database(conf)

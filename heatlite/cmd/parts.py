@@ -95,13 +95,15 @@ def bury(database: Any, world: World, engine_ids: Iterable[str]) -> None:
         LOG.warning('Stacks of dead engines stay theirs until the deadline: %s', error)
 
 
-def listen(host: str, port: int, backlog: int, keepalive_idle: int | None = None) -> socket.socket:
+def listen(host: str, port: int, backlog: int, keepalive_idle: int | None = None,
+           hint: str = '') -> socket.socket:
     """A listening TCP socket; raises SystemExit with a message of one line when the address is taken or wrong."""
     try:
         found = socket.create_server((host, port), family=socket.AF_INET6 if ':' in host else socket.AF_INET,
                                      backlog=backlog)
     except OSError as error:
-        raise SystemExit(f'Cannot listen on {host} port {port}: {error.strerror or error}') from None
+        reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or str(error)
+        raise SystemExit(f'Cannot listen on {host} port {port}: {reason}{hint}') from None
     if keepalive_idle is not None:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         found.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, keepalive_idle)

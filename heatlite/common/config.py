@@ -6,13 +6,16 @@ are the ones operators have in heat.conf, so such a file works as it is (`--conf
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Sequence
 from typing import Any
 
 from oslo_config import cfg
 
-from heatlite.common import options
+from heatlite.common import options, settings
+
+LOG = logging.getLogger(__name__)
 
 PROJECT = 'heatlite'
 LOG_LEVELS = ['amqp=WARN', 'amqplib=WARN', 'oslo.messaging=WARN', 'oslo_messaging=WARN', 'oslo_db=WARN',
@@ -40,12 +43,13 @@ def register(conf: cfg.ConfigOpts) -> None:
 
 
 def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = None,
-         default_files: Sequence[str] | None = None, command_line: Sequence[cfg.Opt] = ()) -> cfg.ConfigOpts:
+         default_files: Sequence[str] | None = None, command_line: Sequence[cfg.Opt] = (),
+         warn: bool = True) -> cfg.ConfigOpts:
     """Reads the command line and the files, sets up logging, returns the options.
 
     Files: `--config-file`, else heatlite.conf in ~/.heatlite, ~, /etc/heatlite and /etc. `--set GROUP.NAME=VALUE`
-    is stronger than both. `command_line`: further options of one door. Exits with a message of one line when an
-    option or a file is wrong.
+    is stronger than both. `command_line`: further options of one door. `warn`: of names that nobody knows. Exits with a
+    message of one line when a value or a file is wrong.
     """
     from oslo_log import log
 
@@ -61,27 +65,55 @@ def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = N
     try:
         conf(list(arguments), project=PROJECT, prog=program, version=f'{PROJECT} {version()}',
              default_config_files=None if default_files is None else list(default_files))
-    except cfg.Error as error:
-        raise SystemExit(str(error)) from None
+    except (cfg.Error, OSError, UnicodeDecodeError) as error:
+        raise SystemExit(' '.join(str(error).split())) from None
+    settings.assignments(conf).values.clear()
     for assignment in conf.set:
         override(conf, assignment)
+    check_readable(conf)
+    for problem in settings.wrong_values(conf):
+        raise SystemExit(problem)
     if not (conf.log_file or conf.log_dir or conf.use_journal):
         conf.set_default('use_stderr', True)    # the library's last resort is standard output, which is for answers
     log.setup(conf, PROJECT)
     logs.install(conf, PROJECT)
+    if warn:
+        for problem in settings.unknown_names(conf):
+            LOG.warning('%s', problem)
     return conf
 
 
+def check_readable(conf: cfg.ConfigOpts) -> None:
+    """Raises SystemExit with one line for a log file that cannot be written."""
+    folder = conf.log_dir or (os.path.dirname(conf.log_file) if conf.log_file else None)
+    if folder and not os.path.isdir(folder):
+        raise SystemExit(f'[DEFAULT] log_dir, log_file: there is no folder {folder}')
+    file = os.path.join(conf.log_dir or '', conf.log_file) if conf.log_file else None
+    if (file and os.path.exists(file) and not os.access(file, os.W_OK)) or (folder and not os.access(folder, os.W_OK)):
+        raise SystemExit(f'[DEFAULT] log_dir, log_file: {file or folder} cannot be written')
+
+
 def override(conf: cfg.ConfigOpts, assignment: str) -> None:
-    """Applies `[GROUP.]NAME=VALUE`. Raises SystemExit with a message of one line when there is no such option."""
+    """Applies `[GROUP.]NAME=VALUE`, also to an option that a library registers later. Raises SystemExit with a message
+    of one line when there is no such option or it takes no such value."""
     name, equals, value = assignment.partition('=')
     group, dot, option = name.strip().rpartition('.')
+    group, option = group if dot else settings.DEFAULT, option.replace('-', '_')
     if not equals:
         raise SystemExit(f'--set {assignment}: wanted [GROUP.]NAME=VALUE')
-    try:
-        conf.set_override(option, value.strip(), group=group if dot else None)
-    except (cfg.NoSuchOptError, cfg.NoSuchGroupError, ValueError) as error:
-        raise SystemExit(f'--set {assignment}: {error}') from None
+    problem = settings.unknown(settings.known_names(conf), group, option) or (
+        '' if group in settings.known_names(conf) else f'there is no group [{group}]')
+    if problem:
+        raise SystemExit(f'--set {assignment}: {problem}')
+    opt = settings.registered(conf).get((group, option))
+    if opt is not None:
+        try:
+            opt.type(value.strip())
+        except ValueError as error:
+            shown = f'{name}=***' if opt.secret else assignment
+            raise SystemExit(f'--set {shown}: {error} (allowed: {settings.allowed(opt)})') from None
+    settings.assignments(conf).values.setdefault((group, option), []).append(value.strip())
+    conf.clear_override('max_json_body_size')   # any: the library forgets all values that were read before
 
 
 def get_client_option(client: str, option: str) -> Any:

@@ -1,0 +1,190 @@
+"""What stands in configuration files, and what is wrong with it: one line for each finding, with file and line.
+
+Values of options are checked when a program starts, before it starts workers; names that nobody knows are warnings,
+because a file written for Heat may have options that mean nothing here.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from oslo_config import cfg
+from oslo_config.sources import _environment
+
+from heatlite.common import foreign_options
+
+DEFAULT = 'DEFAULT'
+DATABASES = ('mysql', 'mysql+pymysql', 'mariadb', 'mariadb+pymysql', 'postgresql', 'postgresql+psycopg2', 'postgres',
+             'sqlite')
+BROKERS = ('rabbit', 'amqp', 'kombu', 'fake', 'kafka')
+URLS = {('database', 'connection'): DATABASES, ('database', 'slave_connection'): DATABASES,
+        (DEFAULT, 'transport_url'): BROKERS, ('oslo_messaging_notifications', 'transport_url'): BROKERS}
+_SECTION = re.compile(r'\[([^]]+)\]\s*\Z')
+_ASSIGNMENT = re.compile(r'([^\s:=][^:=]*?)\s*[:=]\s*(.*)\Z')
+
+
+@dataclass(frozen=True)
+class Place:
+    """An assignment: where it stands, and what it says."""
+
+    where: str                  # file:line, or --set
+    group: str
+    name: str
+    value: str
+
+
+class Assignments(_environment.EnvironmentConfigurationSource):
+    """The source of `--set`, stronger than the environment and the files, also for options registered later."""
+
+    def __init__(self) -> None:
+        self.values: dict[tuple[str, str], list[str]] = {}
+
+    def get(self, group_name: str | None, option_name: str, opt: cfg.Opt) -> tuple[Any, Any]:
+        names = [(group_name or DEFAULT, option_name)]
+        names += [(old.group or group_name or DEFAULT, (old.name or option_name).replace('-', '_'))
+                  for old in opt.deprecated_opts]
+        for name in names:
+            if name in self.values:
+                found = self.values[name]
+                return (found if opt.multi else found[-1],
+                        cfg.LocationInfo(cfg.Locations.command_line, f'--set {".".join(name)}'))
+        return super().get(group_name, option_name, opt)
+
+
+def assignments(conf: cfg.ConfigOpts) -> Assignments:
+    """The source of `--set` of these options, made when first asked for."""
+    if not isinstance(conf._env_driver, Assignments):
+        conf._env_driver = Assignments()
+    found: Assignments = conf._env_driver
+    return found
+
+
+def places(files: Iterable[str]) -> Iterator[Place]:
+    """All assignments in configuration files, in order. Files that cannot be read have none."""
+    for file in files:
+        try:
+            text = Path(file).read_text(errors='replace')
+        except OSError:
+            continue
+        group = DEFAULT
+        for number, line in enumerate(text.splitlines(), 1):
+            if not line.strip() or line[0] in '#;' or line[0].isspace():
+                continue                            # nothing, a comment, or the value goes on
+            section = _SECTION.match(line)
+            if section:
+                group = section[1]
+            elif found := _ASSIGNMENT.match(line):
+                yield Place(f'{file}:{number}', group, found[1].replace('-', '_'), found[2])
+
+
+def files(conf: cfg.ConfigOpts) -> list[str]:
+    """The files that were read, those of --config-dir too."""
+    found = [str(file) for file in conf.config_file or ()]
+    for folder in conf.config_dir or ():
+        found += sorted(str(file) for file in Path(folder).glob('*.conf'))
+    return found
+
+
+def stated(conf: cfg.ConfigOpts) -> list[Place]:
+    """Assignments of the files and of --set, the strongest last."""
+    return [*places(files(conf)), *(
+        Place(f'--set {group}.{name}', group, name, value)
+        for (group, name), values in assignments(conf).values.items() for value in values)]
+
+
+# --- values ----------------------------------------------------------------------------------------------
+
+def registered(conf: cfg.ConfigOpts) -> dict[tuple[str, str], cfg.Opt]:
+    """Options that are known to this process, by group and name."""
+    found = {(DEFAULT, name): info['opt'] for name, info in conf._opts.items()}
+    for group, entry in conf._groups.items():
+        found |= {(group, name): info['opt'] for name, info in entry._opts.items()}
+    return found
+
+
+def wrong_values(conf: cfg.ConfigOpts) -> Iterator[str]:
+    """A line for each value that its option does not take."""
+    said = {(place.group, place.name): place for place in stated(conf)}
+    for (group, name), opt in registered(conf).items():
+        if isinstance(opt, cfg.SubCommandOpt):
+            continue
+        try:
+            conf[name] if group == DEFAULT else conf[group][name]
+        except (cfg.Error, ValueError) as error:
+            place = next((said[key] for key in [(group, name), *(
+                (old.group or group, (old.name or name).replace('-', '_')) for old in opt.deprecated_opts)]
+                if key in said), None)
+            reason = str(error).split('is not valid: ', 1)[-1]
+            value = f' = {place.value if not opt.secret else "***"}' if place is not None else ''
+            yield (f'{place.where + ": " if place is not None else ""}[{group}] {name}{value}: '
+                   f'{reason if not opt.secret else "the value is not allowed"} (allowed: {allowed(opt)})')
+    for key, schemes in URLS.items():
+        if key in said and said[key].value:
+            place, scheme = said[key], said[key].value.partition('://')[0].partition('+')
+            whole = said[key].value.partition('://')[0]
+            if (whole if schemes is DATABASES else scheme[0]) not in schemes:
+                yield (f'{place.where}: [{place.group}] {place.name}: no driver for "{whole[:40]}://"'
+                       f'{meant(whole, schemes)} (allowed: {", ".join(schemes)})')
+
+
+def allowed(opt: cfg.Opt) -> str:
+    """What an option takes, in words."""
+    kind: Any = opt.type
+    name = type(kind).__name__.lower() if not isinstance(kind, type) else kind.__name__
+    if getattr(kind, 'choices', None):
+        return ', '.join(repr(choice) for choice in kind.choices)
+    bounds = [f'{word} {bound}' for word, bound in (('from', getattr(kind, 'min', None)),
+                                                    ('to', getattr(kind, 'max', None))) if bound is not None]
+    return ' '.join([{'hostaddress': 'host name or address', 'port': 'port number'}.get(name, name), *bounds])
+
+
+# --- names -----------------------------------------------------------------------------------------------
+
+def known_names(conf: cfg.ConfigOpts) -> dict[str, set[str]]:
+    """Names of options by group: registered ones with their former names, those of libraries, those of Heat."""
+    found: dict[str, set[str]] = {group: set() for group in foreign_options.HEAT_GROUPS}
+    for (group, name), opt in registered(conf).items():
+        found.setdefault(group, set()).add(name)
+        for old in opt.deprecated_opts:
+            found.setdefault(old.group or group, set()).add((old.name or name).replace('-', '_'))
+    for table in (foreign_options.LIBRARIES, foreign_options.HEAT):
+        for group, names in table.items():
+            found.setdefault(group, set()).update(names.split())
+    return found
+
+
+def unknown_names(conf: cfg.ConfigOpts) -> Iterator[str]:
+    """A line for each option in the files that nobody knows, with the name that may have been meant."""
+    known = known_names(conf)
+    for place in places(files(conf)):
+        problem = unknown(known, place.group, place.name)
+        if problem:
+            yield f'{place.where}: {problem}'
+
+
+def unknown(known: Mapping[str, set[str]], group: str, name: str) -> str:
+    """Why there is no such option; empty when there is one, or nobody can tell."""
+    if group not in known:
+        alike = [found for found, names in known.items() if name in names and found != DEFAULT]
+        guess = difflib.get_close_matches(group, known, 1, 0.7)
+        if not guess and not alike:
+            return ''                               # a group of a plug-in, or of another release
+        return f'there is no group [{group}]{meant(group, guess or alike)}'
+    if name in known[group] or group in foreign_options.HEAT_GROUPS or (
+            'auth_type' in known[group] and group not in foreign_options.LIBRARIES):
+        return ''
+    homes = [other for other, names in known.items() if name in names]
+    if not difflib.get_close_matches(name, known[group], 1, 0.75) and homes:
+        return f'there is no option {name} in [{group}]; did you mean [{homes[0]}] {name}?'
+    return f'there is no option {name} in [{group}]{meant(name, known[group])}'
+
+
+def meant(word: str, choices: Iterable[str]) -> str:
+    found = difflib.get_close_matches(word, list(choices), 1, 0.6)
+    return f'; did you mean {found[0]}?' if found else ''
+

@@ -1,0 +1,135 @@
+"""A wrong configuration is one line on stderr and exit code 1, from every program; --set reaches every option."""
+
+import subprocess
+import sys
+
+import pytest
+
+from heatlite.common import foreign_options, options
+from tests.system.processes import ROOT, free_port
+
+PROGRAMS = {'heatlite-engine': 'heatlite.cmd.engine', 'heatlite-api': 'heatlite.cmd.api',
+            'heatlite-api-cfn': 'heatlite.cmd.api_cfn', 'heatlite-all': 'heatlite.cmd.all_in_one',
+            'heatlite-manage': 'heatlite.cmd.manage'}
+KEY = 'auth_encryption_key = 0123456789abcdef0123456789abcdef\n'
+
+
+def run(program, tmp_path, text, *arguments, seconds=60):
+    """(exit code, lines of stderr) of a program that must end by itself."""
+    file = tmp_path / 'heatlite.conf'
+    file.write_text(text)
+    command = [sys.executable, '-m', PROGRAMS[program], '--config-file', str(file), *arguments]
+    if program == 'heatlite-all' and '--state-dir' not in arguments:
+        command += ['--state-dir', str(tmp_path / 'state'), '--port', str(free_port())]
+    if program == 'heatlite-manage':
+        command.append('db_version')
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=seconds, stdin=subprocess.DEVNULL,
+                          env={'PATH': '/usr/bin:/bin', 'PYTHONPATH': str(ROOT), 'HOME': str(tmp_path)})
+    return done.returncode, done.stderr.splitlines()
+
+
+WRONG = [
+    ('[DEFAULT]\nnum_engine_workers = banana\n', ['heatlite.conf:2', 'num_engine_workers = banana', 'integer']),
+    ('[DEFAULT]\n[engine]\nlease_ttl = 0\n', ['heatlite.conf:3', '[engine] lease_ttl = 0', 'from 1']),
+    ('[heat_api]\nbind_port = 99999\n', ['heatlite.conf:2', '[heat_api] bind_port = 99999', 'port number']),
+    ('[DEFAULT]\ndeferred_auth_method = magic\n', ['deferred_auth_method = magic', "'trusts'", "'password'"]),
+    ('[DEFAULT]\nenable_stack_adopt = perhaps\n', ['enable_stack_adopt = perhaps', 'boolean']),
+    ('[clients_nova]\ninsecure = perhaps\n', ['[clients_nova] insecure = perhaps', 'boolean']),
+    ('[database]\nconnection = mysql+pymsql://u:secret@h/d\n',
+     ['heatlite.conf:2', '[database] connection', 'mysql+pymysql']),
+    ('[DEFAULT]\ntransport_url = rabit://u:secret@h/\n', ['heatlite.conf:2', 'transport_url', 'rabbit']),
+    ('no section and no sense\n', ['heatlite.conf']),
+]
+
+
+@pytest.mark.parametrize('program', PROGRAMS)
+@pytest.mark.parametrize('text, words', WRONG, ids=lambda value: value.strip()[:40] if isinstance(value, str) else '')
+def test_a_wrong_value_is_one_line(program, text, words, tmp_path):
+    code, lines = run(program, tmp_path, text)
+    assert code == 1 and len(lines) == 1, lines
+    assert all(word in lines[0] for word in words), lines
+    assert 'secret' not in lines[0]
+
+
+@pytest.mark.parametrize('assignment, words', [
+    ('engine.lese_ttl=3', ['did you mean lease_ttl']), ('trsutee.username=x', ['did you mean trustee']),
+    ('database.conection=x', ['did you mean connection']), ('engine.lease_ttl=much', ['float']),
+    ('nonsense', ['GROUP.']), ('DEFAULT.num_engine_workers=banana', ['integer'])])
+def test_a_wrong_assignment_is_one_line(assignment, words, tmp_path):
+    code, lines = run('heatlite-engine', tmp_path, '', '--set', assignment)
+    assert code == 1 and len(lines) == 1 and lines[0].startswith(f'--set {assignment}: '), lines
+    assert all(word in lines[0] for word in words), lines
+
+
+READS = """
+import sys
+from oslo_config import cfg
+from heatlite.common import config
+sys.argv[0] = 'x'
+conf = config.load(sys.argv[1:], 'x', default_files=[])
+group = {group!r}
+conf.register_opts([cfg.StrOpt({name!r})], group=None if group == 'DEFAULT' else group) if {late!r} else None
+print((conf if group == 'DEFAULT' else conf[group])[{name!r}])
+"""
+ONE_OF_EACH = {**{group: opts[0].dest for group, opts in options.GROUPS.items()},
+               **{group: names.split()[0] for group, names in foreign_options.LIBRARIES.items()}}
+
+
+@pytest.mark.parametrize('group', [group for group in ONE_OF_EACH if group not in options.GROUPS])
+def test_assignments_reach_options_of_libraries(group, tmp_path):
+    """Those that are registered long after the command line was read."""
+    name = ONE_OF_EACH[group]
+    done = subprocess.run([sys.executable, '-c', READS.format(group=group, name=name, late=True),
+                           '--set', f'{group}.{name}=word'], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == 'word', done.stderr
+
+
+@pytest.mark.parametrize('program', PROGRAMS)
+def test_every_group_can_be_set_in_every_program(program, tmp_path):
+    """One option of each group, all at once: the wrong last one is what the program complains of."""
+    given = []
+    for group, name in ONE_OF_EACH.items():
+        opt = next((each for each in options.GROUPS.get(group, ()) if each.dest == name), None)
+        value = 'x' if opt is None else {'Integer': '7', 'Boolean': 'true', 'Float': '7', 'Port': '7'}.get(
+            type(opt.type).__name__, 'x')
+        given += ['--set', f'{group}.{name}={value}']
+    code, lines = run(program, tmp_path, '', *given, '--set', 'engine.last_one=x')
+    assert code == 1 and lines[-1].endswith('there is no option last_one in [engine]'), lines
+
+
+def test_an_address_in_use_is_told_once_and_with_a_hint(tmp_path):
+    import socket
+    with socket.create_server(('127.0.0.1', 0)) as taken:
+        code, lines = run('heatlite-all', tmp_path, '', '--state-dir', str(tmp_path / 's'), '--port',
+                          str(taken.getsockname()[1]))
+    assert code == 1 and len(lines) == 1 and lines[0].count('in use') == 1 and '--port' in lines[0], lines
+
+
+@pytest.mark.parametrize('place', ['/proc/none', 'file'])
+def test_a_folder_that_cannot_be_made_is_one_line(place, tmp_path):
+    (tmp_path / 'file').touch()
+    folder = place if place.startswith('/') else str(tmp_path / 'file' / 'state')
+    code, lines = run('heatlite-all', tmp_path, '', '--state-dir', folder)
+    assert code == 1 and len(lines) == 1 and '--state-dir' in lines[0], lines
+
+
+def test_unknown_names_are_warnings_with_a_guess(tmp_path):
+    _code, lines = run('heatlite-manage', tmp_path, (
+        f'[DEFAULT]\n{KEY}max_nova_api_microversion = 2.1\nlog_file_name = x\n[engine]\nlese_ttl = 3\n'
+        '[trsutee]\nusername = x\n[profiler]\nenabled = x\n[keystone_authtoken]\nusername = x\n'
+        '[a_plugin_of_ours]\nx = y\n'
+        f'[database]\nconnection = sqlite:///{tmp_path}/x\n'))
+    warnings = [line for line in lines if 'WARNING' in line]
+    assert len(warnings) == 3, lines
+    assert 'heatlite.conf:6: there is no option lese_ttl in [engine]; did you mean lease_ttl?' in warnings[1]
+    assert 'there is no group [trsutee]; did you mean trustee?' in warnings[2]
+
+
+def test_the_table_of_foreign_options_is_complete():
+    from importlib import metadata
+    for point in metadata.entry_points(group='oslo.config.opts'):
+        if point.name in ('oslo.log', 'oslo.messaging', 'oslo.db', 'oslo.policy', 'oslo.middleware',
+                          'keystonemiddleware.auth_token'):
+            for group, opts in point.load()():
+                known = foreign_options.LIBRARIES[getattr(group, 'name', group) or 'DEFAULT'].split()
+                assert not {opt.dest for opt in opts} - set(known)
