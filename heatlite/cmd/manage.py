@@ -12,7 +12,7 @@ from typing import Any
 
 from oslo_config import cfg
 
-from heatlite.cmd import parts, plugins
+from heatlite.cmd import check_config, parts, plugins
 from heatlite.common import config, crypt, exception
 from heatlite.common.i18n import _
 from heatlite.common.world import GreenWorld
@@ -30,6 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         conf = load(sys.argv[1:] if arguments is None else arguments)
         if conf.command.name in plugins.COMMANDS:
             return plugins.COMMANDS[conf.command.name](conf, _print_table)
+        if conf.command.name == 'check-config':
+            return check_config.run(conf)
         COMMANDS[conf.command.name](conf, parts.database(conf))
     except exception.HeatException as error:
         return _failed(str(error))
@@ -54,6 +56,7 @@ def load(arguments: Sequence[str]) -> cfg.ConfigOpts:
 
 def _add_commands(commands: Any) -> None:
     commands.add_parser('db_sync', help=_('Make the tables, or bring them up to date.'))
+    commands.add_parser('check-config', help=_('Tell what is wrong with the configuration; starts nothing.'))
     commands.add_parser('db_version', help=_('Print the version of the tables.'))
     service = commands.add_parser('service', help=_('The engines.'))
     service.add_argument('service_command', choices=('list', 'clean'),

@@ -133,3 +133,29 @@ def test_the_table_of_foreign_options_is_complete():
             for group, opts in point.load()():
                 known = foreign_options.LIBRARIES[getattr(group, 'name', group) or 'DEFAULT'].split()
                 assert not {opt.dest for opt in opts} - set(known)
+
+
+def check(tmp_path, text):
+    """(exit code, lines) of heatlite-manage check-config."""
+    file = tmp_path / 'heatlite.conf'
+    file.write_text(text)
+    command = [sys.executable, '-m', PROGRAMS['heatlite-manage'], '--config-file', str(file), 'check-config']
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stdout.splitlines()
+
+
+def test_check_config_of_a_good_file(tmp_path):
+    code, lines = check(tmp_path, f'[DEFAULT]\n{KEY}[database]\nconnection = sqlite:///{tmp_path}/x\n'
+                                  '[paste_deploy]\nflavor = noauth\n')
+    assert code == 0 and not [line for line in lines if line.startswith('error')], lines
+
+
+@pytest.mark.parametrize('text, words', [
+    ('[DEFAULT]\nauth_encryption_key = short\n', 'auth_encryption_key has 5 characters'),
+    ('[database]\nmax_pool_size = many\n', 'heatlite.conf:2: [database] max_pool_size = many'),
+    ('[oslo_messaging_rabbit]\nrabbit_retry_interval = soon\n', 'heatlite.conf:2: [oslo_messaging_rabbit]'),
+    ('[heat_api]\ncert_file = /none\n', '/none cannot be read'),
+])
+def test_check_config_finds(text, words, tmp_path):
+    code, lines = check(tmp_path, text)
+    assert code == 1 and any(line.startswith('error: ') and words in line for line in lines), lines

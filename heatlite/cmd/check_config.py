@@ -1,0 +1,111 @@
+"""heatlite-manage check-config: what is wrong with the configuration, without starting or connecting to anything."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from heatlite.common import options, settings
+from heatlite.common.i18n import _
+
+ERROR, WARNING = 'error', 'warning'
+LIBRARIES = ('oslo.log', 'oslo.messaging', 'oslo.db', 'oslo.policy', 'oslo.middleware', 'keystonemiddleware.auth_token')
+KEY_LENGTH = 32
+_PLUGIN_DIRS = next(opt.default for opt in options.PLUGINS if opt.dest == 'plugin_dirs')
+
+
+def run(conf: Any) -> int:
+    """Prints a line for each finding; exit code 1 when there is an error."""
+    found = list(findings(conf))
+    for level, text in found:
+        print(f'{level}: {text}')
+    errors = sum(level == ERROR for level, _text in found)
+    print(_('Files: %s') % (', '.join(settings.files(conf)) or _('none')))
+    print(_('Errors: %(errors)d, warnings: %(warnings)d') % {'errors': errors, 'warnings': len(found) - errors})
+    return 1 if errors else 0
+
+
+def findings(conf: Any) -> Iterator[tuple[str, str]]:
+    """(level, text) of everything that can be told without a connection."""
+    register_libraries(conf)
+    for text in settings.wrong_values(conf):
+        yield ERROR, text
+    for text in settings.unknown_names(conf):
+        yield WARNING, text
+    yield from _needed(conf)
+    yield from _places(conf)
+
+
+def register_libraries(conf: Any) -> None:
+    """The options of all libraries that our programs use, and of logins at Keystone."""
+    from importlib import metadata
+
+    from keystoneauth1 import loading
+    for point in metadata.entry_points(group='oslo.config.opts'):
+        if point.name in LIBRARIES:
+            for group, opts in point.load()():
+                conf.register_opts(opts, group=None if group in (None, 'DEFAULT') else group)
+    for group in ('keystone_authtoken', 'trustee', 'ec2authtoken'):
+        loading.register_auth_conf_options(conf, group)
+        if conf[group].auth_type:
+            conf.register_opts(loading.get_auth_plugin_conf_options(conf[group].auth_type), group=group)
+
+
+def _needed(conf: Any) -> Iterator[tuple[str, str]]:
+    key = conf.auth_encryption_key
+    if not key:
+        yield WARNING, _('[DEFAULT] auth_encryption_key is not set: engines do not start without it.')
+    elif len(key) != KEY_LENGTH:
+        yield ERROR, _('[DEFAULT] auth_encryption_key has %(found)d characters, wanted are %(wanted)d.') % {
+            'found': len(key), 'wanted': KEY_LENGTH}
+    if not conf.database.connection:
+        yield WARNING, _('[database] connection is not set: only heatlite-all starts without it.')
+    else:
+        yield from _driver(conf.database.connection)
+    if not conf.paste_deploy.flavor and not conf.keystone_authtoken.auth_type:
+        yield WARNING, _('[keystone_authtoken] auth_type is not set: the APIs cannot check tokens.')
+
+
+def _driver(url: str) -> Iterator[tuple[str, str]]:
+    from sqlalchemy import exc
+
+    from heatlite.common import exception
+    from heatlite.db import connection
+    try:
+        connection._normal(url).get_dialect().import_dbapi()
+    except exception.HeatException as error:
+        yield ERROR, f'[database] connection: {error}'
+    except (ImportError, exc.ArgumentError) as error:
+        yield ERROR, f'[database] connection: {type(error).__name__}: {error}'
+
+
+def _places(conf: Any) -> Iterator[tuple[str, str]]:
+    for folder in conf.plugin_dirs:
+        if os.path.isdir(folder) and not os.access(folder, os.R_OK | os.X_OK):
+            yield ERROR, f'[DEFAULT] plugin_dirs: {folder} cannot be read'
+        elif not os.path.isdir(folder) and list(conf.plugin_dirs) != _PLUGIN_DIRS:
+            yield WARNING, f'[DEFAULT] plugin_dirs: there is no folder {folder}'
+    for file in settings.files(conf):
+        mode = Path(file).stat().st_mode
+        if mode & 0o004 and any(place.value for place in settings.places([file]) if _is_secret(conf, place)):
+            yield WARNING, f'{file} has passwords in it, and every user of this machine may read it'
+    for group in ('heat_api', 'heat_api_cfn'):
+        for name in ('cert_file', 'key_file'):
+            path = conf[group][name]
+            if path and not os.access(path, os.R_OK):
+                yield ERROR, f'[{group}] {name}: {path} cannot be read'
+    if conf.cloud_backend:
+        module = conf.cloud_backend.rpartition('.')[0]
+        if module and not module.startswith(('heat.', 'heatlite.')):
+            try:
+                importlib.import_module(module)
+            except Exception as error:
+                yield ERROR, f'[DEFAULT] cloud_backend: {conf.cloud_backend}: {type(error).__name__}: {error}'
+
+
+def _is_secret(conf: Any, place: settings.Place) -> bool:
+    opt = settings.registered(conf).get((place.group, place.name))
+    return opt is not None and bool(opt.secret)
