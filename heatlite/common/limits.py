@@ -44,7 +44,7 @@ class Limits:
     max_evaluation_result: int = 8_388_608      # size of all that its functions make, option of that name
     max_result_per_resource: int = 65_536       # what each resource adds to that of a definition, option of that name
     max_evaluation_steps: int = 5_000_000       # option of that name
-    max_steps_per_resource: int = 5000          # what each resource adds to those of a definition
+    max_steps_per_resource: int = 10_000        # what each resource adds to those of a definition
     max_matching_time: int = 1000               # milliseconds of slow patterns, option of that name
 
     @classmethod

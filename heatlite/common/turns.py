@@ -3,15 +3,19 @@
 Loops over user input count their steps with `spend`. After each `EVERY` steps the function that the program installed
 with `use` runs; it may switch to another green thread. Without one (tests, tools) counting is all that happens.
 
-A caller must not rely on shared state across `spend`, and must not call it while it holds a database transaction.
+A caller must not rely on shared state across `spend`. A block that must not be interrupted, such as a database
+transaction, is put into `held`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 EVERY = 2000            # steps between two turns; one step is one event, node, call or item: some microseconds
 
+_held: ContextVar[bool] = ContextVar('turns held', default=False)
 _turn: Callable[[], None] | None = None
 _spent = 0
 
@@ -28,5 +32,15 @@ def spend(steps: int = 1) -> None:
     _spent += steps
     if _spent >= EVERY:
         _spent = 0
-        if _turn is not None:
+        if _turn is not None and not _held.get():
             _turn()
+
+
+@contextmanager
+def held() -> Iterator[None]:
+    """No turn in this block, for this green thread: it holds a database transaction."""
+    token = _held.set(True)
+    try:
+        yield
+    finally:
+        _held.reset(token)

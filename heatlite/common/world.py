@@ -13,6 +13,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
+from heatlite.common import turns
+
+TURN = 0.01                     # seconds a green thread may work before the others run
 VARIANT = {digit: '89ab'[int(digit, 16) % 4] for digit in '0123456789abcdef'}      # of UUIDs, as RFC 4122 has it
 
 
@@ -67,6 +70,23 @@ def patch() -> None:
     os.environ.setdefault('EVENTLET_NO_GREENDNS', 'yes')
     import eventlet
     eventlet.monkey_patch()
+    turns.use(_take_turns())
+
+
+def _take_turns() -> Callable[[], None]:
+    """What runs between the steps of long pure work: the other green threads, when this one has had its time."""
+    import eventlet
+    from eventlet import hubs, patcher
+    identify = patcher.original('threading').get_ident
+    main, last = identify(), 0.0
+
+    def turn() -> None:
+        nonlocal last
+        if time.monotonic() - last < TURN or identify() != main or eventlet.getcurrent() is hubs.get_hub().greenlet:
+            return
+        eventlet.sleep(0)
+        last = time.monotonic()
+    return turn
 
 
 class GreenSignal:

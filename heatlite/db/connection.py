@@ -27,7 +27,7 @@ from oslo_db.sqlalchemy import engines as oslo_engines
 from oslo_db.sqlalchemy import exc_filters
 from sqlalchemy import exc, pool
 
-from heatlite.common import config, crypt, exception, outages
+from heatlite.common import config, crypt, exception, outages, turns
 from heatlite.common.i18n import _
 from heatlite.db.pooling import with_pooling
 
@@ -126,7 +126,7 @@ class Database:
     @contextmanager
     def writer(self) -> Iterator[sa.Connection]:
         """A transaction. Raises Contention, or DatabaseUnavailable - at its end, nobody knows whether it was done."""
-        with _translated(), self._turn(), _connected(self._writing) as tx, tx.begin():
+        with _translated(), self._turn(), turns.held(), _connected(self._writing) as tx, tx.begin():
             yield tx
         self._answered()
 

@@ -21,7 +21,7 @@ from heatlite.common.i18n import _
 from heatlite.common.limits import USUAL, Limits, exceeded
 
 ITEM: Final = 16            # what a container, and each place in it, counts beside the characters of its texts
-_COUNTED: Final = 64        # values of a result from which on it is worth an entry in a ledger
+_COUNTED: Final = 1024      # characters or steps from which on an evaluation is worth an entry in a ledger
 
 
 class Budget:
@@ -40,7 +40,6 @@ class Budget:
         """Takes the size of something about to be made. Raises RequestLimitExceeded."""
         self.size -= size
         if self.size < 0:
-            self.size = 0
             raise exceeded(_('"%s" makes this evaluation larger') % function, self.limits.max_evaluation_result,
                            'max_evaluation_result')
 
@@ -56,11 +55,15 @@ class Budget:
             raise exceeded(_('"%s" gives more') % function, self.limits.max_result, 'max_function_result')
         self.make(function, ITEM * (count + 1))
 
+    def hold(self, values: int) -> None:
+        """Takes the size of the whole result: so many values, spelt out (`document.measure`)."""
+        if ITEM * values > _COUNTED:
+            self.make(_('the result'), ITEM * values)
+
     def work(self, function: str, steps: int) -> None:
         """Takes steps. Raises RequestLimitExceeded. May switch green threads."""
         self.steps -= steps
         if self.steps < 0:
-            self.steps = 0
             raise exceeded(_('"%s" makes this evaluation longer') % function, self.limits.max_evaluation_steps,
                            'max_evaluation_steps')
         turns.spend(steps)
@@ -69,7 +72,6 @@ class Budget:
         """Takes the time a pattern may be matched for. Raises RequestLimitExceeded."""
         self.matching -= milliseconds
         if self.matching < 0:
-            self.matching = 0
             raise exceeded(_('The patterns of this evaluation take longer'), self.limits.max_matching_time,
                            'max_matching_time')
         turns.spend(milliseconds * 1000)
@@ -89,13 +91,15 @@ def here(limits: Limits = USUAL) -> Budget:
 
 
 @contextmanager
-def shared(limits: Limits = USUAL) -> Iterator[Budget]:
-    """One budget for everything in the block: the current one if there is any."""
+def shared(limits: Limits = USUAL, parts: int = 0) -> Iterator[Budget]:
+    """One budget for everything in the block: the current one if there is any. `parts`: how many resources are looked
+    at in it; each adds `max_steps_per_resource`."""
     found = _current.get()
     if found is not None:
         yield found
         return
     made = Budget(limits)
+    made.steps += parts * limits.max_steps_per_resource
     token = _current.set(made)
     try:
         yield made
@@ -126,32 +130,25 @@ class Ledger:
         self._steps = limits.max_evaluation_steps + parts * limits.max_steps_per_resource
         self._made: dict[Hashable, tuple[int, int]] = {}
 
-    def budget(self, part: Hashable) -> Budget:
-        """For evaluating one part."""
-        size, steps = self._made.get(part, (0, 0))
-        return Budget(self.limits, self._size + size, self._steps + steps)
-
-    def record(self, part: Hashable, budget: Budget, values: int) -> None:
-        """The evaluation is over. `values`: how many values the result is, spelt out (`document.measure`).
-
-        Raises RequestLimitExceeded when the definition has become too large with it.
-        """
-        begun = Budget(self.limits)
-        made, done = begun.size - budget.size, begun.steps - budget.steps
-        if made < ITEM * values:
-            made = ITEM * values
-        before = self._made.get(part)
-        if before is None and values < _COUNTED and made < ITEM * _COUNTED and done < _COUNTED:
-            return
-        if before is not None:
-            self._size += before[0]
-            self._steps += before[1]
-        self._made[part] = made, done
-        self._size -= made
-        self._steps -= done
-        if self._size < 0:
-            raise exceeded(_('The parts of the stack are together larger'), self.limits.max_evaluation_result,
-                           'max_evaluation_result')
+    @contextmanager
+    def evaluation(self, part: Hashable) -> Iterator[Budget]:
+        """The evaluation of one part, with a budget of its own. What it made and did is recorded however it ends."""
+        before_size, before_steps = self._made.get(part, (0, 0))
+        budget = Budget(self.limits, self._size + before_size, self._steps + before_steps)
+        size, steps = budget.size, budget.steps
+        outer = _current.get()
+        token = _current.set(budget)
+        try:
+            yield budget
+        finally:
+            _current.reset(token)
+            size, steps = size - budget.size, steps - budget.steps
+            if part in self._made or size >= _COUNTED or steps >= _COUNTED:
+                self._made[part] = size, steps
+                self._size += before_size - size
+                self._steps += before_steps - steps
+                if outer is not None:
+                    outer.steps -= steps
 
 
 def text_size(text: str) -> int:

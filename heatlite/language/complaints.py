@@ -7,12 +7,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from heatlite.common import exception
+from heatlite.common import exception, turns
 from heatlite.common.i18n import _
 from heatlite.common.template_format import ROOT
 
 MOST_COMPLAINTS = 100
-MOST_COMPARED = 300                 # names a hint is looked for among
+MOST_COMPARED = 200                 # names a hint is looked for among
+LONGEST_NAME = 100                  # characters of a name that may be misspelt: comparing costs their square
+STEPS = 1000                        # of `turns`, for one hint
+MOST_TEXT = 100_000                 # characters of all complaints of one answer
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,12 @@ def raise_first(complaints: Iterable[Complaint]) -> None:
     if not every:
         return
     first = every[0].error
-    details = [detail for detail in [_first_detail(every[0]), *(str(other) for other in every[1:])] if detail]
+    details = []
+    size = 0
+    for detail in [_first_detail(every[0]), *(str(other) for other in every[1:])]:
+        size += len(detail)
+        if detail and size <= MOST_TEXT:
+            details.append(detail)
     if isinstance(first, exception.StackValidationFailed):
         raise exception.StackValidationFailed(
             error=first.error, path=first.path, message=first.error_message, details=details)
@@ -58,6 +66,9 @@ def _first_detail(complaint: Complaint) -> str:
 def did_you_mean(found: Any, known: Iterable[str]) -> str | None:
     """A hint when something known looks like `found`."""
     text = str(found)
+    if len(text) > LONGEST_NAME:
+        return None
+    turns.spend(STEPS)
     slack = max(2, len(text) // 4)
     names = [name for name in known if isinstance(name, str) and abs(len(name) - len(text)) <= slack][:MOST_COMPARED]
     if text in names:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
 from typing import Any
 
-from heatlite.common import exception
+from heatlite.common import exception, turns
 from heatlite.common.i18n import _
 from heatlite.language.expression import PLACEHOLDERS, Call, Misuse, Parser, check, resolve
 from heatlite.language.unknown import UNKNOWN
 
 HEADING = 'Condition validation error'
+STEPS = 5                       # of `turns`, for looking at one condition
+MOST_NESTED = 200               # conditions that refer to each other in a row
+
+# Conditions that are being evaluated: evaluation may switch green threads, each of which has its own.
+_open: ContextVar[frozenset[tuple[int, str]]] = ContextVar('open conditions', default=frozenset())
 
 
 class Conditions:
@@ -22,7 +28,6 @@ class Conditions:
         self.key = section_key
         self._parsed: dict[str, Any] = {}
         self._known: dict[str, bool] = {}
-        self._open: set[str] = set()
 
     @property
     def definitions(self) -> Mapping[str, Any]:
@@ -57,10 +62,14 @@ class Conditions:
     def _evaluated(self, name: str) -> bool:
         if name in self._known:
             return self._known[name]
-        if name in self._open:
+        opened, mark = _open.get(), (id(self), name)
+        if mark in opened:
             raise exception.StackValidationFailed(
                 error=HEADING, message=_('Circular definition for condition "%s"') % name)
-        self._open.add(name)
+        if len(opened) >= MOST_NESTED:
+            raise exception.StackValidationFailed(
+                error=HEADING, message=_('Conditions refer to conditions more than %d deep') % MOST_NESTED)
+        token = _open.set(opened | {mark})
         try:
             parsed = self.parsed(name)
             if not isinstance(parsed, bool | Call):
@@ -71,7 +80,7 @@ class Conditions:
             if not isinstance(value, bool):
                 raise self._wrong(name, value)
         finally:
-            self._open.discard(name)
+            _open.reset(token)
         self._known[name] = value
         return value
 
@@ -83,6 +92,7 @@ class Conditions:
     def complaints(self) -> Iterator[tuple[str, exception.HeatException]]:
         """Check 8: type and arguments of each definition, in order; (name, error)."""
         for name, definition in self.definitions.items():
+            turns.spend(STEPS)
             try:
                 parsed = self.parsed(name)
             except exception.StackValidationFailed as error:

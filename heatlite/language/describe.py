@@ -8,6 +8,7 @@ from typing import Any
 
 from heatlite.common import exception
 from heatlite.language import lint
+from heatlite.language.budget import shared
 from heatlite.language.constraints import AllowedPattern, AllowedValues, CustomConstraint, Length, Modulo, Range
 from heatlite.language.definition import StackDefinition
 from heatlite.language.facts import TypeCatalog
@@ -23,7 +24,8 @@ def validation_answer(definition: StackDefinition, types: TypeCatalog, *, show_n
     """
     checker = lint.Checker(definition, types, values=False, look_inside=False)
     try:
-        lint.raise_first(_counting(checker, ignored))
+        with shared(definition.limits):
+            lint.raise_first(_counting(checker, ignored))
     except exception.StackValidationFailed as error:
         raise exception.HTTPBadRequest(str(error)) from None
     answer = described(definition)
@@ -111,7 +113,8 @@ def _nested(types: TypeCatalog, checker: lint.Checker, ignored: Container[str]) 
             continue
         inner = lint.Checker(child, types, values=False, look_inside=False, depth=checker.depth + 1,
                              memory=checker.memory)
-        complaints = list(_counting(inner, ignored))
+        with shared(child.limits):
+            complaints = list(_counting(inner, ignored))
         if inner.facts.keys() != child.resources.keys():
             lint.raise_first(complaints)
         shown[name] = {'Type': resource.type, **described(child), **_nested(types, inner, ignored)}

@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from heatlite.common import exception
+from heatlite.common import exception, turns
 from heatlite.common.template_format import ROOT, VERSION_KEYS
 from heatlite.language import parameters as parameter_definitions
 from heatlite.language import template as templates
@@ -22,6 +22,7 @@ from heatlite.language.facts import TypeCatalog, TypeFacts
 from heatlite.language.registry import Found
 from heatlite.language.template import Template
 
+STEPS = 10                      # of `turns`, for looking at one definition
 CLIENT_ERRORS = (exception.HeatException,)
 
 
@@ -119,6 +120,7 @@ class DocumentChecks:
         key = self.definition.edition.sections['parameters']
         if isinstance(section, Mapping):
             for name, definition in section.items():
+                turns.spend(STEPS)
                 try:
                     parameter_definitions.schema_of(name, definition, self.definition.edition)
                 except CLIENT_ERRORS as error:
@@ -147,6 +149,7 @@ class DocumentChecks:
             return
         wrong = set()
         for name, snippet in snippets.items():
+            turns.spend(1)
             try:
                 definition.check_shape(name, snippet)
             except CLIENT_ERRORS as error:

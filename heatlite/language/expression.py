@@ -251,6 +251,7 @@ class Requirement:
 
 
 STEPS_OF_CALL = 3           # of the budget
+CALLS_A_TURN = 64
 
 
 FunctionTable = Mapping[str, Callable[[str, Any, Home], Any]]
@@ -285,6 +286,7 @@ class Parser:
 
     def _entries(self, value: dict[str, Any]) -> Any:
         parsed: dict[str, Any] | None = None
+        turns.spend(1 + len(value) // 8)
         for key, item in value.items():
             if type(item) is dict or type(item) is list:
                 try:
@@ -300,6 +302,7 @@ class Parser:
 
     def _items(self, value: list[Any]) -> Any:
         parsed: list[Any] | None = None
+        turns.spend(1 + len(value) // 8)
         for place, item in enumerate(value):
             if type(item) is dict or type(item) is list:
                 try:
@@ -403,11 +406,14 @@ def _collect(node: Node, trail: Trail, found: list[tuple[Trail, Call]]) -> None:
             _collect(item, trail if part is None else (trail, part), found)
     if isinstance(node, Call):
         found.append((trail, node))
+        if not len(found) % CALLS_A_TURN:
+            turns.spend(CALLS_A_TURN)
 
 
 def check(expression: Any) -> Iterator[Misuse]:
     """V: what is wrong with the calls of an expression, inner ones first, each with its path."""
     for trail, call in calls(expression):
+        turns.spend(STEPS_OF_CALL)
         try:
             call.validate()
         except Misuse as misuse:

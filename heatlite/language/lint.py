@@ -6,17 +6,19 @@ The others follow as details, each with its place in the text and a hint where o
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from heatlite.common import exception
+from heatlite.common import exception, turns
 from heatlite.common.i18n import _
 from heatlite.common.template_format import ROOT
 from heatlite.language import expression as expressions
 from heatlite.language import nested as nesting
 from heatlite.language import template as templates
 from heatlite.language import translation
+from heatlite.language.budget import shared
 from heatlite.language.complaints import MOST_COMPLAINTS, Complaint, did_you_mean, raise_first
 from heatlite.language.constraints import as_json
 from heatlite.language.definition import RETAIN, ResourceDefinition, StackDefinition, property_error
@@ -31,6 +33,7 @@ from heatlite.language.unknown import UNKNOWN, is_known
 
 __all__ = ['MOST_COMPLAINTS', 'Checker', 'Complaint', 'check', 'did_you_mean', 'find_cycle', 'raise_first']
 
+STEPS = 10                          # of `turns`, for looking at one resource or output
 LONGEST_NAME = 255                  # characters, as the column holds
 MOST_INSIDE = 20_000                # resources of nested stacks that are looked at
 
@@ -48,14 +51,16 @@ def check(definition: StackDefinition, types: TypeCatalog, *, all: bool = True, 
                       memory=Memory(dict(known or {})))
     found: list[Complaint] = []
     seen: set[str] = set()
-    for complaint in checker.complaints():
-        text = str(complaint.error)
-        if text in seen:
-            continue
-        seen.add(text)
-        found.append(checker.placed(complaint))
-        if not all or len(found) >= MOST_COMPLAINTS:
-            break
+    section = definition.template.section('resources')
+    with shared(definition.limits, len(section) if isinstance(section, Mapping) else 0):
+        for complaint in checker.complaints():
+            text = str(complaint.error)
+            if text in seen:
+                continue
+            seen.add(text)
+            found.append(checker.placed(complaint))
+            if not all or len(found) >= MOST_COMPLAINTS:
+                break
     return found
 
 
@@ -85,14 +90,16 @@ class Checker(DocumentChecks):
             return
         definition.known_attributes = self._attribute_exists
         for name in self.order:
+            turns.spend(STEPS)
             if name not in self.broken and name in self.facts:
-                yield from self._resource(definition.resources[name], self.facts[name])
+                yield from self._within_budget(definition.resources[name], self.facts[name])
         yield from self._output_arguments()
 
     # --- 9, 10 ------------------------------------------------------------------------------------------------
 
     def _types(self) -> Iterator[Complaint]:
         for name, resource in self.definition.resources.items():
+            turns.spend(STEPS)
             path = (self.keys.resources, name, self.keys.type)
             if '/' in name:
                 yield Complaint(exception.StackValidationFailed(message=_('Resource name may not contain "/"')), path)
@@ -157,6 +164,7 @@ class Checker(DocumentChecks):
             yield Complaint(error, (self.keys.outputs,))
             return
         for output in outputs.values():
+            turns.spend(STEPS)
             try:
                 output.expression                                           # noqa: B018
             except CLIENT_ERRORS as error:
@@ -164,6 +172,7 @@ class Checker(DocumentChecks):
 
     def _output_arguments(self) -> Iterator[Complaint]:
         for output in self.definition.outputs.values():
+            turns.spend(STEPS)
             try:
                 expression = output.expression
             except CLIENT_ERRORS:
@@ -189,6 +198,7 @@ class Checker(DocumentChecks):
     def _references(self) -> Iterator[Complaint]:
         resources, known = self.definition.resources, self.definition.resource_names
         for name, resource in resources.items():
+            turns.spend(STEPS + len(resource.depends_on) // 4)
             if resource.is_external:
                 if resource.depends_on:
                     yield Complaint(exception.InvalidExternalResourceDependency(
@@ -223,6 +233,7 @@ class Checker(DocumentChecks):
         waiting = {name: len(needed) for name, needed in requires.items()}
         needed_by: dict[str, list[str]] = {name: [] for name in resources}
         for name, needed in requires.items():
+            turns.spend(1 + len(needed) // 4)
             for other in needed:
                 needed_by[other].append(name)
         ready = [name for name, count in waiting.items() if not count]
@@ -254,6 +265,11 @@ class Checker(DocumentChecks):
         members = [f'{named(name)}: {{{named(needed)}}}'
                    for name, needed in zip(cycle, [*cycle[1:], cycle[0]], strict=True)]
         return f'{{{", ".join(members)}}}'
+
+    def _within_budget(self, resource: ResourceDefinition, facts: TypeFacts) -> list[Complaint]:
+        """Check 13 of one resource, as one evaluation."""
+        with self.definition.ledger.evaluation(resource.name):
+            return list(itertools.islice(self._resource(resource, facts), MOST_COMPLAINTS))
 
     # --- 13 ---------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.language import versions
-from heatlite.language.budget import Ledger, own
+from heatlite.language.budget import Ledger
 from heatlite.language.document import measure
 from heatlite.language.expression import Home, Misuse, Parser, Scope, condition_holds, resolve
 from heatlite.language.versions import Keys
@@ -90,10 +90,10 @@ class OutputDefinition:
 
     def resolve(self, scope: Scope) -> Any:
         """The value; None when disabled. Raises whatever a function raises: its text is the output's error."""
-        expression, ledger = self.expression, self.owner.outputs_ledger
-        with own(ledger.budget(self.key)) as budget:
+        expression = self.expression
+        with self.owner.outputs_ledger.evaluation(self.key) as budget:
             value = resolve(expression, scope)
-            ledger.record(self.key, budget, measure(value, self.owner.limits))
+            budget.hold(measure(value, self.owner.limits))
         return value
 
     def evaluated(self, scope: Scope) -> tuple[Any, str | None]:

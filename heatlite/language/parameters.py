@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from heatlite.common import exception
+from heatlite.common import exception, turns
 from heatlite.common.i18n import _
-from heatlite.language import versions
+from heatlite.language import budget, versions
 from heatlite.language.constraints import CustomLookup
 from heatlite.language.parameter_schema import (
     CFN_DEFINITION,
@@ -31,6 +31,7 @@ __all__ = ['CFN_DEFINITION', 'CFN_KINDS', 'HOT_DEFINITION', 'HOT_KINDS', 'WIRE_T
            'as_text', 'group_complaints', 'pseudo_parameters', 'schema_of', 'schemata']
 
 HIDDEN_TEXT = '******'
+STEPS = 10                      # of `turns`, for looking at one parameter
 REGION = 'ap-southeast-1'
 
 
@@ -118,6 +119,7 @@ class Parameters(Mapping[str, Any]):
         for unknown in self.unknown():
             yield unknown.kwargs['key'], unknown
         for name, schema in self.schemas.items():
+            turns.spend(STEPS)
             try:
                 schema.check_default()
                 if values:
@@ -127,8 +129,9 @@ class Parameters(Mapping[str, Any]):
 
     def check(self, lookup: CustomLookup | None = None) -> None:
         """Raises the first complaint."""
-        for _name, error in self.complaints(lookup):
-            raise error
+        with budget.shared():
+            for _name, error in self.complaints(lookup):
+                raise error
 
     def _check_value(self, name: str, schema: ParameterSchema, lookup: CustomLookup | None) -> None:
         value = self.raw(name)

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from heatlite.common import exception
+from heatlite.common import exception, turns
 from heatlite.common.i18n import _
 from heatlite.language.template import is_template_name
 
 RESOURCES, HOOKS, RESTRICTED, BASE_URL = 'resources', 'hooks', 'restricted_actions', 'base_url'
 HOOK_TYPES = ('pre-create', 'pre-update', 'pre-delete', 'post-create', 'post-update', 'post-delete')
+LONGEST_CHAIN = 100             # entries that lead to each other
 RESTRICTED_ACTIONS = ('update', 'replace')
 
 
@@ -73,6 +74,10 @@ class Registry:
     def _find(self, name: str, resource_name: str | None, seen: frozenset[str], loop: list[str]) -> Found | None:
         if is_template_name(name):
             return Found(name, type_name=name)
+        if len(seen) > LONGEST_CHAIN:
+            raise exception.StackValidationFailed(
+                message=_('The resource registry maps %(name)s over more than %(limit)d names')
+                % {'name': name, 'limit': LONGEST_CHAIN})
         level: Registry | None = self
         while level is not None:
             if name not in seen:
@@ -119,6 +124,7 @@ class Registry:
             if name in self.entries:
                 yield (name,), self.entries[name]
             return
+        turns.spend(1 + len(self._wildcards) // 8)
         keys = [key for key in self._wildcards if name.startswith(key[:-1])]
         if name in self.entries and name not in keys:
             keys = sorted([*keys, name])
@@ -149,6 +155,7 @@ def _without_removed(entries: Mapping[str, Any]) -> dict[str, Any]:
         if value is not None:
             kept[key] = value
         elif key.endswith('*'):
+            turns.spend(1 + len(kept) // 8)
             for name in [name for name in kept if name.startswith(key[:-1])]:
                 del kept[name]
         else:
@@ -192,6 +199,7 @@ def entries_of(entries: Mapping[str, Any], resource_name: str) -> Iterator[Mappi
     own = entries.get(RESOURCES)
     if not isinstance(own, Mapping):
         return
+    turns.spend(1 + len(own))
     for pattern, entry in own.items():
         if isinstance(entry, Mapping) and fnmatch.fnmatchcase(resource_name, pattern):
             yield entry

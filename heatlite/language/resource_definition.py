@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.language import versions
-from heatlite.language.budget import own, shared
+from heatlite.language.budget import shared
 from heatlite.language.document import check_size, measure
 from heatlite.language.expression import (
     ABSENT,
@@ -130,8 +130,7 @@ class ResourceDefinition:
     def properties(self, scope: Scope) -> dict[str, Any]:
         """Given properties, evaluated, without those that vanish. Raises StackValidationFailed with the path."""
         values = {}
-        ledger = self.owner.ledger
-        with own(ledger.budget(self.name)) as budget:
+        with self.owner.ledger.evaluation(self.name) as budget:
             for name, expression in self.property_expressions.items():
                 try:
                     value = evaluate(expression, scope)
@@ -139,14 +138,14 @@ class ResourceDefinition:
                     raise property_error(self.property_path(name), error) from error
                 if value is not ABSENT:
                     values[name] = value
-            ledger.record(self.name, budget, measure(values, self.owner.limits))
+            budget.hold(measure(values, self.owner.limits))
         return values
 
     def guessed_properties(self) -> dict[str, Any]:
         """Given properties as far as they are known before anything exists; what fails is UNKNOWN, its error is told
         by whoever checks."""
         values = {}
-        with own(self.owner.ledger.budget(self.name)):
+        with self.owner.ledger.evaluation(self.name):
             for name, expression in self.property_expressions.items():
                 try:
                     value = evaluate(expression, PLACEHOLDERS)
@@ -162,13 +161,10 @@ class ResourceDefinition:
     def metadata(self, scope: Scope) -> Any:
         if not self.parsed.metadata:
             return {}
-        part, ledger = (self.name, 'metadata'), self.owner.ledger
-        with own(ledger.budget(part)) as budget:
+        with self.owner.ledger.evaluation((self.name, 'metadata')) as budget:
             found = resolve(self.parsed.metadata, scope)
-            if found is None:
-                return {}
-            ledger.record(part, budget, measure(found, self.owner.limits))
-            return found
+            budget.hold(measure(found, self.owner.limits))
+            return {} if found is None else found
 
     def update_policy(self, scope: Scope) -> dict[str, Any]:
         if not self.parsed.update_policy:
@@ -188,9 +184,11 @@ class ResourceDefinition:
     def needs(self) -> tuple[Need, ...]:
         """Every mention of a resource in properties and metadata."""
         if self._needs is None:
-            found = [Need(name, trail, need) for name, expression in self.property_expressions.items()
-                     if isinstance(expression, Node) for trail, need in requirements(expression, PLACEHOLDERS)]
-            found += [Need(None, trail, need) for trail, need in requirements(self.parsed.metadata, PLACEHOLDERS)]
+            with shared(self.owner.limits):
+                found = [Need(name, trail, need) for name, expression in self.property_expressions.items()
+                         if isinstance(expression, Node) for trail, need in requirements(expression, PLACEHOLDERS)]
+                found += [Need(None, trail, need)
+                          for trail, need in requirements(self.parsed.metadata, PLACEHOLDERS)]
             self._needs = tuple(found)
         return self._needs
 

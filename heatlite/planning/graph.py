@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterator, Mapping
 from typing import TypeVar
 
+from heatlite.common import turns
+
 Node = TypeVar('Node', bound=Hashable)
 Requires = Mapping[Node, Collection[Node]]
 
@@ -13,6 +15,7 @@ def dependents(requires: Requires[Node]) -> dict[Node, list[Node]]:
     """The edges turned round: node -> those that need it. Needed nodes without an entry of their own get one."""
     turned: dict[Node, list[Node]] = {node: [] for node in requires}
     for node, needed in requires.items():
+        turns.spend(1 + len(needed) // 8)
         for other in needed:
             turned.setdefault(other, []).append(node)
     return turned
@@ -26,6 +29,7 @@ def order(requires: Requires[Node]) -> Iterator[Node]:
     ready.reverse()
     while ready:
         node = ready.pop()
+        turns.spend(1)
         yield node
         for other in behind[node]:
             waiting[other] -= 1
