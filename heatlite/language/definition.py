@@ -6,6 +6,7 @@ the order clients know.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -103,6 +104,13 @@ class StackDefinition:
     def outputs_ledger(self) -> Ledger:
         """What all outputs may be together."""
         return Ledger(self.limits, 0)
+
+    def masked(self, text: str) -> str:
+        """`text` without the values of hidden parameters, those of the stacks around this one included."""
+        with contextlib.suppress(exception.HeatException):
+            text = self.parameters.masked(text)
+        outer = self.outer.resource.owner if self.outer is not None else None
+        return text if outer is None else outer.masked(text)
 
     def forget_wrong_parameters(self) -> None:
         """Takes parameters with a wrong definition as unknown from now on, so that the rest can be checked."""

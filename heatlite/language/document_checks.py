@@ -71,7 +71,8 @@ class DocumentChecks:
         return any_found
 
     def placed(self, complaint: Complaint) -> Complaint:
-        """The complaint with its place in the text."""
+        """The complaint with its place in the text, and without the values of hidden parameters."""
+        complaint = self._masked(complaint)
         if complaint.line is not None or complaint.file != ROOT:
             return complaint
         path = complaint.path
@@ -84,6 +85,18 @@ class DocumentChecks:
         if position is None:
             return replace(complaint, path=path, file=template.source)
         return replace(complaint, path=path, file=template.source, line=position[0], column=position[1])
+
+    def _masked(self, complaint: Complaint) -> Complaint:
+        error = complaint.error
+        text = error.error_message if isinstance(error, exception.StackValidationFailed) else error.message
+        shown = self.definition.masked(text)
+        if shown == text:
+            return complaint
+        if isinstance(error, exception.StackValidationFailed):
+            return replace(complaint, error=exception.StackValidationFailed(
+                error=error.error, path=error.path, message=shown, details=error.details, elsewhere=error.elsewhere))
+        error.message, error.args = shown, (shown,)
+        return complaint
 
     def _section_errors(self) -> Generator[Complaint, None, bool]:
         """Check 4; the answer is whether the resources cannot be looked at."""

@@ -29,6 +29,8 @@ class Owner(Home, Protocol):
     @property
     def parser(self) -> Parser: ...
 
+    def masked(self, text: str) -> str: ...
+
     @property
     def outputs_ledger(self) -> Ledger: ...
 
@@ -101,4 +103,4 @@ class OutputDefinition:
         try:
             return self.resolve(scope), None
         except Exception as error:          # functions, yaql above all, may raise anything
-            return None, exception.shortened(str(error))
+            return None, self.owner.masked(exception.shortened(str(error)))

@@ -25,6 +25,7 @@ from heatlite.language.constraints import (
     check_fit,
     to_number,
 )
+from heatlite.language.hiding import HIDDEN_TEXT
 
 HOT_KINDS = {'string': 'string', 'number': 'number', 'comma_delimited_list': 'list', 'json': 'map',
              'boolean': 'boolean'}
@@ -62,17 +63,34 @@ class ParameterSchema:
     def to_schema_type(self, value: Any) -> Any:
         return CONVERT[self.kind](value)
 
+    def converted(self, value: Any) -> Any:
+        """`value` as this type. Raises ValueError or TypeError with the reason, which does not quote a hidden value."""
+        try:
+            return CONVERT[self.kind](value)
+        except (ValueError, TypeError):
+            if not self.hidden:
+                raise
+            raise ValueError(_('The value of the hidden parameter is not of type %s') % self.type) from None
+
     def check_value(self, value: Any, lookup: CustomLookup | None, *, custom: bool = True) -> None:
-        """Raises ValueError or TypeError with the reason. `value` is as given."""
-        converted = CONVERT[self.kind](value)
+        """Raises ValueError or TypeError with the reason, which does not quote a hidden value. `value` is as given."""
+        converted = self.converted(value)
         # Texts and numbers are seen as given: that is how messages show them.
         seen = converted if self.kind in ('list', 'map') or isinstance(value, list | dict) else value
         for constraint in self.constraints:
-            if isinstance(constraint, CustomConstraint):
-                if custom:
+            if isinstance(constraint, CustomConstraint) and not custom:
+                continue
+            try:
+                if isinstance(constraint, CustomConstraint):
                     constraint.validate(seen, self, None, lookup)
-            else:
-                constraint.validate(seen, self)
+                else:
+                    constraint.validate(seen, self)
+            except (ValueError, TypeError):
+                if not self.hidden:
+                    raise
+                raise ValueError(constraint.description or _(
+                    'The value of the hidden parameter does not satisfy its constraint "%s"')
+                    % constraint.name) from None
 
     def check_default(self) -> None:
         """Raises InvalidSchemaError when the default breaks a constraint (custom ones are not tried)."""
@@ -80,14 +98,14 @@ class ParameterSchema:
             return
         if self.kind == 'list' and not isinstance(self.default, str | list):
             raise _invalid(self.name, _('Default must be a comma-delimited list string: %s')
-                           % _not_a_list(self.default))
+                           % (HIDDEN_TEXT if self.hidden else _not_a_list(self.default)))
         if not self.constraints:
             return
         try:
             self.check_value(self.default, None, custom=False)
         except (ValueError, TypeError) as error:
             raise _invalid(self.name, _('Invalid default %(default)s (%(error)s)')
-                           % {'default': self.default, 'error': error}) from None
+                           % {'default': HIDDEN_TEXT if self.hidden else self.default, 'error': error}) from None
 
 
 def _invalid(name: str, reason: str) -> exception.InvalidSchemaError:

@@ -6,6 +6,7 @@ all of them in order.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,10 +14,10 @@ from heatlite.common import exception, turns
 from heatlite.common.i18n import _
 from heatlite.language import budget, versions
 from heatlite.language.constraints import CustomLookup
+from heatlite.language.hiding import HIDDEN_TEXT, masked, texts_of
 from heatlite.language.parameter_schema import (
     CFN_DEFINITION,
     CFN_KINDS,
-    CONVERT,
     HOT_DEFINITION,
     HOT_KINDS,
     WIRE_TYPES,
@@ -30,7 +31,6 @@ from heatlite.language.unknown import UNKNOWN
 __all__ = ['CFN_DEFINITION', 'CFN_KINDS', 'HOT_DEFINITION', 'HOT_KINDS', 'WIRE_TYPES', 'ParameterSchema', 'Parameters',
            'as_text', 'group_complaints', 'pseudo_parameters', 'schema_of', 'schemata']
 
-HIDDEN_TEXT = '******'
 STEPS = 10                      # of `turns`, for looking at one parameter
 REGION = 'ap-southeast-1'
 
@@ -54,6 +54,7 @@ class Parameters(Mapping[str, Any]):
         self.defaults = defaults
         self.assume_unknown = assume_unknown
         self._values: dict[str, Any] = {}
+        self._secrets: tuple[str, ...] | None = None
 
     def raw(self, name: str) -> Any:
         """The value as given, wherever it comes from; None when there is none."""
@@ -81,7 +82,7 @@ class Parameters(Mapping[str, Any]):
         if value is None:
             raise KeyError(name)
         try:
-            converted = CONVERT[schema.kind](value)
+            converted = schema.converted(value)
         except (ValueError, TypeError) as error:
             raise _wrong_value(name, error) from None
         self._values[name] = converted
@@ -99,6 +100,16 @@ class Parameters(Mapping[str, Any]):
     @property
     def hidden(self) -> frozenset[str]:
         return frozenset(name for name, schema in self.schemas.items() if schema.hidden)
+
+    def masked(self, text: str) -> str:
+        """`text` without the values of hidden parameters."""
+        if self._secrets is None:
+            values = [self.raw(name) for name in self.hidden]
+            for name in self.hidden:
+                with contextlib.suppress(KeyError, exception.HeatException):
+                    values.append(self[name])
+            self._secrets = texts_of(values)
+        return masked(text, self._secrets) if self._secrets else text
 
     def shown(self) -> dict[str, str]:
         """REST specification 4.4: every value as text, hidden ones masked."""

@@ -135,7 +135,7 @@ class ResourceDefinition:
                 try:
                     value = evaluate(expression, scope)
                 except Exception as error:          # functions, yaql above all, may raise anything
-                    raise property_error(self.property_path(name), error) from error
+                    raise self.masked_error(self.property_path(name), error) from error
                 if value is not ABSENT:
                     values[name] = value
             budget.hold(measure(values, self.owner.limits))
@@ -154,6 +154,11 @@ class ResourceDefinition:
                 if value is not ABSENT:
                     values[name] = value
         return values
+
+    def masked_error(self, path: tuple[Any, ...], error: Exception) -> exception.StackValidationFailed:
+        """`error` of a property, without the values of hidden parameters."""
+        return exception.StackValidationFailed(
+            error='Property error', path=path, message=self.owner.masked(str(error)))
 
     def property_path(self, *names: Any) -> tuple[Any, ...]:
         return (*self.path, self.owner.keys.properties, *names)

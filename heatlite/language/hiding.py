@@ -1,0 +1,62 @@
+"""Takes the values of hidden parameters out of texts that people read: errors, previews, logs."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+HIDDEN_TEXT = '******'
+SHORT = 4                       # characters below which a value is only masked where it stands as a word of its own
+BEGINNING = 50                  # characters of a secret by which it is known where a message has cut it
+MOST_VALUES = 1000              # texts of a hidden map or list that are looked for
+
+
+def texts_of(values: Iterable[Any]) -> tuple[str, ...]:
+    """Every text by which one of `values`, or a part of it, may appear in an error; longest first."""
+    found: set[str] = set()
+    for value in values:
+        for leaf in _leaves(value):
+            if len(found) > MOST_VALUES:
+                break
+            found |= {leaf, json.dumps(leaf)[1:-1], repr(leaf)[1:-1]}
+    return tuple(sorted(found - {''}, key=len, reverse=True))
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for item in value.values():
+            yield from _leaves(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _leaves(item)
+    elif isinstance(value, str):
+        yield value
+        yield value.lower()
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield str(value)
+
+
+def masked(text: str, secrets: Iterable[str]) -> str:
+    """`text` without any of `secrets`."""
+    for secret in secrets:
+        if secret not in text:
+            text = _without_beginning(text, secret)
+        elif len(secret) >= SHORT:
+            text = text.replace(secret, HIDDEN_TEXT)
+        else:
+            text = re.sub(rf'(?<!\w){re.escape(secret)}(?!\w)', HIDDEN_TEXT, text)
+    return text
+
+
+def _without_beginning(text: str, secret: str) -> str:
+    """Messages cut long values."""
+    start = text.find(secret[:BEGINNING]) if len(secret) > BEGINNING else -1
+    while start >= 0:
+        end = start + BEGINNING
+        while end < len(text) and end - start < len(secret) and text[end] == secret[end - start]:
+            end += 1
+        text = f'{text[:start]}{HIDDEN_TEXT}{text[end:]}'
+        start = text.find(secret[:BEGINNING], start + len(HIDDEN_TEXT))
+    return text
