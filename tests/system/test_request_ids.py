@@ -124,7 +124,7 @@ def test_an_id_is_followed_through_a_life(service):
     service.finished(stack, 'CREATE_COMPLETE')
     ids = service.tree(stack)
     assert len(ids) == 3
-    ends = ['Clumsy says', f'{name}-child', 'thing CREATE_COMPLETE', f'Stack {name} [']
+    ends = ['Clumsy says', f'{name}-child', 'thing (Test::Ledger::Entry) CREATE_COMPLETE', f'Stack {name} [']
     check(service, first, ids, since, ends)
     assert {line[2] for line in service.lines(since) if line[1] == first} == {given}
 
