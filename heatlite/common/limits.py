@@ -35,6 +35,7 @@ class Limits:
     max_functions: int = 200_000        # function calls in one template, option max_template_functions
     max_result: int = 2_097_152         # characters or items one function call may give, option max_function_result
     max_resources: int = -1             # resources of one stack, option max_resources_per_stack
+    max_members: int = 100_000          # resources of one nested stack, option max_members_per_group
     max_nested_depth: int = 5           # templates within templates, option max_nested_stack_depth
     yaql_iterators: int = 200           # elements of an iterated sequence, option [yaql] limit_iterators
     yaql_memory: int = 10000            # bytes of one YAQL evaluation, option [yaql] memory_quota
@@ -51,8 +52,9 @@ class Limits:
     def of(cls, options: Any) -> Limits:
         """As the service's options say."""
         return cls(max_size=options.max_template_size, max_nested_depth=options.max_nested_stack_depth,
-                   max_resources=options.max_resources_per_stack, yaql_iterators=options.yaql.limit_iterators,
-                   yaql_memory=options.yaql.memory_quota, yaql_calls=options.yaql.call_limit,
+                   max_resources=options.max_resources_per_stack, max_members=options.max_members_per_group,
+                   yaql_iterators=options.yaql.limit_iterators, yaql_memory=options.yaql.memory_quota,
+                   yaql_calls=options.yaql.call_limit,
                    max_depth=options.max_template_depth, max_expansion=options.max_template_expansion,
                    max_functions=options.max_template_functions, max_result=options.max_function_result,
                    max_evaluation_result=options.max_evaluation_result,

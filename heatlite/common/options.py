@@ -48,6 +48,9 @@ LIMITS: list[Opt] = [
     IntOpt('max_nested_stack_depth', default=5, min=0, help='How deep stacks may be nested in stacks.'),
     IntOpt('max_resources_per_stack', default=1000, min=-1,
            help='Most resources in a stack and all stacks nested in it; -1: no limit.'),
+    IntOpt('max_members_per_group', default=100000, min=1,
+           help='Most resources in one nested stack, such as the members of a group, whatever max_resources_per_stack '
+                'allows.'),
     IntOpt('max_stacks_per_tenant', default=512, min=-1, help='Most stacks of one project; -1: no limit.'),
     IntOpt('max_snapshots_per_stack', default=32, min=-1, help='Most snapshots of one stack; -1: no limit.'),
     IntOpt('max_software_configs_per_tenant', default=4096, min=-1,

@@ -7,8 +7,9 @@ from collections import deque
 from typing import Any
 
 from heatlite.common import exception
-from heatlite.engine import showing
+from heatlite.engine import showing, tree_size
 from heatlite.engine.resources.stack_resource import StackResource, as_template
+from heatlite.engine.tree_size import UNLIMITED
 from heatlite.engine.type_catalog import Catalog
 from heatlite.language import lint, nested
 from heatlite.language.definition import ResourceDefinition, StackDefinition
@@ -19,7 +20,6 @@ from heatlite.language.unknown import is_known
 from heatlite.rpc import messages
 
 LOG = logging.getLogger(__name__)
-UNLIMITED = -1
 MOST_SHOWN = 20_000                 # resources of a tree without a quota; then one member stands for all of a group
 
 
@@ -92,8 +92,7 @@ class _Tree:
         return checker.child(resource)
 
     def _has_room(self, members: int) -> bool:
-        if members > self._left and self._quota != UNLIMITED:
-            raise exception.StackResourceLimitExceeded()
+        tree_size.check(members, UNLIMITED if self._quota == UNLIMITED else self._left)
         return members <= self._left
 
     def _take(self, count: int) -> None:

@@ -44,6 +44,11 @@ class Stack(Mapping[str, Any]):
         self._referred: dict[str, str] = {}         # reference -> name
         self.scope: Any = None                      # values of its resources, as the template language asks for them
 
+    def check_room(self, resource: Any, count: int) -> None:
+        """Raises RequestLimitExceeded unless the nested stack of `resource` may have `count` resources."""
+        if self.nesting is not None:                # a preview of an update has none, and builds none
+            self.nesting.check_room(resource, count)
+
     # --- the stack itself -------------------------------------------------------------------------------
 
     @property

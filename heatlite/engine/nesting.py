@@ -72,6 +72,24 @@ class Nesting:
         self._read = read
         self._max_depth = max_depth
         self._ours: set[str] = set()                # ids of stacks known to be of the parent's project
+        self._counted: dict[str, int] = {}          # resource -> size that was allowed and is being built
+
+    # --- counting ---------------------------------------------------------------------------------------
+
+    def check_room(self, resource: Any, count: int) -> None:
+        """Raises RequestLimitExceeded unless the nested stack of `resource` may have `count` resources.
+
+        Call it before anything of them is built. One statement; the request that follows does not count again.
+        """
+        if count > self._counted.get(resource.name, -1):
+            self._use_cases.check_room(self._parent.row.root_id, count, resource.resource_id)
+            self._counted[resource.name] = count
+
+    def _check_counted(self, resource: Any, template: Template) -> None:
+        """Counts the resources of a template before it is defined, unless so many were allowed just now."""
+        members = template.section('resources')
+        self.check_room(resource, len(members) if isinstance(members, Mapping) else 0)
+        self._counted.pop(resource.name, None)      # the tree grows: the next request is counted anew
 
     # --- asking for something ---------------------------------------------------------------------------
 
@@ -82,6 +100,7 @@ class Nesting:
         if known is not None:
             return {'stack': known.id, 'generation': known.generation, 'action': known.action}
         self.check_depth()
+        self._check_counted(resource, template)
         row = self._use_cases.create_child(
             self._parent, resource.name, resource.physical_resource_name(),
             lambda identity: self.define(resource, template, parameters, identity), self._facade_parts(resource),
@@ -92,6 +111,7 @@ class Nesting:
     def update(self, resource: Any, template: Template, parameters: Mapping[str, Any] | None = None, *,
                timeout_mins: int | None = None, converge: bool = False) -> Cookie:
         """Raises EntityNotFound when the nested stack is gone."""
+        self._check_counted(resource, template)
         row = self._use_cases.update_child(
             self._parent, resource.resource_id, lambda identity: self.define(resource, template, parameters, identity),
             self._facade_parts(resource), timeout_mins=timeout_mins, converge=converge)

@@ -30,6 +30,7 @@ from heatlite.engine import (
     rollback,
     showing,
     sources,
+    tree_size,
     validation,
 )
 from heatlite.engine import preview as previews
@@ -38,13 +39,13 @@ from heatlite.engine.driving import Driving
 from heatlite.engine.notifications import Notify, silent
 from heatlite.engine.owned import OwnedStack
 from heatlite.engine.registry import Registry
+from heatlite.engine.tree_size import UNLIMITED
 from heatlite.language.definition import StackDefinition, StackIdentity
 from heatlite.planning import text
 from heatlite.planning.states import Action, Event, ResourceState, Status
 from heatlite.rpc import messages
 
 NAME = re.compile(r'[a-zA-Z][a-zA-Z0-9_.-]{0,254}\Z')
-UNLIMITED = -1
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,7 @@ class Stacks:
         check_name(message.stack_name)
         self._check_size(definition)
         validation.check_request(definition, self._registry, context)
+        self._check_sizes(definition, context)
         action = Action.CREATE if message.adopt is None else Action.ADOPT
         now = self._world.now()
         authority = self._authority.record(context, definition, now)
@@ -164,6 +166,7 @@ class Stacks:
         self._check_size(definition)
         validation.check_immutable(loading.definition(stored, row, self._registry.operator), definition)
         validation.check_request(definition, self._registry, context, updating=True)
+        self._check_sizes(definition, context)
         now = self._world.now()
         renewed = self._renewed_authority(context, row, definition, now)
 
@@ -216,6 +219,7 @@ class Stacks:
         self._check_size(definition)
         validation.check_immutable(loading.definition(stored, row, self._registry.operator), definition)
         validation.check_request(definition, self._registry, context, updating=True)
+        self._check_sizes(definition, context)
         with self._database.reader() as tx:
             rows = resources.light(tx, row.id)
         found = previews.of_update(self._world, self._database, self._registry, context, row, definition, rows)
@@ -340,7 +344,6 @@ class Stacks:
         above = parent.row
         stack_id = self._world.uuid()
         definition = define(StackIdentity(name, stack_id, above.project_id))
-        self._check_tree(above.root_id, definition)
         validation.check_child(definition, self._registry, parent.context)
         now = self._world.now()
         action = Action.CREATE if adopt is None else Action.ADOPT
@@ -364,7 +367,6 @@ class Stacks:
         with self._database.reader() as tx:
             row = self._found(tx, stack_id, _on_behalf_of(parent))
         definition = define(StackIdentity(row.name, row.id, row.project_id))
-        self._check_tree(row.root_id, definition, row.id)
         validation.check_child(definition, self._registry,
                                RequestContext(project_id=row.project_id, overwrite=False))
         now = self._world.now()
@@ -403,17 +405,21 @@ class Stacks:
         except (exception.NotSupported, exception.EntityNotFound):
             return                              # it does nothing that could be stopped
 
-    def _check_tree(self, root_id: str, definition: StackDefinition, child_id: str | None = None) -> None:
-        """Counted over the whole tree, as far as it has grown."""
+    def check_room(self, root_id: str, count: int, child_id: str | None = None) -> None:
+        """Whether a nested stack may have `count` resources, counted over the whole tree as far as it has grown.
+
+        `child_id`: the nested stack when it exists; its present resources do not count. To be asked before the
+        resources are named, built or defined. Raises RequestLimitExceeded.
+        """
         limit = self._quotas.resources_per_stack
+        tree_size.check_members(count, limit, self._limits.max_members)     # without the database
         if limit == UNLIMITED:
             return
         with self._database.reader() as tx:
-            count = resources.count_in_tree(tx, root_id) + len(definition.snippets)
+            count += resources.count_in_tree(tx, root_id)
             if child_id is not None:
                 count -= resources.count(tx, [child_id])
-        if count > limit:
-            raise exception.StackResourceLimitExceeded()
+        tree_size.check(count, limit)
 
     # --- what they share --------------------------------------------------------------------------------
 
@@ -481,10 +487,12 @@ class Stacks:
             raise exception.RequestLimitExceeded(
                 _('You have reached the maximum stacks per tenant, %d. Please delete some stacks.') % limit)
 
+    def _check_sizes(self, definition: StackDefinition, context: RequestContext) -> None:
+        validation.check_sizes(definition, self._registry, context, self._quotas.resources_per_stack,
+                               self._limits.max_members)
+
     def _check_size(self, definition: StackDefinition) -> None:
-        limit = self._quotas.resources_per_stack
-        if limit != UNLIMITED and len(definition.snippets) > limit:
-            raise exception.StackResourceLimitExceeded()
+        tree_size.check(len(definition.snippets), self._quotas.resources_per_stack)
 
 
 def _on_behalf_of(parent: OwnedStack) -> RequestContext:

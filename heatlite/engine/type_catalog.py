@@ -52,6 +52,14 @@ class Catalog:
         """The type itself, for a resource that does not exist. Raises StackValidationFailed."""
         return self._make(self._registry.resolve(wanted.type, wanted.name, wanted.owner.environment), wanted)
 
+    def size(self, wanted: ResourceDefinition) -> int:
+        """How many members a group that is to be made will have, as far as that is known; 0 for other types."""
+        try:
+            kind = self._registry.resolve(wanted.type, wanted.name, wanted.owner.environment)
+            return int(self._make(kind, wanted).get_size()) if hasattr(kind, 'get_size') else 0
+        except Exception:                           # types may fail on anything that is not known yet
+            return 0
+
     def fetch(self, template_name: str, is_user: bool) -> str:
         schemes = ('http', 'https') if is_user else ('http', 'https', 'file')
         try:

@@ -9,7 +9,7 @@ from oslo_config import cfg
 
 from heatlite.common import exception, policy
 from heatlite.common.context import RequestContext
-from heatlite.engine import clients, rsrc_defn
+from heatlite.engine import clients, rsrc_defn, tree_size
 from heatlite.engine.registry import Registry
 from heatlite.engine.resource import Resource
 from heatlite.engine.type_catalog import Catalog
@@ -36,6 +36,23 @@ def check_request(definition: StackDefinition, registry: Registry, context: Requ
     if catalog.forbidden is not None:
         raise exception.Forbidden(action=policy.rule_of_type(catalog.forbidden))
     lint.raise_first(complaints)
+
+
+def check_sizes(definition: StackDefinition, registry: Registry, context: RequestContext, quota: int,
+                most: int) -> None:
+    """Refuses what cannot fit: groups whose size is known now are counted with the resources of the stack.
+
+    `quota`: of the whole tree; `most`: of one group. Raises RequestLimitExceeded. What is inside the members, and sizes
+    that depend on resources, are counted when they are made.
+    """
+    total = len(definition.snippets)
+    tree_size.check(total, quota)
+    catalog = _catalog(definition, registry, context)
+    for resource in definition.resources.values():
+        size = catalog.size(resource)
+        tree_size.check_members(size, quota, most)
+        total += size
+    tree_size.check(total, quota)
 
 
 def check_rights(type_names: Iterable[str], registry: Registry, context: RequestContext) -> None:
@@ -99,6 +116,9 @@ class Draft:
     @property
     def clients(self) -> Any:
         return clients.of(self.context)
+
+    def check_room(self, resource: Any, count: int) -> None:
+        """Nothing is built here; previews count what they show (engine.draft_stack)."""
 
     def timeout_secs(self) -> int:
         """The default: how long the user will wait is stored with the stack, and this one is not stored."""

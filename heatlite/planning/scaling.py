@@ -6,6 +6,8 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from heatlite.common import turns
+
 CHANGE, EXACT, PERCENT = ADJUSTMENTS = ('change_in_capacity', 'exact_capacity', 'percent_change_in_capacity')
 CFN_NAMES = {'ChangeInCapacity': CHANGE, 'ExactCapacity': EXACT, 'PercentChangeInCapacity': PERCENT}
 
@@ -45,6 +47,7 @@ def sizes(target: int, current: int, largest: int, in_service: int) -> Iterator[
     """The sizes a whole rolling update of a group with `current` members goes through."""
     members = dict.fromkeys(range(current), False)          # number -> has the new definition
     while True:
+        turns.spend(len(members) + 1)
         updated = sum(new for number, new in members.items() if number < target)
         batch = next_batch(target, len(members), updated, largest, in_service)
         if batch is None:

@@ -179,7 +179,10 @@ class Group(StackResource):
 
     def check_pauses(self, sizes: Iterable[int], pause: float) -> None:
         """Raises ValueError when pausing alone would take longer than the stack may take."""
-        if pause and (sum(1 for _size in sizes) - 1) * pause >= self.stack.timeout_secs():
+        if not pause:
+            return
+        allowed = self.stack.timeout_secs()
+        if any(number * pause >= allowed for number, _size in enumerate(sizes)):
             raise ValueError(_('The current update policy will result in stack update timeout.'))
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from heatlite.common import exception, grouputils, short_id
+from heatlite.common import exception, grouputils, short_id, turns
 from heatlite.common.exception import NoActionRequired
 from heatlite.common.i18n import _
 from heatlite.engine.notifications import Scaling
@@ -64,9 +64,11 @@ class ScaledGroup(members.Group):
         return {name: known[name] for name in [*ordered, *missing] if include_failed or name not in failed}
 
     def _new_name(self) -> str:
+        turns.spend()
         return short_id.get_id(self.world.uuid())
 
     def _names_of(self, size: int, ordered: list[str]) -> list[str]:
+        self.check_size(size)
         kept = ordered[len(ordered) - size:] if size < len(ordered) else ordered
         return [*kept, *self._new_names(size - len(kept))]
 
@@ -86,6 +88,7 @@ class ScaledGroup(members.Group):
     # --- life ---------------------------------------------------------------------------------------------
 
     def handle_create(self) -> Any:
+        self.check_size(self.get_size())
         new = self.member_definition()
         return self.create_with_template(
             self.assembled(dict.fromkeys(self._new_names(self.get_size()), new)), self.child_params())
@@ -93,6 +96,7 @@ class ScaledGroup(members.Group):
     def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Mapping[str, Any]) -> Any:
         self.take_properties(json_snippet)
         size, policy = self.wanted_size(grouputils.get_size(self)), self.rolling_policy()
+        self.check_size(size)
         if policy is None or not self.definition_changed(prop_diff):
             return self.resize(size)
         return self._begin_rolling(size, policy)

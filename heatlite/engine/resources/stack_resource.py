@@ -50,6 +50,23 @@ class StackResource(resource.Resource):
     def template_url(self) -> str | None:
         return None
 
+    # --- counting -----------------------------------------------------------------------------------------
+
+    def check_size(self, count: int) -> None:
+        """Raises RequestLimitExceeded unless the nested stack may have `count` resources.
+
+        To be called before names, members or a template of that size are built. Types with a size (`get_size`) are
+        asked for it before their `child_template` is.
+        """
+        self.stack.check_room(self, count)
+
+    def counted_template(self) -> Any:
+        """`child_template`, once the tree is known to have room for as many members as the type says."""
+        get_size = getattr(self, 'get_size', None)
+        if get_size is not None:
+            self.check_size(get_size())
+        return self.child_template()
+
     def validate_nested_stack(self) -> None:
         """Nothing: the checks of the root stack look into nested ones by themselves."""
 
@@ -96,14 +113,14 @@ class StackResource(resource.Resource):
     # --- its life -----------------------------------------------------------------------------------------
 
     def handle_create(self) -> Any:
-        return self.create_with_template(self.child_template(), self.child_params())
+        return self.create_with_template(self.counted_template(), self.child_params())
 
     def handle_adopt(self, resource_data: Mapping[str, Any] | None = None) -> Any:
-        return self.create_with_template(self.child_template(), self.child_params(), adopt_data=resource_data or {})
+        return self.create_with_template(self.counted_template(), self.child_params(), adopt_data=resource_data or {})
 
     def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Mapping[str, Any]) -> Any:
         self.take_properties(json_snippet)
-        return self.update_with_template(self.child_template(), self.child_params())
+        return self.update_with_template(self.counted_template(), self.child_params())
 
     def handle_delete(self) -> Any:
         return self.delete_nested()

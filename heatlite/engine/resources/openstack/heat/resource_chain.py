@@ -26,11 +26,15 @@ class ResourceChain(members.Group):
     attributes_schema = declared.attribute_schemata(NAME)
     support_status = declared.status(NAME)
 
+    def get_size(self) -> int:
+        return len(self.properties[self.RESOURCES] or ())
+
     def _resource_names(self) -> list[str]:
         return [str(place) for place in range(len(self.properties[self.RESOURCES] or ()))]
 
     def child_template(self) -> Template:
         """Concurrent members need no order among themselves: how many start at once is the engine's business."""
+        self.check_size(self.get_size())
         given = {name: value for name, value in (self.properties[self.RESOURCE_PROPERTIES] or {}).items()
                  if value is not None}
         found: dict[str, Mapping[str, Any]] = {}

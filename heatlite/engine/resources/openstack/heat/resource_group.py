@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from heatlite.common import grouputils
+from heatlite.common import grouputils, turns
 from heatlite.engine.resources import declared, members, packed, packed_types
 from heatlite.language.template import Template
 from heatlite.planning import scaling
@@ -51,9 +51,11 @@ class ResourceGroup(members.Group):
 
     def _resource_names(self, size: int | None = None) -> Iterator[str]:
         """The first `size` names (default: as many as wanted) of those that were never taken away."""
+        size = self.get_size() if size is None else size
+        self.check_size(size)
         removed = self._removed()
         free = (name for name in map(str, itertools.count()) if name not in removed)
-        return itertools.islice(free, self.get_size() if size is None else size)
+        return itertools.islice(free, size)
 
     def get_resource_def(self, include_all: bool = False) -> dict[str, Any]:
         """The members' definition. `include_all`: with the properties that are null."""
@@ -68,6 +70,7 @@ class ResourceGroup(members.Group):
         """The definition of one member: its name in the place of the index variable."""
         given = res_defn.get(self.RESOURCE_DEF_PROPERTIES)
         variable = self.properties[self.INDEX_VAR]
+        turns.spend()
         if not given or not _mentions(given, variable):
             return res_defn
         return {**res_defn, self.RESOURCE_DEF_PROPERTIES: _replaced(given, variable, res_name)}
@@ -128,6 +131,7 @@ class ResourceGroup(members.Group):
     # --- its life -----------------------------------------------------------------------------------------
 
     def handle_create(self) -> Any:
+        self.check_size(self.get_size())
         self._note_removals()
         policy = self.update_policy[self.BATCH_CREATE]
         if not policy or not self.get_size():
@@ -137,6 +141,7 @@ class ResourceGroup(members.Group):
 
     def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Mapping[str, Any]) -> Any:
         self.take_properties(json_snippet)
+        self.check_size(self.get_size())
         self._note_removals()
         policy = self.update_policy[self.ROLLING_UPDATE]
         if not policy or not self.res_def_changed(prop_diff):
