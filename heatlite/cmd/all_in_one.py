@@ -103,7 +103,7 @@ def run(conf: Any) -> int:
     from heatlite.engine.service import EngineService
     from heatlite.rpc.client import InProcessClient
 
-    inbox = signals.Inbox()
+    inbox = signals.Inbox(within=conf.engine.stop_timeout + 2 * GRACE)
     world = GreenWorld()
     listening = parts.listen(HOST, conf.port, conf.heat_api.backlog, hint='; --port N takes another')
     port = listening.getsockname()[1]
@@ -116,7 +116,8 @@ def run(conf: Any) -> int:
     keys.check_fits(conf, database)
     with database.reader() as tx:           # the folder is ours alone: who is registered there has died
         dead = [each.id for each in engines.page(tx)]
-    parts.bury(database, world, dead)
+    parts.bury(database, world, dead, parts.watch_itself(
+        world, Path(conf.state_dir or conf.embedded.state_dir).expanduser() / 'activity', conf.engine.stall_timeout))
     notify = notifications.sender(conf, world) if messaging.has_notifications(conf) else notifications.silent
     service = EngineService(conf, world, database, notify=notify)       # alone: there is no other engine to wake
     client = InProcessClient(world, service.endpoint)

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from heatlite.cmd.workers import Worker, become, supervise
+from heatlite.cmd.workers import Worker, log_file, supervise
 
 MODULE = 'heatlite.cmd.engine'
 PROGRAM = 'heatlite-engine'
@@ -27,9 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return work(load(arguments), worker)
     conf = load(arguments)
     count = conf.num_engine_workers if conf.workers is None else conf.workers
-    if count <= 1:
-        become(MODULE, arguments)
-    return supervise(MODULE, arguments, count, conf.engine.stop_timeout + GRACE)
+    return supervise(MODULE, arguments, max(count, 1), conf.engine.stop_timeout + GRACE,
+                     stall=conf.engine.stall_timeout, log_file=log_file(conf))
 
 
 def load(arguments: Sequence[str]) -> Any:
@@ -54,19 +53,21 @@ def work(conf: Any, worker: Worker) -> int:
     from heatlite.rpc.client import BrokerClient
     from heatlite.rpc.server import Server
 
-    inbox = signals.Inbox()
+    inbox = signals.Inbox(within=conf.engine.stop_timeout + GRACE)
     world = GreenWorld()
+    parts.be_watched(world, worker)
     transport = messaging.transport(conf)
     database = parts.database(conf)
     service = EngineService(conf, world, database, engine_id=worker.identity,
                             wake=BrokerClient(conf, transport).wake, notify=notifications.sender(conf, world))
     server = Server(transport, worker.identity, service.endpoint)
-    parts.hear_parent(world, worker, lambda identity: parts.bury(database, world, [identity]))
+    parts.hear_parent(world, worker, lambda identity, stack_id: parts.bury(
+        database, world, [identity], stack_id))
 
     def begin() -> None:
         parts.wait_for(conf, database, world)
         if worker.predecessor is not None:
-            parts.bury(database, world, [worker.predecessor])
+            parts.bury(database, world, [worker.predecessor], worker.predecessor_stack)
             world.spawn(messaging.remove_queue, transport, worker.predecessor)
         service.start()                     # stacks are driven from here on, with a broker or without
         parts.settle()

@@ -9,18 +9,20 @@ import signal
 import socket
 import ssl
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heatlite.cmd import keys
-from heatlite.cmd.workers import Worker
-from heatlite.common.world import World
+from heatlite.cmd.workers import SHOW_STACKS, Worker
+from heatlite.common.world import GreenWorld, World
 
 if TYPE_CHECKING:
     from heatlite.common.http_server import HttpServer
 
 LOG = logging.getLogger(__name__)
 
-STDIN = 0
+STDIN, STDERR = 0, 2
+STOOD_STILL = 70        # exit code
 COLLECT_AFTER = 20_000, 10, 10      # new objects before a collection; a list of 10 000 rows makes 200 000
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
@@ -82,15 +84,19 @@ def settle() -> None:
     gc.set_threshold(*COLLECT_AFTER)
 
 
-def bury(database: Any, world: World, engine_ids: Iterable[str]) -> None:
-    """Frees the stacks of engines whose processes are known to be dead: nobody need wait for their deadline."""
+def bury(database: Any, world: World, engine_ids: Iterable[str], stack_id: str | None = None) -> None:
+    """Frees the stacks of engines whose processes are known to be dead: nobody need wait for their deadline.
+
+    `stack_id`: the stack for which they were executing code when they died, if any; it gets a strike.
+    """
     from heatlite.common import exception
     from heatlite.db import engines
     try:
         with database.writer() as tx:
             for engine_id in engine_ids:
-                if engines.remove(tx, engine_id, world.now()):
-                    LOG.warning('Engine %s is dead; its stacks are free', engine_id)
+                if engines.bury(tx, engine_id, stack_id, world.now()):
+                    LOG.warning('Engine %s is dead; its stacks are free%s', engine_id,
+                                f'; it was executing stack {stack_id}' if stack_id else '')
     except exception.DatabaseUnavailable as error:
         LOG.warning('Stacks of dead engines stay theirs until the deadline: %s', error)
 
@@ -123,9 +129,10 @@ def tls(certificate: str | None, key: str | None) -> ssl.SSLContext | None:
     return context
 
 
-def hear_parent(world: World, worker: Worker, died: Callable[[str], None] = lambda identity: None) -> None:
-    """Calls `died(identity)` for each sibling that died; tells this process to stop once the parent is gone: nobody
-    would restart it, or stop it."""
+def hear_parent(world: World, worker: Worker,
+                died: Callable[[str, str | None], None] = lambda identity, stack_id: None) -> None:
+    """Calls `died(identity, stack_id)` for each sibling that died, with the stack that it was executing; tells
+    this process to stop once the parent is gone: nobody would restart it, or stop it."""
     if not worker.has_parent:
         return
 
@@ -135,10 +142,56 @@ def hear_parent(world: World, worker: Worker, died: Callable[[str], None] = lamb
         while chunk := os.read(STDIN, 4096):
             *lines, heard = (heard + chunk).split(b'\n')
             for line in lines:
-                died(line.decode())
+                identity, _space, stack_id = line.decode().partition(' ')
+                died(identity, stack_id or None)
         os.kill(os.getpid(), signal.SIGTERM)
 
     world.spawn(listen)
+
+
+def be_watched(world: GreenWorld, worker: Worker) -> None:
+    """Shares with the parent what this process executes, and shows where it is when the parent ends it."""
+    if worker.activity is None:
+        return
+    import faulthandler
+
+    from heatlite.common.activity import Activity
+    faulthandler.enable()                   # what native code crashes in
+    faulthandler.register(SHOW_STACKS)      # works while native code keeps all threads of Python waiting
+    world.record(Activity(worker.activity))
+    os.close(worker.activity)
+
+
+def watch_itself(world: GreenWorld, place: Path, stall: float) -> str | None:
+    """For a process without a parent: keeps in file `place` what it executes, and ends it when its main loop stands
+    still, with a last line on standard error. Returns the stack that the process before was executing when it died.
+    """
+    import faulthandler
+
+    from heatlite.cmd.stalls import LOOK, Watch
+    from heatlite.common.activity import SIZE, Activity, mark_of
+    descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    os.truncate(descriptor, SIZE)
+    record = Activity(descriptor)
+    os.close(descriptor)
+    before = record.stack_id
+    record.mark(mark_of(None))
+    record.turn(0.0)
+    world.record(record)
+    faulthandler.enable()
+    watch = Watch(record, stall, os.getpid())
+
+    def look() -> None:
+        while True:
+            world.sleep(LOOK)
+            why = watch.look()
+            if why is not None:                     # whatever stands still may hold the lock of the log
+                os.write(STDERR, f'This process {why}; it ends. Start it again: its stacks go on.\n'.encode())
+                faulthandler.dump_traceback()
+                os._exit(STOOD_STILL)
+
+    world.spawn_apart(look)
+    return before
 
 
 def serve_figures(conf: Any, number: int, checks: Mapping[str, Callable[[], Any]]) -> HttpServer | None:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from heatlite.cmd.workers import Worker, become, supervise
+from heatlite.cmd.workers import Worker, become, log_file, supervise
 
 LOG = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ def main(program: str, module: str, group: str, deploy: str, arguments: Sequence
     if count <= 1:
         become(module, arguments)
     with _listen(conf[group]) as listening:
-        return supervise(module, arguments, count, GRACE + 5.0, listening.fileno())
+        return supervise(module, arguments, count, GRACE + 5.0, listening.fileno(), log_file=log_file(conf))
 
 
 def load(program: str, arguments: Sequence[str]) -> Any:
@@ -56,7 +56,7 @@ def work(conf: Any, options: Any, worker: Worker, deploy: str) -> int:
     from heatlite.common.world import GreenWorld
     from heatlite.rpc.client import BrokerClient
 
-    inbox = signals.Inbox()
+    inbox = signals.Inbox(within=GRACE + 5.0)
     parts.hear_parent(world := GreenWorld(), worker)
     if worker.socket is None:
         listening = _listen(options)

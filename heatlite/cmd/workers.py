@@ -1,13 +1,18 @@
-"""One process per worker, and a parent that starts them, restarts what died and passes signals on.
+"""One process per worker, and a parent that starts them, restarts what died, watches and stops them.
 
-Workers are started afresh, not forked: no thread, lock or connection is shared by accident. The parent loads
-nothing but options, so it is small and has little to die of. Over its standard input a worker hears of siblings that
-died, one identity in a line; its end means that the parent is gone.
+Workers are started afresh, not forked: no thread, lock or connection is shared by accident. The parent is a process
+that has loaded nothing of the service, not even options, so it is small and has little to die of. Over its standard
+input a worker hears of siblings that died: in each line an identity, and behind a space the stack that one was
+executing. The end of the input means that the parent is gone.
+
+Engines share with their parent what they execute (heatlite.common.activity). One whose main loop stands still is ended:
+its stacks go on elsewhere, and the one that it was executing gets a strike (heatlite.db.leases.strike).
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import os
 import select
@@ -18,15 +23,22 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from heatlite.cmd import signals
+from heatlite.cmd.stalls import LOOK, Watch, named
+from heatlite.common import activity
 
-LOG = logging.getLogger(__name__)
+LOG = logging.getLogger('heatlite.cmd.workers')
 
 NUMBER, IDENTITY, PREDECESSOR = 'HEATLITE_WORKER', 'HEATLITE_WORKER_ID', 'HEATLITE_DEAD_WORKER_ID'
 PARENT, SOCKET = 'HEATLITE_PARENT', 'HEATLITE_LISTEN_FD'
+ACTIVITY, PREDECESSOR_STACK = 'HEATLITE_ACTIVITY_FD', 'HEATLITE_DEAD_WORKER_STACK'
 HASTE = 1.0             # seconds: who dies younger is restarted with a delay
 LONGEST_DELAY = 10.0    # seconds
+SHOW_STACKS = signal.SIGUSR2        # makes a worker write to standard error where its threads are
+SHOWING = 0.5           # seconds it gets for that
+LINE = '%(asctime)s.%(msecs)03d %(process)d %(levelname)s %(name)s [- -] %(message)s'
 
 
 @dataclass(frozen=True)
@@ -38,15 +50,31 @@ class Worker:
     predecessor: str | None     # identity of the process whose place it takes, which is dead
     has_parent: bool            # somebody watches it and speaks on its standard input
     socket: int | None          # descriptor of the listening socket, for workers that share one
+    activity: int | None = None             # descriptor of its record, heatlite.common.activity
+    predecessor_stack: str | None = None    # the stack that process was executing when it died
 
     @classmethod
     def here(cls, environment: Mapping[str, str] = os.environ) -> Worker | None:
         """None when this process is no worker."""
         if NUMBER not in environment:
             return None
-        descriptor = environment.get(SOCKET)
+        descriptor, record = environment.get(SOCKET), environment.get(ACTIVITY)
         return cls(int(environment[NUMBER]), environment[IDENTITY], environment.get(PREDECESSOR),
-                   PARENT in environment, int(descriptor) if descriptor else None)
+                   PARENT in environment, int(descriptor) if descriptor else None, int(record) if record else None,
+                   environment.get(PREDECESSOR_STACK))
+
+
+@dataclass(frozen=True)
+class Team:
+    """What a parent has to look after."""
+
+    module: str
+    arguments: list[str]
+    count: int
+    patience: float             # seconds that workers get to stop
+    listening: int | None = None        # descriptor of a socket all workers inherit
+    stall: float | None = None          # seconds of CPU time without a turn of the main loop; None: not watched
+    log_file: str | None = None         # None: standard error
 
 
 @dataclass
@@ -60,6 +88,8 @@ class _Place:
     not_before: float = 0.0
     delay: float = field(default=0.0)
     returncode: int | None = None       # of the last process that ended
+    watch: Watch | None = None
+    stack_id: str | None = None         # that the last process in this place was executing when it died
 
 
 def become(module: str, arguments: Sequence[str]) -> None:
@@ -69,43 +99,88 @@ def become(module: str, arguments: Sequence[str]) -> None:
     os.execv(sys.executable, _command(module, arguments))
 
 
-def supervise(module: str, arguments: Sequence[str], count: int, patience: float,
-              listening: int | None = None) -> int:
-    """Keeps `count` workers running until SIGTERM or SIGINT, then gives them `patience` seconds. An exit code.
+def supervise(module: str, arguments: Sequence[str], count: int, patience: float, listening: int | None = None, *,
+              stall: float | None = None, log_file: str | None = None) -> int:
+    """This process starts over as the parent of `count` workers, see Team. Does not return.
 
-    `listening`: descriptor of a socket all workers inherit.
+    It ends at SIGTERM or SIGINT, once the workers have.
     """
+    team = Team(module, list(arguments), count, patience, listening, stall, log_file)
+    if listening is not None:
+        os.set_inheritable(listening, True)
+    sys.stdout.flush()
+    os.execv(sys.executable, _command('heatlite.cmd.workers', [json.dumps(vars(team))]))
+
+
+def log_file(conf: Any) -> str | None:
+    """Where the options of oslo.log say that lines go; None: to standard error."""
+    if not conf.log_file:
+        return None
+    return os.path.join(conf.log_dir, conf.log_file) if conf.log_dir else str(conf.log_file)
+
+
+def look_after(team: Team) -> int:
+    """Keeps the workers running until SIGTERM or SIGINT. An exit code."""
     inbox = signals.Inbox(signal.SIGCHLD)
-    places = [_Place(number) for number in range(count)]
-    LOG.info('Starting %d workers', count)
+    places = [_Place(number) for number in range(team.count)]
+    LOG.info('Starting %d workers', team.count)
     while True:
         now = time.monotonic()
         for place in places:
             if place.process is None and place.not_before <= now:
-                _start(place, module, arguments, listening)
+                _start(place, team)
         due = [place.not_before - now for place in places if place.process is None]
-        select.select([inbox], [], [], max(0.0, min(due)) if due else None)
+        if team.stall is not None:
+            due.append(LOOK)
+        readable, _, _ = select.select([inbox], [], [], max(0.0, min(due)) if due else None)
         for number in inbox.take():
             if number in signals.STOP:
-                return _stop(places, patience)
+                return _stop(places, team.patience)
             if number in signals.RELOAD:
                 _tell(places, signal.SIGHUP)
         for place in places:
+            if team.stall is not None and not readable:
+                _watch(place)
             if _reap(place):
                 if place.returncode == os.EX_CONFIG:    # it has said what is wrong; another one would say the same
-                    _stop(places, patience)
+                    _stop(places, team.patience)
                     return os.EX_CONFIG
-                _tell_of_death(places, place.identity)
+                _tell_of_death(places, place)
 
 
-def _start(place: _Place, module: str, arguments: Sequence[str], listening: int | None) -> None:
+def _start(place: _Place, team: Team) -> None:
     predecessor, place.identity = place.identity, str(uuid.uuid4())
-    environment = {**os.environ, **_environment(place.number, place.identity, predecessor, listening)}
+    environment = {**os.environ, **_environment(place, predecessor, team)}
+    passed = [] if team.listening is None else [team.listening]
+    record = None
+    if team.stall is not None:
+        record = activity.shared()
+        environment[ACTIVITY] = str(record)
+        passed.append(record)
     # A group of its own: Ctrl-C in a terminal reaches the parent only, which then tells everybody once.
-    place.process = subprocess.Popen(_command(module, arguments), env=environment, process_group=0,
-                                     stdin=subprocess.PIPE, pass_fds=() if listening is None else (listening,))
+    place.process = subprocess.Popen(_command(team.module, team.arguments), env=environment, process_group=0,
+                                     stdin=subprocess.PIPE, pass_fds=passed)
+    if record is not None:
+        place.watch = Watch(activity.Activity(record), team.stall or 0.0, place.process.pid)
+        os.close(record)
     place.started = time.monotonic()
     LOG.info('Worker %d is process %d', place.number, place.process.pid)
+
+
+def _watch(place: _Place) -> None:
+    """Ends a worker whose main loop stands still."""
+    if place.process is None or place.watch is None:
+        return
+    why = place.watch.look()
+    if why is None:
+        return
+    LOG.error('Worker %d (process %d) %s; it is ended. Where it is, it writes to its standard error.', place.number,
+              place.process.pid, why)
+    place.process.send_signal(SHOW_STACKS)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        place.process.wait(SHOWING)
+    place.process.kill()
+    place.process.wait()
 
 
 def _reap(place: _Place) -> bool:
@@ -116,8 +191,13 @@ def _reap(place: _Place) -> bool:
     young = now - place.started < HASTE
     place.delay = min(LONGEST_DELAY, max(0.5, place.delay * 2)) if young else 0.0
     place.not_before = now + place.delay
-    LOG.warning('Worker %d (process %d) ended with %d; the next starts in %.1f s', place.number, place.process.pid,
-                place.process.returncode, place.delay)
+    place.stack_id = None
+    if place.watch is not None:
+        place.stack_id = place.watch.activity.stack_id
+        place.watch.activity.close()
+        place.watch = None
+    LOG.warning('Worker %d (process %d) ended with %d, executing %s; the next starts in %.1f s', place.number,
+                place.process.pid, place.process.returncode, named(place.stack_id), place.delay)
     if place.process.stdin is not None:
         place.process.stdin.close()
     place.returncode = place.process.returncode
@@ -125,12 +205,13 @@ def _reap(place: _Place) -> bool:
     return True
 
 
-def _tell_of_death(places: Sequence[_Place], identity: str | None) -> None:
+def _tell_of_death(places: Sequence[_Place], dead: _Place) -> None:
     """The others can free its stacks sooner than the successor, which is still starting."""
+    line = f'{dead.identity} {dead.stack_id}' if dead.stack_id is not None else str(dead.identity)
     for place in places:
         if place.process is not None and place.process.stdin is not None:
             with contextlib.suppress(OSError):          # that one is dying too
-                os.write(place.process.stdin.fileno(), f'{identity}\n'.encode())
+                os.write(place.process.stdin.fileno(), f'{line}\n'.encode())
 
 
 def _stop(places: Sequence[_Place], patience: float) -> int:
@@ -159,10 +240,18 @@ def _command(module: str, arguments: Sequence[str]) -> list[str]:
     return [sys.executable, '-m', module, *arguments]
 
 
-def _environment(number: int, identity: str, predecessor: str | None, listening: int | None) -> dict[str, str]:
-    found = {NUMBER: str(number), IDENTITY: identity, PARENT: str(os.getpid())}
+def _environment(place: _Place, predecessor: str | None, team: Team) -> dict[str, str]:
+    found = {NUMBER: str(place.number), IDENTITY: str(place.identity), PARENT: str(os.getpid())}
     if predecessor is not None:
         found[PREDECESSOR] = predecessor
-    if listening is not None:
-        found[SOCKET] = str(listening)
+    if place.stack_id is not None:
+        found[PREDECESSOR_STACK] = place.stack_id
+    if team.listening is not None:
+        found[SOCKET] = str(team.listening)
     return found
+
+
+if __name__ == '__main__':
+    team = Team(**json.loads(sys.argv[1]))
+    logging.basicConfig(filename=team.log_file, level=logging.INFO, format=LINE, datefmt='%Y-%m-%d %H:%M:%S')
+    sys.exit(look_after(team))

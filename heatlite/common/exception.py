@@ -418,6 +418,13 @@ class RequestLimitExceeded(HeatException):
         super().__init__(message=message, **kwargs)
 
 
+class StackGivenUp(HeatException):
+    http_code = 409
+    cfn_code = 'ResourceConflict'
+    msg_fmt = _('Stack %(stack)s was given up: %(count)s engines ended while they executed it. '
+                'An update or a delete tries it again.')
+
+
 class StackResourceLimitExceeded(RequestLimitExceeded):
     wire_name = 'RequestLimitExceeded'
 

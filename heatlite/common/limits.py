@@ -62,6 +62,9 @@ class Limits:
                    max_evaluation_steps=options.max_evaluation_steps, max_matching_time=options.max_matching_time)
 
 
+MOST_STRIKES: Final = 3                 # engines in a row that may end executing a stack without progress
+MOST_DEATHS: Final = 20                 # engines that may end executing one request of a stack, all in all
+
 USUAL: Final = Limits()                 # when no options are at hand
 
 # --- requests over HTTP, at both doors ---------------------------------------------------------------------

@@ -137,7 +137,7 @@ SERVICE: list[Opt] = [
     StrOpt('host', default=socket.gethostname(), sample_default='<host name>',
            help='Name of this host in the list of services.'),
     IntOpt('num_engine_workers', default=max(4, _CPUS), min=0, sample_default='max(4, number of CPUs)',
-           help='Engine processes on this host; 0 or 1: one, without a watching parent.'),
+           help='Engine processes on this host; 0: one.'),
     IntOpt('periodic_interval', default=60, min=1, help='Seconds between two reports in the list of services.'),
     IntOpt('engine_life_check_timeout', default=2, min=1, deprecated_for_removal=True,
            deprecated_reason='Accepted for existing files and without effect: leases tell who is alive.',
@@ -153,6 +153,9 @@ ENGINE: list[Opt] = [
     FloatOpt('lease_ttl', default=3.0, min=1.0, max=300.0,
              help='Seconds after which the stacks of an engine that went silent may be taken by another.'),
     FloatOpt('sweep_interval', default=0.5, min=0.1, help='Seconds between two looks for stacks nobody drives.'),
+    FloatOpt('stall_timeout', default=10.0, min=2.0,
+             help='Seconds of CPU time after which an engine whose main loop stands still is ended and started again; '
+                  'three times as many seconds of any time when it uses none.'),
     IntOpt('max_stacks', default=1000, min=1,
            help='Stacks an engine drives at once; what comes beyond is left for other engines.'),
     IntOpt('runner_pool_size', default=256, min=1, help='Calls to plug-ins that may run at once in one engine.'),

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from heatlite.common import turns
+from heatlite.common import activity, turns
 
 TURN = 0.01                     # seconds a green thread may work before the others run
 VARIANT = {digit: '89ab'[int(digit, 16) % 4] for digit in '0123456789abcdef'}      # of UUIDs, as RFC 4122 has it
@@ -53,6 +53,15 @@ class World(Protocol):
         line, no connection to a database, and nobody can kill it."""
 
     def signal(self) -> Signal: ...
+
+    def serve(self, stack_id: str | None) -> str | None:
+        """From now on this thread works for that stack, or for none; for which one it did before.
+
+        When the process dies, whoever started it learns for which stack it was executing code.
+        """
+
+    def turned(self, is_last: bool = False) -> None:
+        """The main loop has a turn. Who started this process ends it when there are no more turns before the last."""
 
     def uuid(self) -> str:
         """A random UUID, lower case with dashes."""
@@ -143,6 +152,7 @@ class GreenWorld:
 
     def __init__(self) -> None:
         self._dice, self._used = '', 0          # random digits, asked for many at a time
+        self._activity: activity.Activity | None = None
 
     def now(self) -> datetime:
         return datetime.now(UTC).replace(tzinfo=None)
@@ -164,6 +174,30 @@ class GreenWorld:
 
     def signal(self) -> Signal:
         return GreenSignal()
+
+    def record(self, record: activity.Activity) -> None:
+        """From now on `record` tells what the main thread of this process executes. One switch costs 0.3 us more."""
+        import greenlet
+        self._activity = record
+        mark, nothing = record.mark, activity.NOTHING
+
+        def switched(_event: str, threads: tuple[Any, Any]) -> None:
+            mark(threads[1].__dict__.get('stack_mark', nothing))
+
+        greenlet.settrace(switched)
+
+    def serve(self, stack_id: str | None) -> str | None:
+        import greenlet
+        thread = greenlet.getcurrent().__dict__
+        before: str | None = thread.get('stack_id')
+        thread['stack_id'], thread['stack_mark'] = stack_id, activity.mark_of(stack_id)
+        if self._activity is not None:
+            self._activity.mark(thread['stack_mark'])
+        return before
+
+    def turned(self, is_last: bool = False) -> None:
+        if self._activity is not None:
+            self._activity.turn(0.0 if is_last else time.monotonic())
 
     def uuid(self) -> str:
         if self._used == len(self._dice):

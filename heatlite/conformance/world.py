@@ -96,6 +96,7 @@ class SimThread:
     def __init__(self, world: SimWorld, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
         self.world = world
         self.token: object = None               # what it waits for
+        self.stack_id: str | None = None        # for which stack it works
         self._greenlet = greenlet.greenlet(lambda: function(*args), world.universe.main)
         self.error: BaseException | None = None
         self.is_ending = False                  # somebody has killed it: it unwinds, and gives way no more
@@ -185,6 +186,7 @@ class SimWorld:
         self.frozen_until = 0.0                 # universe time; until then it gets no turn (SIGSTOP)
         self.on_kill: list[Callable[[], None]] = []     # what others notice of its death: connections end
         self.threads: dict[SimThread, None] = {}        # that live, in the order they began
+        self.died_for: str | None = None        # the stack for which it executed code when it was killed
 
     def now(self) -> datetime:
         return EPOCH + timedelta(seconds=self.universe.time + self.offset)
@@ -209,6 +211,16 @@ class SimWorld:
 
     def signal(self) -> SimSignal:
         return SimSignal(self)
+
+    def serve(self, stack_id: str | None) -> str | None:
+        thread = self.universe.running
+        if thread is None:
+            return None
+        before, thread.stack_id = thread.stack_id, stack_id
+        return before
+
+    def turned(self, is_last: bool = False) -> None:
+        """Time is virtual: no thread of it can keep the others from their turns."""
 
     def uuid(self) -> str:
         return str(uuid.UUID(int=self.universe.random.getrandbits(128), version=4))
@@ -241,6 +253,9 @@ class SimWorld:
 
     def kill(self) -> None:
         """At once. A thread that calls this on its own process must raise Killed right after."""
+        running = self.universe.running
+        if running is not None and running.world is self and not self.dead:     # else it only unwinds
+            self.died_for = running.stack_id
         self.dead = True
         for release in self.on_kill:
             release()

@@ -83,6 +83,16 @@ def remove(tx: sa.Connection, engine_id: str, now: datetime) -> bool:
     return bool(done.rowcount)
 
 
+def bury(tx: sa.Connection, engine_id: str, stack_id: str | None, now: datetime) -> bool:
+    """Removes an engine whose process is known to be dead. `stack_id`: the stack for which it was executing code then;
+    it gets a strike. False, and no strike, when somebody has removed the engine before."""
+    if not remove(tx, engine_id, now):
+        return False
+    if stack_id is not None:
+        leases.strike(tx, stack_id)
+    return True
+
+
 def clean(tx: sa.Connection, now: datetime, keep: Iterable[str] = ()) -> list[str]:
     """Marks engines that expired without a word as stopped; their ids. Rows of those stopped a day ago go."""
     silent = list(tx.execute(sa.select(engine.c.id).where(

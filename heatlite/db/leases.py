@@ -9,17 +9,19 @@ from dataclasses import dataclass, field
 
 import sqlalchemy as sa
 
+from heatlite.common.limits import MOST_DEATHS, MOST_STRIKES
 from heatlite.db import bulk
 from heatlite.db.connection import certifies, clock, clock_text
-from heatlite.db.tables import engine, lease, signal
+from heatlite.db.tables import engine, event, lease, signal, stack
 
 # Seconds an engine may be silent. One whose deadline is later than that has died before the clock was set back.
 LONGEST = 600
 COLUMNS = ('stack_id', 'engine_id', 'epoch', 'wanted')
 # Built once: putting a statement together costs more than running it.
-_HELD = sa.select(lease.c.stack_id, lease.c.epoch).where(
+_HELD = sa.select(lease.c.stack_id, lease.c.epoch, lease.c.strikes).where(
     lease.c.wanted == sa.true(), lease.c.engine_id == sa.bindparam('holder'))
-_EPOCH = sa.select(lease.c.engine_id, lease.c.epoch).where(lease.c.stack_id == sa.bindparam('wanted_stack'))
+_EPOCH = sa.select(lease.c.engine_id, lease.c.epoch, lease.c.strikes).where(
+    lease.c.stack_id == sa.bindparam('wanted_stack'))
 _HOLDER = _EPOCH.with_for_update()
 _WRITE = lease.update().where(lease.c.stack_id == sa.bindparam('wanted_stack')).values(writes=lease.c.writes + 1)
 _WANT = _WRITE.values(wanted=True)
@@ -34,6 +36,7 @@ class Lease:
     epoch: int                          # grows by one at each change of owner
     is_new: bool = field(default=False, compare=False)      # nobody has written under this epoch yet
     former: str | None = field(default=None, compare=False)     # in a sweep: who had it; '': nobody
+    strikes: int = field(default=0, compare=False)          # engines that ended executing the stack, see `strike`
 
 
 def insert(tx: sa.Connection, stack_id: str, engine_id: str | None, wanted: bool = True) -> Lease | None:
@@ -49,13 +52,13 @@ def claim(tx: sa.Connection, stack_id: str, engine_id: str) -> Lease | None:
         return None
     if row.engine_id == engine_id:
         tx.execute(_WANT, {'wanted_stack': stack_id})
-        return Lease(stack_id, engine_id, row.epoch)
+        return Lease(stack_id, engine_id, row.epoch, strikes=row.strikes)
     if row.engine_id is not None and tx.execute(
             sa.select(engine.c.id).where(engine.c.id == row.engine_id, engine.c.expires_at >= clock(tx))).first():
         return None
     tx.execute(lease.update().where(lease.c.stack_id == stack_id)
                .values(engine_id=engine_id, epoch=row.epoch + 1, wanted=True))
-    return Lease(stack_id, engine_id, row.epoch + 1, is_new=True)
+    return Lease(stack_id, engine_id, row.epoch + 1, is_new=True, strikes=row.strikes)
 
 
 def is_good(tx: sa.Connection, known: Lease) -> bool:
@@ -82,19 +85,19 @@ def claim_expired(tx: sa.Connection, engine_id: str, limit: int, *, of_silent: b
     for chunk in bulk.chunks(found):
         statements.run(tx, f'UPDATE lease SET engine_id = {mark}, epoch = epoch + 1 '
                            f'WHERE stack_id IN ({statements.marks(len(chunk))})',
-                       (engine_id, *(stack_id for stack_id, _, _ in chunk)))
-    return [Lease(stack_id, engine_id, epoch + 1, is_new=True, former=former or '')
-            for stack_id, epoch, former in found]
+                       (engine_id, *(stack_id for stack_id, _, _, _ in chunk)))
+    return [Lease(stack_id, engine_id, epoch + 1, is_new=True, former=former or '', strikes=strikes)
+            for stack_id, epoch, former, strikes in found]
 
 
 def _take(tx: sa.Connection, held: str, holders: tuple[str, ...],
-          limit: int) -> list[tuple[str, int, str | None]]:
+          limit: int) -> list[tuple[str, int, str | None, int]]:
     statements = bulk.texts(tx.dialect.name)
     locking = '' if statements.dialect == 'sqlite' else ' FOR UPDATE SKIP LOCKED'
     wanted = 'wanted' if statements.dialect == 'postgresql' else 'wanted = 1'
-    return [(row[0], row[1], row[2]) for row in statements.run(
-        tx, f'SELECT stack_id, epoch, engine_id FROM lease WHERE {wanted} AND {held} LIMIT {int(limit)}{locking}',
-        holders)]
+    return [(row[0], row[1], row[2], row[3]) for row in statements.run(
+        tx, f'SELECT stack_id, epoch, engine_id, strikes FROM lease WHERE {wanted} AND {held} '
+            f'LIMIT {int(limit)}{locking}', holders)]
 
 
 def release(tx: sa.Connection, stack_id: str, engine_id: str, epoch: int, *, wanted: bool = False) -> bool:
@@ -116,7 +119,8 @@ def hand_over(tx: sa.Connection, engine_id: str) -> int:
 
 def held(tx: sa.Connection, engine_id: str) -> list[Lease]:
     """Those of an engine on which work is left. Index: (wanted, engine_id)."""
-    return [Lease(row.stack_id, engine_id, row.epoch) for row in tx.execute(_HELD, {'holder': engine_id})]
+    return [Lease(row.stack_id, engine_id, row.epoch, strikes=row.strikes)
+            for row in tx.execute(_HELD, {'holder': engine_id})]
 
 
 def lock(tx: sa.Connection, stack_id: str) -> None:
@@ -148,3 +152,52 @@ def owner(tx: sa.Connection, stack_id: str) -> str | None:
     """The engine that holds the lease and has not expired."""
     return tx.execute(sa.select(lease.c.engine_id).join(engine, engine.c.id == lease.c.engine_id).where(
         lease.c.stack_id == stack_id, engine.c.expires_at >= clock(tx))).scalar()
+
+
+# --- engines that end because of a stack -------------------------------------------------------------------
+
+def strike(tx: sa.Connection, stack_id: str) -> int:
+    """One more engine ended while it executed code for the stack. How many did in a row.
+
+    A row of strikes ends with progress: a step of the stack that has ended well, or a newer request. Costs nothing
+    while all is well: how far the stack is, is only looked at here.
+    """
+    row = tx.execute(sa.select(lease.c.strikes, lease.c.deaths, lease.c.struck_at)
+                     .where(lease.c.stack_id == stack_id).with_for_update()).first()
+    if row is None:
+        return 0
+    generation, last = _progress(tx, stack_id)
+    before = (row.struck_at or ':').split(':')
+    strikes = row.strikes + 1 if tuple(before) == (generation, last) else 1
+    deaths = row.deaths + 1 if before[0] == generation else 1
+    tx.execute(lease.update().where(lease.c.stack_id == stack_id)
+               .values(strikes=strikes, deaths=deaths, struck_at=f'{generation}:{last}'))
+    return strikes
+
+
+def strikes_out(tx: sa.Connection, stack_id: str) -> int:
+    """How many engines have ended executing the stack when it is enough to give the stack up; else 0."""
+    row = tx.execute(sa.select(lease.c.strikes, lease.c.deaths, lease.c.struck_at)
+                     .where(lease.c.stack_id == stack_id)).first()
+    if row is None or row.strikes == 0:
+        return 0
+    if row.strikes < MOST_STRIKES and row.deaths < MOST_DEATHS:
+        return 0
+    generation, last = _progress(tx, stack_id)
+    before = (row.struck_at or ':').split(':')
+    if row.strikes >= MOST_STRIKES and tuple(before) == (generation, last):
+        return int(row.strikes)
+    return int(row.deaths) if row.deaths >= MOST_DEATHS and before[0] == generation else 0
+
+
+def _progress(tx: sa.Connection, stack_id: str) -> tuple[str, str]:
+    """The stack's request, and the last step of it that ended well.
+
+    What an engine leaves interrupted may fail, be removed and be begun again whenever another engine takes the stack
+    over: failures are no progress, nor are deletes unless the stack is being deleted.
+    """
+    row = tx.execute(sa.select(stack.c.generation, stack.c.action).where(stack.c.id == stack_id)).first()
+    steps = sa.select(sa.func.max(event.c.id)).where(event.c.stack_id == stack_id, event.c.status == 'COMPLETE')
+    if row is not None and row.action != 'DELETE':
+        steps = steps.where(event.c.action != 'DELETE')
+    return str(row.generation if row is not None else None), str(tx.execute(steps).scalar())

@@ -101,6 +101,9 @@ lease = _table(
     # Grows with each transaction that relies on the lease. Database nodes that certify each other's transactions look
     # at what was written, not at what was locked, and an UPDATE that leaves a row as it was writes nothing.
     sa.Column('writes', sa.BigInteger, nullable=False, server_default='0'),
+    sa.Column('strikes', sa.Integer, nullable=False, server_default='0'),   # engines that ended executing the stack,
+    sa.Column('deaths', sa.Integer, nullable=False, server_default='0'),    # in a row; of one request in all
+    sa.Column('struck_at', sa.String(64), nullable=True),                   # how far the stack was at the last one
     sa.Index('ix_lease_wanted_engine_id', 'wanted', 'engine_id'),
     sa.Index('ix_lease_engine_id', 'engine_id'))
 

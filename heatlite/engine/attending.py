@@ -91,6 +91,7 @@ class Attendant:
             return False
 
     def _work(self, queue: deque[Signal], name: str | None) -> None:
+        self._world.serve(self._owned.id)
         try:
             while queue and not self._runner.is_retired:
                 signal = queue[0]
@@ -171,6 +172,7 @@ class Attendant:
 
     def _make_up_for(self, signalled: Mapping[str, ResourceState]) -> None:
         bind(self._owned.context)
+        self._world.serve(self._owned.id)
         try:
             self._refresh(signalled)
         except (LeaseLost, exception.DatabaseUnavailable) as error:

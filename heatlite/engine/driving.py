@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,7 +17,7 @@ from heatlite.db import codec, credentials, leases, signals, snapshots, stacks, 
 from heatlite.db import events as events_of
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
-from heatlite.engine import clients, events, lifecycle_plugin, loading, outputs, request_ids
+from heatlite.engine import clients, events, lifecycle_plugin, loading, outputs, request_ids, surrender
 from heatlite.engine import rollback as rollbacks
 from heatlite.engine.attending import Attendant
 from heatlite.engine.authority import Authority
@@ -173,9 +174,11 @@ class Driving:
 
     def _load_and_run(self, lease: Lease) -> None:
         bind(None)                                  # until the stack is read, nobody knows whose request it follows
+        self._world.serve(lease.stack_id)           # reading a definition may be what ends an engine
         try:
             self._load(lease)
         finally:
+            self._world.serve(None)
             if self._loading.get(lease.stack_id) is lease:
                 del self._loading[lease.stack_id]
 
@@ -186,6 +189,8 @@ class Driving:
         try:
             if not lease.is_new:                    # what we have not written yet of our last drive goes before reading
                 self._journal.write(Change(lease.stack_id, lease.epoch))
+            if lease.strikes and surrender.give_up(self._world, self._database, self._journal, lease, self._announced):
+                return
             owned = loading.load(self._world, self._database, lease, self._registry.operator, self._limits.retry_limit,
                                  self._known)
         except LeaseLost:
@@ -223,6 +228,16 @@ class Driving:
         """The definition of a row that was just read, if it is at hand."""
         bind(RequestContext(project_id=row.project_id, overwrite=False, **request_ids.of(row)))
         return self._fresh.pop((row.id, row.generation), None)
+
+    def _announced(self, row: stacks.Stack) -> None:
+        """A stack was given up: whoever waits for it hears it as of any other end."""
+        if row.action == Action.SNAPSHOT:
+            self.snapshots.finished(row, Status.FAILED, row.reason)
+        metrics.stacks.labels(row.action, Status.FAILED).inc()
+        self._notify(row, row.action, Status.FAILED, row.reason)
+        parent = self._runners.get(row.owner_id or '')
+        if parent is not None and row.parent_resource is not None:
+            parent.hasten(row.parent_resource)
 
     def _give_back(self, lease: Lease, wanted: bool) -> None:
         try:
@@ -285,7 +300,18 @@ class Driving:
         return self._errands(owned, None).facade if owned is not None else None
 
     def outputs(self, stack_id: str, context: RequestContext) -> list[dict[str, Any]]:
-        """A stack's outputs, read anew for the caller. Raises EntityNotFound."""
+        """A stack's outputs, read anew for the caller; with an error each when reading them ends engines. Raises
+        EntityNotFound."""
+        try:
+            with self._reading(stack_id, context):
+                return self._outputs(stack_id, context)
+        except exception.StackGivenUp as error:
+            with self._database.reader() as tx:
+                row = stacks.get(tx, stack_id)
+            return [{**output, 'output_value': None, 'output_error': str(error)}
+                    for output in (row.outputs if row is not None else None) or ()]
+
+    def _outputs(self, stack_id: str, context: RequestContext) -> list[dict[str, Any]]:
         runner = self._runners.get(stack_id)
         if runner is not None and context.may_see(runner.owned.row.project_id, runner.owned.row.user_project_id):
             return outputs.resolve(runner.owned.definition, runner.errands.scope)
@@ -295,6 +321,34 @@ class Driving:
         errands = self._errands(owned, None)
         errands.forget_live()
         return outputs.resolve(owned.definition, errands.scope)
+
+    def asked(self, stack_id: str, context: RequestContext, ask: Callable[[Facade], Any]) -> Any:
+        """What `ask(stack)` answers to the caller. Raises EntityNotFound, and StackGivenUp when reading the stack ends
+        engines."""
+        with self._reading(stack_id, context):
+            found = self.read(stack_id)
+            if found is None or not found.is_seen_by(context):
+                raise exception.EntityNotFound(entity='Stack', name=stack_id)
+            return ask(found)
+
+    @contextmanager
+    def _reading(self, stack_id: str, context: RequestContext) -> Iterator[None]:
+        """For requests that execute code of a stack to read it: when this engine ends, the stack gets a strike.
+
+        Raises StackGivenUp, and EntityNotFound to those who may not see the stack.
+        """
+        with self._database.reader() as tx:
+            count = leases.strikes_out(tx, stack_id)
+            row = stacks.get(tx, stack_id) if count else None
+        if row is not None:
+            if not context.may_see(row.project_id, row.user_project_id):
+                raise exception.EntityNotFound(entity='Stack', name=stack_id)
+            raise exception.StackGivenUp(stack=row.name, count=count)
+        before = self._world.serve(stack_id)
+        try:
+            yield
+        finally:
+            self._world.serve(before)
 
     # --- time -------------------------------------------------------------------------------------------
 

@@ -72,6 +72,7 @@ class Ownership:
     def stop(self) -> None:
         """Lets go of everything at once: whoever sweeps next takes over without waiting for the deadline."""
         self._stopping = True
+        self._world.turned(is_last=True)
         for thread in self._threads:
             thread.kill()
         while self._beating:                        # else it might register what is being removed
@@ -125,6 +126,7 @@ class Ownership:
         """Shows the heartbeat that the engine is not only alive, but gets on."""
         while True:
             self._turned = self._world.monotonic()
+            self._world.turned()
             while self._trouble:
                 outages.away(outages.DATABASE, f'the heartbeat was not stored: {self._trouble.popleft()}')
             self._world.sleep(self._ttl / 5)

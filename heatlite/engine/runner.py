@@ -122,6 +122,7 @@ class Runner:
 
     def run(self) -> None:
         bind(self.owned.context)                    # log lines of this thread, those of libraries too
+        self._world.serve(self.owned.id)
         try:
             if not self.resting:
                 self._perform(self._host.begin(self))
@@ -213,6 +214,7 @@ class Runner:
                 self._returned(step)
                 return
             why = self._aborted.pop(step, None)
+            self._world.serve(self.owned.id)
             try:
                 event = c.Failed(step, text.aborted(row.action, why)) if why else errand()
             except LeaseLost:
@@ -224,6 +226,7 @@ class Runner:
                 self._ask_after(step, DATABASE_PATIENCE, lambda: self._once_more(step, row, errand, is_handler))
                 return
             finally:
+                self._world.serve(None)             # the thread goes back to the pool
                 given_up = self._calling.get(step) is not work
                 if not given_up:
                     self._returned(step)

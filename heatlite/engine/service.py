@@ -8,7 +8,7 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
-from heatlite.common import crypt, exception
+from heatlite.common import crypt
 from heatlite.common.limits import Limits as TemplateLimits
 from heatlite.common.world import World
 from heatlite.db.connection import Database
@@ -153,11 +153,12 @@ class EngineService:
 
     def _resource_attributes(self, context: Any, message: messages.ResourceAttributes) -> dict[str, Any]:
         """Null for what the resource does not have or cannot tell now."""
-        stack = self.driving.read(message.stack_id)
-        if stack is None or not stack.is_seen_by(context):
-            raise exception.EntityNotFound(entity='Stack', name=message.stack_id)
-        resource = stack[message.resource_name]
-        return {name: _or_null(resource, name) for name in message.names or resource.attributes}
+        def ask(stack: Any) -> dict[str, Any]:
+            resource = stack[message.resource_name]
+            return {name: _or_null(resource, name) for name in message.names or resource.attributes}
+
+        found: dict[str, Any] = self.driving.asked(message.stack_id, context, ask)
+        return found
 
 
 def _or_null(resource: Any, attribute: str) -> Any:

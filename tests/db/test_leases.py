@@ -3,12 +3,13 @@ import threading
 import pytest
 import sqlalchemy as sa
 
-from heatlite.db import changes, engines, leases, signals, stacks
+from heatlite.common import limits
+from heatlite.db import changes, engines, events, leases, signals, stacks
 from heatlite.db.connection import CERTIFIES
 from heatlite.db.leases import Lease
 from heatlite.db.tables import lease
-from heatlite.planning.states import Change
-from tests.db.rows import NOW, engine, later, owned, stack
+from heatlite.planning.states import Action, Change, Status
+from tests.db.rows import NOW, engine, event, later, owned, stack
 
 
 @pytest.fixture
@@ -44,6 +45,47 @@ def test_claim(two, clock):
         assert leases.claim(tx, 'a', 'e2') == Lease('a', 'e2', 2)       # its holder has expired
         assert leases.owner(tx, 'a') is None                            # and so has e2
         assert leases.claim(tx, 'a', 'e1') == Lease('a', 'e1', 3)
+
+
+def test_an_engine_that_dies_executing_a_stack_gives_it_a_strike(two):
+    with two.writer() as tx:
+        assert engines.bury(tx, 'e1', 'a', NOW)
+        assert not engines.bury(tx, 'e1', 'a', NOW)                     # by the sibling, and by the successor
+        claimed = {lease.stack_id: lease.strikes for lease in leases.claim_expired(tx, 'e2', 9)}
+        assert claimed == {'a': 1, 'b': 0, 'c': 0}
+        assert leases.claim(tx, 'a', 'e2').strikes == 1
+        assert {lease.stack_id: lease.strikes for lease in leases.held(tx, 'e2')} == claimed
+
+
+def test_three_strikes_without_progress_are_enough(two):
+    with two.writer() as tx:
+        assert [(leases.strike(tx, 'a'), leases.strikes_out(tx, 'a')) for _ in range(4)] == [
+            (1, 0), (2, 0), (3, 3), (4, 4)]
+        assert leases.strikes_out(tx, 'b') == leases.strikes_out(tx, 'nobody') == leases.strike(tx, 'nobody') == 0
+
+
+def test_progress_and_a_newer_request_end_a_row_of_strikes(two):
+    with two.writer() as tx:
+        leases.strike(tx, 'a')
+        leases.strike(tx, 'a')
+        events.insert_many(tx, 'a', [event('begun'), event('interrupted', status=Status.FAILED),
+                                     event('removed', status=Status.COMPLETE, action=Action.DELETE)])    # no progress
+        assert (leases.strike(tx, 'a'), leases.strikes_out(tx, 'a')) == (3, 3)
+        events.insert_many(tx, 'a', [event('ended', status=Status.COMPLETE)])
+        assert leases.strikes_out(tx, 'a') == 0
+        assert leases.strike(tx, 'a') == 1
+        leases.strike(tx, 'a')
+        stacks.accept(tx, 'a', action='DELETE', reason='', now=NOW)
+        assert (leases.strike(tx, 'a'), leases.strikes_out(tx, 'a')) == (1, 0)
+
+
+def test_one_request_may_not_end_engines_for_ever(two):
+    with two.writer() as tx:
+        for number in range(limits.MOST_DEATHS):
+            assert leases.strikes_out(tx, 'a') == 0
+            events.insert_many(tx, 'a', [event(f'ended{number}', status=Status.COMPLETE)])
+            assert leases.strike(tx, 'a') == 1
+        assert leases.strikes_out(tx, 'a') == limits.MOST_DEATHS
 
 
 def test_an_engine_without_a_row_holds_nothing(two):

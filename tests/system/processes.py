@@ -1,5 +1,6 @@
 """Programs under test as real processes: started, asked, stopped. Nothing of them outlives a test."""
 
+import contextlib
 import json
 import os
 import signal
@@ -58,10 +59,24 @@ class Program:
         self.process.stdout.close()
         return code
 
+    def family(self):
+        """The process and everything it started, workers of it too: ids."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir('/proc')):
+            with contextlib.suppress(OSError):
+                if os.getsid(int(pid)) == self.process.pid:
+                    found.append(int(pid))
+        return found
+
+    def signal(self, number):
+        """Sends it to all of them, the parent first."""
+        for pid in sorted(self.family()):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+
     def kill(self):
-        """The process and everything it started."""
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
+        """The process and everything it started, as a power cut."""
+        self.signal(signal.SIGKILL)
         self.process.wait(PATIENCE)
         self.process.stdout.close()
 

@@ -53,10 +53,10 @@ def test_a_killed_engine_is_followed_by_another(cluster):
 def test_a_zombie_wakes_up_and_writes_nothing(cluster):
     stack_url = cluster.create('many', many(60, seconds=3))
     owner = in_the_middle(cluster, stack_url, 60)
-    os.killpg(owner.process.pid, signal.SIGSTOP)
+    owner.signal(signal.SIGSTOP)
     other = next(each for each in cluster.engines if each is not owner)
     other.said('Taking over stack')
-    os.killpg(owner.process.pid, signal.SIGCONT)
+    owner.signal(signal.SIGCONT)
     assert finished(stack_url) == 'CREATE_COMPLETE'
     made = cluster.entries()
     assert len(made) == 60 and set(made.values()) == {1}

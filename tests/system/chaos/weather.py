@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import re
 import signal
@@ -89,8 +88,8 @@ class Weather(threading.Thread):
         """Longer than its lease: it wakes up as a zombie."""
         victim = self._victim()
         owned = self._owned(victim)
-        os.killpg(victim.process.pid, signal.SIGSTOP)
-        waking = threading.Timer(TTL + 3 + self._dice.random() * 5, os.killpg, (victim.process.pid, signal.SIGCONT))
+        victim.signal(signal.SIGSTOP)
+        waking = threading.Timer(TTL + 3 + self._dice.random() * 5, victim.signal, (signal.SIGCONT,))
         waking.start()
         self._watch(event, identity(victim), owned)
         waking.join()

@@ -1,0 +1,58 @@
+"""What a process executes at this moment, in memory that outlives it: whoever started it can read it after a crash.
+
+The record is a page shared with the parent process (heatlite.cmd.workers): which stack the code that runs now belongs
+to, and when the main loop had its last turn. Writing costs a copy of a few bytes; nothing is stored or sent.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+
+SIZE = 64
+LENGTH = 36                             # of a stack's id
+NOTHING = bytes(LENGTH)
+_TURN = struct.Struct('d')
+_TURN_AT = 40
+
+
+def mark_of(stack_id: str | None) -> bytes:
+    """As `Activity.mark` takes it."""
+    return NOTHING if stack_id is None else stack_id.encode()[:LENGTH].ljust(LENGTH, b'\0')
+
+
+class Activity:
+    """One process's record."""
+
+    def __init__(self, descriptor: int = -1) -> None:
+        """`descriptor`: of a file of at least SIZE bytes; -1: memory of this process only."""
+        self._page = mmap.mmap(descriptor, SIZE)
+
+    def mark(self, mark: bytes) -> None:
+        """The code that runs from now on belongs to that stack (`mark_of`)."""
+        self._page[0:LENGTH] = mark
+
+    def turn(self, seconds: float) -> None:
+        """The main loop had a turn at this time; 0: it is not to be watched."""
+        _TURN.pack_into(self._page, _TURN_AT, seconds)
+
+    @property
+    def stack_id(self) -> str | None:
+        found = self._page[0:LENGTH].rstrip(b'\0')
+        return found.decode('ascii', 'replace') or None
+
+    @property
+    def turned_at(self) -> float:
+        found: float = _TURN.unpack_from(self._page, _TURN_AT)[0]
+        return found
+
+    def close(self) -> None:
+        self._page.close()
+
+
+def shared() -> int:
+    """A descriptor of new memory for one record, which child processes may inherit."""
+    descriptor = os.memfd_create('heatlite-activity', 0)
+    os.truncate(descriptor, SIZE)
+    return descriptor

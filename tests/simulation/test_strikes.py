@@ -1,0 +1,211 @@
+"""Which stacks are given up because engines end while they execute them, in virtual time."""
+
+from __future__ import annotations
+
+import pytest
+
+from heatlite.common import exception
+from heatlite.db import engines, leases
+from heatlite.engine import properties, resource
+from heatlite.rpc import messages
+from tests.simulation.house import House, done, wait
+from tests.simulation.test_crashes import template, thing
+
+
+class Slow(resource.Resource):
+    """Waits until it is told that it is ready."""
+
+    ready = False
+
+    def handle_create(self):
+        self.resource_id_set(self.physical_resource_name())
+
+    def find_existing(self):
+        return self.physical_resource_name()
+
+    def check_create_complete(self, _handle):
+        return Slow.ready
+
+
+class Poison(resource.Resource):
+    """Kills its engine in the call that `place` names."""
+
+    PROPERTIES = (PLACE,) = ('place',)
+    properties_schema = {PLACE: properties.Schema(properties.Schema.STRING, update_allowed=True)}
+    attributes_schema = {}
+    kill = None
+
+    def _at(self, place):
+        if self.properties[self.PLACE] == place:
+            Poison.kill(self.world)
+
+    def handle_create(self):
+        self._at('create')
+        self.resource_id_set(self.physical_resource_name())
+
+    def check_create_complete(self, _handle):
+        self._at('check')
+        return True
+
+    def handle_signal(self, details=None):
+        self._at('signal')
+
+    def handle_delete(self):
+        self._at('delete')
+
+    def get_reference_id(self):
+        self._at('reference')
+        return self.name
+
+
+class Place(House):
+    """Deaths are told, as by the parent of an engine's process."""
+
+    def __init__(self, seed=0, **options):
+        self.deaths = 0
+        self.tells = True
+        super().__init__(seed, **options)
+        Slow.ready = False
+        Poison.kill = self.kill
+
+    def start_engine(self):
+        world, service = super().start_engine()
+        world.engine_id = service.engine_id
+        service.registry.register('Sim::Slow', Slow)
+        service.registry.register('Sim::Poison', Poison)
+        return world, service
+
+    def kill(self, world):
+        self.chaos.enabled = True
+        # By label: threads of other stacks may come to points of theirs first.
+        self.chaos.kill_at = {('poison', self.chaos.counts['poison'] + 1)}
+        self.chaos.point('poison', world)
+
+    def _died(self, world):
+        self.deaths += 1
+        super()._died(world)
+        if self.tells:
+            self.user.spawn(self.tell, world)
+
+    def tell(self, world):
+        with self.database.writer() as tx:
+            engines.bury(tx, world.engine_id, world.died_for, self.user.now())
+
+
+def poison(place, **more):
+    return template({'bad': {'type': 'Sim::Poison', 'properties': {'place': place}, **more}})
+
+
+def slow():
+    return template({'slow': {'type': 'Sim::Slow'}})
+
+
+@pytest.mark.parametrize('place', ['create', 'check'])
+@pytest.mark.parametrize('seed', range(5))
+def test_three_deaths_are_enough_and_the_others_go_on(place, seed):
+    with Place(seed) as house:
+        innocent = house.create('innocent', slow())
+        bad = house.create('bad', poison(place))
+        row = house.settle(bad)
+        assert (row.action, row.status) == ('CREATE', 'FAILED')
+        assert '3 engines ended' in row.reason
+        assert house.deaths == 3
+        assert {state[:2] for rows in house.states(bad).values() for state in rows} <= {
+            ('CREATE', 'FAILED'), ('INIT', 'COMPLETE'), ('DELETE', 'FAILED')}
+        wait(house, 30.0)
+        Slow.ready = True
+        done(house, innocent, 'CREATE')
+        house.delete(bad)
+        done(house, bad, 'DELETE')
+        assert house.deaths == 3
+
+
+def test_a_stack_that_waits_while_engines_die_of_others_has_no_strikes():
+    with Place() as house:
+        innocent = house.create('innocent', slow())
+        for number in range(4):
+            house.settle(house.create(f'bad{number}', poison('check')))
+        assert house.deaths == 12
+        with house.database.reader() as tx:
+            assert leases.strikes_out(tx, innocent) == 0
+        Slow.ready = True
+        done(house, innocent, 'CREATE')
+
+
+def test_engines_that_die_for_other_reasons_do_not_count():
+    """Nobody was executing anything, as when a host is switched off between two polls."""
+    with Place() as house:
+        innocent = house.create('innocent', slow())
+        for _ in range(6):
+            wait(house, 10.5)
+            for world, _service in list(house.engines):
+                world.kill()
+                house._died(world)
+        Slow.ready = True
+        done(house, innocent, 'CREATE')
+
+
+def test_engines_that_are_stopped_in_order_do_not_count():
+    with Place() as house:
+        innocent = house.create('innocent', slow())
+        for _ in range(6):
+            wait(house, 5.0)
+            world, service = house.engines.pop(0)
+            world.spawn(service.stop)
+            wait(house, 5.0)
+            world.kill()
+            house.start_engine()
+        Slow.ready = True
+        done(house, innocent, 'CREATE')
+        with house.database.reader() as tx:
+            assert tx.exec_driver_sql('SELECT max(strikes) FROM lease').scalar() == 0
+
+
+def test_each_request_has_three_tries():
+    with Place() as house:
+        bad = house.create('bad', poison('delete'))
+        done(house, bad, 'CREATE')
+        for number in (1, 2):
+            house.delete(bad)
+            row = house.settle(bad)
+            assert (row.action, row.status, house.deaths) == ('DELETE', 'FAILED', 3 * number)
+
+
+def test_what_shall_stay_does_not_keep_a_stack_from_being_deleted():
+    with Place() as house:
+        bad = house.create('bad', poison('delete'))
+        done(house, bad, 'CREATE')
+        house.update(bad, poison('delete', deletion_policy='retain'))
+        done(house, bad, 'UPDATE')
+        house.delete(bad)
+        done(house, bad, 'DELETE')
+        assert house.deaths == 0
+
+
+def test_progress_between_deaths_gives_new_tries():
+    """An engine that is killed again and again finishes a long stack all the same."""
+    with Place() as house:
+        stack_id = house.create('s', template({
+            f'r{number}': thing(needs=[f'r{number - 1}'] if number else []) for number in range(12)}))
+        for _ in range(8):
+            made = len(house.cloud.objects)
+            house.universe.run(lambda made=made: len(house.cloud.objects) > made + 1, limit=100.0)
+            with house.database.writer() as tx:
+                leases.strike(tx, stack_id)
+        row = house.settle(stack_id)
+        assert (row.action, row.status) == ('CREATE', 'COMPLETE'), row.reason
+
+
+def test_a_signal_that_ends_engines_is_dropped():
+    with Place() as house:
+        bad = house.create('bad', poison('signal'))
+        done(house, bad, 'CREATE')
+        house.ask(messages.SignalResource(bad, 'bad', {}), (exception.HeatException,))
+        house.universe.run(lambda: house.deaths >= 3, limit=200.0)
+        wait(house, 20.0)
+        row = house.settle(bad)
+        assert (row.action, row.status, house.deaths) == ('CREATE', 'FAILED', 3)
+        with house.database.reader() as tx:
+            assert tx.exec_driver_sql('SELECT count(*) FROM signal').scalar() == 0
+        house.delete(bad)
+        done(house, bad, 'DELETE')
