@@ -55,6 +55,8 @@ def requests() -> dict[str, list[str]]:
                 found[rule].append(line)
     for action in application.ACTIONS:
         found[f'cloudformation:{action}'] = [f'``Action={action}``']
+    for method, kind in application.SIGNALS:
+        found['resource:signal'].append(f'``{method} /v1/{kind}/{{arn}}`` of the CFN API')
     for handler, keys in QUERY_KEYS.items():
         for key, each in keys.items():
             if each.rule is not None:

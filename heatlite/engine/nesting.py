@@ -232,7 +232,7 @@ class Nesting:
         if resource.resource_id is None or all(name in files for name in nested.files_named(template)):
             return files
         with self._database.reader() as tx:
-            row = stacks.get(tx, resource.resource_id)
+            row = self._own(stacks.get(tx, resource.resource_id))
             former = templates.files(tx, row.template_id) if row is not None else {}
         return Files({**former, **files}) if former else files
 

@@ -62,7 +62,7 @@ class Signals:
             """Again from the beginning after a conflict with another transaction: nothing of it was stored."""
             leases.lock(tx, message.stack_id)       # before the stack, as everywhere
             row = stacks.get(tx, message.stack_id)
-            if row is None:
+            if row is None or not context.may_see(row.project_id, row.user_project_id):
                 raise exception.EntityNotFound(entity='Stack', name=message.stack_id)
             resource = self._find(tx, row, message.resource_name)
             hook = hook_of(message.details)

@@ -74,7 +74,7 @@ class Snapshots:
         """Types forget what they kept; the record goes even when one of them fails, which is logged."""
         def begin(tx: Any) -> tuple[str, snapshots.Snapshot]:
             row = stacks.get(tx, message.stack_id)
-            if row is None:
+            if row is None or not context.may_see(row.project_id, row.user_project_id):
                 raise exception.EntityNotFound(entity='Stack', name=message.stack_id)
             found = self._found(tx, row, message.snapshot_id)
             if found.status == Status.IN_PROGRESS and found.action != Action.DELETE:

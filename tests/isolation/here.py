@@ -30,7 +30,8 @@ OWN_USERS = 'c' * 32
 ROLES = {                                       # caller -> (project, roles)
     'nobody': (None, ''), 'no role': (ATTACKER, ''), 'reader': (ATTACKER, 'reader'),
     'member': (ATTACKER, 'member,reader'), 'stack user': (OWN_USERS, 'heat_stack_user'),
-    'service': (SERVICE, 'service'), 'stack user of a project': (ATTACKER, 'heat_stack_user')}
+    'service': (SERVICE, 'service'), 'no project': ('', 'member,reader'),
+    'stack user of a project': (ATTACKER, 'heat_stack_user')}
 
 
 def things(project: str, first: int, word: str, users: str) -> Things:
@@ -156,8 +157,11 @@ class Place:
         project, roles = ROLES[request.caller]
         self.statements.clear()
         self.engine.sent.clear()
-        query = urlencode({'Action': request.path[1:], **request.body})
-        answer = house.ask(self.cfn, 'GET', f'/v1/?{query}', project=project, roles=roles)
+        if request.method == 'CFN':
+            query = urlencode({'Action': request.path[1:], **request.body})
+            answer = house.ask(self.cfn, 'GET', f'/v1/?{query}', project=project, roles=roles)
+        else:
+            answer = house.ask(self.cfn, request.method, request.path, request.body, project=project, roles=roles)
         text = re.sub(r'<RequestId>.*?</RequestId>', '', answer.text)
         return answer.status_code, text, list(self.statements), list(self.engine.sent)
 
@@ -217,7 +221,7 @@ def judge(here: Place, pair: Pair, ask: Callable[[Request], Any], report: Report
         given = {name: getattr(message, name) for name in NAMING if name in {each.name for each in fields(message)}}
         if FOREIGN & {value for value in given.values() if value}:
             report.leak('reaches an engine', pair.real, message)
-    if pair.real.caller in ('nobody', 'no role', 'service') and (real[0] not in (401, 403) or real[2]):
+    if pair.real.caller in matrix.REFUSED and (real[0] not in (401, 403) or real[2]):
         report.leak('is served without a role', pair.real, *real)
 
 

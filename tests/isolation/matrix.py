@@ -29,7 +29,7 @@ COMMON_KEYS = ('global_tenant', 'all_tenants', 'all_projects', 'tenant', 'projec
 
 WIDENING = ('global_tenant', 'all_tenants', 'tenant')
 ASKING = 'member'                               # the caller who passes most policies
-REFUSED = ('nobody', 'no role', 'service')      # callers who pass none: keys change nothing
+REFUSED = ('nobody', 'no role', 'service', 'no project')       # callers who pass none: keys change nothing
 
 
 @dataclass(frozen=True)
@@ -317,6 +317,17 @@ def actions(victim: Things, own: Things, callers: Iterable[str]) -> Iterator[Pai
         for real, twin in zip(_parameters(action, victim, own), _parameters(action, nobody, own), strict=True):
             yield Pair(*(Request(caller, 'CFN', f'/{action}', body=parameters, named=tuple(of.all().values()))
                          for parameters, of in ((real, victim), (twin, nobody))))
+    for caller, (method, kind) in itertools.product(callers, application.SIGNALS):
+        for real, twin in zip(_signalled(victim, own), _signalled(nobody, own), strict=True):
+            yield Pair(*(Request(caller, method, f'/v1/{kind}/{quote(arn, safe="")}', body={'Status': 'SUCCESS'},
+                                 named=tuple(of.all().values())) for arn, of in ((real, victim), (twin, nobody))))
+
+
+def _signalled(of: Things, own: Things) -> Iterator[str]:
+    """ARNs of resources."""
+    for tenant, name, resource in itertools.product(
+            (of.project_id, own.project_id), (of.stack_name, own.stack_name), (of.handle_name, of.resource_name)):
+        yield f'arn:openstack:heat::{tenant}:stacks/{name}/{of.stack_id}/resources/{resource}'
 
 
 # --- judging answers ----------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import json
 import random
 import time
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import unquote, urlencode
 
 from heatlite.api import openapi
 from tests.isolation import matrix
@@ -188,6 +188,12 @@ def _signed(place: Place, request: Request, version: int) -> Answer:
     person, action = place.people[request.caller], request.path[1:]
     assert person is not None
     cloud = place.cloud
+    if request.method != 'CFN':
+        signed = aws.version_2(person.ec2, request.method, f'{HOST}:{cloud.cfn_port}', unquote(request.path)) \
+            if request.caller != 'stack user' else {}
+        identity = {'X-Auth-User': 'guest', 'X-Auth-Token': person.token} if not signed else {}
+        return cloud.send(cloud.cfn_port, request.method, f'{request.path}?{urlencode(signed)}',
+                          json.dumps(request.body).encode(), {**identity, 'Content-Type': 'application/json'})
     if request.caller == 'stack user':
         query = urlencode({'Action': action, **request.body})
         return cloud.send(cloud.cfn_port, 'GET', f'/v1/?{query}', None,

@@ -58,7 +58,8 @@ class Actions:
         request.environ[access.ROUTE] = UNKNOWN if action is None else name     # a label of metrics: known words only
         if action is None:
             raise CfnError('InvalidAction')
-        if not self._services.policy.allows(request.context, f'cloudformation:{name}'):
+        policy, caller = self._services.policy, request.context
+        if not caller.project_id or not policy.allows(caller, f'cloudformation:{name}'):
             raise CfnError('AccessDenied', f'Action {name} not allowed for user')
         return envelope.response({f'{name}Response': {f'{name}Result': action(request)}},
                                  envelope.wants_json(request.environ))

@@ -38,6 +38,8 @@ def signal(req: CfnRequest, arn: str) -> webob.Response:
 
 def _target(req: CfnRequest, arn: str) -> tuple[str, str]:
     """(stack id, resource name), once the caller is known to be allowed to signal it."""
+    if not req.context.project_id or not req.services.policy.allows(req.context, 'resource:signal'):
+        raise CfnError('AccessDenied')
     identity = identity_of(arn)
     if not identity.path.startswith(RESOURCES):
         raise CfnError('InvalidParameterValue', _('"%s" names no resource') % arn)
