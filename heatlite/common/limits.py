@@ -44,7 +44,7 @@ class Limits:
     # ASCII), an item counts 16; a step is about a microsecond.
     max_evaluation_result: int = 8_388_608      # size of all that its functions make, option of that name
     max_result_per_resource: int = 65_536       # what each resource adds to that of a definition, option of that name
-    max_evaluation_steps: int = 5_000_000       # option of that name
+    max_evaluation_steps: int = 2_000_000       # option of that name
     max_steps_per_resource: int = 10_000        # what each resource adds to those of a definition
     max_matching_time: int = 1000               # milliseconds of slow patterns, option of that name
 
@@ -64,6 +64,8 @@ class Limits:
 
 MOST_STRIKES: Final = 3                 # engines in a row that may end executing a stack without progress
 MOST_DEATHS: Final = 20                 # engines that may end executing one request of a stack, all in all
+
+MOST_ANSWERED: Final = 1_048_576        # values (of 16 characters) in the answer of an engine, shared ones spelt out
 
 USUAL: Final = Limits()                 # when no options are at hand
 

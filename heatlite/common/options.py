@@ -34,7 +34,7 @@ LIMITS: list[Opt] = [
                 'stack, a check) may make together; an item of a list or map counts 16, a character beyond ASCII 4.'),
     IntOpt('max_result_per_resource', default=65536, min=0,
            help='How many characters each resource adds to what the properties of a whole stack may be.'),
-    IntOpt('max_evaluation_steps', default=5000000, min=1,
+    IntOpt('max_evaluation_steps', default=2000000, min=1,
            help='Most steps (of about a microsecond) of one evaluation.'),
     IntOpt('max_matching_time', default=1000, min=1,
            help='Most milliseconds that regular expressions which are not proved cheap may take in one evaluation.'),

@@ -13,12 +13,12 @@ from typing import Any
 
 from heatlite.common import exception, turns
 from heatlite.common.i18n import _
-from heatlite.common.template_format import ROOT
+from heatlite.common.template_format import ROOT, measure
 from heatlite.language import expression as expressions
 from heatlite.language import nested as nesting
 from heatlite.language import template as templates
 from heatlite.language import translation
-from heatlite.language.budget import shared
+from heatlite.language.budget import here, shared
 from heatlite.language.complaints import MOST_COMPLAINTS, Complaint, did_you_mean, raise_first
 from heatlite.language.constraints import as_json
 from heatlite.language.definition import RETAIN, ResourceDefinition, StackDefinition, property_error
@@ -336,6 +336,11 @@ class Checker(DocumentChecks):
         for name, expression in expressions_of.items():
             if name in facts.properties:
                 given[name] = UNKNOWN if name in wrong else self._evaluated(resource, name, expression)
+        try:
+            here(self.definition.limits).hold(measure(given, self.definition.limits))
+        except exception.RequestLimitExceeded as error:
+            yield Complaint(error, path)
+            return
         errors: list[exception.StackValidationFailed] = []
         rules = self._rules(resource, facts, given)
         if rules:

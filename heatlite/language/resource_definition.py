@@ -145,7 +145,7 @@ class ResourceDefinition:
         """Given properties as far as they are known before anything exists; what fails is UNKNOWN, its error is told
         by whoever checks."""
         values = {}
-        with self.owner.ledger.evaluation(self.name):
+        with self.owner.ledger.evaluation(self.name) as budget:
             for name, expression in self.property_expressions.items():
                 try:
                     value = evaluate(expression, PLACEHOLDERS)
@@ -153,6 +153,7 @@ class ResourceDefinition:
                     value = UNKNOWN
                 if value is not ABSENT:
                     values[name] = value
+            budget.hold(measure(values, self.owner.limits))
         return values
 
     def masked_error(self, path: tuple[Any, ...], error: Exception) -> exception.StackValidationFailed:

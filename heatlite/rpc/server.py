@@ -12,11 +12,14 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Protocol
 
-from heatlite.common import defects, exception, messaging, metrics, outages, world
+from heatlite.common import defects, exception, limits, messaging, metrics, outages, template_format, world
 from heatlite.common.context import RequestContext
+from heatlite.common.i18n import _
 from heatlite.rpc import errors, messages
 
 LOG = logging.getLogger(__name__)
+
+ANSWER = limits.Limits(max_expansion=limits.MOST_ANSWERED)
 
 MESSAGES: dict[str, type[messages.Message]] = {
     found.method(): found
@@ -41,10 +44,23 @@ def answer(endpoint: Endpoint, context: Mapping[str, Any], method: str, argument
         if wanted is None:                  # a newer API during an upgrade
             raise exception.NotSupported(feature=f'The request "{method}"')
         with metrics.rpc_seconds.labels(method).time():
-            return {'answer': endpoint.handle(request, wanted.from_arguments(arguments))}
+            return {'answer': _bounded(endpoint.handle(request, wanted.from_arguments(arguments)))}
     except Exception as error:
         _record(error, method, request)
         return {'error': errors.to_wire(error)}
+
+
+def _bounded(value: Any) -> Any:
+    """`value` itself. Raises RequestLimitExceeded when it is too large to be sent.
+
+    An answer may refer to one large text many times; what is cheap to hold is written out for each reference.
+    """
+    try:
+        template_format.measure(value, ANSWER)
+    except exception.RequestLimitExceeded:
+        raise exception.RequestLimitExceeded(
+            _('The answer would have more than %d characters.') % (16 * limits.MOST_ANSWERED)) from None
+    return value
 
 
 def _record(error: Exception, method: str, request: RequestContext) -> None:
