@@ -8,6 +8,7 @@ import sys
 import pytest
 import sqlalchemy as sa
 
+from tests.system import wire
 from tests.system.processes import ROOT, Program, answers, ask, eventually, finished, free_port
 
 HELLO = (ROOT / 'examples' / 'hello.yaml').read_text()
@@ -104,6 +105,48 @@ def test_any_server_serves_the_api(programs, configured, server):
     assert ask('GET', f'{url}/v1/p/stacks') == (200, {'stacks': []})
     status, fault = ask('POST', f'{url}/v1/p/stacks', {'stack_name': 'hello', 'template': HELLO})
     assert (status, fault['error']['type']) == (503, 'BrokerUnavailable')
+
+
+@pytest.mark.parametrize('server', ['gunicorn', 'uwsgi', 'heatlite-api-cfn'])
+def test_any_server_serves_the_cloudformation_api(programs, configured, server):
+    """Forms arrive whole, bodies are bounded, and every error is a document: under any server."""
+    port = free_port()
+    with configured.open('a') as file:
+        file.write('[keystone_authtoken]\nwww_authenticate_uri = http://127.0.0.1:1/v3\n')
+    match server:
+        case 'gunicorn':
+            pytest.importorskip('gunicorn')
+            programs('--bind', f'127.0.0.1:{port}', '--threads', '4', 'heatlite.wsgi.cfn:application',
+                     module='gunicorn', HEATLITE_CONFIG=str(configured))
+        case 'uwsgi':
+            program = os.path.join(os.path.dirname(sys.executable), 'uwsgi')
+            if not os.path.exists(program):
+                pytest.skip('no uwsgi beside this Python')
+            programs(program, '--http-socket', f'127.0.0.1:{port}', '--master', '--threads', '4', '--enable-threads',
+                     '--need-app', '--die-on-term', '--module', 'heatlite.wsgi.cfn:application',
+                     HEATLITE_CONFIG=str(configured))
+        case 'heatlite-api-cfn':
+            programs('--config-file', configured, '--set', f'heat_api_cfn.bind_port={port}',
+                     module='heatlite.cmd.api_cfn')
+    assert answers(f'http://127.0.0.1:{port}/healthcheck') == 200
+    status, found = ask('GET', f'http://127.0.0.1:{port}/readiness')
+    assert (status, found['checks']['database'], found['checks']['broker']) == (503, 'ok', 'failed')
+    form = {'Content_Type': 'application/x-www-form-urlencoded'}
+    status, said = wire.ask(port, 'POST', '/v1/', b'Action=ListStacks', **form)
+    assert (status, '<Code>IncompleteSignature</Code>' in said) == (400, True), said
+    signed = b'Action=ListStacks&AWSAccessKeyId=a&Signature=s'
+    status, said = wire.ask(port, 'POST', '/v1/', signed, **form)
+    assert (status, '<Code>InternalFailure</Code>' in said) == (500, True), said        # no Keystone is there
+    status, said = wire.ask(port, 'POST', '/v1/', Content_Length=str(400 << 20), **form)
+    assert (status, '<Code>RequestLimitExceeded</Code>' in said) == (400, True), said
+
+
+def test_a_cloudformation_api_without_a_keystone_does_not_start(programs, configured):
+    program = programs('--config-file', configured, '--set', f'heat_api_cfn.bind_port={free_port()}', '--set',
+                       'paste_deploy.flavor=', module='heatlite.cmd.api_cfn')
+    assert program.process.wait(60) == 1
+    assert '[ec2authtoken] auth_uri is not set' in program.log.read_text()
+    assert 'Traceback' not in program.log.read_text()
 
 
 # --- a cluster ---------------------------------------------------------------------------------------------
