@@ -35,6 +35,7 @@ from heatlite.common.limits import RATE, Connections
 LOG = logging.getLogger(__name__)
 
 LOOK = 0.5                      # seconds between two looks for connections whose deadline has passed
+TURN = 8                        # requests of one connection before others get a turn, if all have come at once
 LINGER, LINGER_BYTES = 2.0, 1 << 24      # seconds, bytes: a peer that still sends may read why it is refused
 SPARE = 8                       # connections that give way when the process runs out of descriptors
 CHUNK_LINE = 1024               # bytes of the line before a chunk
@@ -221,6 +222,7 @@ class _Protocol(wsgi.HttpProtocol):         # type: ignore[misc]
     wbufsize = 0
     server: _Server
     record: Connection
+    _served = 0
 
     def setup(self) -> None:
         self.record = self.conn_state[3]
@@ -233,7 +235,9 @@ class _Protocol(wsgi.HttpProtocol):         # type: ignore[misc]
         try:
             if record.has_sent:
                 record.expect(IDLE, bounds.idle_seconds)
-                eventlet.sleep(0)               # one that sends many requests at once takes turns with others
+                self._served += 1
+                if self._served % TURN == 0:    # one that sends many requests at once takes turns with others
+                    eventlet.sleep(0)
                 if not self.rfile.peek(1):
                     return b''
                 record.expect(HEAD, bounds.header_seconds)

@@ -20,7 +20,7 @@ TEMPLATE = json.dumps({
     'Outputs': {'Number': {'Description': 'Of it', 'Value': {'Fn::GetAtt': ['number', 'value']}}}})
 SLOW = json.dumps({
     'AWSTemplateFormatVersion': '2010-09-09',
-    'Resources': {'slow': {'Type': 'OS::Heat::Delay', 'Properties': {'min_wait': 600}}}})
+    'Resources': {'slow': {'Type': 'OS::Heat::Delay', 'Properties': {'min_wait': 5}}}})
 WAITS = json.dumps({
     'AWSTemplateFormatVersion': '2010-09-09',
     'Resources': {
