@@ -213,18 +213,22 @@ def test_workers_do_not_outlive_their_parent(cluster, programs):
 
 
 def test_an_engine_waits_for_what_is_not_there_and_can_be_stopped_meanwhile(programs, tmp_path):
-    file = tmp_path / 'heatlite.conf'
+    file, port = tmp_path / 'heatlite.conf', free_port()
     file.write_text(f"""[DEFAULT]
 transport_url = rabbit://guest:guest@127.0.0.1:{free_port()}/
 auth_encryption_key = 0123456789abcdef0123456789abcdef
 [database]
 connection = sqlite:///{tmp_path}/heatlite.sqlite
+[metrics]
+engine_port = {port}
 """)
     engine = programs('--config-file', file, '--workers', '1', module='heatlite.cmd.engine')
     engine.said('waits for the tables')
     subprocess.run([sys.executable, '-W', 'ignore', '-m', 'heatlite.cmd.manage', '--config-file', str(file),
                     'db_sync'], cwd=ROOT, check=True, capture_output=True)
     engine.said('is up (process')
+    eventually('its lease', lambda: ask('GET', f'http://127.0.0.1:{port}/readiness') == (503, {
+        'ready': False, 'checks': {'database': 'ok', 'engine': 'ok', 'broker': 'failed'}}))
     assert engine.stop() == 0
     assert 'Traceback' not in engine.log.read_text()
 
