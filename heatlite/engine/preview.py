@@ -29,10 +29,10 @@ from heatlite.planning.states import Action, ResourceState
 
 @dataclass
 class Change:
-    """What would become of one resource. `properties`: those that differ; `why` a replacement."""
+    """What would become of one resource. `properties`: those that differ; `why` a replacement, or why it is unknown."""
 
     name: str
-    kind: str                           # unchanged, updated, replaced, added, deleted
+    kind: str                           # unchanged, updated, replaced, added, deleted, unknown
     row: ResourceState | None = None    # as stored; None for one that would be added
     properties: Mapping[str, PropertyChange] = field(default_factory=dict)
     why: str = ''
@@ -48,6 +48,7 @@ class DryRun:
         self._errands = errands
         self.changes: dict[str, Change] = {}
         self.failures: dict[str, str] = {}
+        self._reached: set[str] = set()
 
     def run(self) -> dict[str, Change]:
         owned = self._owned
@@ -61,8 +62,17 @@ class DryRun:
             if name in self.changes:
                 self.changes[name].properties = properties
         for name in owned.definition.resources:
-            self.changes.setdefault(name, Change(name, 'unchanged', before.get(name)))
+            if name in self._reached:
+                self.changes.setdefault(name, Change(name, 'unchanged', before.get(name)))
+            else:                                   # the update ends before it comes there, or goes on otherwise
+                self.changes[name] = Change(name, 'unknown', before.get(name), why=self._why_not(name))
+        for name, reason in self.failures.items():
+            self.changes[name] = Change(name, 'unknown', before.get(name), why=reason)
         return self.changes
+
+    def _why_not(self, name: str) -> str:
+        failed = next(iter(self.failures.items()), None)
+        return f'The update does not get beyond {failed[0]}: {failed[1]}' if failed else 'The update ends before it'
 
     def _answer(self, command: c.Command) -> c.Event | None:
         match command:
@@ -82,19 +92,22 @@ class DryRun:
 
     def _inspected(self, step: Any, row: ResourceState) -> c.Event:
         found = self._errands.inspect(step, row)
+        self._reached.add(row.name)
         match found:
+            case c.Inspected(_, verdict) if verdict.refused is not None:
+                self.failures[row.name] = verdict.refused
             case c.Inspected(_, verdict) if verdict.replace is not None:
                 change = self._change(row.name, 'replaced', row)
                 change.why, change.properties = verdict.replace, verdict.changed_properties
             case c.Inspected(_, verdict) if verdict.changed:
                 self._change(row.name, 'updated', row)
-            case c.Failed(_, reason):
-                self._change(row.name, 'updated', row)
+            case c.Failed(_, reason) if not found.replace:
                 self.failures[row.name] = reason
         return found
 
     def _called(self, row: ResourceState, verb: Action) -> None:
         name = row.name
+        self._reached.add(name)
         if verb in (Action.CREATE, Action.ADOPT):
             self._errands.to_make.add(row.id)
             self._change(name, 'added' if row.replaces is None else 'replaced', None)
@@ -116,8 +129,11 @@ class DryRun:
 
 
 def of_update(world: World, database: Database, registry: Any, context: RequestContext, row: Stack,
-              wanted: StackDefinition, rows: Iterable[ResourceState]) -> dict[str, Change]:
-    """Every resource of both sides, by name, in the order of the new template."""
+              wanted: StackDefinition, rows: Iterable[ResourceState], software: Any = None) -> dict[str, Change]:
+    """Every resource of both sides, by name, in the order of the new template.
+
+    `software`: what types ask for software configs, engine.software.Software.
+    """
     update = loading.as_updated(row)
     traversal = loading.traversal(world, update, wanted, list(rows), 0)
     owned = OwnedStack(update, Lease(row.id, '', 0), wanted, context, traversal)
@@ -125,6 +141,7 @@ def of_update(world: World, database: Database, registry: Any, context: RequestC
         owned.kept.update(loading.kept_values(tx, row.id))
     made: list[Errands] = []
     facade = Facade(owned, lambda name: made[0].unmade(name), clients.of, world)
+    facade.software = software
     errands = Errands(world, owned, None, registry, facade, Records(world, database, None, row.id), lambda lease: None,
                       dry=True)
     made.append(errands)

@@ -16,11 +16,11 @@ from heatlite.language.unknown import is_known
 from heatlite.planning import graph
 from heatlite.planning.states import ResourceState
 
-KINDS = ('unchanged', 'updated', 'replaced', 'added', 'deleted')
+KINDS = ('unchanged', 'updated', 'replaced', 'added', 'deleted', 'unknown')
 
 
 def changes(found: Mapping[str, Change], definition: StackDefinition) -> dict[str, list[dict[str, Any]]]:
-    """The five lists of a preview of an update.
+    """The lists of a preview of an update. `unknown`, which Heat has not: what cannot be decided, each with `reason`.
 
     Beyond what clients know, each entry says `changed_properties`, `property_changes` ({name: {old, new or unknown,
     forces_replacement}}) and, for a replacement, `replace_reason`.
@@ -39,7 +39,7 @@ def changes(found: Mapping[str, Change], definition: StackDefinition) -> dict[st
             shown['property_changes'] = {name: _masked(_property_change(each), secrets)
                                          for name, each in change.properties.items()}
         if change.why:
-            shown['replace_reason'] = change.why
+            shown['reason' if change.kind == 'unknown' else 'replace_reason'] = change.why
         lists[change.kind].append(shown)
     return lists
 

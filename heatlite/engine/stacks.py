@@ -222,7 +222,8 @@ class Stacks:
         self._check_sizes(definition, context)
         with self._database.reader() as tx:
             rows = resources.light(tx, row.id)
-        found = previews.of_update(self._world, self._database, self._registry, context, row, definition, rows)
+        found = previews.of_update(self._world, self._database, self._registry, context, row, definition, rows,
+                                   self._driving.software)
         return showing.changes(found, definition)
 
     def validate(self, context: RequestContext, message: messages.ValidateTemplate) -> dict[str, Any]:

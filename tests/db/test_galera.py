@@ -40,7 +40,8 @@ def write(node, stack_id):
         try:
             with node.writer() as tx:
                 assert certifies(tx)
-                return not changes.write(tx, [Change(stack_id, 1, events=(event(str(uuid.uuid4())),))], again=tries > 0).lost
+                change = Change(stack_id, 1, events=(event(str(uuid.uuid4())),))
+                return not changes.write(tx, [change], again=tries > 0).lost
         except Contention:
             tries += 1
 

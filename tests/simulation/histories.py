@@ -22,7 +22,7 @@ EVENTS = ('update', 'update', 'update', 'cancel', 'stop', 'check', 'suspend', 'r
 NAMES = [f'r{n}' for n in range(6)]
 
 
-def definition(dice: random.Random, may_fail: bool, users: float):
+def definition(dice: random.Random, may_fail: bool, users: float = 0.0):
     """`users`: how many of the resources have a user in the project of the stack."""
     names = NAMES[:dice.randrange(1, 7)]
     dice.shuffle(names)

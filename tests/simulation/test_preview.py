@@ -75,3 +75,29 @@ def test_what_others_had_to_say_is_not_asked_again():
         assert house.settle(stack_id).status == 'COMPLETE'
         preview = house.ask(messages.PreviewUpdateStack(stack_id=stack_id, template=template, environment={}))
         assert [entry['resource_name'] for entry in preview['unchanged']] == ['inner', 'outer']
+
+
+def test_what_cannot_be_decided_is_unknown_and_so_is_what_comes_behind_it():
+    """Also when the trouble is the preview's own: nothing is called unchanged that was not looked at."""
+    def template(text, value):
+        return {'heat_template_version': '2018-08-31', 'resources': {
+            'config': {'type': 'OS::Heat::SoftwareConfig', 'properties': {'config': text}},
+            'locked': {'type': 'Sim::Thing', 'properties': {'value': value}},
+            'behind': {'type': 'Sim::Thing', 'properties': {'value': {'get_resource': 'locked'}}}}}
+
+    environment = {'resource_registry': {'resources': {'locked': {'restricted_actions': 'update'}}}}
+    with House(engines=1) as house:
+        stack_id = house.create('s', template('date', '1'))
+        house.settle(stack_id)
+        house.update(stack_id, template('date', '1'), converge=True)
+        assert house.settle(stack_id).status == 'COMPLETE'
+
+        def preview(wanted, **more):
+            found = house.ask(messages.PreviewUpdateStack(stack_id=stack_id, template=wanted, **more))
+            return {entry['resource_name']: kind for kind, entries in found.items() for entry in entries}, found
+
+        kinds, _ = preview(template('date', '2'), environment={})
+        assert kinds == {'config': 'unchanged', 'locked': 'updated', 'behind': 'unchanged'}
+        kinds, found = preview(template('date', '2'), environment=environment)
+        assert kinds == {'config': 'unchanged', 'locked': 'unknown', 'behind': 'unknown'}
+        assert all('locked' in entry['reason'] for entry in found['unknown'])
