@@ -6,6 +6,7 @@ time and seeded chance, and can stop it at any point.
 
 from __future__ import annotations
 
+import functools
 import os
 import random
 import time
@@ -66,6 +67,10 @@ class World(Protocol):
     def uuid(self) -> str:
         """A random UUID, lower case with dashes."""
 
+    def turn(self) -> None:
+        """Lets other threads go first if this process has been busy for long. To be asked before work of some
+        milliseconds that many threads may have at once."""
+
     def chance(self) -> float:
         """From 0 up to, not including, 1."""
 
@@ -79,23 +84,52 @@ def patch() -> None:
     os.environ.setdefault('EVENTLET_NO_GREENDNS', 'yes')
     import eventlet
     eventlet.monkey_patch()
-    turns.use(_take_turns())
+    turns.use(_rounds().pause)
 
 
-def _take_turns() -> Callable[[], None]:
-    """What runs between the steps of long pure work: the other green threads, when this one has had its time."""
-    import eventlet
-    from eventlet import hubs, patcher
-    identify = patcher.original('threading').get_ident
-    main, last = identify(), 0.0
+class Rounds:
+    """Shares the process among green threads that seldom wait for anything.
 
-    def turn() -> None:
-        nonlocal last
-        if time.monotonic() - last < TURN or identify() != main or eventlet.getcurrent() is hubs.get_hub().greenlet:
-            return
+    A round is what runs between two looks of the event loop at its sockets. Once a round has lasted `TURN` seconds,
+    threads that ask go on in the next one.
+    """
+
+    def __init__(self) -> None:
+        from eventlet import patcher
+        self._identify = patcher.original('threading').get_ident
+        self._thread = self._identify()
+        self._began = 0.0                       # when the current round began, as far as anybody asked
+
+    def turn(self) -> None:
+        """Returns in a round that has time left. For threads that are about to begin some work."""
+        while self._is_over():
+            self._next()
+
+    def pause(self) -> None:
+        """Returns at once, or in the next round. For threads in the middle of their work."""
+        if self._is_over():
+            self._next()
+
+    def _is_over(self) -> bool:
+        """False, too, in other operating system threads and in the event loop."""
+        if time.monotonic() - self._began < TURN:
+            return False
+        import eventlet
+        from eventlet import hubs
+        return self._identify() == self._thread and eventlet.getcurrent() is not hubs.get_hub().greenlet
+
+    def _next(self) -> None:
+        import eventlet
+        before = self._began
         eventlet.sleep(0)
-        last = time.monotonic()
-    return turn
+        if self._began == before:               # the first to go on in this round
+            self._began = time.monotonic()
+
+
+@functools.cache
+def _rounds() -> Rounds:
+    """Of this process: made in its main thread, by `patch` or by whoever asks first."""
+    return Rounds()
 
 
 class GreenSignal:
@@ -205,6 +239,9 @@ class GreenWorld:
         found = self._dice[self._used:self._used + 32]
         self._used += 32
         return f'{found[:8]}-{found[8:12]}-4{found[13:16]}-{VARIANT[found[16]]}{found[17:20]}-{found[20:]}'
+
+    def turn(self) -> None:
+        _rounds().turn()
 
     def chance(self) -> float:
         return random.random()

@@ -225,6 +225,9 @@ class SimWorld:
     def uuid(self) -> str:
         return str(uuid.UUID(int=self.universe.random.getrandbits(128), version=4))
 
+    def turn(self) -> None:
+        """Virtual time passes in no work."""
+
     def chance(self) -> float:
         return self.universe.random.random()
 

@@ -55,6 +55,7 @@ class Worker:
     """One thread of the pool. It stays, so that a burst of calls costs no burst of threads."""
 
     def __init__(self, world: World, pool: Pool, first: Callable[[], None]) -> None:
+        self._world = world
         self._pool = pool
         self._call: Callable[[], None] | None = first
         self.current: Callable[[], None] | None = None
@@ -75,6 +76,7 @@ class Worker:
                 self._given.clear()
                 continue
             self.current = call
+            self._world.turn()          # hundreds of calls that never wait must not keep everything else waiting
             try:
                 call()
             except Exception:           # a thread of the pool outlives whatever it was given

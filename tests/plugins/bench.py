@@ -40,6 +40,9 @@ class SteppedWorld:
     def uuid(self) -> str:
         return str(uuid.UUID(int=self._chance.getrandbits(128), version=4))
 
+    def turn(self):
+        pass
+
     def chance(self) -> float:
         return self._chance.random()
 
