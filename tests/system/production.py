@@ -67,8 +67,9 @@ class Person:
     @cached_property
     def ec2(self) -> tuple[str, str]:
         """(access, secret), made at the first use by the administrator: readers may not make any."""
-        made = service.admin().post(f'/users/{self.user_id}/credentials/OS-EC2',
-                                    json={'tenant_id': self.project_id}).json()['credential']
+        made = service.insist(lambda: service.admin().post(
+            f'/users/{self.user_id}/credentials/OS-EC2',
+            json={'tenant_id': self.project_id})).json()['credential']
         return made['access'], made['secret']
 
 
@@ -224,13 +225,13 @@ class Production:
         self._cleanup.callback(self._remove_stack_projects)
 
     def _make(self, kind: str, **fields: str) -> str:
-        made = str(self.keystone.post(f'/{kind}s', json={kind: fields}).json()[kind]['id'])
+        made = str(service.insist(lambda: self.keystone.post(f'/{kind}s', json={kind: fields})).json()[kind]['id'])
         self._cleanup.callback(self._remove, f'/{kind}s/{made}')
         return made
 
     def _remove(self, path: str) -> None:
         with suppress(exceptions.NotFound):
-            self.keystone.delete(path)
+            service.insist(lambda: self.keystone.delete(path))
 
     def _remove_stack_projects(self) -> None:
         """The users and projects that stacks made for themselves and that still exist."""
