@@ -1,13 +1,18 @@
-"""Hides the values of hidden parameters where a client reads a stored environment (REST specification 4.5)."""
+"""Hides what is secret where a client reads what is stored: values of hidden parameters, and what types keep as secrets
+(REST specification 4.5). What is hidden in a stack is found in its own documents (heatlite.language.masking)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from heatlite.db import resources, stacks, templates
+from heatlite.language import masking
+from heatlite.language.masking import Mask
 from heatlite.language.template import is_template_name
 
-HIDDEN = '******'
+HIDDEN, NOTHING = masking.TEXT, masking.NOTHING
+REDACTED = 'redacted'           # in exports and snapshots: names of the data that types called a secret
 
 _SECTIONS: dict[str, type] = {'resource_registry': dict, 'parameters': dict, 'parameter_defaults': dict,
                               'event_sinks': list, 'encrypted_param_names': list}
@@ -22,42 +27,93 @@ def environment(stored: Mapping[str, Any], document: Mapping[str, Any], is_seale
     shown = {name: stored.get(name) or kind() for name, kind in _SECTIONS.items()}
     files = {name: name for name in _types(document) if is_template_name(name)}
     shown['resource_registry'] = {'resources': {}, **files, **shown['resource_registry']}
-    hidden = hidden_names(document)
+    secret = masking.hidden_names(document, stored)
     if is_sealed:
-        shown['encrypted_param_names'] = sorted({*shown['encrypted_param_names'], *hidden & shown['parameters'].keys()})
-    secret = hidden | set(shown['encrypted_param_names'])
+        shown['encrypted_param_names'] = sorted({*shown['encrypted_param_names'], *secret & shown['parameters'].keys()})
+    mask = masking.of_documents(document, stored)
     for section in ('parameters', 'parameter_defaults'):
-        shown[section] = {name: HIDDEN if name in secret else value for name, value in shown[section].items()}
+        shown[section] = {name: HIDDEN if name in secret else mask(value) for name, value in shown[section].items()}
     return shown
 
 
+def template(document: Mapping[str, Any], stored: Mapping[str, Any]) -> Any:
+    """As its author wrote it; in that of a nested stack, which was made from values, those that are hidden are not
+    shown. `stored`: the environment."""
+    return Mask(stored.get(masking.VALUES) or ())(document)
+
+
 def export(data: Mapping[str, Any]) -> dict[str, Any]:
-    """An export document as snapshots show it, nested ones included."""
-    shown = dict(data)
+    """An export document without secrets, nested ones included: as snapshots show it, and to all but admins."""
+    return _export(data, Mask(_secrets(data)), is_nested=False)
+
+
+def _secrets(data: Mapping[str, Any]) -> Iterator[str]:
+    """What resources of the whole tree keep as secrets; an old snapshot does not say what is one."""
+    for each in _resources(data):
+        if 'template' in each:
+            yield from _secrets(each)
+        else:
+            kept = each.get('resource_data') or {}
+            yield from (kept[name] for name in each.get(REDACTED, kept) if kept.get(name))
+
+
+def _resources(data: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    found = data.get('resources')
+    yield from (each for each in (found.values() if isinstance(found, Mapping) else ()) if isinstance(each, Mapping))
+
+
+def _export(data: Mapping[str, Any], secrets: Mask, is_nested: bool) -> dict[str, Any]:
+    shown, mask = dict(data), secrets
     if isinstance(data.get('environment'), Mapping):
-        masked = environment(data['environment'], data.get('template') or {})
+        document = data.get('template') or {}
+        masked = environment(data['environment'], document)
+        mask |= masking.of_documents(document, data['environment'])
         shown['environment'] = {name: masked[name] for name in data['environment'] if name in masked}
+        if is_nested:
+            shown['template'] = mask(document)
     if isinstance(data.get('resources'), Mapping):
-        shown['resources'] = {name: export(each) if isinstance(each, Mapping) and 'template' in each else each
+        shown['resources'] = {name: each if not isinstance(each, Mapping) else
+                              _export(each, secrets, is_nested=True) if 'template' in each else _resource(each, mask)
                               for name, each in data['resources'].items()}
     return shown
 
 
+def _resource(each: Mapping[str, Any], mask: Mask) -> dict[str, Any]:
+    shown = {name: value for name, value in each.items() if name != REDACTED}
+    kept = each.get('resource_data') or {}
+    shown |= {name: mask(each[name]) for name in ('metadata', 'resource_data') if name in each}
+    if kept:
+        shown['resource_data'] |= {name: HIDDEN for name in each.get(REDACTED, kept) if kept.get(name) is not None}
+    return shown
+
+
+def complete(data: Mapping[str, Any]) -> dict[str, Any]:
+    """An export document with all its values, for those who may adopt it, without what only we read in it."""
+    shown = {name: value for name, value in data.items() if name != REDACTED}
+    if isinstance(data.get('environment'), Mapping):
+        shown['environment'] = {name: value for name, value in data['environment'].items()
+                                if name not in (masking.NAMES, masking.VALUES)}
+    if isinstance(data.get('resources'), Mapping):
+        shown['resources'] = {name: complete(each) if isinstance(each, Mapping) else each
+                              for name, each in data['resources'].items()}
+    return shown
+
+
+def of_parameters(tx: Any, stack: Any) -> Mask:
+    """What is hidden in a stack. One small SELECT, and another one where something is, or may be."""
+    if stack.owner_id is None and HIDDEN not in (stacks.parameters(tx, stack.id) or {}).values():
+        return masking.NOTHING
+    stored = templates.show(tx, stack.template_id)
+    return masking.of_documents(stored.document, stored.environment)
+
+
+def of_resource(tx: Any, stack: Any, row: Any = None) -> Mask:
+    """What a resource, and those it refers to, keep as secrets; without `row` all of the stack. One SELECT."""
+    return Mask(resources.secrets(tx, stack.id, None if row is None else [row.id, *(row.requires or {}).values()]))
+
+
 def _types(document: Mapping[str, Any]) -> Iterator[Any]:
-    resources = document.get('resources') or document.get('Resources') or {}
-    for each in resources.values() if isinstance(resources, Mapping) else ():
+    found = document.get('resources') or document.get('Resources') or {}
+    for each in found.values() if isinstance(found, Mapping) else ():
         if isinstance(each, Mapping):
             yield each.get('type') or each.get('Type')
-
-
-def hidden_names(document: Mapping[str, Any]) -> set[str]:
-    """Parameters a template declares as hidden (HOT) or NoEcho (CFN)."""
-    declared = document.get('parameters') or document.get('Parameters') or {}
-    if not isinstance(declared, Mapping):
-        return set()
-    return {name for name, schema in declared.items()
-            if isinstance(schema, Mapping) and (_is_true(schema.get('hidden')) or _is_true(schema.get('NoEcho')))}
-
-
-def _is_true(value: Any) -> bool:
-    return value is True or str(value).lower() in ('true', '1', 'yes', 'on')

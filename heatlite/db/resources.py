@@ -281,6 +281,15 @@ def all_data(tx: sa.Connection, stack_id: str) -> dict[int, list[StoredDatum]]:
     return found
 
 
+def secrets(tx: sa.Connection, stack_id: str, numbers: Collection[int] | None = None) -> set[str]:
+    """Data that types called secret, of a stack or of some of its rows. Ranges of the primary key."""
+    query = sa.select(resource_data.c.key, resource_data.c.value, resource_data.c.method).where(
+        resource_data.c.stack_id == stack_id, resource_data.c.method.is_not(None))
+    if numbers is not None:
+        query = query.where(resource_data.c.resource_id.in_(numbers))
+    return {value for row in tx.execute(query) if (value := StoredDatum(*row).clear())}
+
+
 def held(tx: sa.Connection, stack_id: str, hooks: Collection[str]) -> dict[int, str]:
     """Rows that are held at one of these breakpoints of the user, and at which."""
     query = sa.select(resource_data.c.resource_id, resource_data.c.key, resource_data.c.value,

@@ -118,6 +118,7 @@ _ANY = sa.select(*WHOLE).where(stack.c.id == sa.bindparam('stack_id'))
 _LIVE = _ANY.where(stack.c.live == 1)
 _BY_ID = {(True, False): _ANY, (True, True): _ANY.with_for_update(),        # (deleted, for_update)
           (False, False): _LIVE, (False, True): _LIVE.with_for_update()}
+_PARAMETERS = sa.select(stack.c.parameters).where(stack.c.id == sa.bindparam('stack_id'))
 _IDENTITY_BY_ID = sa.select(*IDENTITY).where(stack.c.id == sa.bindparam('stack_id'))
 _PROJECTS = sa.or_(stack.c.project_id == sa.bindparam('project'), stack.c.user_project_id == sa.bindparam('project'))
 _IDENTITY_WITHIN = _IDENTITY_BY_ID.where(_PROJECTS)
@@ -174,6 +175,12 @@ def identity(tx: sa.Connection, stack_id: str) -> Identity | None:
     """By primary key, deleted ones included. The caller checks who may see it."""
     row = tx.execute(_IDENTITY_BY_ID, {'stack_id': stack_id}).first()
     return None if row is None else Identity(*row)
+
+
+def parameters(tx: sa.Connection, stack_id: str) -> Mapping[str, str] | None:
+    """As users see them, hidden ones masked. Primary key."""
+    found = tx.execute(_PARAMETERS, {'stack_id': stack_id}).scalar()
+    return None if found is None else codec.decode(found)
 
 
 def by_name(tx: sa.Connection, project_id: str | None, name: str) -> Identity | None:

@@ -69,6 +69,7 @@ class _Tree:
             facts = checker.facts.get(name)
             if facts is not None:
                 raw |= {'attributes': _attributes(facts), 'properties': _properties(checker.guessed(resource))}
+            raw = showing.masked(raw, definition.mask)
             found.append(raw if parent is None else {**raw, 'parent_resource': parent})
         return found
 

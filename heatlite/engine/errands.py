@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -553,7 +554,7 @@ class Errands:
 
     def _failure(self, step: Step, row: ResourceState, error: Exception, verb: Action) -> commands.Failed:
         if isinstance(error, exception.UpdateReplace):
-            return commands.Failed(step, str(error), replace=True)
+            return commands.Failed(step, self._masked(str(error)), replace=True)
         work = step.context
         resource = work.resource if work is not None else None
         failure = exception.ResourceFailure(error, row, verb)
@@ -567,9 +568,15 @@ class Errands:
             defects.log(LOG, error, '%s of %s (%s) in stack %s failed', verb, row.name, row.type, self._owned.id)
         else:
             if retry and not isinstance(error, exception.HeatException):
-                LOG.info('%s of %s in stack %s failed: %s', verb, row.name, self._owned.id, error)
-            LOG.debug('%s of %s in stack %s failed', verb, row.name, self._owned.id, exc_info=error)
-        return commands.Failed(step, failure.message, retry=retry)
+                LOG.info('%s of %s in stack %s failed: %s', verb, row.name, self._owned.id,
+                         self._masked(str(error)))
+            LOG.debug('%s of %s in stack %s failed:\n%s', verb, row.name, self._owned.id,
+                      self._masked(''.join(traceback.format_exception(error))))
+        return commands.Failed(step, self._masked(failure.message), retry=retry)
+
+    def _masked(self, text: str) -> str:
+        """Without values of hidden parameters, which services and types quote when they refuse them."""
+        return self._owned.definition.mask.text(text)
 
 
 def _as_text(handle: Any) -> str | None:

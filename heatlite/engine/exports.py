@@ -7,8 +7,11 @@ from typing import Any
 
 from heatlite.common import exception
 from heatlite.db import resources, stacks, templates
+from heatlite.language import masking
 from heatlite.planning.states import Action
 from heatlite.planning.steps import current_rows
+
+REDACTED = 'redacted'               # names of what types called a secret; the API takes them out of what it shows
 
 
 def document(tx: Any, stack_id: str) -> dict[str, Any]:
@@ -18,10 +21,13 @@ def document(tx: Any, stack_id: str) -> dict[str, Any]:
         raise exception.EntityNotFound(entity='Stack', name=stack_id)
     stored = templates.get(tx, row.template_id)
     environment = stored.environment
+    inherited = {section: environment[section] for section in (masking.NAMES, masking.VALUES)
+                 if environment.get(section)}
     return {
         'name': row.name, 'id': row.id, 'action': row.action, 'status': row.status, 'template': stored.document,
         'environment': {name: environment.get(name) or empty for name, empty in (
-            ('resource_registry', {}), ('parameters', {}), ('parameter_defaults', {}), ('event_sinks', []))},
+            ('resource_registry', {}), ('parameters', {}), ('parameter_defaults', {}), ('event_sinks', [])
+            )} | inherited,
         'files': stored.files, 'tags': list(row.tags or ()), 'project_id': row.project_id,
         'stack_user_project_id': row.user_project_id, 'resources': _resources(tx, row)}
 
@@ -40,7 +46,8 @@ def _resources(tx: Any, row: stacks.Stack) -> dict[str, Any]:
         found[name] = {
             'name': name, 'resource_id': state.physical_id, 'type': state.type, 'action': state.action,
             'status': state.status, 'metadata': metadata.get(number, {}).get('metadata') or {},
-            'resource_data': {entry.key: entry.clear() for entry in data.get(number, ())}}
+            'resource_data': {entry.key: entry.clear() for entry in data.get(number, ())},
+            REDACTED: [entry.key for entry in data.get(number, ()) if entry.redact]}
     return found
 
 

@@ -19,6 +19,7 @@ from heatlite.db.connection import Database
 from heatlite.engine.owned import OwnedStack
 from heatlite.language import nested
 from heatlite.language.definition import Facade, StackDefinition, StackIdentity
+from heatlite.language.masking import Mask
 from heatlite.language.template import Template
 from heatlite.planning.states import Action, Status
 
@@ -71,6 +72,7 @@ class Nesting:
         self._database = database
         self._read = read
         self._max_depth = max_depth
+        self._has_read_secrets = False
         self._ours: set[str] = set()                # ids of stacks known to be of the parent's project
         self._counted: dict[str, int] = {}          # resource -> size that was allowed and is being built
 
@@ -223,7 +225,8 @@ class Nesting:
         used = parent.environment.find(wanted.type, wanted.name).path if wanted is not None else ()
         return nested.child_definition(parent, wanted, template, dict(parameters or {}), used, identity=identity,
                                        facade=StoredFacade(self._facade_parts(resource)),
-                                       name=resource.name, files=self._files(resource, template))
+                                       name=resource.name, secrets=self._secrets(),
+                                       files=self._files(resource, template))
 
     def _files(self, resource: Any, template: Template) -> Files:
         """The parent's. While members wait for their turn in a rolling update they are still of files that this
@@ -235,6 +238,14 @@ class Nesting:
             row = self._own(stacks.get(tx, resource.resource_id))
             former = templates.files(tx, row.template_id) if row is not None else {}
         return Files({**former, **files}) if former else files
+
+    def _secrets(self) -> Mask:
+        """What resources of the parent keep as secrets: those made in this process, and those made before."""
+        if not self._has_read_secrets:
+            with self._database.reader() as tx:
+                self._parent.secrets |= resources.secrets(tx, self._parent.id)
+            self._has_read_secrets = True
+        return Mask(self._parent.secrets)
 
     def check_depth(self) -> None:
         if self._parent.row.depth + 1 > self._max_depth:

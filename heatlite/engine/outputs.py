@@ -33,7 +33,7 @@ def resolve(definition: StackDefinition, scope: Any,
         except exception.DatabaseUnavailable:       # says nothing of the output
             raise
         except Exception as error:
-            shown['output_error'] = definition.masked(str(error))
+            shown['output_error'] = definition.mask.text(str(error))
         found.append(shown)
     return found
 

@@ -25,6 +25,7 @@ class OwnedStack:
         self.definition = definition
         self.context = context
         self.traversal = traversal
+        self.secrets: set[str] = set()                          # data that its types called secret, in this process
         self.kept: dict[int, Mapping[str, Any]] = {}            # row -> values kept with it, see engine.values
 
     @property

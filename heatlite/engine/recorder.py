@@ -31,6 +31,8 @@ class Recorder:
 
     def data(self, resource: Resource, key: str, value: str | None, redact: bool) -> None:
         self._work.data.append(Datum(key, value, redact))
+        if redact and value:
+            self._owned.secrets.add(value)
 
     def metadata(self, resource: Resource, value: Mapping[str, Any]) -> None:
         self._store(resource, self._row(resource), {'metadata': value})

@@ -441,5 +441,5 @@ class Runner:
         if physical_id is None:
             physical_id = self.errands.physical_name(row, work)
         return Event(self._world.uuid(), self._world.now(), row.name, row.type, physical_id, row.action, row.status,
-                     row.reason, resource_id=row.id, properties=properties)
+                     row.reason, resource_id=row.id, properties=self.owned.definition.mask(properties))
 

@@ -11,23 +11,24 @@ from heatlite.engine.inspection import PropertyChange
 from heatlite.engine.preview import Change
 from heatlite.language.definition import StackDefinition
 from heatlite.language.expression import PLACEHOLDERS
-from heatlite.language.parameters import HIDDEN_TEXT
+from heatlite.language.masking import Mask
 from heatlite.language.unknown import is_known
 from heatlite.planning import graph
 from heatlite.planning.states import ResourceState
 
+VALUES = ('properties', 'property_changes', 'replace_reason', 'reason', 'metadata', 'resource_status_reason',
+          'description')
 KINDS = ('unchanged', 'updated', 'replaced', 'added', 'deleted', 'unknown')
 
 
-def changes(found: Mapping[str, Change], definition: StackDefinition) -> dict[str, list[dict[str, Any]]]:
+def changes(found: Mapping[str, Change], definition: StackDefinition, mask: Mask) -> dict[str, list[dict[str, Any]]]:
     """The lists of a preview of an update. `unknown`, which Heat has not: what cannot be decided, each with `reason`.
+    `mask`: of what is in force and of what is wanted.
 
     Beyond what clients know, each entry says `changed_properties`, `property_changes` ({name: {old, new or unknown,
     forces_replacement}}) and, for a replacement, `replace_reason`.
     """
     needed_by = required_by(definition)
-    secrets = frozenset(str(definition.parameters[name]) for name in definition.parameters.hidden
-                        if definition.parameters[name] not in (None, ''))
     lists: dict[str, list[dict[str, Any]]] = {kind: [] for kind in KINDS}
     for change in found.values():
         if change.kind in ('updated', 'deleted') and change.row is not None:
@@ -36,12 +37,16 @@ def changes(found: Mapping[str, Change], definition: StackDefinition) -> dict[st
             shown = wanted(change.name, definition, needed_by)
         if change.properties:
             shown['changed_properties'] = sorted(change.properties)
-            shown['property_changes'] = {name: _masked(_property_change(each), secrets)
-                                         for name, each in change.properties.items()}
+            shown['property_changes'] = {name: _property_change(each) for name, each in change.properties.items()}
         if change.why:
             shown['reason' if change.kind == 'unknown' else 'replace_reason'] = change.why
-        lists[change.kind].append(shown)
+        lists[change.kind].append(masked(shown, mask))
     return lists
+
+
+def masked(shown: dict[str, Any], mask: Mask) -> dict[str, Any]:
+    """A resource without hidden values. Names and identities stay: a value that equals one is no secret."""
+    return {**shown, **{key: mask(shown[key]) for key in VALUES if key in shown}} if mask else shown
 
 
 def _property_change(change: PropertyChange) -> dict[str, Any]:
@@ -51,18 +56,6 @@ def _property_change(change: PropertyChange) -> dict[str, Any]:
     else:
         told['unknown'] = True                      # it depends on something that will be made or changed
     return told
-
-
-def _masked(value: Any, secrets: frozenset[str]) -> Any:
-    """With the values of hidden parameters out of sight, wherever they are part of a text."""
-    match value:
-        case Mapping():
-            return {key: _masked(item, secrets) for key, item in value.items()}
-        case list():
-            return [_masked(item, secrets) for item in value]
-        case str() if any(secret in value for secret in secrets):
-            return HIDDEN_TEXT
-    return value
 
 
 def required_by(definition: StackDefinition) -> Mapping[str, list[str]]:

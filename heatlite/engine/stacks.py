@@ -40,7 +40,9 @@ from heatlite.engine.notifications import Notify, silent
 from heatlite.engine.owned import OwnedStack
 from heatlite.engine.registry import Registry
 from heatlite.engine.tree_size import UNLIMITED
+from heatlite.language import masking
 from heatlite.language.definition import StackDefinition, StackIdentity
+from heatlite.language.masking import Mask
 from heatlite.planning import text
 from heatlite.planning.states import Action, Event, ResourceState, Status
 from heatlite.rpc import messages
@@ -164,7 +166,9 @@ class Stacks:
         self._check_rights(row.id, context)
         definition = self._redefine(row, stored, message)
         self._check_size(definition)
-        validation.check_immutable(loading.definition(stored, row, self._registry.operator), definition)
+        before = loading.definition(stored, row, self._registry.operator)
+        validation.check_immutable(before, definition)
+        definition.hide_too(before.mask)
         validation.check_request(definition, self._registry, context, updating=True)
         self._check_sizes(definition, context)
         now = self._world.now()
@@ -217,14 +221,16 @@ class Stacks:
         row, stored = self._stored(message.stack_id, context)
         definition = self._redefine(row, stored, message)
         self._check_size(definition)
-        validation.check_immutable(loading.definition(stored, row, self._registry.operator), definition)
+        before = loading.definition(stored, row, self._registry.operator)
+        validation.check_immutable(before, definition)
         validation.check_request(definition, self._registry, context, updating=True)
         self._check_sizes(definition, context)
         with self._database.reader() as tx:
             rows = resources.light(tx, row.id)
+            mask = definition.mask | before.mask | Mask(resources.secrets(tx, row.id))
         found = previews.of_update(self._world, self._database, self._registry, context, row, definition, rows,
                                    self._driving.software)
-        return showing.changes(found, definition)
+        return showing.changes(found, definition, mask)
 
     def validate(self, context: RequestContext, message: messages.ValidateTemplate) -> dict[str, Any]:
         definition = self._define(message, StackIdentity('validate', None, context.project_id))
@@ -368,6 +374,10 @@ class Stacks:
         with self._database.reader() as tx:
             row = self._found(tx, stack_id, _on_behalf_of(parent))
         definition = define(StackIdentity(row.name, row.id, row.project_id))
+        if definition.mask or parent.definition.mask:
+            with self._database.reader() as tx:
+                stored = templates.show(tx, row.template_id)
+            definition.hide_too(masking.of_documents(stored.document, stored.environment))
         validation.check_child(definition, self._registry,
                                RequestContext(project_id=row.project_id, overwrite=False))
         now = self._world.now()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from oslo_config import cfg
@@ -24,18 +25,36 @@ def check_child(definition: StackDefinition, registry: Registry, context: Reques
 
     What it has inside was looked at when the whole tree was asked for, and will be again when its time comes.
     """
-    lint.raise_first(lint.check(definition, _catalog(definition, registry, context), look_inside=False))
+    with without_hidden_values(definition):
+        lint.raise_first(lint.check(definition, _catalog(definition, registry, context), look_inside=False))
 
 
 def check_request(definition: StackDefinition, registry: Registry, context: RequestContext, *,
                   updating: bool = False) -> None:
     """Raises the error clients know, with all other complaints behind its first line. Raises Forbidden when the caller
     may not use a type, in nested stacks too."""
-    catalog = _catalog(definition, registry, context)
-    complaints = lint.check(definition, catalog, updating=updating)
-    if catalog.forbidden is not None:
-        raise exception.Forbidden(action=policy.rule_of_type(catalog.forbidden))
-    lint.raise_first(complaints)
+    with without_hidden_values(definition):
+        catalog = _catalog(definition, registry, context)
+        complaints = lint.check(definition, catalog, updating=updating)
+        if catalog.forbidden is not None:
+            raise exception.Forbidden(action=policy.rule_of_type(catalog.forbidden))
+        lint.raise_first(complaints)
+
+
+@contextmanager
+def without_hidden_values(definition: StackDefinition) -> Iterator[None]:
+    """Errors quote the value that is wrong, and end in answers, logs and tickets: not that of a hidden parameter."""
+    try:
+        yield
+    except exception.HeatException as error:
+        if definition.mask:
+            for name, value in vars(error).items():
+                if isinstance(value, str | dict | list | tuple):
+                    shown = definition.mask(value)
+                    setattr(error, name, tuple(shown) if isinstance(value, tuple) else shown)
+            error.args = tuple(definition.mask(each) for each in error.args)
+            raise error from None               # what it came from has the value, too
+        raise
 
 
 def check_sizes(definition: StackDefinition, registry: Registry, context: RequestContext, quota: int,
@@ -64,7 +83,8 @@ def check_rights(type_names: Iterable[str], registry: Registry, context: Request
 
 def check_immutable(old: StackDefinition, new: StackDefinition) -> None:
     """Raises ImmutableParameterModified (template specification 3.8)."""
-    changed = new.parameters.changed_immutables(old.parameters)
+    with without_hidden_values(new):
+        changed = new.parameters.changed_immutables(old.parameters)
     if changed:
         raise exception.ImmutableParameterModified(*changed)
 

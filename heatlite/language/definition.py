@@ -16,12 +16,13 @@ from heatlite.common import exception, identifier
 from heatlite.common.files import Files
 from heatlite.common.i18n import _
 from heatlite.common.limits import Limits
+from heatlite.language import masking, versions
 from heatlite.language import parameters as parameter_definitions
-from heatlite.language import versions
 from heatlite.language.budget import Ledger
 from heatlite.language.conditions import Conditions
 from heatlite.language.environment import Environment
 from heatlite.language.expression import PLACEHOLDERS, Call, Misuse, Parser, condition_holds, requirements
+from heatlite.language.masking import Mask
 from heatlite.language.outputs import OutputDefinition
 from heatlite.language.parameters import Parameters
 from heatlite.language.resource_definition import (
@@ -93,7 +94,19 @@ class StackDefinition:
             self.edition, name=self.identity.name, stack_id=self.identity.id,
             project_id=self.identity.project_id, arn=self.identity.arn)
         return Parameters(schemas, pseudo, self.environment.parameters, self.environment.parameter_defaults,
-                          assume_unknown=self.assume_unknown)
+                          assume_unknown=self.assume_unknown, hidden=self.environment.encrypted_param_names)
+
+    @functools.cached_property
+    def mask(self) -> Mask:
+        """Hides the values of hidden parameters."""
+        return masking.of_documents(self.template.document, self.environment.document())
+
+    def hide_too(self, before: Mask) -> None:
+        """What was hidden before an update stays so: history and metadata may still hold it."""
+        kept = before.without(self.mask)
+        if kept:
+            self.environment.hidden_values = [*self.environment.hidden_values, *kept]
+            del self.mask
 
     @functools.cached_property
     def ledger(self) -> Ledger:

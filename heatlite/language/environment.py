@@ -9,6 +9,7 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.common.limits import Limits, too_large
 from heatlite.language import document as documents
+from heatlite.language import masking
 from heatlite.language import registry as registries
 from heatlite.language.registry import Found, Registry
 
@@ -86,6 +87,7 @@ class Environment:
         self.parameter_defaults: dict[str, Any] = dict(given.get(DEFAULTS) or {})
         self.resource_registry: dict[str, Any] = dict(given.get(REGISTRY) or {})
         self.encrypted_param_names: list[str] = list(given.get(ENCRYPTED) or [])
+        self.hidden_values: list[str] = list(given.get(masking.VALUES) or [])      # of nested stacks only
         self.event_sinks: list[Any] = list(given.get(SINKS) or [])
         registries.check_entries(self.resource_registry)
         self.operator = operator
@@ -97,7 +99,8 @@ class Environment:
 
     def document(self) -> dict[str, Any]:
         """As stored: everything `Environment` takes."""
-        return {**self.shown(), ENCRYPTED: self.encrypted_param_names}
+        inherited = {masking.VALUES: self.hidden_values} if self.hidden_values else {}
+        return {**self.shown(), ENCRYPTED: self.encrypted_param_names, **inherited}
 
     def shown(self) -> dict[str, Any]:
         """The user environment as clients see it; hidden values are not masked here."""
@@ -116,11 +119,14 @@ class Environment:
         """Whether any resource may have a hook; lets an engine skip the question."""
         return bool(self.resource_registry.get(registries.RESOURCES))
 
-    def child(self, parameters: Mapping[str, Any], resource_name: str, used: tuple[str, ...] = ()) -> Environment:
-        """The environment of the nested stack behind a resource (13.3). `used`: `Found.path` of its type."""
+    def child(self, parameters: Mapping[str, Any], resource_name: str, used: tuple[str, ...] = (),
+              inherited: Mapping[str, Any] | None = None) -> Environment:
+        """The environment of the nested stack behind a resource (13.3). `used`: `Found.path` of its type;
+        `inherited`: what is hidden in it (language.masking)."""
         return Environment({
             PARAMETERS: parameters, DEFAULTS: self.parameter_defaults, SINKS: self.event_sinks,
-            REGISTRY: registries.for_child(self.resource_registry, resource_name, used)}, self.operator)
+            REGISTRY: registries.for_child(self.resource_registry, resource_name, used),
+            **(inherited or {})}, self.operator)
 
     def complaints(self, sink_types: frozenset[str]) -> Iterator[exception.HeatException]:
         """What is wrong with event sinks."""

@@ -9,6 +9,7 @@ from heatlite.common import exception
 from heatlite.common.files import Files
 from heatlite.common.i18n import _
 from heatlite.common.limits import Limits
+from heatlite.language import masking
 from heatlite.language import parameters as parameter_definitions
 from heatlite.language import template as templates
 from heatlite.language.definition import Facade, ResourceDefinition, StackDefinition, StackIdentity, build
@@ -16,6 +17,7 @@ from heatlite.language.document import DocumentError
 from heatlite.language.environment import Environment
 from heatlite.language.expression import PLACEHOLDERS, Scope
 from heatlite.language.facts import TypeFacts
+from heatlite.language.masking import Mask
 from heatlite.language.parameters import ParameterSchema
 from heatlite.language.schema import Schema
 from heatlite.language.template import Template
@@ -127,15 +129,20 @@ def list_text(items: Any) -> Any:
 def child_definition(parent: StackDefinition, resource: ResourceDefinition | None, template: Template,
                      parameters: Mapping[str, Any], used: tuple[str, ...] = (), *,
                      identity: StackIdentity | None = None, scope: Scope = PLACEHOLDERS,
-                     facade: Facade | None = None, name: str = '', files: Files | None = None) -> StackDefinition:
+                     facade: Facade | None = None, name: str = '', files: Files | None = None,
+                     secrets: Mask = masking.NOTHING) -> StackDefinition:
     """The definition of the stack inside a resource. `used`: `Found.path` of its type; `identity`: of the child,
     which before it exists is named after its parent. `facade` and `name` stand in for a resource that the parent's
-    definition no longer has; `files` for those of the parent."""
+    definition no longer has; `files` for those of the parent. `secrets`: values of the parent's resources that are
+    hidden, beside those of its parameters."""
     name = resource.name if resource is not None else name
     if facade is None and resource is not None:
         facade = Facade(resource, scope)
+    mask = parent.mask | secrets
+    inherited = masking.inherited(mask, parent.parameters.hidden, template.document, parameters,
+                                  parent.environment.parameter_defaults) if mask else None
     return build(
-        template, parent.environment.child(parameters, name, used), parent.files if files is None else files,
+        template, parent.environment.child(parameters, name, used, inherited), parent.files if files is None else files,
         identity or StackIdentity(f'{parent.identity.name}-{name}', None, parent.identity.project_id,
                                   parent.identity.region),
         facade=facade, limits=parent.limits, assume_unknown=parent.assume_unknown)

@@ -7,7 +7,7 @@ all of them in order.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from heatlite.common import exception, turns
@@ -43,7 +43,8 @@ class Parameters(Mapping[str, Any]):
     """
 
     def __init__(self, schemas: Mapping[str, ParameterSchema], pseudo: Mapping[str, str],
-                 given: Mapping[str, Any], defaults: Mapping[str, Any], *, assume_unknown: bool = False) -> None:
+                 given: Mapping[str, Any], defaults: Mapping[str, Any], *, assume_unknown: bool = False,
+                 hidden: Iterable[str] = ()) -> None:
         self.schemas: dict[str, ParameterSchema] = {
             name: ParameterSchema(name, 'string', 'string', default=value, description=_PSEUDO_TEXT.get(name))
             for name, value in pseudo.items()}
@@ -55,6 +56,7 @@ class Parameters(Mapping[str, Any]):
         self.assume_unknown = assume_unknown
         self._values: dict[str, Any] = {}
         self._secrets: tuple[str, ...] | None = None
+        self._inherited = frozenset(hidden)         # their values came from something hidden in the stack above
 
     def raw(self, name: str) -> Any:
         """The value as given, wherever it comes from; None when there is none."""
@@ -99,7 +101,7 @@ class Parameters(Mapping[str, Any]):
 
     @property
     def hidden(self) -> frozenset[str]:
-        return frozenset(name for name, schema in self.schemas.items() if schema.hidden)
+        return frozenset(name for name, schema in self.schemas.items() if schema.hidden or name in self._inherited)
 
     def masked(self, text: str) -> str:
         """`text` without the values of hidden parameters."""
@@ -113,8 +115,8 @@ class Parameters(Mapping[str, Any]):
 
     def shown(self) -> dict[str, str]:
         """REST specification 4.4: every value as text, hidden ones masked."""
-        return {name: HIDDEN_TEXT if self.schemas[name].hidden else as_text(self.schemas[name].kind, self[name])
-                for name in self}
+        hidden = self.hidden
+        return {name: HIDDEN_TEXT if name in hidden else as_text(self.schemas[name].kind, self[name]) for name in self}
 
     def unknown(self) -> Iterator[exception.UnknownUserParameter]:
         for name in self.given:

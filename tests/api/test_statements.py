@@ -44,13 +44,13 @@ def counted(database):
     (f'{WEB}/outputs/url', 1),
     (f'{WEB}/resources', 3),                                        # the stack, what is nested in it, the rows
     (f'{WEB}/resources?nested_depth=5', 3),
-    (f'{WEB}/resources/net', 2),
+    (f'{WEB}/resources/net', 5),                                    # what is hidden: parameters, template, data
     (f'{WEB}/resources/net/metadata', 1),
     (f'{WEB}/events', 2),
     (f'{WEB}/events?sort_dir=asc&marker={rows.number(2, 3)}', 3),   # where the marker stands
     (f'{WEB}/events?nested_depth=2', 3),                            # what is nested in the stack
     (f'{WEB}/resources/net/events', 2),
-    (f'{WEB}/resources/net/events/{rows.number(2, 3)}', 2),
+    (f'{WEB}/resources/net/events/{rows.number(2, 3)}', 5),       # and what is hidden in its properties
     (f'{WEB}/snapshots', 2),
     (f'{WEB}/snapshots/{rows.number(3, 1)}', 2),
     (f'{P}/software_configs', 1),

@@ -7,7 +7,7 @@ from typing import Any
 from heatlite.api import finding, guests
 from heatlite.api.cfn.errors import CfnError
 from heatlite.api.cfn.request import CfnRequest, arn_of
-from heatlite.api.handlers.resources import current
+from heatlite.api.handlers.resources import current, visible_metadata
 from heatlite.api.schemas import ListEvents, ListStacks
 from heatlite.api.views import when
 from heatlite.common import exception
@@ -24,12 +24,13 @@ def describe_stack_resource(req: CfnRequest) -> View:
         stack = req.live_stack(tx)
         guests.check_access(req.context, tx, stack, name, req.conf.heat_stack_user_role)
         rows = current(resources.by_name(tx, stack.id, name), stack.template_id)
-    if not rows:
-        raise exception.ResourceNotFound(resource_name=name, stack_name=stack.name)
-    row = rows[0]
+        if not rows:
+            raise exception.ResourceNotFound(resource_name=name, stack_name=stack.name)
+        row = rows[0]
+        metadata = visible_metadata(req, tx, stack, row)
     return {'StackResourceDetail': {
         'Description': _description(row), 'LastUpdatedTimestamp': when(row.updated_at or row.created_at),
-        'LogicalResourceId': row.name, 'Metadata': row.metadata or {}, **_state(row), 'StackId': arn_of(stack),
+        'LogicalResourceId': row.name, 'Metadata': metadata, **_state(row), 'StackId': arn_of(stack),
         'StackName': stack.name, 'ResourceStatus': f'{row.action}_{row.status}'}}
 
 

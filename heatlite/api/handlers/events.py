@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from heatlite.api import finding, schemas, views
+from heatlite.api import finding, masking, schemas, views
 from heatlite.api.query import Query
 from heatlite.api.wsgi import Listed, Request
 from heatlite.common import exception
@@ -34,6 +34,9 @@ def show(req: Request, stack_name: str, stack_id: str, resource_name: str, event
     with req.db.reader() as tx:
         stack = finding.stack(req, tx, stack_name, stack_id)
         found = events.show(tx, stack.id, event_id)
+        if found is not None and found.properties:
+            mask = masking.of_parameters(tx, stack) | masking.of_resource(tx, stack)
+            found = replace(found, properties=mask(found.properties))
     if found is None or found.resource_name != resource_name:
         raise exception.HTTPNotFound(_('No event %s found') % event_id)
     return {'event': views.event_detail(finding.url(req, stack), found)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from heatlite.api import finding, guests, schemas, views
+from heatlite.api import finding, guests, masking, schemas, views
 from heatlite.api.query import Query, boolean, text
 from heatlite.api.wsgi import Listed, Request, breathe
 from heatlite.common import exception
@@ -28,6 +28,8 @@ def index(req: Request, stack_name: str, stack_id: str) -> Listed:
         below = stacks.descendants(tx, top.root_id, top.id, wanted.nested_depth + 1)
         listed = [top, *(each for each in below if each.depth - top.depth <= wanted.nested_depth)]
         found = resources.page(tx, [each.id for each in listed], wanted.with_detail, breathe)
+        masks = {each.id: masking.of_parameters(tx, each) | masking.of_resource(tx, each)
+                 for each in listed} if wanted.with_detail else {}
     nested = {(each.owner_id, each.parent_resource): each for each in below}
     by_stack: dict[str, list[Any]] = {}
     for each in found:
@@ -40,29 +42,48 @@ def index(req: Request, stack_name: str, stack_id: str) -> Listed:
             url, parent = finding.url(req, stack), None if stack is top else stack.parent_resource
             for row in current(rows, stack.template_id):
                 if _matches(row, wanted):
-                    yield _view(req, url, row, needed_by.get(row.name, ()), parent,
-                                nested.get((stack.id, row.name)), with_detail=wanted.with_detail)
+                    view = _view(req, url, row, needed_by.get(row.name, ()), parent,
+                                 nested.get((stack.id, row.name)), with_detail=wanted.with_detail)
+                    if wanted.with_detail:
+                        view['attributes'] = masks[stack.id](view['attributes'])
+                    yield view
 
     return Listed('resources', shown(), len(found))
 
 
 def show(req: Request, stack_name: str, stack_id: str, resource_name: str) -> View:
-    """Two SELECTs: the resource in its place, and who needs it."""
+    """Two SELECTs: the resource in its place, and who needs it; two more where it has attributes, for what is hidden.
+
+    Secrets that types keep are attributes for those who ask for them by name.
+    """
     names = Query(req.query).texts('with_attr')
     with req.db.reader() as tx:
         stack, row, nested = _in_place(req, tx, stack_name, stack_id, resource_name)
         needed_by = resources.required_by(tx, stack.id, resource_name)
+        hidden = secret = masking.NOTHING
+        if row.attributes or names:
+            hidden, secret = masking.of_parameters(tx, stack), masking.of_resource(tx, stack, row)
     view = _view(req, finding.url(req, stack), row, needed_by, stack.parent_resource, nested, with_detail=True)
-    view['attributes'] = _attributes(req, stack, row, names)
+    view['attributes'] = {name: hidden(value) if name in names else (hidden | secret)(value)
+                          for name, value in _attributes(req, stack, row, names).items()}
     return {'resource': view}
 
 
 def metadata(req: Request, stack_name: str, stack_id: str, resource_name: str) -> View:
-    """Polled by agents inside servers; never leaves the API. One SELECT, another one for agents."""
+    """Polled by agents inside servers, who see all of it; never leaves the API. One SELECT, another one for agents, up
+    to three more for others."""
     with req.db.reader() as tx:
         stack, row, _nested = _in_place(req, tx, stack_name, stack_id, resource_name)
         guests.check_access(req.context, tx, stack, resource_name, req.conf.heat_stack_user_role)
-    return {'metadata': row.metadata or {}}
+        return {'metadata': visible_metadata(req, tx, stack, row)}
+
+
+def visible_metadata(req: Any, tx: Any, stack: Any, row: Any) -> Mapping[str, Any]:
+    if not row.metadata or guests.is_guest(req.context, stack, req.conf.heat_stack_user_role):
+        return row.metadata or {}
+    mask = masking.of_parameters(tx, stack) | masking.of_resource(tx, stack, row)
+    shown: Mapping[str, Any] = mask(row.metadata)
+    return shown
 
 
 def signal(req: Request, stack_name: str, stack_id: str, resource_name: str) -> None:

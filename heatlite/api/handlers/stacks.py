@@ -12,6 +12,7 @@ from heatlite.api import bodies, documents, finding, links, masking, schemas, vi
 from heatlite.api.query import Query
 from heatlite.api.wsgi import Created, Listed, Redirect, Request
 from heatlite.common import exception
+from heatlite.common.i18n import _
 from heatlite.common.identifier import HeatIdentifier
 from heatlite.common.limits import Limits
 from heatlite.db import stacks, templates
@@ -90,7 +91,7 @@ def template(req: Request, stack_name: str, stack_id: str) -> View:
     stack, stored = _stored(req, stack_name, stack_id)
     if stack.deleted_at is not None:
         return documents.emptied(stored.document)
-    return stored.document
+    return stored.document if stack.owner_id is None else masking.template(stored.document, stored.environment)
 
 
 def environment(req: Request, stack_name: str, stack_id: str) -> View:
@@ -176,11 +177,19 @@ def delete(req: Request, stack_name: str, stack_id: str) -> None:
 
 
 def abandon(req: Request, stack_name: str, stack_id: str) -> View:
-    return req.call(messages.AbandonStack(_exportable(req, stack_name, stack_id)))
+    """Refused to others than admins where it would lose what they may not see: nobody could adopt it again."""
+    exportable = _exportable(req, stack_name, stack_id)
+    if not req.context.is_admin:
+        found = req.call(messages.ExportStack(exportable))
+        if masking.export(found) != masking.complete(found):
+            raise exception.Forbidden(_('abandon on a stack with hidden values or secrets of resources, which only an '
+                                        'administrator may take out of it'))
+    return masking.complete(req.call(messages.AbandonStack(exportable)))
 
 
 def export(req: Request, stack_name: str, stack_id: str) -> View:
-    return req.call(messages.ExportStack(_exportable(req, stack_name, stack_id)))
+    found = req.call(messages.ExportStack(_exportable(req, stack_name, stack_id)))
+    return masking.complete(found) if req.context.is_admin else masking.export(found)
 
 
 def _exportable(req: Request, stack_name: str, stack_id: str) -> str:

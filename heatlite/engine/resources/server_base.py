@@ -144,7 +144,7 @@ class BaseServer(stack_user.StackUser):
         put_url = swift.get_temp_url(container, name, TEMP_URL_LIFETIME)    # without a service there is nothing to note
         self.data_set('metadata_container', container)
         self.data_set('metadata_object_name', name)
-        self.data_set('metadata_put_url', put_url)
+        self.data_set('metadata_put_url', put_url, redact=True)
         self.resource_id_set(self.resource_id)          # the notes are durable with it, so somebody cleans up
         self.client('swift').put_container(container)
         self.client('swift').put_object(container, name, json.dumps(self.metadata_get()))

@@ -67,7 +67,7 @@ class SignalResponder(stack_user.StackUser):
         if 'access_key' not in self.data():
             self._create_keypair()
         url = self._signed(signal_type, self.data()['access_key'], self.data()['secret_key'], never_expire)
-        self.data_set('ec2_signed_url', url)
+        self.data_set('ec2_signed_url', url, redact=True)
         return url
 
     def _signed(self, signal_type: str, access: str, secret: str, never_expire: bool) -> str:
@@ -146,7 +146,7 @@ class SignalResponder(stack_user.StackUser):
             self.client('swift').put_container(self.stack.id)
             url = str(plugin.get_temp_url(self.stack.id, name))
             self.client('swift').put_object(self.stack.id, name, b'')
-        self.data_set('swift_signal_url', url)
+        self.data_set('swift_signal_url', url, redact=True)
         self.data_set('swift_signal_object_name', name)
         return url
 

@@ -40,7 +40,7 @@ class SwiftSignalHandle(resource.Resource):
         """The object has a name of its own, so that making it twice makes one."""
         name = str(self.physical_resource_name())
         url = str(self.client_plugin().get_signal_url(self.stack.id, name))
-        self.data_set(self.ENDPOINT, url)
+        self.data_set(self.ENDPOINT, url, redact=True)
         self.resource_id_set(name)
         return url
 
