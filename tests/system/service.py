@@ -49,9 +49,9 @@ def admin():
 
 def insist(call):
     """What `call()` gives. A busy Keystone with threads has judged a request by the scope of another one: an
-    administrator who is refused asks again."""
+    administrator who is refused asks again, as one whose connection was cut."""
     for _attempt in range(4):
-        with contextlib.suppress(exceptions.Forbidden):
+        with contextlib.suppress(exceptions.Forbidden, exceptions.ConnectFailure):
             return call()
     return call()
 
