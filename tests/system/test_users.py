@@ -1,4 +1,9 @@
-"""Users inside stacks on the production profile: several in one new stack, made by several engines at once."""
+"""Users inside stacks on the production profile: several in one new stack, made by several engines at once.
+
+HEATLITE_TEST_STACKS: how many stacks, each with two, then four of them.
+"""
+
+import os
 
 import pytest
 
@@ -6,7 +11,7 @@ from tests.system import production
 
 pytestmark = pytest.mark.skipif(not production.is_possible(), reason=production.REASON)
 
-STACKS = 8
+STACKS = int(os.environ.get('HEATLITE_TEST_STACKS', '8'))
 
 
 def handles(count):
