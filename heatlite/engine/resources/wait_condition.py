@@ -10,7 +10,7 @@ from heatlite.common.i18n import _
 from heatlite.engine.resources import signal_responder
 
 
-class InvalidMetadata(exception.BadRequest, ValueError):
+class InvalidMetadata(exception.HTTPBadRequest, ValueError):
     """The sender's mistake: answered with a 400. Also the ValueError that plug-ins know."""
 
 
