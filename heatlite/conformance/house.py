@@ -185,9 +185,15 @@ class SimDatabase(Database):
             self._lock.release(token)
 
     def _round_trip(self, tx: Any, cursor: Any, statement: str, *more: Any) -> None:
-        if not statement.startswith('BEGIN'):       # that one goes with the first statement behind it
+        if statement.startswith('BEGIN'):           # that one goes with the first statement behind it
+            return
+        try:
             self.world.give_way()
-            self._check_open(tx)
+        except BaseException:                       # killed: the library drops the connection, and SQLite keeps its
+            cursor.close()                          # lock as long as a statement of it is open
+            tx.connection.dbapi_connection.rollback()
+            raise
+        self._check_open(tx)
 
     def _check_open(self, tx: Any) -> None:
         if tx in self._broken:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable
 
 from heatlite.common import world as worlds
@@ -17,13 +16,19 @@ class Crowd:
         self._ask = ask
         self._ids: frozenset[str] = frozenset()
         self._fresh_until = 0.0             # of the world's monotonic clock
-        self._asking = threading.Lock()
+        self._answered: worlds.Signal | None = None         # set when the list that is asked for now has come
 
     def has(self, server_id: str) -> bool:
         """False tells nothing: it may have been left before, or entered since. Raises what the service answers."""
-        with self._asking:
-            world = worlds.current()
-            if world.monotonic() >= self._fresh_until:
+        world = worlds.current()
+        while self._answered is not None:
+            self._answered.wait()
+        if world.monotonic() >= self._fresh_until:
+            self._answered = answered = world.signal()
+            try:
                 self._ids = frozenset(self._ask())
                 self._fresh_until = world.monotonic() + FRESH
-            return server_id in self._ids
+            finally:
+                self._answered = None
+                answered.set()
+        return server_id in self._ids
