@@ -38,7 +38,7 @@ HASTE = 1.0             # seconds: who dies younger is restarted with a delay
 LONGEST_DELAY = 10.0    # seconds
 SHOW_STACKS = signal.SIGUSR2        # makes a worker write to standard error where its threads are
 SHOWING = 0.5           # seconds it gets for that
-LINE = '%(asctime)s.%(msecs)03d %(process)d %(levelname)s %(name)s [- -] %(message)s'
+LINE = '%(asctime)s.%(msecs)03d %(process)d %(levelname)s %(name)s [- - - -] %(message)s'
 
 
 @dataclass(frozen=True)

@@ -66,9 +66,10 @@ def _example(file: Path, name: str, entry: Any) -> Example:
     for word in ('update', 'replace'):
         if not isinstance(entry.get(word, []), list) or not all(isinstance(each, dict) for each in entry.get(word, [])):
             raise ExamplesError(f'{file}: {name}: {word} must be a list of maps')
-    return Example(entry.get('properties') or {}, tuple(entry.get('update') or ()), tuple(entry.get('replace') or ()),
-                   entry.get('needs') or {}, entry.get('beside') or {}, entry.get('environment') or {},
-                   tuple(entry.get('leaves') or ()))
+    if not isinstance(entry.get('leaves') or [], list):
+        raise ExamplesError(f'{file}: {name}: leaves must be a list of kinds')
+    # A word the file leaves empty (`needs:`) counts as left out; lists become tuples.
+    return Example(**{word: tuple(said) if isinstance(said, list) else said for word, said in entry.items() if said})
 
 
 def _known(file: Path, where: str, said: Any, words: frozenset[str]) -> None:

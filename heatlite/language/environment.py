@@ -50,6 +50,8 @@ def read(source: str | Mapping[str, Any] | None, limits: Limits = NO_LIMITS) -> 
         if not isinstance(content, wanted):
             raise EnvironmentError_(_('The environment section "%(name)s" must be a %(kind)s, not %(found)s') % {
                 'name': name, 'kind': 'list' if wanted is list else 'map', 'found': type(content).__name__})
+        if name == ENCRYPTED and not all(isinstance(each, str) for each in content):
+            raise EnvironmentError_(_('The environment section "%s" must be a list of names') % name)
     return dict(document)
 
 

@@ -23,6 +23,7 @@ def written(folder, key, **heat_api):
     file.write_text('\n'.join([
         '[DEFAULT]', *([f'auth_encryption_key = {key}'] if key else []), 'transport_url = rabbit://127.0.0.1:1/',
         '[database]', f'connection = sqlite:///{folder}/heatlite.sqlite', '[paste_deploy]', 'flavor = noauth',
+        '[ec2authtoken]', 'auth_uri = http://127.0.0.1:1/v3',
         *(line for group in ('heat_api', 'heat_api_cfn') for line in (
             f'[{group}]', 'bind_host = 127.0.0.1', f'bind_port = {free_port()}')), '']))
     return file

@@ -108,7 +108,8 @@ def test_documents_round_trip():
 
 
 @pytest.mark.parametrize('text, said', [
-    ('parameters: [a]', 'must be a map'), ('event_sinks: {}', 'must be a list'), ('nope: {}', 'wrong section "nope"'),
+    ('parameters: [a]', 'must be a map'), ('event_sinks: {}', 'must be a list'),
+    ('encrypted_param_names: [[]]', 'must be a list of names'), ('nope: {}', 'wrong section "nope"'),
     ('parameters:', 'empty section'), ('[', 'while parsing a flow node'), ('5', 'not a valid YAML mapping')])
 def test_unreadable_environments(text, said):
     with pytest.raises(exception.HTTPBadRequest, match='^Environment not in valid format: ') as caught:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 import uuid
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -42,6 +43,9 @@ class SteppedWorld:
 
     def turn(self):
         pass
+
+    def signal(self) -> threading.Event:
+        return threading.Event()
 
     def chance(self) -> float:
         return self._chance.random()

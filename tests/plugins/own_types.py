@@ -42,10 +42,9 @@ def own_types() -> OwnTypes:
     for entry in everything.values():
         said = found.get(entry['type'], Example())
         if not said.properties:
-            found[entry['type']] = Example(
-                entry.get('properties') or {}, said.update, said.replace,
-                {other: everything[other] for other in needed(everything, entry, BESIDE.get(entry['type'], ()))},
-                said.environment, said.leaves)
+            found[entry['type']] = replace(
+                said, properties=entry.get('properties') or {},
+                needs={other: everything[other] for other in needed(everything, entry, BESIDE.get(entry['type'], ()))})
     for name, example in found.items():
         if 'SecurityGroup' not in name:
             found[name] = replace(example, leaves=(*example.leaves, *DEFAULT_GROUP))

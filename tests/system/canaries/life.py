@@ -100,9 +100,6 @@ class Life:
         """A member sees no secrets; an admin, whose export can be adopted again, does."""
         for who in ('member', 'reader'):
             self.note('/export', path, self.place.ask(who, 'GET', f'{path}/export')[1])
-        status, text = self.place.ask('member', 'DELETE', f'{path}/abandon')
-        self.note('/abandon', path, text)
-        self.abandoned_by_member = status < 300     # then what only it knew would be lost
 
     # --- changing -----------------------------------------------------------------------------------------
 
