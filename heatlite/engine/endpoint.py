@@ -6,8 +6,11 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+from keystoneauth1 import exceptions as services
+
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
+from heatlite.common.i18n import _
 from heatlite.rpc import messages
 
 LOG = logging.getLogger(__name__)
@@ -24,4 +27,23 @@ class Endpoint:
         use_case = self._use_cases.get(type(message))
         if use_case is None:
             raise exception.NotSupported(feature=type(message).__name__)
-        return use_case(context, message)
+        try:
+            return use_case(context, message)
+        except services.ClientException as error:
+            told = refusal(error)
+            if told is None:
+                raise
+            LOG.info('%s: a service said: %s', message.method(), error, extra={'context': context})
+            raise told from error
+
+
+def refusal(error: services.ClientException) -> exception.HeatException | None:
+    """What a caller is told when another service ended the request; None for a defect of ours.
+
+    Which service it was, and at which address, is for the log only.
+    """
+    if isinstance(error, services.Forbidden | services.Unauthorized):
+        return exception.Forbidden(_('a service that this request needs: it refuses your credentials'))
+    if isinstance(error, services.ConnectFailure | services.HttpServerError | services.EndpointNotFound):
+        return exception.HTTPServiceUnavailable(_('A service that this request needs does not answer.'))
+    return None

@@ -1,6 +1,10 @@
 """From the wire form of a message to the wire form of its answer."""
 
+import pytest
+from keystoneauth1 import exceptions
+
 from heatlite.common.context import RequestContext
+from heatlite.engine.endpoint import Endpoint
 from heatlite.rpc import messages, server
 
 
@@ -36,3 +40,17 @@ def test_a_missing_field_is_an_error_not_a_crash():
 
 def test_a_context_of_a_newer_sender_is_understood():
     assert server.answer(Echo(), {**CONTEXT, 'added_later': 1}, 'wake', {'stack_id': 's'}) == {'answer': ['p', 'Wake']}
+
+
+@pytest.mark.parametrize('error, name', [
+    (exceptions.Forbidden('the trust', http_status=403), 'Forbidden'), (exceptions.Unauthorized('you'), 'Forbidden'),
+    (exceptions.ConnectFailure('http://keystone.internal'), 'HTTPServiceUnavailable'),
+    (exceptions.BadGateway('gone'), 'HTTPServiceUnavailable'),
+    (exceptions.EndpointNotFound(), 'HTTPServiceUnavailable'),
+    (exceptions.BadRequest('what we sent was wrong'), 'BadRequest')])
+def test_a_service_that_ends_a_request_is_no_defect_of_ours(error, name):
+    def delete(_context, _message):
+        raise error
+    found = server.answer(Endpoint({messages.DeleteStack: delete}), CONTEXT, 'delete_stack', {'stack_id': 's'})['error']
+    assert found['name'].rpartition('.')[2] == name
+    assert 'internal' not in str(found)

@@ -34,6 +34,22 @@ def test_reading_is_repeated_when_the_reply_is_lost(cloud: Cloud, neutron):
     assert neutron.list_networks(name='private')['networks'][0]['name'] == 'private'
 
 
+def test_a_change_of_fields_is_repeated_when_the_reply_is_lost(simulator, cloud: Cloud):
+    users = Cloud(simulator, 'admin').client('keystone').client.users
+    user = users.create(name='patched', password='a-Secret1', domain='default')
+    cloud.fault(kind='lost', service='identity', method='PATCH', path='*/users/*')
+    users.update(user.id, enabled=False)
+    assert users.get(user.id).enabled is False
+    users.delete(user.id)
+
+
+def test_a_json_patch_is_not_repeated_when_the_reply_is_lost(simulator, cloud: Cloud):
+    users = Cloud(simulator, 'admin').client('keystone').client
+    cloud.fault(kind='refused', service='identity', method='PATCH', path='*')
+    with pytest.raises(exceptions.ConnectFailure):
+        users.http.patch('/users/nobody', json=[{'op': 'add', 'path': '/tags/-', 'value': 'a'}])
+
+
 @pytest.mark.parametrize('kind, more', [('error', {'status': 503}), ('throttle', {'seconds': 0})])
 def test_a_busy_service_is_asked_again(cloud: Cloud, neutron, kind, more):
     before = ports(cloud)

@@ -39,7 +39,7 @@ class ServiceAdapter(adapter.Adapter):
     """Errors are keystoneauth1's, by status code; reading them is the client plug-in's business."""
 
     def request(self, url: str, method: str, **kwargs: Any) -> Any:
-        repeatable = method.upper() in REPEATABLE and not url.endswith(ONCE)
+        repeatable = _is_repeatable(url, method, kwargs)
         kwargs.setdefault('status_code_retries', RETRIES)
         kwargs.setdefault('retriable_status_codes', BUSY + BROKEN_ON_THE_WAY if method.upper() == 'GET' else BUSY)
         kwargs.setdefault('rate_semaphore', limit(str(self.service_type)))
@@ -65,6 +65,14 @@ class ServiceAdapter(adapter.Adapter):
         except exceptions.HttpError as error:
             say_it_in_the_services_words(error)
             raise
+
+
+def _is_repeatable(url: str, method: str, kwargs: Mapping[str, Any]) -> bool:
+    """Whether the same request twice does what one does. A PATCH sets what its object names; one with a list is a JSON
+    patch, whose operations (`add` to a list) count each time."""
+    if method.upper() == 'PATCH':
+        return isinstance(kwargs.get('json'), Mapping)
+    return method.upper() in REPEATABLE and not url.endswith(ONCE)
 
 
 def say_it_in_the_services_words(error: exceptions.HttpError) -> None:
