@@ -92,13 +92,13 @@ class Campaign:
         return self.measured(case.name, attempt.stage, answer, attempt.state, seen, complaints)
 
     def measured(self, name: str, stage: str, answer: Answer, state: str | None, seen: list[Seen],
-                 complaints: list[str]) -> Row:
+                 complaints: list[str], longest: float = LONGEST) -> Row:
         """A row, with what was outside the budgets since the memory was reset added to the complaints."""
         latencies, growth = [each.seconds for each in seen], self.memory.growth()
         p99, worst = percentile(latencies, 0.99), max(latencies, default=0.0)
         if not seen:
             complaints.append('the neighbour was not answered at all')
-        if answer.seconds > LONGEST:
+        if answer.seconds > longest:
             complaints.append(f'answered after {answer.seconds:.1f} s')
         if growth > MEMORY:
             complaints.append(f'memory grew by {growth:.0f} MiB')
@@ -142,7 +142,7 @@ def attack(campaign: Campaign, peer: Peer) -> Row:
     wrong = [status for status in statuses if status not in peer.allowed]
     complaints = [f'answered {statuses}'] if wrong else []
     row = campaign.measured(peer.name, 'connection', Answer(statuses[-1], str(statuses), seconds / len(statuses)),
-                            None, seen, complaints)
+                            None, seen, complaints, peer.within)
     campaign.rows.append(row)
     return row
 

@@ -18,18 +18,21 @@ from tests.hostile.tenants import Tenant
 HOST = '127.0.0.1'
 CLOSED, SILENT = 0, -1
 LISTEN = 5.0            # seconds to wait for an answer
+DEADLINE = 10.0         # seconds the API gives a peer for its headers, by default
 MANY = 1030             # connections of one peer
 
 
 @dataclass(frozen=True)
 class Peer:
-    """`attack(tenant, port)`: the statuses. `allowed`: what they may be. `cfn`: it goes to the CloudFormation API."""
+    """`attack(tenant, port)`: the statuses. `allowed`: what they may be. `cfn`: it goes to the CloudFormation API.
+    `within`: seconds until each answer, or until the connection is closed."""
 
     name: str
     attack: Callable[[Tenant, int], list[int]]
     allowed: frozenset[int]
     cfn: bool = False
     quick: bool = True
+    within: float = 10.0
 
 
 @contextlib.contextmanager
@@ -180,7 +183,7 @@ PEERS = (
     Peer('addresses', addresses, frozenset({200, 400, 403, 404, 414, 431})),
     Peer('headers', headers, frozenset({200, 400, 431})),
     Peer('silent connections', silent, frozenset({200})),
-    Peer('a header that drips', drip, frozenset({CLOSED, 400, 408}), quick=False),
+    Peer('a header that drips', drip, frozenset({CLOSED, 400, 408}), quick=False, within=DEADLINE + 2.0),
     Peer('120 000 form fields', form, REFUSED, cfn=True),
     Peer('100 MB of form', large_form, REFUSED, cfn=True),
     Peer('15 000 parts', parts, REFUSED, cfn=True),
