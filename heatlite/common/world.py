@@ -10,6 +10,7 @@ import functools
 import os
 import random
 import time
+from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -91,7 +92,8 @@ class Rounds:
     """Shares the process among green threads that seldom wait for anything.
 
     A round is what runs between two looks of the event loop at its sockets. Once a round has lasted `TURN` seconds,
-    threads that ask go on in the next one.
+    threads that ask go on in the next one. Those that are about to begin stand in line for it: each lets the one
+    behind it look, so a round that is over costs one thread its turn, and not hundreds of them.
     """
 
     def __init__(self) -> None:
@@ -99,11 +101,39 @@ class Rounds:
         self._identify = patcher.original('threading').get_ident
         self._thread = self._identify()
         self._began = 0.0                       # when the current round began, as far as anybody asked
+        self._line: deque[Any] = deque()        # events; whoever is in front of the first sleeps until the next round
+        self._has_front = False
 
     def turn(self) -> None:
         """Returns in a round that has time left. For threads that are about to begin some work."""
-        while self._is_over():
-            self._next()
+        if not self._is_over():
+            return
+        if self._has_front:
+            self._stand_in_line()
+        self._has_front = True
+        try:
+            while self._is_over():
+                self._next()
+        finally:
+            self._has_front = False
+            self._let_next_look()
+
+    def _stand_in_line(self) -> None:
+        from eventlet import event as green_event
+        place = green_event.Event()
+        self._line.append(place)
+        try:
+            place.wait()
+        except BaseException:                   # killed
+            if place in self._line:
+                self._line.remove(place)
+            else:
+                self._let_next_look()
+            raise
+
+    def _let_next_look(self) -> None:
+        if self._line:
+            self._line.popleft().send()
 
     def pause(self) -> None:
         """Returns at once, or in the next round. For threads in the middle of their work."""

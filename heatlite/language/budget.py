@@ -21,6 +21,7 @@ from heatlite.common.i18n import _
 from heatlite.common.limits import USUAL, Limits, exceeded
 
 ITEM: Final = 16            # what a container, and each place in it, counts beside the characters of its texts
+_NOTHING: Final = (0, 0)
 _COUNTED: Final = 1024      # characters or steps from which on an evaluation is worth an entry in a ledger
 
 
@@ -130,25 +131,39 @@ class Ledger:
         self._steps = limits.max_evaluation_steps + parts * limits.max_steps_per_resource
         self._made: dict[Hashable, tuple[int, int]] = {}
 
-    @contextmanager
-    def evaluation(self, part: Hashable) -> Iterator[Budget]:
-        """The evaluation of one part, with a budget of its own. What it made and did is recorded however it ends."""
-        before_size, before_steps = self._made.get(part, (0, 0))
-        budget = Budget(self.limits, self._size + before_size, self._steps + before_steps)
-        size, steps = budget.size, budget.steps
-        outer = _current.get()
-        token = _current.set(budget)
-        try:
-            yield budget
-        finally:
-            _current.reset(token)
-            size, steps = size - budget.size, steps - budget.steps
-            if part in self._made or size >= _COUNTED or steps >= _COUNTED:
-                self._made[part] = size, steps
-                self._size += before_size - size
-                self._steps += before_steps - steps
-                if outer is not None:
-                    outer.steps -= steps
+    def evaluation(self, part: Hashable) -> _Evaluation:
+        """The evaluation of one part, with a budget of its own, in a `with` block. What it made and did is recorded
+        however it ends."""
+        return _Evaluation(self, part)
+
+
+class _Evaluation:
+    """`with` gives the budget. A class, since there is one for each resource: a generator costs three times as much."""
+
+    __slots__ = ('_before', '_budget', '_given', '_ledger', '_outer', '_part', '_token')
+
+    def __init__(self, ledger: Ledger, part: Hashable) -> None:
+        self._ledger, self._part = ledger, part
+
+    def __enter__(self) -> Budget:
+        ledger = self._ledger
+        self._before = before = ledger._made.get(self._part, _NOTHING)
+        self._budget = made = Budget(ledger.limits, ledger._size + before[0], ledger._steps + before[1])
+        self._given = made.size, made.steps
+        self._outer = _current.get()
+        self._token = _current.set(made)
+        return made
+
+    def __exit__(self, *_error: object) -> None:
+        _current.reset(self._token)
+        ledger, made = self._ledger, self._budget
+        size, steps = self._given[0] - made.size, self._given[1] - made.steps
+        if size >= _COUNTED or steps >= _COUNTED or self._before is not _NOTHING:
+            ledger._made[self._part] = size, steps
+            ledger._size += self._before[0] - size
+            ledger._steps += self._before[1] - steps
+            if self._outer is not None:
+                self._outer.steps -= steps
 
 
 def text_size(text: str) -> int:
