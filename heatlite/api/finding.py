@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from heatlite.api import faults, links
@@ -85,22 +86,31 @@ def url(req: Request, found: Any) -> str:
 
 
 def fresh_outputs(req: Request, found: Any) -> list[dict[str, Any]]:
-    """The stored outputs; those marked `live`, and those a running stack may know by now, resolved anew by an engine.
-
-    The stored ones while no engine answers, or none is up.
-    """
+    """The stored outputs; an engine resolves anew those marked `live`, and those a running stack may know by now."""
     stored = list(found.outputs or ())
     running = found.status == Status.IN_PROGRESS and found.action != Action.DELETE
     wanted = tuple(output['output_key'] for output in stored
                    if output.get('live') or (running and output.get('output_value') is None))
-    if not wanted or not _engine_is_up(req):
-        return stored
-    try:
-        anew = {output['output_key']: output for output in req.call(messages.ResolveOutputs(found.id, wanted))}
-    except Exception as error:          # the stack is in hand: no trouble of an engine is a reason not to show it
-        LOG.warning('Outputs of stack %s are shown as stored: %s', found.id, error)
-        return stored
+    told = _read_now(req, messages.ResolveOutputs(found.id, wanted)) if wanted else None
+    anew = {output['output_key']: output for output in told or ()}
     return [anew.get(output['output_key'], output) for output in stored]
+
+
+def live_attributes(req: Request, found: Any, resource_name: str, names: tuple[str, ...]) -> Mapping[str, Any] | None:
+    """All attributes of a resource, and those in `names` besides, as services tell them now; None: nobody can tell."""
+    told: Mapping[str, Any] | None = _read_now(req, messages.ResourceAttributes(found.id, resource_name, names))
+    return told
+
+
+def _read_now(req: Request, message: messages.Message) -> Any:
+    """What an engine answers; None when none is up or it has trouble: what is stored is in hand, and is shown then."""
+    if not _engine_is_up(req):
+        return None
+    try:
+        return req.call(message)
+    except Exception as error:
+        LOG.warning('%s: what is stored is shown instead: %s', message.method(), error)
+        return None
 
 
 def _engine_is_up(req: Request) -> bool:

@@ -76,6 +76,11 @@ class Reading:
         """Every attribute but `show`."""
         return {name: self.FnGetAtt(name) for name in self.attributes if name != attributes.SHOW_ATTR}
 
+    def live_attribute(self, key: str) -> Any:
+        """The value now, whatever is kept of it; nothing is kept of what is read. Raises what a service says."""
+        found = self._resolve_any_attribute(key)
+        return self.get_attribute(key) if found is None else found
+
     def kept_attributes(self) -> dict[str, Any]:
         """The values to store with the resource, keys as text."""
         if not isinstance(self._attributes, attributes.Attributes):

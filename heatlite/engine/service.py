@@ -5,15 +5,16 @@ from __future__ import annotations
 import logging
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from heatlite.common import crypt
 from heatlite.common.limits import Limits as TemplateLimits
 from heatlite.common.world import World
+from heatlite.db import codec
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
-from heatlite.engine import loading
+from heatlite.engine import attributes, loading
 from heatlite.engine import registry as registries
 from heatlite.engine.driving import Driving, Limits
 from heatlite.engine.endpoint import Endpoint
@@ -152,18 +153,24 @@ class EngineService:
         return [each for each in found if message.keys is None or each['output_key'] in message.keys]
 
     def _resource_attributes(self, context: Any, message: messages.ResourceAttributes) -> dict[str, Any]:
-        """Null for what the resource does not have or cannot tell now."""
+        """What `show` of a type tells, or else each of its attributes; `names` besides. Read from the services now.
+
+        Null for what the resource does not have or cannot tell now.
+        """
         def ask(stack: Any) -> dict[str, Any]:
             resource = stack[message.resource_name]
-            return {name: _or_null(resource, name) for name in message.names or resource.attributes}
+            shown = _or_null(resource, attributes.SHOW_ATTR) if attributes.SHOW_ATTR in resource.attributes else None
+            if not isinstance(shown, Mapping):
+                shown = {name: _or_null(resource, name) for name in resource.attributes if name != attributes.SHOW_ATTR}
+            return {**shown, **{name: _or_null(resource, name) for name in message.names if name not in shown}}
 
-        found: dict[str, Any] = self.driving.asked(message.stack_id, context, ask)
+        found: dict[str, Any] = codec.decode(codec.encode(self.driving.asked(message.stack_id, context, ask)))
         return found
 
 
 def _or_null(resource: Any, attribute: str) -> Any:
     try:
-        return resource.FnGetAtt(attribute)
+        return resource.live_attribute(attribute)
     except Exception as error:
         LOG.info('Attribute %s of %s cannot be read: %s', attribute, resource.name, error)
         return None

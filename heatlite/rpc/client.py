@@ -41,6 +41,11 @@ def _opened(found: Any) -> Any:
     return found.get('answer')
 
 
+def _patience(message: messages.Message, longest: float) -> float:
+    """Seconds to wait for the answer."""
+    return longest if message.patience is None else min(message.patience, longest)
+
+
 class BrokerClient:
     """Over the message broker."""
 
@@ -69,12 +74,12 @@ class BrokerClient:
         library = self._errors
         if not self._connected:
             messaging.probe(self._conf)
-        patience = timedelta(seconds=self._conf.rpc_response_timeout)
-        who = {**context.to_dict(), messages.DEADLINE: (world.current().now() + patience).isoformat()}
+        seconds = _patience(message, self._conf.rpc_response_timeout)
+        deadline = world.current().now() + timedelta(seconds=seconds)
         try:
-            found = self._offer(who, message)
+            found = self._offer({**context.to_dict(), messages.DEADLINE: deadline.isoformat()}, message, seconds)
         except library.MessagingTimeout:
-            raise exception.MessagingTimeout(seconds=self._conf.rpc_response_timeout) from None
+            raise exception.MessagingTimeout(seconds=seconds) from None
         except (library.MessageDeliveryFailure, self._broken, OSError) as error:
             self._connected = False
             outages.away(outages.BROKER, error)
@@ -87,12 +92,12 @@ class BrokerClient:
         if outages.current:
             outages.back(outages.BROKER)
 
-    def _offer(self, who: dict[str, Any], message: messages.Message) -> Any:
-        here = world.current()
-        until = here.monotonic() + min(OFFERED_SECONDS, self._conf.rpc_response_timeout)
+    def _offer(self, who: dict[str, Any], message: messages.Message, seconds: float) -> Any:
+        here, client = world.current(), self._client.prepare(timeout=seconds)
+        until = here.monotonic() + min(OFFERED_SECONDS, seconds)
         while True:
             try:
-                return self._client.call(who, message.method(), **message.arguments())
+                return client.call(who, message.method(), **message.arguments())
             except self._errors.MessageUndeliverable:
                 if here.monotonic() >= until:
                     raise exception.NoEngine() from None
@@ -138,8 +143,9 @@ class InProcessClient:
             done.set()
 
         self._world.spawn(work)
-        if not done.wait(self._timeout) or not found:
-            raise exception.MessagingTimeout(seconds=self._timeout)
+        seconds = _patience(message, self._timeout)
+        if not done.wait(seconds) or not found:
+            raise exception.MessagingTimeout(seconds=seconds)
         return _opened(json.loads(found[0]))
 
     def wake(self, stack_id: str, engine_id: str | None = None) -> None:

@@ -122,6 +122,20 @@ def test_what_a_resource_shows_is_read_after_all_that_changes_it(demo):
     assert ended(stack, token) == 'DELETE_COMPLETE'
 
 
+def test_resource_show_tells_what_the_service_says_now(demo):
+    url, token = demo
+    status, _, made = send('POST', f'{url}/stacks', {'stack_name': 'shown', 'template': OLD_NAMES}, token)
+    assert status == 201, made
+    stack = f"{url}/stacks/shown/{made['stack']['id']}"
+    assert ended(stack, token) == 'CREATE_COMPLETE'
+    port = send('GET', f'{stack}/resources/port?with_attr=fixed_ips&with_attr=nothing', token=token)[2]['resource']
+    assert port['attributes']['id'] == port['physical_resource_id']          # `show` of a port, as Neutron tells it
+    assert [each['ip_address'].rpartition('.')[0] for each in port['attributes']['fixed_ips']] == ['10.9.0']
+    assert port['attributes']['nothing'] is None
+    send('DELETE', stack, token=token)
+    assert ended(stack, token) == 'DELETE_COMPLETE'
+
+
 SIGNED = """
 heat_template_version: 2013-05-23
 resources:

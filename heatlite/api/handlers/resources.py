@@ -52,7 +52,8 @@ def index(req: Request, stack_name: str, stack_id: str) -> Listed:
 
 
 def show(req: Request, stack_name: str, stack_id: str, resource_name: str) -> View:
-    """Two SELECTs: the resource in its place, and who needs it; two more where it has attributes, for what is hidden.
+    """The attributes are asked of an engine, which asks the services. Six SELECTs: the resource in its place, who
+    needs it, whether an engine is up, and three for what is hidden.
 
     Secrets that types keep are attributes for those who ask for them by name.
     """
@@ -60,9 +61,7 @@ def show(req: Request, stack_name: str, stack_id: str, resource_name: str) -> Vi
     with req.db.reader() as tx:
         stack, row, nested = _in_place(req, tx, stack_name, stack_id, resource_name)
         needed_by = resources.required_by(tx, stack.id, resource_name)
-        hidden = secret = masking.NOTHING
-        if row.attributes or names:
-            hidden, secret = masking.of_parameters(tx, stack), masking.of_resource(tx, stack, row)
+        hidden, secret = masking.of_parameters(tx, stack), masking.of_resource(tx, stack, row)
     view = _view(req, finding.url(req, stack), row, needed_by, stack.parent_resource, nested, with_detail=True)
     view['attributes'] = {name: hidden(value) if name in names else (hidden | secret)(value)
                           for name, value in _attributes(req, stack, row, names).items()}
@@ -172,10 +171,6 @@ def _stored_attributes(row: Any) -> Mapping[str, Any]:
 
 
 def _attributes(req: Request, stack: Any, row: Any, names: tuple[str, ...]) -> Mapping[str, Any]:
-    """The stored values; an engine is asked only for names that are not among them."""
-    stored = _stored_attributes(row)
-    missing = tuple(name for name in names if name not in stored)
-    if not missing:
-        return stored
-    asked = req.call(messages.ResourceAttributes(stack.id, row.name, missing))
-    return {**stored, **{name: asked.get(name) for name in missing}}
+    """As services tell them now; the stored values where no engine can ask them, null for other names."""
+    live = finding.live_attributes(req, stack, row.name, names)
+    return {**dict.fromkeys(names), **_stored_attributes(row)} if live is None else live
