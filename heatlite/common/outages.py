@@ -47,3 +47,9 @@ def back(service: str) -> None:
     if found is not None and _told.get(service, -REMINDER) >= found.since:
         LOG.warning('The %s answers again after %.1f s (%d failures)', service, time.monotonic() - found.since,
                     found.failures, extra=_OF_NO_REQUEST)
+
+
+def forget() -> None:
+    """Nothing is known of any service: the next failure is news."""
+    current.clear()
+    _told.clear()

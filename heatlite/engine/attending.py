@@ -218,8 +218,16 @@ class Attendant:
     def _keep(self, errands: Any, row: ResourceState) -> None:
         if errands.kind_of(row).default_client_name is not None:
             return
-        kept = errands.keep(errands.stored_resource(row), row.name)
-        if kept == self._owned.kept.get(row.id):
+        while True:
+            before = self._owned.kept.get(row.id)
+            kept = errands.keep(errands.stored_resource(row), row.name)
+            now = self._owned.rows.get(row.id)
+            if now is None or now.in_progress:
+                return                              # an action has begun meanwhile; it reads them at its end
+            if now is row and self._owned.kept.get(row.id) is before:
+                break
+            row = now                               # what was read is a mixture of before and after a change
+        if kept == before:
             return
         self._owned.kept[row.id] = kept
         told = {name: value for name, value in kept.items() if not isinstance(value, Exception)}

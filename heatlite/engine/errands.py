@@ -505,7 +505,7 @@ class Errands:
         if () in wanted or resource.default_client_name is None:        # all of them, or nobody needs to be asked
             wanted.discard(())
             wanted |= {(attribute,) for attribute in resource.attributes_schema if attribute != 'show'}
-        for attribute, *path in wanted:
+        for attribute, *path in sorted(wanted, key=str):        # one order: a simulated life can be lived again
             if attribute == SHOW_ATTR and resource.default_client_name is not None:
                 continue                                # what comes after it may change the thing itself
             try:
