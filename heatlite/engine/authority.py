@@ -66,6 +66,8 @@ class Authority:
             LOG.warning('The project %s of users inside a stack could not be deleted: %s', project_id, error)
 
     def _needs_a_service(self, definition: StackDefinition) -> bool:
+        if definition.environment.event_sinks:
+            return True                             # events are told to them in the owner's name
         for name, resource in definition.resources.items():
             try:
                 kind: Any = self._registry.resolve(resource.type, name, definition.environment)
