@@ -44,7 +44,7 @@ def counted(database):
     (f'{WEB}/outputs/url', 1),
     (f'{WEB}/resources', 3),                                        # the stack, what is nested in it, the rows
     (f'{WEB}/resources?nested_depth=5', 3),
-    (f'{WEB}/resources/net', 6),                                    # an engine that is up; what is hidden: 3
+    (f'{WEB}/resources/net', 5),                                    # an engine that is up; what is hidden: 2
     (f'{WEB}/resources/net/metadata', 1),
     (f'{WEB}/events', 2),
     (f'{WEB}/events?sort_dir=asc&marker={rows.number(2, 3)}', 3),   # where the marker stands

@@ -68,7 +68,7 @@ def plant(cloud: Production, person: Person, word: str) -> tuple[Things, Person]
     nested_id = found[f'{word}-resource']['physical_resource_id']
     nested_name = next(each['stack_name'] for each in get('/stacks?show_nested=true')['stacks']
                        if each['id'] == nested_id)
-    login = get(f'{path}/resources/{word}-handle?with_attr=signal')['resource']['attributes']['signal']
+    login = get(f'{path}/resources/{word}-handle')['resource']['attributes']['signal']
     login = json.loads(login) if isinstance(login, str) else login
     guest = Person('guest', login['user_id'], login['project_id'], domain='heatlite', password=login['password'])
     return Things(

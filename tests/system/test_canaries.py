@@ -7,7 +7,7 @@ import stat
 import pytest
 
 from tests.system import production
-from tests.system.canaries.life import Life
+from tests.system.canaries.life import GENERATED, OF_A_CLOUD, Life
 from tests.system.canaries.places import Clustered, Embedded
 from tests.system.canaries.search import Search
 from tests.system.canaries.template import FIRST, PREVIEWED, SECOND, SIGNALLED, WRONG
@@ -27,6 +27,7 @@ VISIBLE_IN_ANSWERS = [
       for page in ('/metadata', '/snapshot', '/snapshots', '/export')),
     ({'generated string'}, '/stack', 'an output shows what the template says it shows; as Heat'),
     ({'generated string'}, '/outputs', 'an output shows what the template says it shows; as Heat'),
+    ({*GENERATED, *OF_A_CLOUD}, '/resource', 'the attributes of a resource are where clients fetch them; as Heat'),
 ]
 # Without encrypt_parameters_and_properties what users write is stored as they wrote it; what is secret by nature and
 # everything derived is sealed all the same. As Heat, which stores hidden parameters in clear then.

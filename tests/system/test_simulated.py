@@ -151,7 +151,7 @@ def test_signed_addresses_take_signals(demo):
     stack = f"{url}/stacks/signed/{made['stack']['id']}"
 
     def signal():
-        found = send('GET', f'{stack}/resources/handle?with_attr=signal', token=token)[2]['resource']
+        found = send('GET', f'{stack}/resources/handle', token=token)[2]['resource']
         return found['attributes']['signal'] if found['resource_status'] == 'CREATE_COMPLETE' else None
 
     signed = json.loads(eventually('the address', signal))['alarm_url']

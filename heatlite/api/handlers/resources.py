@@ -52,19 +52,17 @@ def index(req: Request, stack_name: str, stack_id: str) -> Listed:
 
 
 def show(req: Request, stack_name: str, stack_id: str, resource_name: str) -> View:
-    """The attributes are asked of an engine, which asks the services. Six SELECTs: the resource in its place, who
-    needs it, whether an engine is up, and three for what is hidden.
-
-    Secrets that types keep are attributes for those who ask for them by name.
+    """The attributes are asked of an engine, which asks the services: signed URLs, generated passwords and keys too,
+    since this is where clients fetch them. Five SELECTs: the resource in its place, who needs it, whether an engine is
+    up, and two for what is hidden.
     """
     names = Query(req.query).texts('with_attr')
     with req.db.reader() as tx:
         stack, row, nested = _in_place(req, tx, stack_name, stack_id, resource_name)
         needed_by = resources.required_by(tx, stack.id, resource_name)
-        hidden, secret = masking.of_parameters(tx, stack), masking.of_resource(tx, stack, row)
+        hidden = masking.of_parameters(tx, stack)
     view = _view(req, finding.url(req, stack), row, needed_by, stack.parent_resource, nested, with_detail=True)
-    view['attributes'] = {name: hidden(value) if name in names else (hidden | secret)(value)
-                          for name, value in _attributes(req, stack, row, names).items()}
+    view['attributes'] = {name: hidden(value) for name, value in _attributes(req, stack, row, names).items()}
     return {'resource': view}
 
 
