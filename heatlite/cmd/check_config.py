@@ -12,6 +12,7 @@ from heatlite.common import options, settings
 from heatlite.common.i18n import _
 
 ERROR, WARNING = 'error', 'warning'
+LOGINS = ('keystone_authtoken', 'trustee', 'ec2authtoken')         # groups that say how to log in to Keystone
 LIBRARIES = ('oslo.log', 'oslo.messaging', 'oslo.db', 'oslo.policy', 'oslo.middleware', 'keystonemiddleware.auth_token')
 KEY_LENGTH = 32
 _PLUGIN_DIRS = next(opt.default for opt in options.PLUGINS if opt.dest == 'plugin_dirs')
@@ -48,9 +49,10 @@ def register_libraries(conf: Any) -> None:
         if point.name in LIBRARIES:
             for group, opts in point.load()():
                 conf.register_opts(opts, group=None if group in (None, 'DEFAULT') else group)
-    for group in ('keystone_authtoken', 'trustee', 'ec2authtoken'):
+    known = loading.get_available_plugin_names()
+    for group in LOGINS:
         loading.register_auth_conf_options(conf, group)
-        if conf[group].auth_type:
+        if conf[group].auth_type in known:
             conf.register_opts(loading.get_auth_plugin_conf_options(conf[group].auth_type), group=group)
 
 
@@ -65,8 +67,19 @@ def _needed(conf: Any) -> Iterator[tuple[str, str]]:
         yield WARNING, _('[database] connection is not set: only heatlite-all starts without it.')
     else:
         yield from _driver(conf.database.connection)
+    yield from _logins(conf)
     if not conf.paste_deploy.flavor and not conf.keystone_authtoken.auth_type:
         yield WARNING, _('[keystone_authtoken] auth_type is not set: the APIs cannot check tokens.')
+
+
+def _logins(conf: Any) -> Iterator[tuple[str, str]]:
+    from keystoneauth1 import loading
+    known = loading.get_available_plugin_names()
+    for group in LOGINS:
+        chosen = conf[group].auth_type
+        if chosen and chosen not in known:
+            yield ERROR, _('[%(group)s] auth_type "%(chosen)s" is not known; %(known)s are.') % {
+                'group': group, 'chosen': chosen, 'known': ', '.join(sorted(known))}
 
 
 def _driver(url: str) -> Iterator[tuple[str, str]]:

@@ -39,6 +39,7 @@ class Readiness:
         self._checks = checks
         self._now = now
         self._found = dict.fromkeys(checks, FAILED)
+        self._failing: set[str] = set()         # checks whose failure the log knows
         self._looked: float | None = None
         self._is_looking = False
 
@@ -68,6 +69,9 @@ class Readiness:
             why: object = 'the answer is no'
         except Exception as error:              # whatever a driver raises
             is_good, why = False, error
-        if not is_good and self._found[name] == OK:         # once, not at each look
+        if is_good:
+            self._failing.discard(name)
+        elif name not in self._failing:         # once, not at each look
+            self._failing.add(name)
             LOG.warning('The readiness check "%s" fails: %s', name, why)
         return OK if is_good else FAILED

@@ -42,6 +42,11 @@ class Written:
         return (change.stack_id, change.epoch) in self.refused
 
 
+def touch_nothing(tx: sa.Connection) -> None:
+    """A write that finds no row. Raises what keeps the database from taking any."""
+    tx.execute(stack.delete().where(stack.c.id == ''))
+
+
 def write(tx: sa.Connection, batch: Sequence[Change], again: bool = False) -> Written:
     """Writes all changes whose epoch is current. `again`: an earlier try may have been committed unknown to us.
 

@@ -54,6 +54,14 @@ def insert(tx: sa.Connection, stack_id: str, resource_name: str, details: Any, n
     return int(key[0])
 
 
+def waiting(tx: sa.Connection, stack_id: str) -> tuple[int, int]:
+    """How many signals of a stack wait, and the characters of all their details. Index: (stack_id, id)."""
+    count, size = tx.execute(sa.select(
+        sa.func.count(), sa.func.coalesce(sa.func.sum(sa.func.length(signal.c.details)), 0)).where(
+            signal.c.stack_id == stack_id)).one()
+    return int(count), int(size)
+
+
 def pending(tx: sa.Connection, stack_id: str) -> list[Signal]:
     """All of a stack, in the order they came. Index: (stack_id, id)."""
     query = sa.select(*COLUMNS).where(signal.c.stack_id == stack_id).order_by(signal.c.id)

@@ -10,10 +10,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from keystoneauth1 import exceptions as services
 from oslo_config import cfg
 
 from heatlite.common import crypt, exception
 from heatlite.common.context import RequestContext
+from heatlite.common.i18n import _
 from heatlite.common.world import World
 from heatlite.db.credentials import Credentials
 from heatlite.engine import clients
@@ -78,7 +80,13 @@ class Authority:
         return False
 
     def _with_trust(self, context: RequestContext, found: Credentials) -> Credentials:
-        trusted = clients.of(context).client('keystone').create_trust_context()
+        try:
+            trusted = clients.of(context).client('keystone').create_trust_context()
+        except (services.Forbidden, services.Unauthorized) as error:
+            LOG.info('Keystone made no trust: %s', error)
+            raise exception.Forbidden(_('resources that act in your name later: Keystone lets this token make no trust '
+                                        '(tokens of EC2 keys, trusts and restricted application credentials cannot)')
+                                      ) from error
         method, secret = crypt.encrypt(trusted.trust_id)
         return replace(found, trust_id=secret, trustor_user_id=trusted.trustor_user_id, method=method)
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from heatlite.common import exception, metrics, outages
 from heatlite.common.world import World
 from heatlite.db import changes
-from heatlite.db.connection import Database
+from heatlite.db.connection import Contention, Database
 from heatlite.planning.states import Change
 
 LOG = logging.getLogger(__name__)
@@ -36,6 +36,7 @@ Then = Callable[[BaseException | None], None]           # None: durable; else wh
 class Journal:
     LINGER = 0.02                                   # seconds an unwaited change may wait for company
     PATIENCE = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)      # seconds between tries while the database is away
+    TRIES = 5                                       # of a batch that ends its connection while the database answers
 
     def __init__(self, world: World, database: Database, largest: int = 2000) -> None:
         """`largest`: changes in one transaction."""
@@ -94,10 +95,10 @@ class Journal:
                 self._commit(batch)
             self._idle.set()
 
-    def _commit(self, batch: list[tuple[Change, Then | None]]) -> None:
+    def _commit(self, batch: list[tuple[Change, Then | None]], tries: int = TRIES) -> None:
         began = self._world.monotonic()
         try:
-            written = self._write([change for change, _ in batch])
+            written = self._write([change for change, _ in batch], tries)
         except Exception as error:
             self._isolate(batch, error)
             return
@@ -122,24 +123,41 @@ class Journal:
         """
         if len(batch) > 1:
             middle = len(batch) // 2
-            self._commit(batch[:middle])
-            self._commit(batch[middle:])
+            self._commit(batch[:middle], tries=1)
+            self._commit(batch[middle:], tries=1)
             return
         change, then = batch[0]
         if then is not None:
             then(LeaseLost(change.stack_id))
         self.refused(change.stack_id, error)
 
-    def _write(self, batch: list[Change]) -> changes.Written:
-        """Never gives up: the lease, not this loop, decides whether the engine may still act meanwhile."""
-        attempt = 0
+    def _write(self, batch: list[Change], tries: int) -> changes.Written:
+        """Waits for a database that is away: the lease, not this loop, decides whether the engine may act meanwhile.
+
+        Raises DatabaseUnavailable after `tries` of a batch that ends its connection while the database takes other
+        writes, as one beyond the largest packet does: nobody else shall wait for it.
+        """
+        attempt = failed = 0
         while True:
             try:
                 with self._database.writer() as tx:
-                    return changes.write(tx, batch, again=attempt > 0)
+                    return changes.write(tx, batch, again=attempt > 0 or tries < self.TRIES)
             except exception.DatabaseUnavailable as error:
+                is_its_own = not isinstance(error, Contention) and self._is_writable()
+                failed = failed + 1 if is_its_own else 0
+                if failed >= tries:
+                    raise
                 wait = self.PATIENCE[min(attempt, len(self.PATIENCE) - 1)]
                 outages.away(outages.DATABASE, error)
                 LOG.debug('%d changes wait for the database; next try in %.2f s', len(batch), wait)
                 attempt += 1
                 self._world.sleep(wait)
+
+    def _is_writable(self) -> bool:
+        """The database takes a write that changes nothing."""
+        try:
+            with self._database.writer() as tx:
+                changes.touch_nothing(tx)
+        except exception.DatabaseUnavailable:
+            return False
+        return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from heatlite.common import exception
+from heatlite.common import exception, limits
 from heatlite.common.exception import NoActionRequired
 from heatlite.common.i18n import _
 from heatlite.db import codec
@@ -49,13 +49,17 @@ class Keeping:
     def metadata_set(self, metadata: dict[str, Any] | None,
                      merge_metadata: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]] | None = None) -> None:
         """`merge_metadata(new, current)` gives what is stored. Raises ResourceNotAvailable before creation and
-        during deletion, TypeError for what is no JSON."""
+        during deletion, TypeError for what is no JSON, RequestLimitExceeded for what is too large."""
         if self.action in (self.INIT, self.DELETE):
             raise exception.ResourceNotAvailable(resource_name=self.name)
         value = metadata if metadata is not None else {}
         if merge_metadata is not None:
             value = merge_metadata(value, self.metadata_get(refresh=True))
-        codec.encode(value)                         # here, where its author can be told, not when it is written
+        size = len(codec.encode(value))             # here, where its author can be told, not when it is written
+        if size > limits.MOST_METADATA:
+            raise exception.RequestLimitExceeded(_('The metadata of %(name)s would have %(size)d characters, more than '
+                                                   'the %(limit)d that are kept.')
+                                                 % {'name': self.name, 'size': size, 'limit': limits.MOST_METADATA})
         self._metadata = value
         if self._record is not None:
             self._record.metadata = value

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from heatlite.common import exception
+from heatlite.common import exception, limits
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.world import World
@@ -54,7 +54,7 @@ class Signals:
     def signal(self, context: RequestContext, message: messages.SignalResource) -> Any:
         """The resource's metadata when `wait`, after the signal was handled; else nothing, and at once.
 
-        Raises ResourceNotFound, ResourceNotAvailable, NotSupported, ResourceActionNotSupported.
+        Raises ResourceNotFound, ResourceNotAvailable, NotSupported, ResourceActionNotSupported, RequestLimitExceeded.
         """
         now = self._world.now()
 
@@ -73,6 +73,7 @@ class Signals:
                 return Accepted(row.id, resource.id, refused, self._sinks.add(tx, row, self._told(resource)))
             if refused is not None:
                 return Accepted(row.id, resource.id, refused)
+            self._check_room(tx, row)
             number = signal_rows.insert(tx, row.id, resource.name, message.details, now,
                                         request_ids.stored(context, None))
             return Accepted(row.id, resource.id, number=number, owner=self._claim(tx, row.id))
@@ -138,6 +139,15 @@ class Signals:
         if resource.action in kind.no_signal_actions:
             return exception.NotSupported(feature=_('Signal resource during %s') % resource.action)
         return None
+
+    @staticmethod
+    def _check_room(tx: Any, row: stacks.Stack) -> None:
+        """Raises RequestLimitExceeded while too much waits already: whoever drives the stack reads all of it."""
+        count, size = signal_rows.waiting(tx, row.id)
+        if size + count * limits.SIGNAL > limits.MOST_SIGNALS:
+            raise exception.RequestLimitExceeded(
+                _('%(count)d signals of stack %(name)s wait to be handled; no more are taken until some are.')
+                % {'count': count, 'name': row.name})
 
     def _told(self, row: ResourceState) -> Event:
         return Event(self._world.uuid(), self._world.now(), row.name, row.type, row.physical_id, row.action, row.status,

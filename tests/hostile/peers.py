@@ -13,12 +13,14 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from tests.hostile.stages import settled
 from tests.hostile.tenants import Tenant
 
 HOST = '127.0.0.1'
 CLOSED, SILENT = 0, -1
 LISTEN = 5.0            # seconds to wait for an answer
 DEADLINE = 10.0         # seconds the API gives a peer for its headers, by default
+SIGNALS = 80
 MANY = 1030             # connections of one peer
 
 
@@ -174,6 +176,26 @@ def drip(tenant: Tenant, port: int) -> list[int]:
         return [SILENT]
 
 
+def signals(tenant: Tenant, port: int) -> list[int]:
+    """As many signals as fit to one wait handle, each as large as a request may be and kept beside the others."""
+    handle = {'heat_template_version': '2018-08-31', 'resources': {
+        'h': {'type': 'OS::Heat::WaitConditionHandle', 'properties': {'signal_transport': 'NO_SIGNAL'}},
+        'w': {'type': 'OS::Heat::WaitCondition',
+              'properties': {'handle': {'get_resource': 'h'}, 'count': 1000, 'timeout': 3600}}}}
+    made = tenant.ask('POST', '/stacks', {'stack_name': 'signalled', 'template': handle})
+    path = f"/stacks/signalled/{made.body['stack']['id']}"
+    deadline = time.monotonic() + LISTEN
+    while (time.monotonic() < deadline
+           and tenant.ask('GET', f'{path}/resources/h').body['resource']['resource_status'] != 'CREATE_COMPLETE'):
+        time.sleep(0.1)
+    found = [tenant.ask('POST', f'{path}/resources/h/signal', {
+        'id': str(number), 'status': 'SUCCESS', 'data': 'z' * 900_000}).status for number in range(SIGNALS)]
+    found.append(tenant.ask('GET', f'{path}/resources/h').status)
+    found.append(tenant.ask('DELETE', path).status)
+    settled(tenant, path)
+    return found
+
+
 REFUSED = frozenset({400, 403, 404, 408, 411, 413, 414, 415, 431, 501, 503, CLOSED})
 PEERS = (
     Peer('50 MB of JSON', large_body, frozenset({400, 413, CLOSED})),
@@ -184,6 +206,7 @@ PEERS = (
     Peer('headers', headers, frozenset({200, 400, 431})),
     Peer('silent connections', silent, frozenset({200})),
     Peer('a header that drips', drip, frozenset({CLOSED, 400, 408}), quick=False, within=DEADLINE + 2.0),
+    Peer('80 large signals', signals, frozenset({200, 204, 400})),
     Peer('120 000 form fields', form, REFUSED, cfn=True),
     Peer('100 MB of form', large_form, REFUSED, cfn=True),
     Peer('15 000 parts', parts, REFUSED, cfn=True),

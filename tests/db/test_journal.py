@@ -1,0 +1,48 @@
+"""The journal over real databases: what can never be written must not keep anything else waiting."""
+
+import threading
+
+import pytest
+
+from heatlite.common.world import GreenWorld
+from heatlite.db import resources
+from heatlite.engine.journal import Journal, LeaseLost
+from heatlite.planning.states import Action, Status
+from tests.db.rows import change, engine, owned, stack, state
+
+
+class Threads(GreenWorld):
+    """With threads of the operating system: the tests of the database are not patched for green ones."""
+
+    def spawn(self, function, *arguments):
+        thread = threading.Thread(target=function, args=arguments, daemon=True)
+        thread.start()
+        return thread
+
+    def signal(self):
+        return threading.Event()
+
+    def sleep(self, seconds):
+        threading.Event().wait(seconds)
+
+
+@pytest.mark.parametrize('company', [0, 5])
+def test_what_ends_its_connection_does_not_hold_the_others(db, company):
+    if db.dialect != 'mysql':
+        pytest.skip('others take values of any size')
+    with db.writer() as tx:
+        engine(tx, 'e1')
+        owned(tx, stack('s1'), stack('s2'))
+    journal, given_up = Journal(Threads(), db), []
+    journal.refused = lambda stack_id, error: given_up.append(stack_id)
+    with pytest.raises(LeaseLost):
+        for number in range(company):
+            journal.submit(change('s2', row=state(number + 1, action=Action.CREATE, status=Status.COMPLETE)))
+        # More than the largest packet that the server takes by default, 16 MiB: it ends the connection.
+        journal.write(change('s1', row=state(1, action=Action.CREATE, status=Status.COMPLETE),
+                             columns={'metadata': {'large': 'z' * 20_000_000}}))
+    journal.write(change('s2', row=state(9, action=Action.CREATE, status=Status.COMPLETE)))
+    assert given_up == ['s1']
+    with db.reader() as tx:
+        assert len(resources.light(tx, 's2')) == company + 1
+        assert resources.light(tx, 's1') == []
