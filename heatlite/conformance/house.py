@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import sqlalchemy as sa
 from oslo_config import cfg
+from oslo_db import exception as db_exception
 
 from heatlite.common import config, exception
 from heatlite.common.context import RequestContext
@@ -154,12 +155,12 @@ class SimDatabase(Database):
     @contextmanager
     def reader(self) -> Iterator[Any]:
         self._chaos.visit('reading', self.world)
-        with super().reader() as tx:
+        with _unwrapped(), super().reader() as tx:
             yield tx
 
     @contextmanager
     def writer(self) -> Iterator[Any]:
-        with super().writer() as tx:
+        with _unwrapped(), super().writer() as tx:
             self._open = tx, self._token
             try:
                 yield tx
@@ -198,6 +199,17 @@ class SimDatabase(Database):
     def _check_open(self, tx: Any) -> None:
         if tx in self._broken:
             raise exception.DatabaseUnavailable(reason='the server has ended the transaction')
+
+
+@contextmanager
+def _unwrapped() -> Iterator[None]:
+    """An outage that begins within a statement comes out of the library as an error of its own."""
+    try:
+        yield
+    except db_exception.DBError as error:
+        if isinstance(error.inner_exception, exception.DatabaseUnavailable):
+            raise error.inner_exception from None
+        raise
 
 
 def options(given: Mapping[str, Any]) -> cfg.ConfigOpts:

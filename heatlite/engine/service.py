@@ -64,6 +64,7 @@ class EngineService:
             world, database, self.engine_id, self._describe, ttl=conf.engine.lease_ttl,
             sweep_interval=conf.engine.sweep_interval, room=self.driving.room, take=self.driving.take,
             missing=self.driving.missing)
+        self.driving.is_registered = lambda: self.ownership.is_registered
         quotas = Quotas(resources_per_stack=conf.max_resources_per_stack,
                         stacks_per_project=conf.max_stacks_per_tenant,
                         stack_adopt=conf.enable_stack_adopt, stack_abandon=conf.enable_stack_abandon)
@@ -162,7 +163,8 @@ class EngineService:
             shown = _or_null(resource, attributes.SHOW_ATTR) if attributes.SHOW_ATTR in resource.attributes else None
             if not isinstance(shown, Mapping):
                 shown = {name: _or_null(resource, name) for name in resource.attributes if name != attributes.SHOW_ATTR}
-            return {**shown, **{name: _or_null(resource, name) for name in message.names if name not in shown}}
+            named = {name: _or_null(resource, name) for name in message.names}
+            return {**named, **shown, **{name: value for name, value in named.items() if value is not None}}
 
         found: dict[str, Any] = codec.decode(codec.encode(self.driving.asked(message.stack_id, context, ask)))
         return found
