@@ -86,17 +86,14 @@ class Driving:
         self.software: Any = None                   # engine.software.Software, set once there is one
         self._suspected: set[str] = set()           # held without a runner when last looked
         self._stopping = False
-        self.is_registered: Callable[[], bool] = lambda: False          # set with engine.ownership.Ownership
         # A definition just built by a request, so that the runner need not build it again: (stack, generation).
         self._fresh: dict[tuple[str, int], StackDefinition] = {}
 
     # --- taking and leaving -----------------------------------------------------------------------------
 
     def room(self) -> int:
-        """How many more stacks this engine would drive: none before others know of it, who would take them for free."""
-        if self._stopping or not self.is_registered():
-            return 0
-        return self._limits.stacks - len(self._runners) - len(self._loading)
+        """How many more stacks this engine would drive."""
+        return 0 if self._stopping else self._limits.stacks - len(self._runners) - len(self._loading)
 
     def owns(self, stack_id: str) -> bool:
         return stack_id in self._runners

@@ -58,7 +58,6 @@ class Ownership:
         self._confirmed: WeakKeyDictionary[Lease, int] = WeakKeyDictionary()    # still good after so many lapses
         self._trouble: deque[str] = deque()         # of the heartbeat, which cannot write to the log itself
         self._threads: list[Thread] = []
-        self.is_registered = False                  # other engines know that we live
 
     def start(self) -> None:
         pulse = self._database.apart()
@@ -176,7 +175,6 @@ class Ownership:
         with database.writer() as tx:
             engines.register(tx, engine_id=self.engine_id, now=self._world.now(), ttl=self._ttl, **self._describe())
         self._deadline = began + self._ttl
-        self.is_registered = True
 
     def _sweep(self) -> None:
         while True:

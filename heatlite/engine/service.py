@@ -64,7 +64,6 @@ class EngineService:
             world, database, self.engine_id, self._describe, ttl=conf.engine.lease_ttl,
             sweep_interval=conf.engine.sweep_interval, room=self.driving.room, take=self.driving.take,
             missing=self.driving.missing)
-        self.driving.is_registered = lambda: self.ownership.is_registered
         quotas = Quotas(resources_per_stack=conf.max_resources_per_stack,
                         stacks_per_project=conf.max_stacks_per_tenant,
                         stack_adopt=conf.enable_stack_adopt, stack_abandon=conf.enable_stack_abandon)

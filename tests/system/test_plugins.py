@@ -75,7 +75,9 @@ def create(url, name, kind, **properties):
 
 
 def attribute(stack):
-    return ask('GET', f'{stack}/resources/lamp')[1]['resource']['attributes'].get('color')
+    """As it was stored at the end of the action; `resource show` asks the version that is there now."""
+    lamp, = ask('GET', f'{stack}/resources?with_detail=true')[1]['resources']
+    return lamp['attributes'].get('color')
 
 
 def test_new_stacks_use_the_new_version_and_running_ones_the_old(service, plugins, tmp_path):
