@@ -91,19 +91,19 @@ def fresh_outputs(req: Request, found: Any) -> list[dict[str, Any]]:
     running = found.status == Status.IN_PROGRESS and found.action != Action.DELETE
     wanted = tuple(output['output_key'] for output in stored
                    if output.get('live') or (running and output.get('output_value') is None))
-    told = _read_now(req, messages.ResolveOutputs(found.id, wanted)) if wanted else None
-    anew = {output['output_key']: output for output in told or ()}
+    answer = _read_now(req, messages.ResolveOutputs(found.id, wanted)) if wanted else None
+    anew = {output['output_key']: output for output in answer or ()}
     return [anew.get(output['output_key'], output) for output in stored]
 
 
 def live_attributes(req: Request, found: Any, resource_name: str, names: tuple[str, ...]) -> Mapping[str, Any] | None:
-    """All attributes of a resource, and those in `names` besides, as services tell them now; None: nobody can tell."""
-    told: Mapping[str, Any] | None = _read_now(req, messages.ResourceAttributes(found.id, resource_name, names))
-    return told
+    """All attributes of a resource, and those in `names`, read from the services now; None when no engine answers."""
+    values: Mapping[str, Any] | None = _read_now(req, messages.ResourceAttributes(found.id, resource_name, names))
+    return values
 
 
 def _read_now(req: Request, message: messages.Message) -> Any:
-    """What an engine answers; None when none is up or it has trouble: what is stored is in hand, and is shown then."""
+    """The answer of an engine. None when no engine is up or the call fails: callers then show the stored values."""
     if not _engine_is_up(req):
         return None
     try:

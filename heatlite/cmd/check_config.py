@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 from collections.abc import Iterator
@@ -49,10 +50,9 @@ def register_libraries(conf: Any) -> None:
         if point.name in LIBRARIES:
             for group, opts in point.load()():
                 conf.register_opts(opts, group=None if group in (None, 'DEFAULT') else group)
-    known = loading.get_available_plugin_names()
     for group in LOGINS:
         loading.register_auth_conf_options(conf, group)
-        if conf[group].auth_type in known:
+        if conf[group].auth_type in _login_plugins():
             conf.register_opts(loading.get_auth_plugin_conf_options(conf[group].auth_type), group=group)
 
 
@@ -72,14 +72,19 @@ def _needed(conf: Any) -> Iterator[tuple[str, str]]:
         yield WARNING, _('[keystone_authtoken] auth_type is not set: the APIs cannot check tokens.')
 
 
-def _logins(conf: Any) -> Iterator[tuple[str, str]]:
+@functools.cache
+def _login_plugins() -> frozenset[str]:
+    """Names that `auth_type` may have. Looks through the entry points of all installed packages."""
     from keystoneauth1 import loading
-    known = loading.get_available_plugin_names()
+    return frozenset(loading.get_available_plugin_names())
+
+
+def _logins(conf: Any) -> Iterator[tuple[str, str]]:
     for group in LOGINS:
         chosen = conf[group].auth_type
-        if chosen and chosen not in known:
+        if chosen and chosen not in _login_plugins():
             yield ERROR, _('[%(group)s] auth_type "%(chosen)s" is not known; %(known)s are.') % {
-                'group': group, 'chosen': chosen, 'known': ', '.join(sorted(known))}
+                'group': group, 'chosen': chosen, 'known': ', '.join(sorted(_login_plugins()))}
 
 
 def _driver(url: str) -> Iterator[tuple[str, str]]:

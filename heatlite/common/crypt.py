@@ -93,6 +93,8 @@ class _Sealer:
     """AES-256-GCM with keys derived from one key of the operator. A text is base64 of salt, nonce, what is sealed."""
 
     def __init__(self, key: str) -> None:
+        from cryptography.exceptions import InvalidTag  # a library that only programs with a key load
+        self._refusals = InvalidTag, ValueError
         self._key = key.encode()
         self._openers: dict[bytes, Any] = {}
         self._salt = b''
@@ -117,10 +119,8 @@ class _Sealer:
             if opener is None:
                 opener = self._known(salt)
             return bytes(opener.decrypt(secret[SALT:SALT + NONCE], secret[SALT + NONCE:], None))
-        except Exception as error:              # InvalidTag, of a library that is loaded with the first key only
-            if isinstance(error, ValueError) or type(error).__name__ == 'InvalidTag':
-                raise exception.InvalidEncryptionKey() from None
-            raise
+        except self._refusals:
+            raise exception.InvalidEncryptionKey() from None
 
     def _known(self, salt: bytes) -> Any:
         if len(self._openers) >= OPENERS:

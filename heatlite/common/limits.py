@@ -67,8 +67,6 @@ MOST_DEATHS: Final = 20                 # engines that may end executing one req
 
 MOST_ANSWERED: Final = 1_048_576        # values (of 16 characters) in the answer of an engine, shared ones spelt out
 
-# --- what signals bring ---------------------------------------------------------------------------------------
-
 MOST_METADATA: Final = 2_097_152        # characters of the metadata of one resource, written as JSON
 MOST_SIGNALS: Final = 8_388_608         # characters of the signals of one stack that wait to be handled
 SIGNAL: Final = 4_096                   # what each of them counts beside its own characters

@@ -101,7 +101,7 @@ class Rounds:
         self._identify = patcher.original('threading').get_ident
         self._thread = self._identify()
         self._began = 0.0                       # when the current round began, as far as anybody asked
-        self._line: deque[Any] = deque()        # events; whoever is in front of the first sleeps until the next round
+        self._line: deque[Any] = deque()        # events of waiting threads; the one before them sleeps
         self._has_front = False
 
     def turn(self) -> None:

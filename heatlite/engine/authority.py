@@ -69,7 +69,7 @@ class Authority:
 
     def _needs_a_service(self, definition: StackDefinition) -> bool:
         if definition.environment.event_sinks:
-            return True                             # events are told to them in the owner's name
+            return True                             # events are sent to them in the name of the stack's owner
         for name, resource in definition.resources.items():
             try:
                 kind: Any = self._registry.resolve(resource.type, name, definition.environment)

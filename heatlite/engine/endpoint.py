@@ -30,15 +30,15 @@ class Endpoint:
         try:
             return use_case(context, message)
         except services.ClientException as error:
-            told = refusal(error)
-            if told is None:
+            refused = refusal(error)
+            if refused is None:
                 raise
             LOG.info('%s: a service said: %s', message.method(), error, extra={'context': context})
-            raise told from error
+            raise refused from error
 
 
 def refusal(error: services.ClientException) -> exception.HeatException | None:
-    """What a caller is told when another service ended the request; None for a defect of ours.
+    """The error for the caller when another service ended the request; None for a defect of ours.
 
     Which service it was, and at which address, is for the log only.
     """

@@ -135,7 +135,8 @@ class Journal:
         """Waits for a database that is away: the lease, not this loop, decides whether the engine may act meanwhile.
 
         Raises DatabaseUnavailable after `tries` of a batch that ends its connection while the database takes other
-        writes, as one beyond the largest packet does: nobody else shall wait for it.
+        writes, as one beyond the largest packet does: other changes must not wait for it. `tries` 1: a part of such
+        a batch, of which something may have been written.
         """
         attempt = failed = 0
         while True:

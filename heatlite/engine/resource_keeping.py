@@ -55,7 +55,7 @@ class Keeping:
         value = metadata if metadata is not None else {}
         if merge_metadata is not None:
             value = merge_metadata(value, self.metadata_get(refresh=True))
-        size = len(codec.encode(value))             # here, where its author can be told, not when it is written
+        size = len(codec.encode(value))             # here, where the caller gets the error, not at the write
         if size > limits.MOST_METADATA:
             raise exception.RequestLimitExceeded(_('The metadata of %(name)s would have %(size)d characters, more than '
                                                    'the %(limit)d that are kept.')

@@ -153,7 +153,7 @@ class EngineService:
         return [each for each in found if message.keys is None or each['output_key'] in message.keys]
 
     def _resource_attributes(self, context: Any, message: messages.ResourceAttributes) -> dict[str, Any]:
-        """What `show` of a type tells, or else each of its attributes; `names` besides. Read from the services now.
+        """The value of `show` where the type has it, else all attributes, and those in `names`; read from the services.
 
         Null for what the resource does not have or cannot tell now.
         """

@@ -142,7 +142,7 @@ class Signals:
 
     @staticmethod
     def _check_room(tx: Any, row: stacks.Stack) -> None:
-        """Raises RequestLimitExceeded while too much waits already: whoever drives the stack reads all of it."""
+        """Raises RequestLimitExceeded while too much waits: the engine that drives the stack reads all of it."""
         count, size = signal_rows.waiting(tx, row.id)
         if size + count * limits.SIGNAL > limits.MOST_SIGNALS:
             raise exception.RequestLimitExceeded(

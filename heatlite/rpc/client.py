@@ -41,9 +41,9 @@ def _opened(found: Any) -> Any:
     return found.get('answer')
 
 
-def _patience(message: messages.Message, longest: float) -> float:
-    """Seconds to wait for the answer."""
-    return longest if message.patience is None else min(message.patience, longest)
+def _timeout_of(message: messages.Message, longest: float) -> float:
+    """Seconds to wait for the answer, at most `longest`."""
+    return longest if message.timeout is None else min(message.timeout, longest)
 
 
 class BrokerClient:
@@ -74,7 +74,7 @@ class BrokerClient:
         library = self._errors
         if not self._connected:
             messaging.probe(self._conf)
-        seconds = _patience(message, self._conf.rpc_response_timeout)
+        seconds = _timeout_of(message, self._conf.rpc_response_timeout)
         deadline = world.current().now() + timedelta(seconds=seconds)
         try:
             found = self._offer({**context.to_dict(), messages.DEADLINE: deadline.isoformat()}, message, seconds)
@@ -143,7 +143,7 @@ class InProcessClient:
             done.set()
 
         self._world.spawn(work)
-        seconds = _patience(message, self._timeout)
+        seconds = _timeout_of(message, self._timeout)
         if not done.wait(seconds) or not found:
             raise exception.MessagingTimeout(seconds=seconds)
         return _opened(json.loads(found[0]))

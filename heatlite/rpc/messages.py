@@ -17,8 +17,8 @@ from heatlite.common.i18n import _
 
 # Beside the fields of the caller's context: when it gives up waiting, ISO 8601 in UTC.
 DEADLINE = 'deadline'
-# Seconds for messages whose answer has a stand-in, what is stored: the engine that took it may have been killed.
-GLANCE = 15.0
+# Seconds, for requests that fall back to the stored values: the engine that received the message may have been killed.
+READ_TIMEOUT = 15.0
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Message:
     """Base: turns itself into the arguments of a call and back."""
 
     answer: ClassVar[str] = ''              # what the call returns, for the reader
-    patience: ClassVar[float | None] = None # seconds the sender waits at most; None: [DEFAULT] rpc_response_timeout
+    timeout: ClassVar[float | None] = None  # seconds the sender waits at most; None: [DEFAULT] rpc_response_timeout
 
     @classmethod
     def method(cls) -> str:
@@ -178,7 +178,7 @@ class ResourceAttributes(Message):
     """Live values of one resource. `names`: extra attributes asked for (`with_attr`)."""
 
     answer = '{attribute: value}'
-    patience = GLANCE
+    timeout = READ_TIMEOUT
     stack_id: str
     resource_name: str
     names: tuple[str, ...] = ()
@@ -189,7 +189,7 @@ class ResolveOutputs(Message):
     """Outputs that must be read anew (an attribute declared as never cached, or a running stack)."""
 
     answer = 'list of {output_key, description, output_value, output_error?}'
-    patience = GLANCE
+    timeout = READ_TIMEOUT
     stack_id: str
     keys: tuple[str, ...] | None = None     # None: all
 

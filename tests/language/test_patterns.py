@@ -109,7 +109,7 @@ def test_no_pattern_takes_long(written, way):
         began = time.process_time()
         with contextlib.suppress(ValueError, exception.RequestLimitExceeded):
             WAYS[way](Pattern(written), text)
-        assert time.process_time() - began < 1.0
+        assert time.process_time() - began < 0.4
 
 
 def test_the_patterns_of_one_evaluation_share_their_time():

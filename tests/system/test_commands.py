@@ -173,7 +173,7 @@ def test_it_leaves_and_comes_back(run, files, tmp_path):
     eventually('the end of the stack', lambda: run.json('stack', 'list') == [])
     left = json.loads(kept.read_text())
     assert left['resources'].keys() == document['resources'].keys()
-    if 'OS_USERNAME' in run.environment:                 # without Keystone whoever asks is an administrator
+    if 'OS_USERNAME' in run.environment:                 # without Keystone every caller is an administrator
         assert document['resources']['number']['resource_data']['value'] == '******'
     number = left['resources']['number']['resource_data']['value']
     made = run.json('stack', 'adopt', '--wait', '--adopt-file', kept, 'lamp')

@@ -11,7 +11,7 @@ TEMPLATE = {'heat_template_version': '2018-08-31', 'resources': {
     'handle': {'type': 'OS::Heat::WaitConditionHandle', 'properties': {'signal_transport': 'HEAT_SIGNAL'}}}}
 
 NOTHING = {'heat_template_version': '2018-08-31', 'resources': {'nothing': {'type': 'OS::Heat::None'}}}
-SINK = {'type': 'zaqar-queue', 'target': 'told', 'ttl': 120}
+SINK = {'type': 'zaqar-queue', 'target': 'events', 'ttl': 120}
 
 
 @pytest.mark.service
@@ -27,11 +27,11 @@ def test_the_profile(tmp_path):
         assert '<StackName>first</StackName>' in cloud.ask_cfn(member, 'ListStacks').text
         engines = cloud.ask(cloud.people['admin'], 'GET', '/services').json['services']
         assert [each['status'] for each in engines] == ['up', 'up']
-        told = cloud.create(member, 'told', NOTHING, environment={'event_sinks': [SINK]})
-        assert cloud.finished(member, told) == 'CREATE_COMPLETE'
+        with_sink = cloud.create(member, 'sink', NOTHING, environment={'event_sinks': [SINK]})
+        assert cloud.finished(member, with_sink) == 'CREATE_COMPLETE'
         trusts = dict(cloud.rows('SELECT s.name, c.trust_id FROM stack s '
                                  'JOIN credentials c ON c.id = s.credentials_id'))
-        assert trusts['told'], 'events are told to sinks in the name of the owner, after the token is over'
+        assert trusts['sink'], 'events are sent to sinks in the name of the owner, after the token has expired'
         users = cloud.rows("SELECT user_project_id FROM stack WHERE name = 'first'")[0][0]
         assert cloud.keystone.get(f'/projects/{users}').status_code == 200
     found = cloud.keystone.get(f'/projects?name={member.project_name}').json()['projects']

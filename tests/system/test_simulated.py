@@ -129,7 +129,7 @@ def test_resource_show_tells_what_the_service_says_now(demo):
     stack = f"{url}/stacks/shown/{made['stack']['id']}"
     assert ended(stack, token) == 'CREATE_COMPLETE'
     port = send('GET', f'{stack}/resources/port?with_attr=fixed_ips&with_attr=nothing', token=token)[2]['resource']
-    assert port['attributes']['id'] == port['physical_resource_id']          # `show` of a port, as Neutron tells it
+    assert port['attributes']['id'] == port['physical_resource_id']          # `show` of a port, as Neutron returns it
     assert [each['ip_address'].rpartition('.')[0] for each in port['attributes']['fixed_ips']] == ['10.9.0']
     assert port['attributes']['nothing'] is None
     send('DELETE', stack, token=token)

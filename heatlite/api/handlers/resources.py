@@ -169,6 +169,6 @@ def _stored_attributes(row: Any) -> Mapping[str, Any]:
 
 
 def _attributes(req: Request, stack: Any, row: Any, names: tuple[str, ...]) -> Mapping[str, Any]:
-    """As services tell them now; the stored values where no engine can ask them, null for other names."""
+    """Read from the services now. Without an engine: the stored values, and null for other names."""
     live = finding.live_attributes(req, stack, row.name, names)
     return {**dict.fromkeys(names), **_stored_attributes(row)} if live is None else live

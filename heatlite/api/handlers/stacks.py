@@ -176,7 +176,7 @@ def delete(req: Request, stack_name: str, stack_id: str) -> None:
 
 
 def abandon(req: Request, stack_name: str, stack_id: str) -> View:
-    """Complete for whoever may abandon: the answer is the only copy of what is needed to adopt the stack again."""
+    """Complete for every caller who may abandon: the answer is the only copy of what adopting the stack again needs."""
     return masking.complete(req.call(messages.AbandonStack(_exportable(req, stack_name, stack_id))))
 
 
