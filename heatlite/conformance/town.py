@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, Self
 
 from heatlite.common import world as worlds
@@ -172,7 +171,7 @@ class Town:
         def delete(it: Resource) -> None:
             assert it.record is not None
             it.bind(it.record)
-            it.take_state(replace(it.record.state, action=Action.DELETE, status=Status.IN_PROGRESS))
+            it.take_state(it.record.state._replace(action=Action.DELETE, status=Status.IN_PROGRESS))
             handler, check = it.handler('DELETE'), it.checker('DELETE')
             token = handler() if handler is not None else None
             while check is not None and not check(token):

@@ -18,7 +18,7 @@ from heatlite.db.tables import resource, resource_data, stack
 from heatlite.planning.states import NO_HANDLE, Action, ResourceState, Status
 
 HEAVY = ('properties', 'definition', 'metadata', 'attributes')
-LIGHT = tuple(resource.c[name] for name in ResourceState.__dataclass_fields__)
+LIGHT = tuple(resource.c[name] for name in ResourceState._fields)
 ROW = ('stack_id', 'id', 'name', 'uuid', 'type', 'action', 'status', 'reason', 'physical_id', 'requires', 'replaces',
        'replaced_by', 'template_id', 'fingerprint', 'handle', 'created_at', 'updated_at')
 HELD = 'True'                                       # stands under the name of a breakpoint that holds the resource

@@ -11,7 +11,6 @@ import itertools
 import logging
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -265,7 +264,7 @@ class SignalRecorder:
         self.events: list[Event] = []
 
     def physical_id(self, resource: Resource, value: str | None) -> None:
-        self._owned.rows[resource.id] = replace(self._owned.rows[resource.id], physical_id=value)
+        self._owned.rows[resource.id] = self._owned.rows[resource.id]._replace(physical_id=value)
 
     def data(self, resource: Resource, key: str, value: str | None, redact: bool) -> None:
         self.data_noted.append(Datum(key, value, redact))
@@ -275,8 +274,8 @@ class SignalRecorder:
 
     def state(self, resource: Resource, action: str, status: str, reason: str) -> None:
         row = self._owned.rows[resource.id]
-        self._owned.rows[resource.id] = replace(row, action=Action(action), status=type(row.status)(status),
-                                                reason=reason)
+        self._owned.rows[resource.id] = row._replace(
+            action=Action(action), status=type(row.status)(status), reason=reason)
 
     def event(self, resource: Resource, action: str, status: str, reason: str) -> None:
         row = self._owned.rows[resource.id]

@@ -9,7 +9,6 @@ import json
 import logging
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from heatlite.common import defects, exception, short_id
@@ -434,7 +433,7 @@ class Errands:
         if plain(handle) is NO_HANDLE:
             return                                  # after a crash the handler begins anew
         current = self._owned.rows[row.id]
-        self._owned.rows[row.id] = changed = replace(current, handle=handle)
+        self._owned.rows[row.id] = changed = current._replace(handle=handle)
         self._journal.write(Change(self._owned.id, self._owned.lease.epoch, row=changed))
 
     def _ask_whether_done(self, resource: Resource, work: Work, verb: Action) -> int:

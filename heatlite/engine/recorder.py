@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from heatlite.common.world import World
@@ -26,7 +25,7 @@ class Recorder:
         self._work = work
 
     def physical_id(self, resource: Resource, value: str | None) -> None:
-        row = replace(self._row(resource), physical_id=value)
+        row = self._row(resource)._replace(physical_id=value)
         self._store(resource, row)
 
     def data(self, resource: Resource, key: str, value: str | None, redact: bool) -> None:
@@ -38,8 +37,8 @@ class Recorder:
         self._store(resource, self._row(resource), {'metadata': value})
 
     def state(self, resource: Resource, action: str, status: str, reason: str) -> None:
-        row = replace(self._row(resource), action=Action(action), status=type(self._row(resource).status)(status),
-                      reason=reason)
+        row = self._row(resource)
+        row = row._replace(action=Action(action), status=type(row.status)(status), reason=reason)
         self._store(resource, row)
 
     def event(self, resource: Resource, action: str, status: str, reason: str) -> None:

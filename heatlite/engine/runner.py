@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any, Protocol
 
 from heatlite.common import exception, metrics, outages
@@ -365,7 +364,7 @@ class Runner:
 
     def _note_hook(self, row: ResourceState, hook: str, value: str | None, why: str) -> None:
         """Clients find a held resource by the event; the entry in its data is what says that it is held."""
-        told = self._event(replace(row, reason=why), None, None)
+        told = self._event(row._replace(reason=why), None, None)
         self._journal.submit(Change(self.owned.id, self.owned.lease.epoch, row=self.owned.rows.get(row.id, row),
                                     data=(Datum(hook, value),), events=(told,) if why else ()))
         self.errands.records.forget(row.id)

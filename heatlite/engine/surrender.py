@@ -40,7 +40,7 @@ def give_up(world: World, database: Database, journal: Journal, lease: Lease,
     reason = _('%(count)d engines ended while they drove this stack (%(action)s); it was given up. A resource type or '
                'the template stops them: see their logs.') % {'count': count, 'action': row.action}
     for each in busy:
-        failed = replace(each, status=Status.FAILED, reason=reason)
+        failed = each._replace(status=Status.FAILED, reason=reason)
         journal.submit(Change(row.id, lease.epoch, row=failed, events=(_event(world, failed),)))
     given_up = replace(row, status=Status.FAILED, reason=reason)
     try:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -247,7 +246,7 @@ class Traversal:
                 return self._resume(step, row)
             if row.template_id != self.template_id:
                 # Interrupted on its way to another definition: nobody knows how far it came, so it has failed.
-                row = self._set(replace(row, status=Status.FAILED, reason=text.INTERRUPTED % row.action))
+                row = self._set(row._replace(status=Status.FAILED, reason=text.INTERRUPTED % row.action))
                 return [Persist(step, row), *self._inspect(step, row)]
         return self._inspect(step, row)
 
@@ -306,8 +305,8 @@ class Traversal:
         requires: Mapping[str, int] = row.requires
         if step.kind is Kind.APPLY and verb in APPLYING:
             requires = {**row.requires, **self.requirements(step.name)}     # both, until it is applied
-        row = self._set(replace(
-            row, action=verb, status=Status.IN_PROGRESS, reason=text.CHANGED, handle=NO_HANDLE, requires=requires,
+        row = self._set(row._replace(
+            action=verb, status=Status.IN_PROGRESS, reason=text.CHANGED, handle=NO_HANDLE, requires=requires,
             template_id=self.template_id if verb in APPLYING else row.template_id,
             type=self.wanted[step.name].type if step.kind is Kind.APPLY and verb in APPLYING else row.type,
             fingerprint=UNSURE if verb is Action.UPDATE else row.fingerprint,
@@ -324,13 +323,13 @@ class Traversal:
         self._set(row)
         commands: list[Command] = []
         if old is not None:
-            commands.append(Persist(step, self._set(replace(old, replaced_by=row.id)), event=False))
+            commands.append(Persist(step, self._set(old._replace(replaced_by=row.id)), event=False))
         self._current[step.name] = row.id
         return commands + self._begin(step, row, self._first_action(step), now)
 
     def _remember(self, step: Step) -> list[Command]:
         """What handle_* returned is stored before the first wait, so that polling can go on after a crash."""
-        row = self._set(replace(self.rows[step.row_id], handle=step.handle))
+        row = self._set(self.rows[step.row_id]._replace(handle=step.handle))
         return [Persist(step, row, event=False), Poll(step, row, step.verb, step.handle, 1)]
 
     def _complete(self, step: Step, now: datetime) -> list[Command]:
@@ -343,12 +342,12 @@ class Traversal:
                 return self._hold_after(step, row, 'post-delete')
             return [self._remove(step, row), *self._finish(step)]
         reason = text.check_unsupported(row.type) if step.unsupported else text.CHANGED
-        row = replace(row, status=Status.COMPLETE, reason=reason, handle=NO_HANDLE)
+        row = row._replace(status=Status.COMPLETE, reason=reason, handle=NO_HANDLE)
         applied = step.verb in APPLYING and step in self._steps
         if applied and step.kind is Kind.APPLY:
-            row = replace(row, requires=self.requirements(step.name))
+            row = row._replace(requires=self.requirements(step.name))
         if step.verb in APPLYING and step.fingerprint:
-            row = replace(row, fingerprint=step.fingerprint)
+            row = row._replace(fingerprint=step.fingerprint)
         commands: list[Command] = [Persist(step, self._set(row), applied=step.verb in APPLYING)]
         if step.verb is Action.ADOPT and step.name in self.wanted and self.wanted[step.name].external:
             return commands + self._begin(step, row, Action.CHECK, now)
@@ -409,7 +408,7 @@ class Traversal:
         del self.rows[row.id]
         if self._current.get(row.name) == row.id:
             del self._current[row.name]
-        return Remove(step, replace(row, action=Action.DELETE, status=Status.COMPLETE, reason=text.CHANGED),
+        return Remove(step, row._replace(action=Action.DELETE, status=Status.COMPLETE, reason=text.CHANGED),
                       event=event)
 
     def _finish(self, step: Step) -> list[Command]:
@@ -451,17 +450,17 @@ class Traversal:
             case decide.Replace(because, announced):
                 return self._replace(step, row, because, announced, now)
             case decide.Refuse(reason, why):
-                told = replace(row, action=Action.UPDATE, status=Status.FAILED, reason=why)
+                told = row._replace(action=Action.UPDATE, status=Status.FAILED, reason=why)
                 return [Note(step, told), *self._refused(step, row, Action.UPDATE, reason)]
 
     def _keep(self, step: Step, row: ResourceState, heal: bool, now: datetime) -> list[Command]:
         commands: list[Command] = []
         requires = self.requirements(step.name)
-        kept = row if row.requires.keys() == requires.keys() else replace(row, requires=requires)
+        kept = row if row.requires.keys() == requires.keys() else row._replace(requires=requires)
         if kept.replaced_by is not None:            # a rollback came back to it
-            kept = replace(kept, replaced_by=None)
+            kept = kept._replace(replaced_by=None)
         if heal:
-            kept = replace(kept, status=Status.COMPLETE, reason=text.HEALED, handle=NO_HANDLE)
+            kept = kept._replace(status=Status.COMPLETE, reason=text.HEALED, handle=NO_HANDLE)
         if kept is not row:                         # else keeping costs no write at all
             commands.append(Persist(step, self._set(kept), event=heal))
         return commands + self._finish(step)
@@ -470,8 +469,8 @@ class Traversal:
                  now: datetime) -> list[Command]:
         commands: list[Command] = []
         if announced:
-            begun = replace(row, action=Action.UPDATE, status=Status.IN_PROGRESS, reason=text.CHANGED, updated_at=now)
-            row = self._set(replace(begun, status=Status.COMPLETE, reason=because))
+            begun = row._replace(action=Action.UPDATE, status=Status.IN_PROGRESS, reason=text.CHANGED, updated_at=now)
+            row = self._set(begun._replace(status=Status.COMPLETE, reason=because))
             commands += [Persist(step, begun), Persist(step, row)]
         return commands + self._create_new(step, row, now)
 
@@ -489,13 +488,13 @@ class Traversal:
     def _recovered(self, step: Step, outcome: Outcome, physical_id: str | None, now: datetime) -> list[Command]:
         row = self.rows[step.row_id]
         if step.kind is Kind.CLEAN:
-            row = self._set(replace(row, physical_id=physical_id or row.physical_id))
+            row = self._set(row._replace(physical_id=physical_id or row.physical_id))
             return self._begin(step, row, Action.DELETE, now)
         match outcome:
             case Outcome.AGAIN:                     # it never happened, or happening twice harms nobody
                 return [Call(step, row, step.verb)]
             case Outcome.FOUND:
-                row = self._set(replace(row, physical_id=physical_id))
+                row = self._set(row._replace(physical_id=physical_id))
                 return [Persist(step, row, event=False), Poll(step, row, step.verb, None, 0)]
             case Outcome.UNDO:                      # known but unfinished: take it away, then make it anew
                 step.undo = True
@@ -504,13 +503,13 @@ class Traversal:
                 return self._failed(Failed(step, text.INTERRUPTED % row.action), now)
 
     def _undo(self, step: Step, row: ResourceState, now: datetime) -> list[Command]:
-        row = self._set(replace(row, action=Action.DELETE, status=Status.IN_PROGRESS, reason=text.CHANGED,
-                                handle=NO_HANDLE, updated_at=now))
+        row = self._set(row._replace(action=Action.DELETE, status=Status.IN_PROGRESS, reason=text.CHANGED,
+                                     handle=NO_HANDLE, updated_at=now))
         step.verb = Action.DELETE
         return [Persist(step, row, wait=True)]
 
     def _undone(self, step: Step, row: ResourceState, now: datetime) -> list[Command]:
-        row = self._set(replace(row, status=Status.COMPLETE, physical_id=None, handle=NO_HANDLE))
+        row = self._set(row._replace(status=Status.COMPLETE, physical_id=None, handle=NO_HANDLE))
         step.undo = False
         commands: list[Command] = [Persist(step, row)]
         if step.attempt and not self._stopped:
@@ -530,7 +529,7 @@ class Traversal:
 
     def _finish_undone(self, step: Step, row: ResourceState) -> list[Command]:
         """The attempt is gone and nobody wants another: back to the failure that started it."""
-        row = self._set(replace(row, action=Action.CREATE, status=Status.FAILED, reason=step.error))
+        row = self._set(row._replace(action=Action.CREATE, status=Status.FAILED, reason=step.error))
         return [Persist(step, row, event=False), *self._free(step)]
 
     # --- failures ---------------------------------------------------------------------------------------
@@ -546,8 +545,8 @@ class Traversal:
         row = self.rows[step.row_id]
         step.error = step.error or (f'{event.reason}: {step.away}' if step.away else event.reason)
         if event.replace and step.verb is Action.UPDATE and step in self._steps and not self._stopped:
-            row = self._set(replace(row, status=Status.COMPLETE, handle=NO_HANDLE,
-                                    reason=text.requires_replacement(row.name)))
+            row = self._set(row._replace(status=Status.COMPLETE, handle=NO_HANDLE,
+                                         reason=text.requires_replacement(row.name)))
             del self._busy[row.id]
             return [Persist(step, row), *self._create_new(step, row, now)]
         if self._may_retry(event, step):
@@ -555,9 +554,9 @@ class Traversal:
                 return self._delete_later(step, row)
             step.attempt += 1
             step.undo = True
-            failed = self._set(replace(row, status=Status.FAILED, reason=event.reason, handle=NO_HANDLE))
+            failed = self._set(row._replace(status=Status.FAILED, reason=event.reason, handle=NO_HANDLE))
             return [Persist(step, failed), *self._undo(step, failed, now)]
-        row = self._set(replace(row, action=step.verb, status=Status.FAILED, reason=step.error, handle=NO_HANDLE))
+        row = self._set(row._replace(action=step.verb, status=Status.FAILED, reason=step.error, handle=NO_HANDLE))
         commands: list[Command] = [Persist(step, row)]
         if step in self._steps:
             self._failures.append((row.name, step.verb, step.error))
@@ -584,7 +583,7 @@ class Traversal:
         step.refusals += 1
         commands: list[Command] = []
         if row.handle is not NO_HANDLE:             # of the call that is over
-            commands.append(Persist(step, self._set(replace(row, handle=NO_HANDLE)), event=False))
+            commands.append(Persist(step, self._set(row._replace(handle=NO_HANDLE)), event=False))
         return [*commands, Later(step, 2 ** step.refusals + 2 * self._chance())]
 
     def _tell(self) -> list[Command]:

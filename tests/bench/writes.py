@@ -14,7 +14,6 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -80,19 +79,19 @@ def event(row: ResourceState, status: Status, with_properties: bool) -> Event:
 
 
 def intents(stack_id: str, found: list[ResourceState]) -> list[Change]:
-    made = [replace(row, action=Action.CREATE, status=Status.IN_PROGRESS, requires={'net': 1, 'port': 2})
+    made = [row._replace(action=Action.CREATE, status=Status.IN_PROGRESS, requires={'net': 1, 'port': 2})
             for row in found]
     return [Change(stack_id, 1, row=row, columns={'properties': PROPERTIES},
                    events=(event(row, Status.IN_PROGRESS, True),)) for row in made]
 
 
 def called(batch: list[Change]) -> list[Change]:
-    return [Change(change.stack_id, 1, row=replace(change.row, physical_id=str(uuid.uuid4()), handle={'id': 1}))
+    return [Change(change.stack_id, 1, row=change.row._replace(physical_id=str(uuid.uuid4()), handle={'id': 1}))
             for change in batch if change.row]
 
 
 def completed(batch: list[Change]) -> list[Change]:
-    return [Change(change.stack_id, 1, row=replace(change.row, status=Status.COMPLETE),
+    return [Change(change.stack_id, 1, row=change.row._replace(status=Status.COMPLETE),
                    events=(event(change.row, Status.COMPLETE, False),)) for change in batch if change.row]
 
 

@@ -43,14 +43,14 @@ def nested(stack_id, parent, resource, **changed) -> stacks.Stack:
 
 
 def state(number=1, name=None, **changed) -> ResourceState:
-    return replace(ResourceState(number, name or f'r{number}', f'uuid-{number}', 'OS::Heat::None', created_at=NOW),
-                   **changed)
+    return ResourceState(number, name or f'r{number}', f'uuid-{number}', 'OS::Heat::None', created_at=NOW)._replace(
+        **changed)
 
 
 def event(uuid, number=1, at=NOW, **changed) -> Event:
     name = 'stack' if number is None else f'r{number}'
-    return replace(Event(uuid, at, name, 'OS::Heat::None', None, Action.CREATE, Status.IN_PROGRESS, 'state changed',
-                         number), **changed)
+    return Event(uuid, at, name, 'OS::Heat::None', None, Action.CREATE, Status.IN_PROGRESS, 'state changed',
+                 number)._replace(**changed)
 
 
 def change(stack_id='s1', epoch=1, **parts) -> Change:

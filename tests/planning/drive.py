@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import random
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 from heatlite.planning import commands as c
@@ -85,7 +84,7 @@ class Driver:
                     else:
                         if verb in (Action.CREATE, Action.ADOPT):
                             self.physical[row.id] = f'p{row.id}'
-                            current = replace(self.traverse.rows[row.id], physical_id=f'p{row.id}')
+                            current = self.traverse.rows[row.id]._replace(physical_id=f'p{row.id}')
                             self.traverse.record(current)
                         self.inbox.append(c.Called(step, {'n': 1}, done=row.name not in self.slow))
                 case c.Poll(step, row, verb, _handle, turns):

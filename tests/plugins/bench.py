@@ -134,14 +134,13 @@ class Bench:
 
     def fresh(self, action: str, status: str = 'IN_PROGRESS') -> resource.Resource:
         """A new object over what is stored, as every piece of work gets one."""
-        from dataclasses import replace
         physical_id = self.record.state.physical_id
         for told in self.memory.told:
             if told[0] == 'physical_id':
                 physical_id = told[1]
         if (action, status) != self.record.state.state:
             self.record.before = tuple(str(part) for part in self.record.state.state)
-        self.record.state = replace(self.record.state, action=action, status=status, physical_id=physical_id)
+        self.record.state = self.record.state._replace(action=action, status=status, physical_id=physical_id)
         stored = self.record.definition
         definition = (self.definition if stored is None else
                       rsrc_defn.ResourceDefinition.from_stored(self.name, stored, self.record.properties))

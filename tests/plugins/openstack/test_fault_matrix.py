@@ -10,7 +10,6 @@ import functools
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -141,7 +140,7 @@ def test_a_fault_leaves_nothing_behind(town: Cloud, impatient: None, name: str, 
     scene.surround()
     before = town.ids()
     life = scene.it()
-    life.record.state = replace(life.record.state, created_at=life.world.now())
+    life.record.state = life.record.state._replace(created_at=life.world.now())
     endless = fault == 'conflict' and life.type_name.startswith(UNTIL_TIMEOUT)
     rule = FAULTS[fault]
     for method in [rule['method']] if 'method' in rule else ['P*', 'DELETE']:
