@@ -12,12 +12,13 @@ import random
 import time
 from collections import deque
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from heatlite.common import activity, turns
 
 TURN = 0.01                     # seconds a green thread may work before the others run
+EPOCH = datetime(1970, 1, 1)
 VARIANT = {digit: '89ab'[int(digit, 16) % 4] for digit in '0123456789abcdef'}      # of UUIDs, as RFC 4122 has it
 
 
@@ -219,7 +220,7 @@ class GreenWorld:
         self._activity: activity.Activity | None = None
 
     def now(self) -> datetime:
-        return datetime.now(UTC).replace(tzinfo=None)
+        return EPOCH + timedelta(seconds=time.time())       # half the time of now(UTC) without its zone
 
     def monotonic(self) -> float:
         return time.monotonic()
