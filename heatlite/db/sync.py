@@ -12,7 +12,7 @@ from heatlite.common.i18n import _
 from heatlite.db.connection import Database
 from heatlite.db.tables import lease, metadata
 
-HEAD = '0004'                               # the newest revision under migrations/versions
+HEAD = '0005'                               # the newest revision under migrations/versions
 # How engines that sweep at once keep out of each other's way; old servers do not know it.
 NEEDED = sa.select(lease.c.stack_id).where(sa.false()).with_for_update(skip_locked=True)
 VERSION_TABLE = sa.Table('alembic_version', sa.MetaData(), sa.Column('version_num', sa.String(32), primary_key=True))

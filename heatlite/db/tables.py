@@ -21,10 +21,10 @@ Time = sa.DateTime().with_variant(mysql.DATETIME(fsp=6), 'mysql', 'mariadb')
 BigId = sa.BigInteger().with_variant(sa.Integer(), 'sqlite')
 
 
-def _table(name: str, *parts: sa.schema.SchemaItem) -> sa.Table:
+def _table(name: str, *parts: sa.schema.SchemaItem, sqlite_autoincrement: bool = False) -> sa.Table:
     # Names compare byte by byte on every database: MySQL's own collation would take 'Web' and 'web' for one.
     return sa.Table(name, metadata, *parts, mysql_engine='InnoDB', mysql_charset='utf8mb4',
-                    mysql_collate='utf8mb4_bin')
+                    mysql_collate='utf8mb4_bin', sqlite_autoincrement=sqlite_autoincrement)
 
 
 # A document, its environment and the files it came with; written once, never changed.
@@ -182,7 +182,8 @@ signal = _table(
     sa.Column('details', Json, nullable=True),
     sa.Column('created_at', Time, nullable=False),
     sa.Column('request', sa.String(255), nullable=True),            # ids of the request it came with, JSON object
-    sa.Index('ix_signal_stack_id_id', 'stack_id', 'id'))
+    sa.Index('ix_signal_stack_id_id', 'stack_id', 'id'),
+    sqlite_autoincrement=True)                                      # a repeated write must not hit a later signal
 
 # Why a signal was refused, for whoever waits for that, in whatever process. Deleted once read, or after some minutes.
 signal_error = _table(

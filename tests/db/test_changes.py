@@ -240,6 +240,19 @@ def test_a_signal_that_waits_keeps_a_stack_wanted(two):
         assert [lease.stack_id for lease in leases.claim_expired(tx, 'e2', 9)] == ['s1']
 
 
+def test_a_repeated_write_removes_no_later_signal(two):
+    """An engine that cannot know whether its write was committed repeats it."""
+    with two.writer() as tx:
+        first = signals.insert(tx, 's1', 'r1', {'a': 1}, NOW)
+    handled = change('s1', signals=(first,))
+    write(two, handled)
+    with two.writer() as tx:
+        second = signals.insert(tx, 's1', 'r1', {'a': 2}, NOW)
+    write(two, handled)
+    with two.reader() as tx:
+        assert [each.id for each in signals.pending(tx, 's1')] == [second]
+
+
 def test_a_newer_request_wins(two):
     with two.writer() as tx:
         stacks.accept(tx, 's1', action='UPDATE', reason='again', now=later(1))
