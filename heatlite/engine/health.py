@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from heatlite.common import exception
@@ -68,8 +67,8 @@ class Health:
             if found.state != (Action.CHECK, Status.FAILED):
                 return None
             status = Status.COMPLETE
-        return replace(found, action=Action.CHECK, status=status, reason=message.reason or REASON,
-                       updated_at=self._world.now())
+        return found._replace(action=Action.CHECK, status=status, reason=message.reason or REASON,
+                              updated_at=self._world.now())
 
     def _find(self, tx: Any, row: stacks.Stack, rows: Mapping[int, ResourceState], wanted: str) -> ResourceState:
         """By name, else by physical id, else by what `get_resource` gives for it."""
