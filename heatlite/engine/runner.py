@@ -77,6 +77,7 @@ class Runner:
         self._asking: dict[str, dict[Step, Callable[[], None]]] = {}    # name -> waiting step -> next question
         self._inspected = 0
         self._held: dict[tuple[str, str], Step] = {}            # (resource, hook) -> the step that is held there
+        self._announced: set[Step | None] = set()   # steps an event of which is in the inbox
         self._calling: dict[Step, Callable[[], None]] = {}      # steps with a call under way, and the call
         self.idle = world.signal()                  # has ended, and nothing of it is under way any more
         self.attendant: Any = None                  # engine.attending.Attendant; None: no signals are handled
@@ -86,7 +87,14 @@ class Runner:
 
     def post(self, event: c.Event) -> None:
         traversal = self.owned.traversal
-        self.ask(lambda: traversal.handle(event, self._world.now()))
+        step = getattr(event, 'step', None)         # none has the end of the stack's time
+        self._announced.add(step)
+
+        def handle() -> list[c.Command]:
+            self._announced.discard(step)
+            return traversal.handle(event, self._world.now())
+
+        self.ask(handle)
 
     def ring(self) -> None:
         """Look whether there is a newer request, or a signal."""
@@ -174,7 +182,7 @@ class Runner:
                     self._journal.submit(Change(self.owned.id, self.owned.lease.epoch,
                                                 events=(self._event(row, None, self._work(step)),)))
                 case c.Later(step, seconds):
-                    self._timers.after(seconds, lambda s=step: self._due(s))
+                    self._timers.after(0.0 if step in self._aborted else seconds, lambda s=step: self._due(s))
                 case c.Unwind(reason, rollback):
                     waiting.extend(self._host.unwind(self, reason, rollback))
                 case c.Finish(status, reason):
@@ -300,13 +308,13 @@ class Runner:
             self.post(c.Due(step))
 
     def _abort(self, step: Step, row: ResourceState, why: str) -> None:
-        """Ends the step at once when it only waits, else when the call that is under way has returned - or has not, for
-        longer than anybody should wait."""
+        """Ends the step at once when it only waits. Otherwise it ends when the call under way has returned, or has not
+        returned for `call_timeout`, or with the next command for it, if an event of the step is in the inbox."""
         self._aborted[step] = why
         if step in self._calling:
             call = self._calling[step]
             self._timers.after(self._patience, lambda: self._give_up(step, row, call))
-        elif not self._waits_for_journal(step):
+        elif step not in self._announced and not self._waits_for_journal(step):
             self._end_aborted(step, row)
 
     def _give_up(self, step: Step, row: ResourceState, call: Callable[[], None]) -> None:
