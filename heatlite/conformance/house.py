@@ -274,6 +274,7 @@ class House:
         self._seal, self._seal_sources = seal, seal_sources
         self._options = options
         self.engines: list[tuple[SimWorld, EngineService]] = []
+        self._answering: set[SimWorld] = set()
         self._databases: list[SimDatabase] = []
         self._names = 0
         self.told: list[tuple[Any, ...]] = []      # to the message bus: (stack, action, status, reason[, scaling])
@@ -304,12 +305,17 @@ class House:
                                 notify=lambda *told: self.told.append(told))
         self._prepare(service)
         self.engines.append((world, service))
-        world.spawn(service.start)
+
+        def begin() -> None:
+            service.start()
+            self._answering.add(world)          # as `heatlite-engine`, which takes requests after its start only
+
+        world.spawn(begin)
         return world, service
 
     def _wake(self, stack_id: str, engine_id: str | None) -> None:
         for world, service in self.engines:
-            if not world.dead and engine_id in (None, service.engine_id):
+            if world in self._answering and not world.dead and engine_id in (None, service.engine_id):
                 world.spawn(self._ring, service, stack_id)
                 return
 
@@ -344,8 +350,9 @@ class House:
 
         def insist() -> None:
             while not answers:
-                if self.engines:
-                    world, service = self.engines[self.universe.random.randrange(len(self.engines))]
+                answering = [each for each in self.engines if each[0] in self._answering]
+                if answering:
+                    world, service = answering[self.universe.random.randrange(len(answering))]
                     again.clear()
                     world.spawn(call, service)
                     for _ in range(200):

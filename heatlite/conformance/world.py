@@ -80,9 +80,9 @@ class Universe:
                 else:
                     thread.resume()
             elif self._timers:
-                when, _, thread, token = heapq.heappop(self._timers)
-                if when > end:
+                if self._timers[0][0] > end:
                     return False
+                when, _, thread, token = heapq.heappop(self._timers)
                 if thread.is_waiting_for(token):
                     self.time = max(self.time, when)
                     thread.token = None
