@@ -11,6 +11,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
+from tests.system import databases, options
 from tests.system.processes import ROOT, Program, answers, ask, eventually, free_port
 
 PLUGINS = Path(__file__).with_name('plugins')
@@ -19,25 +20,22 @@ PLUGINS = Path(__file__).with_name('plugins')
 class Cluster:
     """`database_url`: of a server on which databases can be made; each cluster has one of its own."""
 
-    def __init__(self, folder, database_url, rabbit_url, engines=2, **options):
+    def __init__(self, folder, database_url, rabbit_url, engines=2, **more):
         self.folder = Path(folder)
         self.ledger = self.folder / 'ledger'
         self.ledger.touch()
-        self._server = sa.make_url(database_url)
+        self._server = database_url
         self._name = f'heatlite_{uuid.uuid4().hex[:12]}'
-        self._make_database()
+        self.database_url = databases.create(database_url, self._name)
         self.port = free_port()
         self.url = f'http://127.0.0.1:{self.port}/v1/admin'
         self.file = self.folder / 'heatlite.conf'
-        broker = rabbit_url.rstrip('/') + '/'
         settings = {'max_resources_per_stack': -1, 'plugin_dirs': PLUGINS, 'max_json_body_size': 100000000,
-                    'max_template_size': 100000000, **options}
-        self.file.write_text('\n'.join([
-            '[DEFAULT]', f'transport_url = {broker}', 'auth_encryption_key = 0123456789abcdef0123456789abcdef',
-            *(f'{name} = {value}' for name, value in settings.items()),
-            '[engine]', f'topic = {self._name}',        # others may use the same broker
-            '[database]', f'connection = {self.database_url}', '[paste_deploy]', 'flavor = noauth',
-            '[heat_api]', 'bind_host = 127.0.0.1', f'bind_port = {self.port}', '']))
+                    'max_template_size': 100000000, **more}
+        options.write(self.file, options.cluster(broker=rabbit_url.rstrip('/') + '/', database_url=self.database_url,
+                                                 topic=self._name, port=self.port),
+                      {'DEFAULT': {'encrypt_parameters_and_properties': 'false'},
+                       'paste_deploy': {'flavor': 'noauth'}}, options.from_keywords(settings))
         self.run('heatlite.cmd.manage', 'db_sync')
         self.engines: list[Program] = []
         self._count = 0
@@ -48,17 +46,6 @@ class Cluster:
         eventually('the engines', lambda: len(self.services()) >= engines)
         for program in self.engines:
             program.said('takes requests')
-
-    @property
-    def database_url(self):
-        return self._server.set(database=self._name).render_as_string(hide_password=False)
-
-    def _make_database(self):
-        engine = sa.create_engine(self._server, isolation_level='AUTOCOMMIT')
-        with engine.connect() as connection:
-            tail = ' CHARACTER SET utf8mb4' if engine.dialect.name == 'mysql' else ''
-            connection.exec_driver_sql(f'CREATE DATABASE {self._name}{tail}')
-        engine.dispose()
 
     def run(self, module, *arguments):
         subprocess.run([sys.executable, '-W', 'ignore', '-m', module, '--config-file', str(self.file), *arguments],
@@ -77,11 +64,7 @@ class Cluster:
     def stop(self):
         for program in [self.api, *self.engines]:
             program.kill()
-        engine = sa.create_engine(self._server, isolation_level='AUTOCOMMIT')
-        with engine.connect() as connection:
-            force = ' WITH (FORCE)' if engine.dialect.name == 'postgresql' else ''
-            connection.exec_driver_sql(f'DROP DATABASE IF EXISTS {self._name}{force}')
-        engine.dispose()
+        databases.drop(self._server, self._name)
 
     # --- asking -----------------------------------------------------------------------------------------
 

@@ -1,0 +1,74 @@
+"""Writes configuration files of heatlite for tests. Imports the standard library only: `tools/keystone` uses it.
+
+A configuration is a mapping of sections, each a mapping of options to values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+Sections = Mapping[str, Mapping[str, Any]]
+
+
+def write(file: Path, *parts: Sections) -> None:
+    """Writes all `parts` to one file. Where two set the same option, the later one counts."""
+    merged: dict[str, dict[str, Any]] = {}
+    for part in parts:
+        for section, options in part.items():
+            merged.setdefault(section, {}).update(options)
+    lines = []
+    for section, options in merged.items():
+        lines += [f'[{section}]', *(f'{name} = {value}' for name, value in options.items())]
+    file.write_text('\n'.join([*lines, '']))
+
+
+def from_keywords(settings: Mapping[str, Any]) -> Sections:
+    """Sections from keyword arguments: a key `GROUP__NAME` sets an option of a group, any other one of DEFAULT."""
+    sections: dict[str, dict[str, Any]] = {}
+    for key, value in settings.items():
+        group, _, name = key.rpartition('__')
+        sections.setdefault(group or 'DEFAULT', {})[name] = value
+    return sections
+
+
+def database(url: str) -> Sections:
+    return {'database': {'connection': url.replace('%', '%%')}}        # oslo.config expands single ones
+
+
+def identity(url: str, region: str, user: str, project: str, domain: str, service_role: str | None = None,
+             password: str = 'secret') -> Sections:
+    """How heatlite logs in to the Keystone at `url`.
+
+    `user` in `project` is the account of the service, both in the domain `default`. `domain`: where users of stacks are
+    made, by its administrator `DOMAIN_domain_admin`. `service_role`: the role that service tokens must have, if any.
+    """
+    login = {'auth_type': 'password', 'auth_url': url, 'username': user, 'password': password,
+             'user_domain_id': 'default'}
+    roles = {'service_token_roles': service_role, 'service_token_roles_required': 'true'} if service_role else {}
+    return {
+        'DEFAULT': {
+            'stack_user_domain_name': domain, 'stack_domain_admin': f'{domain}_domain_admin',
+            'stack_domain_admin_password': password, 'region_name_for_services': region},
+        'clients_keystone': {'auth_uri': url},
+        'ec2authtoken': {'auth_uri': url},
+        'trustee': login,
+        'keystone_authtoken': {**login, 'project_name': project, 'project_domain_id': 'default',
+                               'www_authenticate_uri': url, **roles}}
+
+
+def cluster(*, broker: str, database_url: str, topic: str, port: int, cfn_port: int | None = None,
+            host: str = '127.0.0.1') -> Sections:
+    """What all processes of one cluster share. `topic`: others may use the same broker. Parameters are sealed."""
+    sections: dict[str, dict[str, Any]] = {
+        'DEFAULT': {'transport_url': broker, 'auth_encryption_key': '0123456789abcdef0123456789abcdef',
+                    'encrypt_parameters_and_properties': 'true'},
+        'engine': {'topic': topic},
+        **database(database_url),
+        'heat_api': {'bind_host': host, 'bind_port': port}}
+    if cfn_port is not None:
+        sections['heat_api_cfn'] = {'bind_host': host, 'bind_port': cfn_port}
+        sections['DEFAULT'] |= {'heat_metadata_server_url': f'http://{host}:{cfn_port}',
+                                'heat_waitcondition_server_url': f'http://{host}:{cfn_port}/v1/waitcondition'}
+    return sections
