@@ -1,8 +1,9 @@
-"""The production profile on one machine: API, CFN API and engines over MariaDB, RabbitMQ and Keystone, secrets sealed.
+"""The production profile on one machine: both APIs and engines over a database, RabbitMQ and Keystone, secrets sealed.
 
-The one definition of that profile (design, section 6). `Production` starts the processes and makes two projects, each
-with a member and a reader; `stop` removes everything it made. Needs HEATLITE_TEST_MYSQL_URL (or _POSTGRES_URL),
-HEATLITE_TEST_RABBIT_URL and HEATLITE_TEST_KEYSTONE_URL: `tools/services up`, `tools/keystone up`.
+The one definition of that profile (design, section 6); which database and which HTTP server are parameters.
+`Production` starts the processes and makes two projects, each with a member and a reader; `stop` removes everything it
+made. Needs HEATLITE_TEST_MYSQL_URL or _POSTGRES_URL, HEATLITE_TEST_RABBIT_URL and HEATLITE_TEST_KEYSTONE_URL:
+`tools/services up`, `tools/keystone up`.
 
     with Production(folder) as cloud:
         answer = cloud.ask(cloud.people['alpha'], 'GET', '/stacks')
@@ -17,60 +18,27 @@ import subprocess
 import sys
 import threading
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import sqlalchemy as sa
-from keystoneauth1 import exceptions, session
-from keystoneauth1.identity import v3
 
-from tests.system import aws, service
+from tests.system import aws, databases, identities, options, servers, service
+from tests.system.identities import Identity, Keystone, Person
 from tests.system.processes import PATIENCE, ROOT, Program, answers, eventually, free_port
+from tests.system.servers import HOST
 
 PLUGINS = Path(__file__).with_name('plugins')
-DATABASE = os.environ.get('HEATLITE_TEST_MYSQL_URL') or os.environ.get('HEATLITE_TEST_POSTGRES_URL')
 RABBIT = os.environ.get('HEATLITE_TEST_RABBIT_URL')
-HOST = '127.0.0.1'
-PASSWORD = 'secret'
 REASON = 'needs a database server, RabbitMQ and Keystone: tools/services up, tools/keystone up'
 
 
 def is_possible() -> bool:
-    return bool(DATABASE and RABBIT and service.KEYSTONE)
-
-
-@dataclass(frozen=True)
-class Person:
-    """Somebody Keystone knows, and the project he or she works in."""
-
-    name: str
-    user_id: str
-    project_id: str
-    project_name: str = ''
-    domain: str = 'default'             # id of the domain of user and project
-    password: str = PASSWORD
-
-    @cached_property
-    def session(self) -> session.Session:
-        return session.Session(auth=v3.Password(
-            auth_url=service.KEYSTONE, user_id=self.user_id, password=self.password, project_id=self.project_id))
-
-    @cached_property
-    def token(self) -> str:
-        return str(self.session.get_token())
-
-    @cached_property
-    def ec2(self) -> tuple[str, str]:
-        """(access, secret), made at the first use by the administrator: readers may not make any."""
-        made = service.insist(lambda: service.admin().post(
-            f'/users/{self.user_id}/credentials/OS-EC2',
-            json={'tenant_id': self.project_id})).json()['credential']
-        return made['access'], made['secret']
+    return bool(databases.FIRST and RABBIT and service.KEYSTONE)
 
 
 @dataclass(frozen=True)
@@ -91,27 +59,30 @@ class Answer:
 class Production:
     """`people`: alpha, alpha_reader, beta, beta_reader (members and readers of two projects), admin, service.
 
-    `settings`: options; a key `GROUP__NAME` sets an option of a group. `engines`: processes, each with one worker.
+    `engines`: processes, each with one worker. `database`: mariadb or postgresql, where both run mariadb unless said.
+    `server`: what serves the APIs, a name in `servers.NAMES`. `identity`: `identities.Simulated` starts a simulated
+    cloud, whose people are others. `settings`: options; a key `GROUP__NAME` sets an option of a group.
     """
 
-    def __init__(self, folder: Any, engines: int = 2, database_url: str | None = None, **settings: Any) -> None:
+    def __init__(self, folder: Any, engines: int = 2, database: str | None = None, server: str = 'heatlite',
+                 identity: Callable[..., Identity] = Keystone, port: int = 0, cfn_port: int = 0,
+                 **settings: Any) -> None:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.ledger = self.folder / 'ledger'            # for the plug-ins of tests/system/plugins
         self.ledger.touch()
         self.name = f'heatlite_{uuid.uuid4().hex[:12]}'
-        self.port, self.cfn_port = free_port(), free_port()
+        self.server = server
+        self.port, self.cfn_port = port or free_port(), cfn_port or free_port()
         self.url = f'http://{HOST}:{self.port}'
         self.cfn_url = f'http://{HOST}:{self.cfn_port}'
         self.file = self.folder / 'heatlite.conf'
-        self.people: dict[str, Person] = {}
         self.engines: list[Program] = []
-        self._server = sa.make_url(database_url or DATABASE)
         self._started = 0
         self._local = threading.local()
         self._cleanup = ExitStack()
         try:
-            self._start(engines, settings)
+            self._start(database or str(databases.FIRST), identity, engines, settings)
         except BaseException:
             self.stop()
             raise
@@ -122,16 +93,20 @@ class Production:
     def __exit__(self, *_error: object) -> None:
         self.stop()
 
-    def _start(self, engines: int, settings: Mapping[str, Any]) -> None:
-        self._make_database()
-        self._make_people()
-        self.region = self._cleanup.enter_context(service.catalogued(f'{self.url}/v1/%(project_id)s'))
+    def _start(self, database: str, identity: Callable[..., Identity], engines: int,
+               settings: Mapping[str, Any]) -> None:
+        server = databases.SERVERS[database]
+        self.database_url = databases.create(server, self.name)
+        self._cleanup.callback(databases.drop, server, self.name)
+        self.identity = self._cleanup.enter_context(identity(self.name, self.folder, self.url, self.cfn_url))
+        self.people, self.keystone, self.region = self.identity.people, self.identity.keystone, self.identity.region
+        self._cleanup.callback(self._remove_stack_projects)
         self._write_options(settings)
         self._run('heatlite.cmd.manage', 'db_sync')
         for _ in range(engines):
             self.start_engine()
         self.start_api()
-        self.cfn = self.start_program('cfn', 'heatlite.cmd.api_cfn')
+        self.cfn = self._start_api('cfn', self.cfn_port)
         for url in (self.url, self.cfn_url):
             answers(f'{url}/')
         for program in self.engines:
@@ -153,51 +128,30 @@ class Production:
         return program
 
     def start_api(self) -> Program:
-        self.api = self.start_program('api', 'heatlite.cmd.api')
+        self.api = self._start_api('api', self.port)
         return self.api
+
+    def _start_api(self, api: str, port: int) -> Program:
+        program = servers.start(self.server, api, self.file, port, self.folder / f'{api}.log',
+                                workers=1 if self.server == 'heatlite' else 2,
+                                HEATLITE_TEST_LEDGER=str(self.ledger))
+        self._cleanup.callback(program.kill)
+        return program
 
     def _run(self, module: str, *arguments: str) -> None:
         subprocess.run([sys.executable, '-W', 'ignore', '-m', module, '--config-file', str(self.file), *arguments],
                        cwd=ROOT, check=True, capture_output=True, env={**os.environ, 'PYTHONPATH': str(ROOT)})
 
     def _write_options(self, settings: Mapping[str, Any]) -> None:
-        sections: dict[str, dict[str, Any]] = {
-            'DEFAULT': {
-                'transport_url': RABBIT, 'auth_encryption_key': '0123456789abcdef0123456789abcdef',
-                'encrypt_parameters_and_properties': 'true', 'plugin_dirs': PLUGINS,
-                'region_name_for_services': self.region,
-                'heat_metadata_server_url': self.cfn_url,
-                'heat_waitcondition_server_url': f'{self.cfn_url}/v1/waitcondition'},
-            'engine': {'topic': self.name},                 # others may use the same broker
-            'database': {'connection': self.database_url.replace('%', '%%')},
-            'heat_api': {'bind_host': HOST, 'bind_port': self.port},
-            'heat_api_cfn': {'bind_host': HOST, 'bind_port': self.cfn_port}}
-        for key, value in settings.items():
-            group, _, name = key.rpartition('__')
-            sections.setdefault(group or 'DEFAULT', {})[name] = value
-        # How to log in to Keystone is known to whoever set it up; options of ours come after and win.
-        lines = [(service.FOLDER / 'heatlite.conf').read_text()]
-        for section, options in sections.items():
-            lines += [f'[{section}]', *(f'{name} = {value}' for name, value in options.items())]
-        self.file.write_text('\n'.join([*lines, '']))
+        assert RABBIT
+        options.write(
+            self.file, self.identity.options(),
+            options.cluster(broker=RABBIT, database_url=self.database_url, topic=self.name, port=self.port,
+                            cfn_port=self.cfn_port, host=HOST),
+            {'DEFAULT': {'plugin_dirs': PLUGINS, 'region_name_for_services': self.identity.region}},
+            options.from_keywords(settings))
 
     # --- database ---------------------------------------------------------------------------------------
-
-    @property
-    def database_url(self) -> str:
-        return self._server.set(database=self.name).render_as_string(hide_password=False)
-
-    def _make_database(self) -> None:
-        tail = ' CHARACTER SET utf8mb4' if self._server.get_dialect().name == 'mysql' else ''
-        self._administer(f'CREATE DATABASE {self.name}{tail}')
-        force = ' WITH (FORCE)' if self._server.get_dialect().name == 'postgresql' else ''
-        self._cleanup.callback(self._administer, f'DROP DATABASE IF EXISTS {self.name}{force}')
-
-    def _administer(self, statement: str) -> None:
-        engine = sa.create_engine(self._server, isolation_level='AUTOCOMMIT')
-        with engine.connect() as connection:
-            connection.exec_driver_sql(statement)
-        engine.dispose()
 
     def rows(self, statement: str) -> list[Any]:
         """What a SELECT finds in the database."""
@@ -207,32 +161,6 @@ class Production:
         engine.dispose()
         return found
 
-    # --- Keystone ---------------------------------------------------------------------------------------
-
-    def _make_people(self) -> None:
-        self.keystone = service.admin()
-        roles = {each['name']: each['id'] for each in self.keystone.get('/roles').json()['roles']}
-        for word in ('alpha', 'beta'):
-            project_id = self._make('project', name=f'{self.name}-{word}', domain_id='default')
-            for name, role in ((word, 'member'), (f'{word}_reader', 'reader')):
-                user_id = self._make('user', name=f'{self.name}-{name}', domain_id='default', password=PASSWORD)
-                self.keystone.put(f'/projects/{project_id}/users/{user_id}/roles/{roles[role]}')
-                self.people[name] = Person(f'{self.name}-{name}', user_id, project_id, f'{self.name}-{word}')
-        for name, user, project in (('admin', 'admin', 'admin'), ('service', 'heatlite', 'service')):
-            users = self.keystone.get(f'/users?name={user}&domain_id=default').json()['users']
-            projects = self.keystone.get(f'/projects?name={project}&domain_id=default').json()['projects']
-            self.people[name] = Person(user, users[0]['id'], projects[0]['id'], project)
-        self._cleanup.callback(self._remove_stack_projects)
-
-    def _make(self, kind: str, **fields: str) -> str:
-        made = str(service.insist(lambda: self.keystone.post(f'/{kind}s', json={kind: fields})).json()[kind]['id'])
-        self._cleanup.callback(self._remove, f'/{kind}s/{made}')
-        return made
-
-    def _remove(self, path: str) -> None:
-        with suppress(exceptions.NotFound):
-            service.insist(lambda: self.keystone.delete(path))
-
     def _remove_stack_projects(self) -> None:
         """The users and projects that stacks made for themselves and that still exist."""
         with suppress(sa.exc.DatabaseError):            # the tables may not be there yet
@@ -240,8 +168,8 @@ class Production:
                 if project_id:
                     grants = self.keystone.get(f'/role_assignments?scope.project.id={project_id}').json()
                     for user in {each['user']['id'] for each in grants['role_assignments'] if 'user' in each}:
-                        self._remove(f'/users/{user}')
-                    self._remove(f'/projects/{project_id}')
+                        identities.remove(self.keystone, f'/users/{user}')
+                    identities.remove(self.keystone, f'/projects/{project_id}')
 
     # --- asking -----------------------------------------------------------------------------------------
 

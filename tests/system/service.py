@@ -41,10 +41,11 @@ def login(user, region):
             'OS_IDENTITY_API_VERSION': '3', 'OS_AUTH_TYPE': 'password'}
 
 
-def admin():
+def admin(url=KEYSTONE):
+    """The Keystone at `url`, as its administrator."""
     return adapter.Adapter(session.Session(auth=v3.Password(
-        auth_url=KEYSTONE, username='admin', password='secret', project_name='admin', user_domain_id='default',
-        project_domain_id='default')), service_type='identity', interface='public', endpoint_override=KEYSTONE)
+        auth_url=url, username='admin', password='secret', project_name='admin', user_domain_id='default',
+        project_domain_id='default')), service_type='identity', interface='public', endpoint_override=url)
 
 
 def insist(call):

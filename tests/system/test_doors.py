@@ -6,25 +6,37 @@ import subprocess
 import sys
 
 import pytest
-import sqlalchemy as sa
 
-from tests.system import wire
+from tests.system import databases, options, servers, wire
 from tests.system.processes import ROOT, Program, answers, ask, eventually, finished, free_port
 
 HELLO = (ROOT / 'examples' / 'hello.yaml').read_text()
 
 
+class Programs:
+    """Starts programs; `programs(module=..., ...)` is one, `serve` an API under any server."""
+
+    def __init__(self, folder):
+        self._folder = folder
+        self.started = []
+
+    def _log(self):
+        return self._folder / f'log{len(self.started)}'
+
+    def __call__(self, *command, **settings):
+        self.started.append(Program(self._log(), *command, **settings))
+        return self.started[-1]
+
+    def serve(self, server, api, file, port):
+        self.started.append(servers.start(server, api, file, port, self._log()))
+
+
 @pytest.fixture
 def programs(tmp_path):
-    """`programs(module=..., ...)` starts one; all are gone at the end."""
-    started = []
-
-    def start(*command, **settings):
-        started.append(Program(tmp_path / f'log{len(started)}', *command, **settings))
-        return started[-1]
-
-    yield start
-    for each in started:
+    """All that it started are gone at the end."""
+    made = Programs(tmp_path)
+    yield made
+    for each in made.started:
         each.kill()
 
 
@@ -82,24 +94,10 @@ flavor = noauth
     return file
 
 
-@pytest.mark.parametrize('server', ['gunicorn', 'uwsgi', 'heatlite-api'])
+@pytest.mark.parametrize('server', servers.NAMES)
 def test_any_server_serves_the_api(programs, configured, server):
     port = free_port()
-    match server:
-        case 'gunicorn':
-            pytest.importorskip('gunicorn')
-            programs('--bind', f'127.0.0.1:{port}', '--workers', '2', '--threads', '4',
-                     'heatlite.wsgi.api:application', module='gunicorn', HEATLITE_CONFIG=str(configured))
-        case 'uwsgi':
-            program = os.path.join(os.path.dirname(sys.executable), 'uwsgi')
-            if not os.path.exists(program):
-                pytest.skip('no uwsgi beside this Python')
-            programs(program, '--http-socket', f'127.0.0.1:{port}', '--master', '--processes', '2', '--threads', '4',
-                     '--enable-threads', '--need-app', '--die-on-term', '--module', 'heatlite.wsgi.api:application',
-                     HEATLITE_CONFIG=str(configured))
-        case 'heatlite-api':
-            programs('--config-file', configured, '--set', f'heat_api.bind_port={port}', '--workers', '2',
-                     module='heatlite.cmd.api')
+    programs.serve(server, 'api', configured, port)
     url = f'http://127.0.0.1:{port}'
     assert answers(f'{url}/healthcheck') == 200
     assert ask('GET', f'{url}/v1/p/stacks') == (200, {'stacks': []})
@@ -107,27 +105,13 @@ def test_any_server_serves_the_api(programs, configured, server):
     assert (status, fault['error']['type']) == (503, 'BrokerUnavailable')
 
 
-@pytest.mark.parametrize('server', ['gunicorn', 'uwsgi', 'heatlite-api-cfn'])
+@pytest.mark.parametrize('server', servers.NAMES)
 def test_any_server_serves_the_cloudformation_api(programs, configured, server):
     """Forms arrive whole, bodies are bounded, and every error is a document: under any server."""
     port = free_port()
     with configured.open('a') as file:
         file.write('[keystone_authtoken]\nwww_authenticate_uri = http://127.0.0.1:1/v3\n')
-    match server:
-        case 'gunicorn':
-            pytest.importorskip('gunicorn')
-            programs('--bind', f'127.0.0.1:{port}', '--threads', '4', 'heatlite.wsgi.cfn:application',
-                     module='gunicorn', HEATLITE_CONFIG=str(configured))
-        case 'uwsgi':
-            program = os.path.join(os.path.dirname(sys.executable), 'uwsgi')
-            if not os.path.exists(program):
-                pytest.skip('no uwsgi beside this Python')
-            programs(program, '--http-socket', f'127.0.0.1:{port}', '--master', '--threads', '4', '--enable-threads',
-                     '--need-app', '--die-on-term', '--module', 'heatlite.wsgi.cfn:application',
-                     HEATLITE_CONFIG=str(configured))
-        case 'heatlite-api-cfn':
-            programs('--config-file', configured, '--set', f'heat_api_cfn.bind_port={port}',
-                     module='heatlite.cmd.api_cfn')
+    programs.serve(server, 'cfn', configured, port)
     assert answers(f'http://127.0.0.1:{port}/healthcheck') == 200
     status, found = ask('GET', f'http://127.0.0.1:{port}/readiness')
     assert (status, found['checks']['database'], found['checks']['broker']) == (503, 'ok', 'failed')
@@ -158,32 +142,15 @@ def cluster(tmp_path):
     if not server or not broker:
         pytest.skip('HEATLITE_TEST_MYSQL_URL and HEATLITE_TEST_RABBIT_URL are not set: eval "$(tools/services up)"')
     name = f'heatlite_doors_{os.getpid()}'
-    engine = sa.create_engine(server)
-    with engine.begin() as tx:
-        tx.execute(sa.text(f'drop database if exists {name}'))
-        tx.execute(sa.text(f'create database {name}'))
-    topic = f'doors-{os.getpid()}'          # others may use the same broker
-    url = sa.make_url(server).set(database=name).render_as_string(hide_password=False)
+    databases.drop(server, name)
     file = tmp_path / 'heatlite.conf'
-    file.write_text(f"""[DEFAULT]
-transport_url = {broker}
-auth_encryption_key = 0123456789abcdef0123456789abcdef
-[database]
-connection = {url}
-[paste_deploy]
-flavor = noauth
-[engine]
-topic = {topic}
-[heat_api]
-bind_host = 127.0.0.1
-bind_port = {free_port()}
-""")
+    options.write(file, options.cluster(broker=broker, database_url=databases.create(server, name),
+                                        topic=f'doors-{os.getpid()}', port=free_port()),
+                  {'paste_deploy': {'flavor': 'noauth'}})
     subprocess.run([sys.executable, '-W', 'ignore', '-m', 'heatlite.cmd.manage', '--config-file', str(file),
                     'db_sync'], cwd=ROOT, check=True, capture_output=True)
     yield file
-    with engine.begin() as tx:
-        tx.execute(sa.text(f'drop database {name}'))
-    engine.dispose()
+    databases.drop(server, name)
 
 
 @pytest.mark.service

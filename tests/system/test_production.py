@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.system import production
+from tests.system import databases, production
 
 pytestmark = pytest.mark.skipif(not production.is_possible(), reason=production.REASON)
 
@@ -14,9 +14,16 @@ NOTHING = {'heat_template_version': '2018-08-31', 'resources': {'nothing': {'typ
 SINK = {'type': 'zaqar-queue', 'target': 'events', 'ttl': 120}
 
 
+# Each database and each HTTP server once: neither depends on the other.
+COMBINATIONS = [('mariadb', 'heatlite'), ('postgresql', 'gunicorn'), ('mariadb', 'uwsgi')]
+
+
 @pytest.mark.service
-def test_the_profile(tmp_path):
-    with production.Production(tmp_path) as cloud:
+@pytest.mark.parametrize('database, server', COMBINATIONS)
+def test_the_profile(tmp_path, database, server):
+    if not databases.SERVERS[database]:
+        pytest.skip(f'no {database}: tools/services up')
+    with production.Production(tmp_path, database=database, server=server) as cloud:
         member, reader = cloud.people['alpha'], cloud.people['alpha_reader']
         path = cloud.create(member, 'first', TEMPLATE)
         assert cloud.finished(member, path) == 'CREATE_COMPLETE'
