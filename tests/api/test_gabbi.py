@@ -2,7 +2,8 @@
 
 Each file starts the fixture it names: `Rows`, a database as an engine would have left it, while none runs; `Engine`, an
 empty database and an engine; `Service`, the same, or a service that runs elsewhere: `make test-api URL=http://...`
-(HEATLITE_TEST_URL; HEATLITE_TEST_TOKEN and HEATLITE_TEST_PROJECT where it wants a token).
+(HEATLITE_TEST_URL; HEATLITE_TEST_TOKEN and HEATLITE_TEST_PROJECT where it wants a token); `People`, a service that
+tells people apart: elsewhere that needs more tokens, which `python -m tests.system.gabbi` has.
 (The pytest plug-in of gabbi is not used: it takes every parametrised test with a colon in its name for its own.)
 """
 
@@ -89,6 +90,19 @@ class OpenService(Service):
     options = {'enable_stack_abandon': True, 'enable_stack_adopt': True}
 
 
+class People(Service):
+    """One that tells members from administrators and one project from another."""
+
+
+class OpenPeople(OpenService):
+    """One that does so and tells members from administrators."""
+
+
+ANYWHERE = {Service, OpenService} | ({People, OpenPeople} if 'HEATLITE_TEST_ADMIN_TOKEN' in os.environ else set())
+# Polls of the files last for seconds, enough within one process; those of a cluster that shares its machine for longer.
+ELSEWHERE = {'count': 1200, 'delay': 0.05}
+
+
 def application():
     return elsewhere.Forward(URL) if URL else in_this_process
 
@@ -105,10 +119,16 @@ def load():
     """The suite of each file; of those for any service, when it is elsewhere."""
     os.environ.update(rows.ENVIRON, API=API, LONG='x' * 4000)
     if URL:
-        os.environ.update(PROJECT=os.environ.get('HEATLITE_TEST_PROJECT', 'admin'))
+        os.environ.update(PROJECT=os.environ.get('HEATLITE_TEST_PROJECT', 'admin'),
+                          OTHER=os.environ.get('HEATLITE_TEST_OTHER_PROJECT', 'other'))
     suites = list(driver.build_tests(str(YAML), unittest.TestLoader(), intercept=application,
                                    fixture_module=sys.modules[__name__], test_loader_name='gabbi'))
-    return [suite for suite in suites if not URL or set(next(iter(suite)).fixtures) <= {Service, OpenService}]
+    if not URL:
+        return suites
+    suites = [suite for suite in suites if set(next(iter(suite)).fixtures) <= ANYWHERE]
+    for case in (case for suite in suites for case in suite if case.test_data['poll']):
+        case.test_data['poll'] = ELSEWHERE
+    return suites
 
 
 def name(case):
