@@ -255,6 +255,55 @@ def test_signal_to_what_takes_none(app, lamp):
     assert (answer.status_code, 'is not a JSON object' in answer.text) == (400, True)
 
 
+def parameters(*each):
+    """The query of Parameters: each (name, value), the value None for UsePreviousValue."""
+    query = {}
+    for number, (name, value) in enumerate(each, 1):
+        query[f'Parameters__member__{number}__ParameterKey'] = name
+        if value is None:
+            query[f'Parameters__member__{number}__UsePreviousValue'] = 'true'
+        else:
+            query[f'Parameters__member__{number}__ParameterValue'] = value
+    return query
+
+
+@pytest.mark.parametrize('template', [{'UsePreviousTemplate': 'true'}, {'TemplateBody': TEMPLATE}])
+def test_an_update_keeps_previous_values(cfn, template):
+    made = cfn.ask('CreateStack', StackName='kept', TemplateBody=TEMPLATE,
+                   **parameters(('Length', '6'), ('Code', 'mine')))['StackId']
+    cfn.settled('kept', 'CREATE_COMPLETE')
+    for given, expected in [
+            ([('Length', '7'), ('Code', None)], ('7', 7)),
+            ([('Length', None)], ('7', 7)),
+            ([], ('8', 8))]:
+        cfn.ask('UpdateStack', StackName='kept', **template, **parameters(*given))
+        found = cfn.settled('kept', 'UPDATE_COMPLETE')
+        shown = {each['ParameterKey']: each['ParameterValue'] for each in found['Parameters']}
+        assert (shown['Length'], len(found['Outputs'][0]['OutputValue'])) == expected
+    cfn.xml('DeleteStack', StackName='kept')
+    cfn.settled(made, 'DELETE_COMPLETE')
+
+
+@pytest.mark.parametrize('action, more, code', [
+    ('UpdateStack', {'UsePreviousTemplate': 'true', 'TemplateBody': TEMPLATE}, 'InvalidParameterCombination'),
+    ('UpdateStack', {'UsePreviousTemplate': 'false'}, 'MissingParameter'),
+    ('UpdateStack', {'TemplateBody': TEMPLATE, 'Parameters__member__1__ParameterKey': 'Length',
+                     'Parameters__member__1__UsePreviousValue': 'true',
+                     'Parameters__member__1__ParameterValue': '9'}, 'InvalidParameterCombination'),
+    ('CreateStack', {'TemplateBody': TEMPLATE, **parameters(('Length', None))}, 'InvalidParameterValue')])
+def test_what_previous_may_not_be_used_with(cfn, lamp, action, more, code):
+    assert cfn.error(action, StackName='lamp', **more)[2] == code
+
+
+def test_a_list_is_filtered_by_status(cfn, lamp):
+    def listed(*statuses):
+        found = cfn.ask('ListStacks', **{
+            f'StackStatusFilter__member__{number}': status for number, status in enumerate(statuses, 1)})
+        return [each['StackId'] for each in found['StackSummaries']]
+    assert listed() == listed('CREATE_COMPLETE') == listed('UPDATE_FAILED', 'CREATE_COMPLETE') == [lamp]
+    assert listed('UPDATE_FAILED') == []
+
+
 def test_update_and_delete(cfn, lamp):
     assert cfn.ask('UpdateStack', StackName='lamp', TemplateBody=TEMPLATE, Parameters__member__3__ParameterKey='Length',
                    Parameters__member__3__ParameterValue='9') == {'StackId': lamp}

@@ -38,12 +38,26 @@ class CfnRequest(wsgi.Request):
             raise finding.unknown(found.name)
         return found
 
+    def is_true(self, name: str) -> bool:
+        return self.parameters.get(name, '').lower() == 'true'
+
+    def values(self, prefix: str) -> list[str]:
+        """Each `PREFIX.member.N`, in the order of N."""
+        pattern = re.compile(rf'{re.escape(prefix)}\.member\.([0-9]{{1,9}})')
+        found = {int(match[1]): text for parameter, text in self.parameters.items()
+                 if (match := pattern.fullmatch(parameter))}
+        return [text for _number, text in sorted(found.items())]
+
     def pairs(self, prefix: str, key: str, value: str) -> dict[str, str]:
         """`PREFIX.member.N.KEY` with `PREFIX.member.N.VALUE`, in the order of N."""
+        return {each[key]: each.get(value, '') for each in self.records(prefix) if key in each}
+
+    def records(self, prefix: str) -> list[dict[str, str]]:
+        """All `PREFIX.member.N.*` of one N as a map, in the order of N."""
         found: dict[int, dict[str, str]] = {}
         for number, name, text in self._members(prefix):
             found.setdefault(number, {})[name] = text
-        return {each[key]: each.get(value, '') for _number, each in sorted(found.items()) if key in each}
+        return [each for _number, each in sorted(found.items())]
 
     def _members(self, prefix: str) -> Iterator[tuple[int, str, str]]:
         pattern = re.compile(rf'{re.escape(prefix)}\.member\.([0-9]{{1,9}})\.(\w+)')

@@ -24,10 +24,12 @@ ON_FAILURE = {'DO_NOTHING': True, 'ROLLBACK': False, 'DELETE': False}       # wo
 
 
 def list_stacks(req: CfnRequest) -> View:
+    wanted = set(req.values('StackStatusFilter'))
     return {'StackSummaries': [{
         'CreationTime': when(stack.created_at), 'LastUpdatedTime': when(stack.updated_at), 'StackId': arn_of(stack),
         'StackName': stack.name, 'StackStatusReason': stack.reason, 'StackStatus': f'{stack.action}_{stack.status}',
-        'DeletionTime': when(stack.deleted_at)} for stack in _all(req)]}
+        'DeletionTime': when(stack.deleted_at)}
+        for stack in _all(req) if not wanted or f'{stack.action}_{stack.status}' in wanted]}
 
 
 def describe_stacks(req: CfnRequest) -> View:
@@ -77,14 +79,36 @@ def _without_colons(value: Any) -> Any:
 
 
 def create_stack(req: CfnRequest) -> View:
-    message = bodies.create_stack({'stack_name': req.required('StackName'), **_body(req)}, Limits.of(req.conf))
-    return _identified(req.call(message))
+    body = {'stack_name': req.required('StackName'), 'template': templates.document(req), **_body(req)}
+    if _previous(req):
+        raise CfnError('InvalidParameterValue', _('UsePreviousValue: a new stack has no previous values'))
+    return _identified(req.call(bodies.create_stack(body, Limits.of(req.conf))))
 
 
 def update_stack(req: CfnRequest) -> View:
+    """With UsePreviousTemplate or UsePreviousValue an update over what the stack has, in which every parameter that is
+    not named gets its default, as without them."""
     with req.db.reader() as tx:
         stack = req.live_stack(tx)
-    return _identified(req.call(bodies.update_stack(_body(req), stack.id, Limits.of(req.conf), existing=False)))
+        stored = stacks.parameters(tx, stack.id) or {}
+    body, previous = _body(req), _previous(req)
+    same_template = req.is_true('UsePreviousTemplate')
+    if not same_template:
+        body['template'] = templates.document(req)
+    elif templates.is_given(req):
+        raise CfnError('InvalidParameterCombination', _('UsePreviousTemplate may not be used with another template'))
+    existing = same_template or bool(previous)
+    if existing:
+        body['clear_parameters'] = [name for name in stored if name not in previous]
+    return _identified(req.call(bodies.update_stack(body, stack.id, Limits.of(req.conf), existing)))
+
+
+def _previous(req: CfnRequest) -> set[str]:
+    """The parameters of the stack that are to keep their values."""
+    kept = [each for each in req.records('Parameters') if each.get('UsePreviousValue', '').lower() == 'true']
+    if any(each.get('ParameterValue') for each in kept):
+        raise CfnError('InvalidParameterCombination', _('UsePreviousValue and ParameterValue may not be used together'))
+    return {each['ParameterKey'] for each in kept if 'ParameterKey' in each}
 
 
 def _identified(made: Mapping[str, str]) -> View:
@@ -92,9 +116,9 @@ def _identified(made: Mapping[str, str]) -> View:
 
 
 def _body(req: CfnRequest) -> View:
-    """The parameters as a body of the REST API."""
-    body: View = {'template': templates.document(req),
-                  'parameters': req.pairs('Parameters', 'ParameterKey', 'ParameterValue')}
+    """The parameters as a body of the REST API, without the template."""
+    given, previous = req.pairs('Parameters', 'ParameterKey', 'ParameterValue'), _previous(req)
+    body: View = {'parameters': {name: value for name, value in given.items() if name not in previous}}
     disabled, on_failure = req.parameters.get('DisableRollback'), req.parameters.get('OnFailure')
     if disabled is not None and on_failure is not None:
         raise CfnError('InvalidParameterCombination', _('DisableRollback and OnFailure may not be used together'))

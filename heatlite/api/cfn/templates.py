@@ -46,12 +46,20 @@ def validate_template(req: CfnRequest) -> Any:
     return shown
 
 
+def is_given(req: CfnRequest) -> bool:
+    return bool(req.parameters.get('TemplateBody') or _url(req))
+
+
+def _url(req: CfnRequest) -> str | None:
+    # The second spelling is AWS's own; clients that know only it are served, too.
+    return req.parameters.get('TemplateUrl') or req.parameters.get('TemplateURL')
+
+
 def document(req: CfnRequest) -> str:
     """The text of the template, which can be read as one."""
     text = req.parameters.get('TemplateBody')
     if not text:
-        # The second spelling is AWS's own; clients that know only it are served, too.
-        text = _fetched(req.parameters.get('TemplateUrl') or req.parameters.get('TemplateURL'))
+        text = _fetched(_url(req))
     try:
         documents.template({'template': text}, Limits.of(req.conf))
     except exception.RequestLimitExceeded:
