@@ -119,7 +119,7 @@ class SignalResponder(stack_user.StackUser):
             self._create_user()
         found = {'username': self.physical_resource_name(), 'user_id': self._get_user_id(), 'password': self.password,
                  'project_id': self.stack.stack_user_project_id, 'domain_id': None, 'auth_url': None,
-                 'region_name': self.context.region_name}
+                 'region_name': self.context.region_name or cfg.CONF.region_name_for_services}
         if self.has_identity:
             keystone = self.keystone()
             found['auth_url'] = keystone.server_keystone_endpoint_url(fallback_endpoint=keystone.v3_endpoint)

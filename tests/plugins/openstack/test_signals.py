@@ -54,6 +54,21 @@ def test_a_guest_can_log_in(cloud: Cloud, handle, transport):
     assert guest(told).get_project_id() == told['project_id'] != cloud.context.project_id
 
 
+@pytest.mark.parametrize('transport', ['HEAT_SIGNAL', 'ZAQAR_SIGNAL'])
+@pytest.mark.parametrize('own, services, told', [
+    ('RegionOne', '', 'RegionOne'), ('RegionOne', 'RegionTwo', 'RegionOne'), (None, 'RegionOne', 'RegionOne')])
+def test_a_guest_is_told_the_region_that_the_engine_uses(cloud: Cloud, handle, transport, own, services, told):
+    """A token says nothing of a region: in a cluster, the region is the option."""
+    before = cloud.context.region_name
+    cloud.context.region_name = own
+    cfg.CONF.set_override('region_name_for_services', services)
+    try:
+        assert json.loads(handle(transport).attribute('signal'))['region_name'] == told
+    finally:
+        cloud.context.region_name = before
+        cfg.CONF.clear_override('region_name_for_services')
+
+
 def test_messages_of_a_queue_are_signals(cloud: Cloud, handle):
     life = handle('ZAQAR_SIGNAL')
     told = json.loads(life.attribute('signal'))
