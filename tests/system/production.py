@@ -223,6 +223,18 @@ class Production:
             return None if found.endswith('IN_PROGRESS') else found
         return str(eventually(f'the end of the action of {path}', status))
 
+    def resource_complete(self, person: Person, path: str, name: str) -> None:
+        """Waits until a resource of a stack, which may itself wait for something else, has been created."""
+        self._resource(person, path, name, lambda status: status == 'CREATE_COMPLETE')
+
+    def resource_in_progress(self, person: Person, path: str, name: str) -> None:
+        """Waits until an action of a resource has begun that something outside will end."""
+        self._resource(person, path, name, lambda status: status.endswith('IN_PROGRESS'))
+
+    def _resource(self, person: Person, path: str, name: str, wanted: Callable[[str], bool]) -> None:
+        eventually(f'the status of {name}', lambda: wanted(self.ask(
+            person, 'GET', f'{path}/resources/{name}').json['resource']['resource_status']))
+
     # --- end --------------------------------------------------------------------------------------------
 
     def stop(self) -> None:
