@@ -22,7 +22,8 @@ GUNICORN = ('--worker-class', 'gthread', '--threads', '8', '--backlog', '4096', 
             '120', '--limit-request-line', '8190', '--limit-request-fields', '100', '--limit-request-field_size',
             '16384')
 UWSGI = ('--master', '--threads', '8', '--enable-threads', '--die-on-term', '--need-app', '--buffer-size', '65535',
-         '--socket-timeout', '30', '--http-timeout', '30', '--harakiri', '120')
+         '--socket-timeout', '30', '--http-timeout', '30', '--harakiri', '120',
+         '--add-header', 'Connection: close')
 
 
 def start(server: str, api: str, file: Path, port: int, log: Path, workers: int = 2, **environment: str) -> Program:

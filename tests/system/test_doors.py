@@ -1,5 +1,7 @@
 """The programs as an operator starts them: real processes, on SQLite or on real services."""
 
+import contextlib
+import http.client
 import os
 import signal
 import subprocess
@@ -103,6 +105,19 @@ def test_any_server_serves_the_api(programs, configured, server):
     assert ask('GET', f'{url}/v1/p/stacks') == (200, {'stacks': []})
     status, fault = ask('POST', f'{url}/v1/p/stacks', {'stack_name': 'hello', 'template': HELLO})
     assert (status, fault['error']['type']) == (503, 'BrokerUnavailable')
+
+
+@pytest.mark.parametrize('server', servers.NAMES)
+def test_any_server_keeps_a_connection_or_says_that_it_closes_it(programs, configured, server):
+    """Clients use a connection again unless they are told not to: http.client opens another one only then."""
+    port = free_port()
+    programs.serve(server, 'api', configured, port)
+    answers(f'http://127.0.0.1:{port}/healthcheck')
+    with contextlib.closing(http.client.HTTPConnection('127.0.0.1', port, timeout=60)) as connection:
+        for method, path, body in [('GET', '/v1/p/stacks', None), ('POST', '/v1/p/stacks', '{}'),
+                                   ('GET', '/nowhere', None), ('HEAD', '/v1/p/stacks', None)] * 2:
+            connection.request(method, path, body, {'Content-Type': 'application/json'})
+            connection.getresponse().read()
 
 
 @pytest.mark.parametrize('server', servers.NAMES)
