@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Protocol
 
@@ -49,11 +50,13 @@ def _timeout_of(message: messages.Message, longest: float) -> float:
 class BrokerClient:
     """Over the message broker."""
 
-    def __init__(self, conf: Any, transport: Any | None = None) -> None:
-        """`transport`: heatlite.common.messaging.transport(conf), made here when not given."""
+    def __init__(self, conf: Any, transport: Any | None = None, read_timeout: float = messages.READ_TIMEOUT) -> None:
+        """`transport`: heatlite.common.messaging.transport(conf), made here when not given. `read_timeout`: seconds
+        after which a request that changes nothing is sent again, within [DEFAULT] rpc_response_timeout."""
         import oslo_messaging
         from kombu.exceptions import KombuError
         self._conf = conf
+        self._read_timeout = read_timeout
         self._errors = oslo_messaging
         self._broken = KombuError               # what the library below lets out while it connects
         self._transport = messaging.transport(conf) if transport is None else transport
@@ -75,9 +78,8 @@ class BrokerClient:
         if not self._connected:
             messaging.probe(self._conf)
         seconds = _timeout_of(message, self._conf.rpc_response_timeout)
-        deadline = world.current().now() + timedelta(seconds=seconds)
         try:
-            found = self._offer({**context.to_dict(), messages.DEADLINE: deadline.isoformat()}, message, seconds)
+            found = self._insist(context, message, seconds)
         except library.MessagingTimeout:
             raise exception.MessagingTimeout(seconds=seconds) from None
         except (library.MessageDeliveryFailure, self._broken, OSError) as error:
@@ -92,8 +94,20 @@ class BrokerClient:
         if outages.current:
             outages.back(outages.BROKER)
 
-    def _offer(self, who: dict[str, Any], message: messages.Message, seconds: float) -> Any:
+    def _insist(self, context: RequestContext, message: messages.Message, seconds: float) -> Any:
+        """The answer within `seconds`, of a second engine where the first may have ended with the request."""
+        here = world.current()
+        end = here.monotonic() + seconds
+        while (left := end - here.monotonic()) > self._read_timeout and message.reads:
+            with suppress(self._errors.MessagingTimeout):
+                return self._offer(context, message, self._read_timeout)
+        return self._offer(context, message, left)
+
+    def _offer(self, context: RequestContext, message: messages.Message, seconds: float) -> Any:
+        """One try: an engine that receives it later than that drops it."""
         here, client = world.current(), self._client.prepare(timeout=seconds)
+        deadline = here.now() + timedelta(seconds=seconds)
+        who = {**context.to_dict(), messages.DEADLINE: deadline.isoformat()}
         until = here.monotonic() + min(OFFERED_SECONDS, seconds)
         while True:
             try:

@@ -17,7 +17,8 @@ from heatlite.common.i18n import _
 
 # Beside the fields of the caller's context: when it gives up waiting, ISO 8601 in UTC.
 DEADLINE = 'deadline'
-# Seconds, for requests that fall back to the stored values: the engine that received the message may have been killed.
+# Seconds after which a request that changes nothing is sent again, or answered with the stored values where there are
+# any: the engine that received it may have been killed, or stands still.
 READ_TIMEOUT = 15.0
 
 
@@ -27,6 +28,7 @@ class Message:
 
     answer: ClassVar[str] = ''              # what the call returns, for the reader
     timeout: ClassVar[float | None] = None  # seconds the sender waits at most; None: [DEFAULT] rpc_response_timeout
+    reads: ClassVar[bool] = False           # it changes nothing, so it may be sent to another engine, too
 
     @classmethod
     def method(cls) -> str:
@@ -72,6 +74,7 @@ class CreateStack(Source):
 
 @dataclass(frozen=True)
 class PreviewStack(CreateStack):
+    reads = True
     answer = 'the stack as it would be, REST specification 8.3'
 
 
@@ -91,12 +94,14 @@ class UpdateStack(Source):
 
 @dataclass(frozen=True)
 class PreviewUpdateStack(UpdateStack):
+    reads = True
     answer = '{unchanged, updated, replaced, added, deleted}: lists of raw resources'
     show_nested: bool = False
 
 
 @dataclass(frozen=True)
 class ValidateTemplate(Source):
+    reads = True
     answer = 'REST specification 6.1'
     show_nested: bool = False
     ignore_errors: tuple[str, ...] = ()
@@ -131,6 +136,7 @@ class AbandonStack(Message):
 
 @dataclass(frozen=True)
 class ExportStack(Message):
+    reads = True
     answer = 'export document'
     stack_id: str
 
@@ -196,6 +202,7 @@ class ResolveOutputs(Message):
 
 @dataclass(frozen=True)
 class ListResourceTypes(Message):
+    reads = True
     answer = 'list of names, or of {resource_type, description}'
     support_status: str | None = None
     name: str | None = None                 # regular expression, matched at the start
@@ -205,6 +212,7 @@ class ListResourceTypes(Message):
 
 @dataclass(frozen=True)
 class ResourceSchema(Message):
+    reads = True
     answer = 'REST specification 6.2'
     type_name: str
     with_description: bool = False
@@ -214,6 +222,7 @@ class ResourceSchema(Message):
 class GenerateTemplate(Message):
     """`kind`: hot or cfn."""
 
+    reads = True
     answer = 'a template'
     type_name: str
     kind: str = 'cfn'

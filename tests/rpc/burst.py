@@ -16,8 +16,12 @@ PATIENCE = 20.0     # seconds; one message per poll interval of the library (up 
 
 
 class Counting:
-    def __init__(self):
+    """`stalled`: the first preview that comes waits for it, as if its engine had ended."""
+
+    def __init__(self, stalled):
         self.woken = []
+        self.previews = []
+        self._stalled = stalled
 
     def handle(self, context, message):
         match message:
@@ -28,6 +32,11 @@ class Counting:
                 raise exception.StackNotFound('missing')
             case messages.DeleteStack():
                 raise ZeroDivisionError('by design')
+            case messages.PreviewStack():
+                self.previews.append(message.stack_name)
+                if message.stack_name == 'slow' and len(self.previews) == 1:
+                    self._stalled.wait()
+                return len(self.previews)
             case _:
                 return {'project': context.project_id, 'method': message.method()}
 
@@ -41,7 +50,8 @@ def main(url):
     conf.set_override('transport_url', url)
     conf.set_override('topic', f'burst-{world.uuid()}', group='engine')     # others may use the same broker
     transport = messaging.transport(conf)
-    here, elsewhere = Counting(), Counting()
+    stalled = world.signal()
+    here, elsewhere = Counting(stalled), Counting(stalled)
     ends = client.BrokerClient(conf, transport)
     context = RequestContext(project_id='p', overwrite=False)
 
@@ -74,6 +84,10 @@ def main(url):
     found['any'] = len({each for each in here.woken + elsewhere.woken if each.startswith('any')})
     found['one'] = len({each for each in elsewhere.woken if each.startswith('one')})
     found['astray'] = len([each for each in here.woken if each.startswith('one')])
+    here.previews = elsewhere.previews = []
+    found['again'] = client.BrokerClient(conf, transport, read_timeout=0.5).call(
+        context, messages.PreviewStack(stack_name='slow'))
+    stalled.set()
     for each in serving:
         each.stop()
     print(json.dumps(found))

@@ -63,6 +63,11 @@ def test_a_bell_for_one_engine_rings_there_and_nowhere_else(burst):
     assert (burst['one'], burst['astray']) == (program_module.BURST, 0)
 
 
+@pytest.mark.service
+def test_a_request_that_only_reads_is_sent_again_when_its_engine_has_ended(burst):
+    assert burst['again'] == 2
+
+
 def test_without_a_broker_callers_hear_so_at_once():
     with closing(socket.socket()) as unused:
         unused.bind(('127.0.0.1', 0))
