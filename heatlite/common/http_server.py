@@ -36,7 +36,7 @@ LOG = logging.getLogger(__name__)
 
 LOOK = 0.5                      # seconds between two looks for connections whose deadline has passed
 TURN = 8                        # requests of one connection before others get a turn, if all have come at once
-LINGER, LINGER_BYTES = 2.0, 1 << 24      # seconds, bytes: a peer that still sends may read why it is refused
+LINGER, LINGER_BYTES = 2.0, 1 << 27      # seconds, bytes: a peer that still sends may read why it is refused
 SPARE = 8                       # connections that give way when the process runs out of descriptors
 CHUNK_LINE = 1024               # bytes of the line before a chunk
 CHUNKS = 100_000                # of one body

@@ -1,5 +1,6 @@
 """Bodies at both doors, over real connections: of any size and shape, and before anybody knows who calls."""
 
+import http.client
 import json
 import time
 
@@ -78,6 +79,18 @@ def test_a_length_above_the_limit_is_refused_unread(both, door, kind):
     assert (status, headers['connection']) == (400, 'close')
     assert b'RequestLimitExceeded' in body
     assert memory(both) - before < 10 * MIB
+
+
+@pytest.mark.parametrize('door', ['rest', 'cfn'])
+def test_a_client_that_sends_far_too_much_can_read_the_answer(both, door):
+    """Simple clients look for it when they have sent everything."""
+    port, path = (both.port, f'/v1/{both.log_in()[1]}/stacks') if door == 'rest' else (
+        both.cfn_port, '/v1/?AWSAccessKeyId=x&Signature=y')
+    connection = http.client.HTTPConnection('127.0.0.1', port, timeout=60)
+    connection.request('POST', path, b'x' * (80 * MIB), {'Content-Type': 'application/json'})
+    answer = connection.getresponse()
+    assert (answer.status, b'RequestLimitExceeded' in answer.read()) == (400, True)
+    connection.close()
 
 
 @pytest.mark.parametrize('door', ['rest', 'cfn'])
