@@ -17,7 +17,7 @@ from heatlite.db.leases import Lease
 from heatlite.engine import exports, inspection, rsrc_defn, values
 from heatlite.engine.attributes import CACHE_NONE, SHOW_ATTR
 from heatlite.engine.facade import Stack
-from heatlite.engine.journal import Journal
+from heatlite.engine.journal import Journal, LeaseLost
 from heatlite.engine.owned import OwnedStack
 from heatlite.engine.record import Record
 from heatlite.engine.recorder import Recorder
@@ -536,6 +536,21 @@ class Errands:
             raise
         except Exception as error:
             return self._failure(step, row, error, row.action)
+
+    def preempt(self, step: Step, row: ResourceState) -> commands.Preempted:
+        """Tells the type that a newer definition waits. As the contract has it, by an object of what is stored: the one
+        that acts may be in the middle of a call."""
+        try:
+            self._may_act(self._owned.lease)
+            if self._kind(row).handle_preempt is Resource.handle_preempt:
+                return commands.Preempted(step, False)
+            resource = self.stored_resource(self._owned.rows.get(row.id, row))
+            return commands.Preempted(step, resource.handle_preempt() is True)
+        except (exception.DatabaseUnavailable, LeaseLost):
+            raise
+        except Exception as error:
+            defects.log(LOG, error, 'Preempting %s of %s in stack %s failed', row.action, row.name, self._owned.id)
+            return commands.Preempted(step, False)
 
     def cancel(self, step: Step, row: ResourceState) -> None:
         """Tells the type that what it is doing is no longer wanted."""

@@ -391,8 +391,13 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
         if entry.get('metadata') is not None:
             self.metadata_set(entry['metadata'])
 
-    def handle_preempt(self) -> None:
-        """A newer update waits for this one to end; for types that can hurry."""
+    def handle_preempt(self) -> bool | None:
+        """A newer update waits for the create or update that runs; for types that can end it early.
+
+        True: the engine ends it at its next turn, as when it is cancelled. Else it runs until its check says that it is
+        done, or raises. Called on an object of its own, with what is stored and without access to what runs.
+        """
+        return None
 
     def add_dependencies(self, deps: Any) -> None:
         """For types that need others without naming them: `deps += (self, other)`."""

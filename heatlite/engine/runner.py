@@ -79,6 +79,7 @@ class Runner:
         self._held: dict[tuple[str, str], Step] = {}            # (resource, hook) -> the step that is held there
         self._announced: set[Step | None] = set()   # steps an event of which is in the inbox
         self._calling: dict[Step, Callable[[], None]] = {}      # steps with a call under way, and the call
+        self._preempting = 0                        # types that are being told of a newer update
         self.idle = world.signal()                  # has ended, and nothing of it is under way any more
         self.attendant: Any = None                  # engine.attending.Attendant; None: no signals are handled
         self.resting = False                        # nothing is driven: it is here for signals only
@@ -173,6 +174,8 @@ class Runner:
                     self._call(step, row, lambda s=step, r=row: self.errands.recover(s, r))
                 case c.Abort(step, row, why):
                     self._abort(step, row, why)
+                case c.Preempt(step, row):
+                    self._preempt(step, row)
                 case c.Pause(step, row, hook):
                     self._pause(step, row, hook)
                 case c.Unpause(step, row, hook, why):
@@ -248,7 +251,8 @@ class Runner:
         self._note_idle()
 
     def _note_idle(self) -> None:
-        if self._has_ended and not self._calling and not (self.attendant is not None and self.attendant.is_busy):
+        is_attending = self.attendant is not None and self.attendant.is_busy
+        if self._has_ended and not self._calling and not self._preempting and not is_attending:
             self.idle.set()
 
     def _once_more(self, step: Step, row: ResourceState, errand: Callable[[], c.Event], is_handler: bool) -> None:
@@ -329,6 +333,34 @@ class Runner:
             step.context.resource = None
         self._end_aborted(step, row)
         self._pool.give_up(call)
+
+    def _preempt(self, step: Step, row: ResourceState) -> None:
+        """Beside the call of the step that may be under way."""
+        def work() -> None:
+            bind(self.owned.context)
+            self._world.serve(self.owned.id)
+            try:
+                if self._retired:
+                    return
+                event = self.errands.preempt(step, row)
+                self.post(event)
+                if not event.ends:
+                    self.hasten(step.name)          # what it has stopped need not wait for the next turn
+            except LeaseLost:
+                self.ask(self._lost)
+            except exception.DatabaseUnavailable as error:
+                outages.away(outages.DATABASE, error)
+                self._timers.after(DATABASE_PATIENCE, lambda: self.ask(lambda: self._preempt_again(step, row)))
+            finally:
+                self._world.serve(None)
+                self._preempting -= 1
+                self._note_idle()
+
+        self._preempting += 1
+        self._pool.run(work)
+
+    def _preempt_again(self, step: Step, row: ResourceState) -> list[c.Command]:
+        return [c.Preempt(step, row)] if self.owned.traversal.is_busy(step) else []
 
     def _waits_for_journal(self, step: Step) -> bool:
         work = step.context

@@ -83,6 +83,15 @@ class Abort:
 
 
 @dataclass(frozen=True, slots=True)
+class Preempt:
+    """Tell the type that a step of the present target waits for what runs for `step`, of an older one: Preempted comes
+    back."""
+
+    step: Step
+    row: ResourceState
+
+
+@dataclass(frozen=True, slots=True)
 class Pause:
     """A breakpoint of the user: Cleared comes back when somebody has let the step go on."""
 
@@ -133,8 +142,8 @@ class Finish:
     reason: str
 
 
-Command = (Persist | Remove | Inspect | Call | Poll | Recover | Abort | Pause | Unpause | Note | Later | Unwind
-           | Finish)
+Command = (Persist | Remove | Inspect | Call | Poll | Recover | Abort | Preempt | Pause | Unpause | Note | Later
+           | Unwind | Finish)
 
 # --- events ----------------------------------------------------------------------------------------------
 
@@ -212,6 +221,14 @@ class Away:
 
 
 @dataclass(frozen=True, slots=True)
+class Preempted:
+    """`ends`: the type leaves it to us to end what runs; else it runs until the type says that it is done."""
+
+    step: Step
+    ends: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Cleared:
     step: Step
 
@@ -223,4 +240,4 @@ class TimedOut:
     why: Mapping[int, str]
 
 
-Event = Durable | Inspected | Called | Polled | Recovered | Failed | Due | Away | Cleared | TimedOut
+Event = Durable | Inspected | Called | Polled | Recovered | Failed | Due | Away | Preempted | Cleared | TimedOut

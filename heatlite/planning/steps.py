@@ -28,7 +28,7 @@ class Step:
     """One resource in one traversal, and how far it is. Compared by identity."""
 
     __slots__ = ('as_stored', 'attempt', 'away', 'cleared', 'context', 'error', 'fingerprint', 'handle', 'hook', 'kind',
-                 'name', 'refusals', 'resumed', 'row_id', 'undo', 'unsupported', 'verb')
+                 'name', 'preempted', 'refusals', 'resumed', 'row_id', 'undo', 'unsupported', 'verb')
 
     def __init__(self, kind: Kind, name: str, row_id: int = 0, verb: Action = Action.INIT) -> None:
         self.kind = kind
@@ -43,6 +43,7 @@ class Step:
         self.refusals = 0                           # how often its deletion was
         self.undo = False                           # the delete under way makes room for another try
         self.error = ''                             # the first failure
+        self.preempted = False                      # a step of a newer target waits for it
         self.away = ''                              # why it waits for a service that does not answer
         self.handle: Any = NO_HANDLE
         self.unsupported = False

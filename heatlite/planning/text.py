@@ -43,6 +43,9 @@ def check_unsupported(resource_type: str) -> str:
     return f'CHECK not supported for {resource_type}'
 
 
+NEWER_UPDATE = 'preempted by a newer update'
+
+
 def aborted(action: str, why: str) -> str:
     return f'{action} aborted ({why})'
 

@@ -34,6 +34,8 @@ from heatlite.planning.commands import (
     Persist,
     Poll,
     Polled,
+    Preempt,
+    Preempted,
     Recover,
     Recovered,
     Remove,
@@ -54,6 +56,7 @@ def no_hooks(name: str) -> Collection[str]:
 
 ROLLED_BACK = frozenset({Action.CREATE, Action.UPDATE, Action.RESTORE, Action.ADOPT})
 APPLYING = frozenset({Action.CREATE, Action.UPDATE, Action.ADOPT})       # these leave a new definition behind
+PREEMPTED = frozenset({Action.CREATE, Action.UPDATE})                    # what a newer definition need not wait for
 
 
 class Traversal:
@@ -104,6 +107,10 @@ class Traversal:
     def busy_rows(self) -> list[ResourceState]:
         """Those that something is being done to."""
         return [self.rows[number] for number in self._busy]
+
+    def is_busy(self, step: Step) -> bool:
+        """Whether `step` still works on its row."""
+        return self._busy.get(step.row_id) is step
 
     @property
     def in_flight(self) -> int:
@@ -176,6 +183,8 @@ class Traversal:
                 step.handle, step.away = handle, ''
                 step.unsupported = unsupported
                 commands = self._complete(step, now) if done else self._remember(step)
+                if step.preempted and not done:     # what was to be ended has begun only now
+                    commands += self._preempt(step)
             case Polled(step, True):
                 commands = self._complete(step, now)
             case Away(step, reason, seconds):
@@ -191,6 +200,8 @@ class Traversal:
                 commands = self._failed(event, now)
             case Due(step):
                 commands = self._again(step, now)
+            case Preempted(step, ends):
+                commands = [Abort(step, self.rows[step.row_id], text.NEWER_UPDATE)] if ends else []
             case Cleared(step):
                 commands = self._passed(step, now)
             case TimedOut(why):
@@ -204,7 +215,7 @@ class Traversal:
                 return True                         # they see for themselves
             case Failed(step) if step in self._inspecting:
                 return True
-        return self._busy.get(event.step.row_id) is event.step
+        return self.is_busy(event.step)
 
     # --- starting a step --------------------------------------------------------------------------------
 
@@ -237,10 +248,9 @@ class Traversal:
             return self._hold_after(step, row, hook)
         if row.in_progress and row.action in (Action.CREATE, Action.ADOPT):
             # Interrupted, perhaps on its way to another definition: it is ended as it was begun, then decided upon.
-            self._park(step, row.id)
             ending = Step(Kind.APPLY, step.name, row.id, row.action)
             ending.as_stored = True
-            return self._resume(ending, row)
+            return self._resume(ending, row) + self._park(step, row.id)
         if row.in_progress and row.action is Action.UPDATE:
             if row.template_id == self.template_id and row.handle is not NO_HANDLE:
                 return self._resume(step, row)
@@ -292,8 +302,17 @@ class Traversal:
         return [Inspect(step, row)]
 
     def _park(self, step: Step, number: int) -> list[Command]:
+        """`step` waits for the work on that row; work for an older definition is to end early, if it can."""
         self._parked.setdefault(number, []).append(step)
-        return []
+        busy = self._busy[number]
+        is_older = busy not in self._steps and self.rows[number].template_id != self.template_id
+        if busy.preempted or not is_older or step.kind is Kind.VERB or busy.verb not in PREEMPTED or busy.undo:
+            return []
+        busy.preempted = True
+        return self._preempt(busy)
+
+    def _preempt(self, step: Step) -> list[Command]:
+        return [Preempt(step, self.rows[step.row_id])]
 
     def _set(self, row: ResourceState) -> ResourceState:
         self.rows[row.id] = row

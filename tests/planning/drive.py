@@ -19,9 +19,11 @@ class Driver:
     """`fails(name, verb)`: the call fails; `verdicts`: name -> Verdict for rows that exist already; `retry`: failures
     are of a kind that another try may help."""
 
-    def __init__(self, seed=0, fails=lambda name, verb: False, verdicts=None, slow=(), retry=False):
+    def __init__(self, seed=0, fails=lambda name, verb: False, verdicts=None, slow=(), retry=False, preempts=None):
         self.random = random.Random(seed)
         self.retry = retry
+        self.preempts = preempts        # True: work lasts until the engine ends it; False: until it is preempted
+        self.preempted = []             # names of those that were preempted
         self.pauses = []                # seconds until another try
         self.fails, self.verdicts, self.slow = fails, verdicts or {}, set(slow)
         self.numbers = itertools.count()
@@ -88,10 +90,16 @@ class Driver:
                             self.traverse.record(current)
                         self.inbox.append(c.Called(step, {'n': 1}, done=row.name not in self.slow))
                 case c.Poll(step, row, verb, _handle, turns):
-                    self.inbox.append(c.Polled(step, turns > 1, turns + 1))
+                    if self.preempts is None or row.name not in self.slow:
+                        self.inbox.append(c.Polled(step, turns > 1, turns + 1))
                 case c.Abort(step, row, why):
                     self.inbox = [e for e in self.inbox if getattr(e, 'step', None) is not step]
                     self.inbox.append(c.Failed(step, f'{step.verb} aborted ({why})'))
+                case c.Preempt(step, row):
+                    self.preempted.append(row.name)
+                    self.inbox.append(c.Preempted(step, bool(self.preempts)))
+                    if self.preempts is False:
+                        self.inbox.append(c.Polled(step, True))
                 case c.Recover(step, row):
                     self.inbox.append(c.Recovered(step, c.Outcome.AGAIN))
                 case c.Later(step, seconds):

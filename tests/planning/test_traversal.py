@@ -129,6 +129,35 @@ def test_a_delete_that_takes_over_does_not_wait_for_the_patience_of_what_it_repl
     assert update.rows == [] and update.finish[0] is Status.COMPLETE
 
 
+@pytest.mark.parametrize('ends', [True, False])
+def test_what_an_older_update_does_is_preempted_when_a_newer_one_comes_to_it(ends):
+    """Once; and only what a step of the newer one waits for."""
+    rows = created({'a': [], 'b': [], 'c': []}).rows
+    update = Driver(verdicts=dict.fromkeys('abc', Verdict(changed=True)), slow='ab', preempts=ends)
+    update.traversal(Action.UPDATE, {'a': [], 'b': [], 'c': []}, rows, 't2')
+    update.run()
+    assert update.finish is None and update.preempted == []
+    update.slow = set()
+    update.retarget(Action.UPDATE, {'a': [], 'c': []}, 't3')
+    update.retarget(Action.UPDATE, {'a': [], 'c': []}, 't4')
+    update.run()
+    assert sorted(update.preempted) == ['a', 'b']
+    assert (('a', 'UPDATE', 'FAILED') in update.log) is ends
+    assert update.state() == {'a': ('CREATE' if ends else 'UPDATE', 'COMPLETE'), 'c': ('UPDATE', 'COMPLETE')}
+    assert update.finish[0] is Status.COMPLETE
+
+
+def test_a_deletion_or_another_action_is_not_preempted():
+    rows = created({'a': [], 'b': []}).rows
+    update = Driver(slow='ab').traversal(Action.UPDATE, {'b': []}, rows, 't2')
+    update.retarget(Action.UPDATE, {'b': []}, 't3')
+    update.run()
+    check = Driver(slow='b').traversal(Action.CHECK, {}, update.rows, 't3')
+    check.retarget(Action.UPDATE, {'b': []}, 't4')
+    check.run()
+    assert update.preempted == check.preempted == [] and check.finish[0] is Status.COMPLETE
+
+
 def test_a_rollback_deletes_what_a_failed_create_left():
     failed = Driver(fails=lambda name, verb: name == 'x' and verb is Action.CREATE)
     failed.traversal(Action.CREATE, {'x': [], 'y': []}, rollback=True).run()

@@ -95,9 +95,11 @@ class ScaledGroup(members.Group):
 
     def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Mapping[str, Any]) -> Any:
         self.take_properties(json_snippet)
-        size, policy = self.wanted_size(grouputils.get_size(self)), self.rolling_policy()
+        interrupted = self.data().get(ROLLING_SIZE)     # then there may be spare members, and some of either definition
+        current = grouputils.get_size(self) if interrupted is None else int(interrupted)
+        size, policy = self.wanted_size(current), self.rolling_policy()
         self.check_size(size)
-        if policy is None or not self.definition_changed(prop_diff):
+        if policy is None or not (self.definition_changed(prop_diff) or interrupted):
             return self.resize(size)
         return self._begin_rolling(size, policy)
 
@@ -108,11 +110,10 @@ class ScaledGroup(members.Group):
     # --- rolling updates ----------------------------------------------------------------------------------
 
     def _begin_rolling(self, size: int, policy: tuple[int, int, float]) -> Any:
-        stored = self.data().get(ROLLING_SIZE)
-        self.goal = size if stored is None else int(stored)     # begun before a crash: there may be spare members
+        self.goal = size
         largest, in_service, pause = policy
         self.check_pauses(scaling.sizes(self.goal, grouputils.get_size(self), largest, in_service), pause)
-        if stored is None and self.resource_id is not None:
+        if self.resource_id is not None and self.data().get(ROLLING_SIZE) != str(self.goal):
             self.data_set(ROLLING_SIZE, str(self.goal))
             self.resource_id_set(self.resource_id)              # durable before the first batch
         first = self.next_template() or self.sized(self.goal)

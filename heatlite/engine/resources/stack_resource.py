@@ -189,8 +189,10 @@ class StackResource(resource.Resource):
     def handle_update_cancel(self, cookie: Any) -> None:
         self.stack.nesting.cancel(self)
 
-    def handle_preempt(self) -> None:
+    def handle_preempt(self) -> bool:
+        """Also between two batches, when nothing runs in the nested stack."""
         self.stack.nesting.cancel(self)
+        return True
 
     # --- what an update means -----------------------------------------------------------------------------
 
