@@ -88,7 +88,8 @@ class Runner:
 
     def post(self, event: c.Event) -> None:
         traversal = self.owned.traversal
-        step = getattr(event, 'step', None)         # none has the end of the stack's time
+        # None: the step itself gets no further by it.
+        step = None if isinstance(event, c.Preempted | c.TimedOut) else event.step
         self._announced.add(step)
 
         def handle() -> list[c.Command]:
