@@ -308,10 +308,14 @@ class Errands:
                 and not (self._observe or self._owned.row.converge) and row.type == wanted_type
                 and self._means_the_same(row) and not self._kind(row).always_inspected)
 
+    def ensure_lease(self) -> None:
+        """Returns once the lease of the stack is surely ours. Raises LeaseLost."""
+        self._may_act(self._owned.lease)
+
     def call(self, step: Step, row: ResourceState, verb: Action) -> commands.Event:
         """handle_<verb>, and the first check right behind it. Raises DatabaseUnavailable, as its neighbours do."""
         try:
-            self._may_act(self._owned.lease)
+            self.ensure_lease()
             work = self.begin(step)
             if work.error is not None:
                 raise work.error
@@ -404,7 +408,7 @@ class Errands:
     def check(self, step: Step, row: ResourceState, verb: Action, handle: Any) -> commands.Event:
         """check_<verb>_complete with what the handler returned, in this process or before a crash."""
         try:
-            self._may_act(self._owned.lease)
+            self.ensure_lease()
             work = self.begin(step)
             if work.error is not None:
                 raise work.error
@@ -519,7 +523,7 @@ class Errands:
     def recover(self, step: Step, row: ResourceState) -> commands.Event:
         """A row was found in progress and nobody knows whether its call returned."""
         try:
-            self._may_act(self._owned.lease)
+            self.ensure_lease()
             resource = self.resource(step, row)
             if row.action is not Action.CREATE or resource.idempotent_create:
                 outcome = commands.Recovered(step, commands.Outcome.AGAIN)
@@ -541,7 +545,7 @@ class Errands:
         """Tells the type that a newer definition waits. As the contract has it, by an object of what is stored: the one
         that acts may be in the middle of a call."""
         try:
-            self._may_act(self._owned.lease)
+            self.ensure_lease()
             if self._kind(row).handle_preempt is Resource.handle_preempt:
                 return commands.Preempted(step, False)
             resource = self.stored_resource(self._owned.rows.get(row.id, row))

@@ -14,6 +14,7 @@ from heatlite.common import exception, metrics, outages
 from heatlite.common.context import bind
 from heatlite.common.world import World
 from heatlite.db import resources
+from heatlite.engine import fence
 from heatlite.engine.errands import UNCHANGED, Errands
 from heatlite.engine.journal import Journal, LeaseLost
 from heatlite.engine.owned import OwnedStack
@@ -227,7 +228,7 @@ class Runner:
             why = self._aborted.pop(step, None)
             self._world.serve(self.owned.id)
             try:
-                event = c.Failed(step, text.aborted(row.action, why)) if why else errand()
+                event = c.Failed(step, text.aborted(row.action, why)) if why else self._fenced(errand)
             except LeaseLost:
                 self.ask(self._lost)
                 return
@@ -246,6 +247,10 @@ class Runner:
 
         self._calling[step] = work
         self._pool.run(work)
+
+    def _fenced(self, errand: Callable[[], c.Event]) -> c.Event:
+        with fence.behind(self.errands.ensure_lease):
+            return errand()
 
     def _returned(self, step: Step) -> None:
         del self._calling[step]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from heatlite.common import exception
-from heatlite.engine import properties, resource
+from heatlite.engine import fence, properties, resource
 
 
 class Lost(Exception):
@@ -25,8 +25,13 @@ class Cloud:
         self.projects: dict[str, str] = {}      # id -> name, which is unique; for users inside stacks
         self.users: dict[str, str] = {}         # name -> project
 
+    def _receive(self, label: str, world) -> None:
+        """A request is about to be sent; others may go on first."""
+        self.chaos.point(label, world)
+        fence.pass_through()
+
     def create(self, world, name: str, value: str) -> str:
-        self.chaos.point('create', world)
+        self._receive('create', world)
         ident = f'obj-{next(self._numbers)}'
         self.objects[ident] = {'name': name, 'value': value, 'polls': 0}
         self.made.append(name)
@@ -38,29 +43,29 @@ class Cloud:
         return ident
 
     def find(self, world, name: str) -> str | None:
-        self.chaos.point('find', world)
+        self._receive('find', world)
         return next((ident for ident, found in self.objects.items() if found['name'] == name), None)
 
     def is_ready(self, world, ident: str) -> bool:
-        self.chaos.point('poll', world)
+        self._receive('poll', world)
         found = self.objects[ident]
         found['polls'] += 1
         return found['polls'] > 1
 
     def show(self, world, ident: str) -> dict:
-        self.chaos.point('show', world)
+        self._receive('show', world)
         if ident not in self.objects:
             raise exception.EntityNotFound(entity='Object', name=ident)
         return self.objects[ident]
 
     def update(self, world, ident: str, value: str) -> None:
-        self.chaos.point('update', world)
+        self._receive('update', world)
         self.objects[ident]['value'] = value
         self.calls.append(('update', self.objects[ident]['name']))
         self.chaos.point('updated', world)
 
     def tell(self, world, word: str) -> None:
-        self.chaos.point('tell', world)
+        self._receive('tell', world)
         self.heard.add(word)
         self.chaos.point('told', world)
 
@@ -68,7 +73,7 @@ class Cloud:
 
     def create_project(self, world, name: str) -> str:
         """One that has the name already is found."""
-        self.chaos.point('create project', world)
+        self._receive('create project', world)
         found = next((ident for ident, known in self.projects.items() if known == name), None)
         if found is None:
             found = f'project-{next(self._numbers)}'
@@ -77,27 +82,27 @@ class Cloud:
         return found
 
     def delete_project(self, world, ident: str) -> None:
-        self.chaos.point('delete project', world)
+        self._receive('delete project', world)
         self.projects.pop(ident, None)
         self.users = {name: project for name, project in self.users.items() if project != ident}
         self.chaos.point('project deleted', world)
 
     def create_user(self, world, name: str, project: str) -> None:
-        self.chaos.point('create user', world)
+        self._receive('create user', world)
         if project not in self.projects:
             raise exception.NotFound(f'There is no project {project}')
         self.users[name] = project
         self.chaos.point('user created', world)
 
     def delete_user(self, world, name: str, project: str) -> None:
-        self.chaos.point('delete user', world)
+        self._receive('delete user', world)
         if name in self.users and self.users[name] != project:
             raise ValueError(f'User {name} in invalid project: delete refused')
         self.users.pop(name, None)
         self.chaos.point('user deleted', world)
 
     def delete(self, world, ident: str) -> None:
-        self.chaos.point('delete', world)
+        self._receive('delete', world)
         found = self.objects.pop(ident, None)
         if found is not None:
             self.calls.append(('delete', found['name']))

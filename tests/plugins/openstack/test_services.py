@@ -8,9 +8,10 @@ from oslo_config import cfg
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
-from heatlite.engine import clients, registry
+from heatlite.engine import clients, fence, registry
 from heatlite.engine.clients import constraint_names, sessions
 from heatlite.engine.clients.os import http
+from heatlite.engine.journal import LeaseLost
 from tests.plugins.openstack.cloud import Cloud
 
 
@@ -48,6 +49,16 @@ def test_a_json_patch_is_not_repeated_when_the_reply_is_lost(simulator, cloud: C
     cloud.fault(kind='refused', service='identity', method='PATCH', path='*')
     with pytest.raises(exceptions.ConnectFailure):
         users.http.patch('/users/nobody', json=[{'op': 'add', 'path': '/tags/-', 'value': 'a'}])
+
+
+def test_an_engine_that_lost_its_lease_sends_no_request(cloud: Cloud, neutron):
+    def lost() -> None:
+        raise LeaseLost('stack')
+
+    before, network = ports(cloud), cloud.network()
+    with fence.behind(lost), pytest.raises(LeaseLost):
+        neutron.create_port({'port': {'network_id': network}})
+    assert ports(cloud) == before
 
 
 @pytest.mark.parametrize('kind, more', [('error', {'status': 503}), ('throttle', {'seconds': 0})])

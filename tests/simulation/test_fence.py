@@ -1,0 +1,32 @@
+"""An engine that stands still in the middle of an action sends nothing more of it when it goes on."""
+
+import pytest
+
+from tests.simulation import cloud as clouds
+from tests.simulation.house import House, done
+from tests.simulation.test_crashes import template, thing
+
+
+class StandingStill(clouds.Cloud):
+    """The engine that sends the first request of an action stands still before the next."""
+
+    engine = None
+
+    def create_user(self, world, name, project):
+        super().create_user(world, name, project)
+        if self.engine is None:
+            self.engine = world
+            world.frozen_until = world.universe.time + 60.0
+            world.give_way()
+
+
+@pytest.mark.parametrize('seed', range(8))
+def test_only_its_successor_creates(seed):
+    with House(seed) as house:
+        house.cloud = StandingStill(house.chaos)
+        clouds.use(house.cloud)
+        stack_id = house.create('s', template({'r': thing(user=True)}))
+        done(house, stack_id, 'CREATE')
+        house.universe.run(lambda: False, limit=100.0)
+        assert house.cloud.engine is not None
+        assert len(house.cloud.objects) == 1, house.cloud.objects
