@@ -9,6 +9,7 @@ from oslo_log import log
 
 from heatlite.common.i18n import _
 from heatlite.engine import support
+from heatlite.language.unknown import UNKNOWN
 
 LOG = log.getLogger(__name__)
 
@@ -174,6 +175,8 @@ def select_from_attribute(attribute_value: Any, path: Sequence[Any]) -> Any:
     """Follows `path` through maps (by key), lists and texts (by integer). What does not fit gives None."""
     value = attribute_value
     for part in path:
+        if value is UNKNOWN:
+            return UNKNOWN
         try:
             if not isinstance(value, Mapping) and (isinstance(part, bool) or not isinstance(part, int)):
                 return None

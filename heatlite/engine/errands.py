@@ -14,7 +14,7 @@ from typing import Any
 from heatlite.common import defects, exception, short_id
 from heatlite.common.world import World
 from heatlite.db.leases import Lease
-from heatlite.engine import exports, inspection, rsrc_defn, values
+from heatlite.engine import doubts, exports, inspection, rsrc_defn, values
 from heatlite.engine.attributes import CACHE_NONE, SHOW_ATTR
 from heatlite.engine.facade import Stack
 from heatlite.engine.journal import Journal, LeaseLost
@@ -27,6 +27,7 @@ from heatlite.engine.resource import Resource
 from heatlite.engine.service_errors import is_away, is_final
 from heatlite.engine.work import Work, definition_of, fingerprint, plain, stored_definition
 from heatlite.language.environment import Environment
+from heatlite.language.unknown import UNKNOWN
 from heatlite.planning import commands
 from heatlite.planning.decide import Verdict
 from heatlite.planning.states import NO_HANDLE, Action, Change, ResourceState
@@ -61,11 +62,12 @@ class Errands:
         self.records = records
         self._may_act = may_act
         self.scope = values.StackScope(self._current, lambda row: owned.kept.get(row.id, {}), self._ask,
-                                       lambda row, attribute: row.id in self.to_make or (
-                                           attribute and row.id in self.changed))
+                                       self._is_future)
         facade.scope = self.scope
         self.to_make: set[int] = set()              # rows that a preview would make, and would change
         self.changed: set[int] = set()
+        self.foreseen: dict[int, Resource] = {}     # of those it would change, what is known already as it will be
+        self.doubts: dict[str, doubts.Doubt] = {}   # resources for which it cannot decide
         self.property_changes: dict[str, dict[str, inspection.PropertyChange]] = {}
         self._environments: dict[str, Environment] = {}     # of former templates that rows still refer to
 
@@ -253,11 +255,20 @@ class Errands:
     def _current(self, name: str) -> ResourceState | None:
         return self._owned.current(name)
 
+    def _is_future(self, row: ResourceState, attribute: bool) -> bool:
+        return row.id in self.to_make or (attribute and row.id in self.changed and row.id not in self.foreseen)
+
     def _ask(self, row: ResourceState, attribute: str, path: tuple[Any, ...]) -> Any:
-        resource = self.stored_resource(row)
-        if attribute == '*':
-            return resource.FnGetAtts()
-        return resource.FnGetAtt(attribute, *path)
+        foreseen = self.foreseen.get(row.id)
+        try:
+            resource = foreseen if foreseen is not None else self.stored_resource(row)
+            if attribute == '*':
+                return resource.FnGetAtts()
+            return resource.FnGetAtt(attribute, *path)
+        except Exception:                           # it may be there when the update is done
+            if foreseen is not None:
+                return UNKNOWN
+            raise
 
     # --- errands ----------------------------------------------------------------------------------------
 
@@ -285,17 +296,40 @@ class Errands:
                 return commands.Inspected(step, UNCHANGED)
             resource = self.resource_as_stored(step, row, work)
             kind = self._registry.resolve(work.definition.resource_type, step.name, self._environment)
+            if self._dry:
+                return commands.Inspected(step, self._foretold(step, row, work, kind))
             verdict, work.difference = inspection.inspect(
                 resource, kind, work.definition, self._owned, row, observe=self._observe)
-            if self._dry:
-                self.property_changes[step.name] = inspection.property_changes(resource, work.definition)
-            elif verdict.replace is not None and verdict.refused is None:
+            if verdict.replace is not None and verdict.refused is None:
                 resource.prepare_for_replace()
             return commands.Inspected(step, verdict)
         except exception.DatabaseUnavailable:
             raise
         except Exception as error:
             return self._failure(step, row, error, Action.UPDATE)
+
+    def _foretold(self, step: Step, row: ResourceState, work: Work, kind: type[Resource]) -> Verdict:
+        """For a preview: also why the verdict may be another, and what differs."""
+        stored = stored_definition(self.records.get(row))
+
+        def ask(wanted: rsrc_defn.ResourceDefinition) -> tuple[Verdict, inspection.Difference | None]:
+            return inspection.inspect(self.resource_as_stored(step, row, work), kind, wanted, self._owned, row,
+                                      observe=self._observe)
+
+        try:
+            verdict, work.difference = ask(work.definition)
+        except Exception:
+            unknown = doubts.unknown_properties(work.definition)
+            if not unknown:
+                raise
+            self.doubts[step.name] = doubts.Doubt(doubts.why(unknown), True)
+            return Verdict(changed=True)
+        doubt = doubts.find(kind, work.definition, stored, verdict, lambda wanted: ask(wanted)[0])
+        if doubt is not None:
+            self.doubts[step.name] = doubt
+        self.property_changes[step.name] = inspection.property_changes(
+            self.resource_as_stored(step, row, work), work.definition)
+        return verdict
 
     def resource_as_stored(self, step: Step, row: ResourceState, work: Work) -> Resource:
         record = self.records.get(row)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
 from heatlite.common.identifier import HeatIdentifier
 from heatlite.common.timeutils import isotime
+from heatlite.engine.dry_run import Change
 from heatlite.engine.inspection import PropertyChange
-from heatlite.engine.preview import Change
+from heatlite.engine.preview import Previewed
 from heatlite.language.definition import StackDefinition
 from heatlite.language.expression import PLACEHOLDERS
 from heatlite.language.masking import Mask
@@ -16,32 +18,50 @@ from heatlite.language.unknown import is_known
 from heatlite.planning import graph
 from heatlite.planning.states import ResourceState
 
-VALUES = ('properties', 'property_changes', 'replace_reason', 'reason', 'metadata', 'resource_status_reason',
-          'description')
+VALUES = ('properties', 'property_changes', 'replace_reason', 'reason', 'nested_unknown', 'metadata',
+          'resource_status_reason', 'description')
 KINDS = ('unchanged', 'updated', 'replaced', 'added', 'deleted', 'unknown')
 
 
-def changes(found: Mapping[str, Change], definition: StackDefinition, mask: Mask) -> dict[str, list[dict[str, Any]]]:
-    """The lists of a preview of an update. `unknown`, which Heat has not: what cannot be decided, each with `reason`.
-    `mask`: of what is in force and of what is wanted.
+def changes(found: Previewed, show_nested: bool) -> dict[str, list[dict[str, Any]]]:
+    """The lists of a preview of an update, with `show_nested` those of nested stacks too. `unknown`, which Heat does
+    not have: what cannot be decided, each with `reason`.
 
     Beyond what clients know, each entry says `changed_properties`, `property_changes` ({name: {old, new or unknown,
-    forces_replacement}}) and, for a replacement, `replace_reason`.
+    forces_replacement}}), for a replacement `replace_reason`, and `nested_unknown` why nobody knows what is inside.
     """
-    needed_by = required_by(definition)
     lists: dict[str, list[dict[str, Any]]] = {kind: [] for kind in KINDS}
-    for change in found.values():
-        if change.kind in ('updated', 'deleted') and change.row is not None:
-            shown = _stored(change.row, definition, needed_by)
-        else:
-            shown = wanted(change.name, definition, needed_by)
-        if change.properties:
-            shown['changed_properties'] = sorted(change.properties)
-            shown['property_changes'] = {name: _property_change(each) for name, each in change.properties.items()}
-        if change.why:
-            shown['reason' if change.kind == 'unknown' else 'replace_reason'] = change.why
-        lists[change.kind].append(masked(shown, mask))
+    waiting = deque([found])
+    while waiting:
+        stack = waiting.popleft()
+        needed_by = required_by(stack.definition)
+        for change in stack.changes.values():
+            shown = masked(_change(change, stack.definition, needed_by), stack.mask)
+            if stack.row.parent_resource is not None:
+                shown['parent_resource'] = stack.row.parent_resource
+            lists[change.kind].append(shown)
+        if show_nested:
+            waiting.extend(stack.inside)
     return lists
+
+
+def _change(change: Change, definition: StackDefinition, needed_by: Mapping[str, list[str]]) -> dict[str, Any]:
+    is_stored = change.kind in ('updated', 'deleted') or change.name not in definition.resources
+    if is_stored and change.row is not None:
+        shown = _stored(change.row, definition, needed_by)
+    else:
+        shown = wanted(change.name, definition, needed_by)
+    if change.nested is not None:
+        nested = change.nested
+        shown['nested_stack_id'] = dict(HeatIdentifier(nested.project_id, nested.name, nested.id))
+    if change.properties:
+        shown['changed_properties'] = sorted(change.properties)
+        shown['property_changes'] = {name: _property_change(each) for name, each in change.properties.items()}
+    if change.why:
+        shown['reason' if change.kind == 'unknown' else 'replace_reason'] = change.why
+    if change.inside and change.kind != 'unknown':
+        shown['nested_unknown'] = change.inside
+    return shown
 
 
 def masked(shown: dict[str, Any], mask: Mask) -> dict[str, Any]:

@@ -42,7 +42,6 @@ from heatlite.engine.registry import Registry
 from heatlite.engine.tree_size import UNLIMITED
 from heatlite.language import masking
 from heatlite.language.definition import StackDefinition, StackIdentity
-from heatlite.language.masking import Mask
 from heatlite.planning import text
 from heatlite.planning.states import Action, Event, ResourceState, Status
 from heatlite.rpc import messages
@@ -225,12 +224,11 @@ class Stacks:
         validation.check_immutable(before, definition)
         validation.check_request(definition, self._registry, context, updating=True)
         self._check_sizes(definition, context)
-        with self._database.reader() as tx:
-            rows = resources.light(tx, row.id)
-            mask = definition.mask | before.mask | Mask(resources.secrets(tx, row.id))
-        found = previews.of_update(self._world, self._database, self._registry, context, row, definition, rows,
-                                   self._driving.software)
-        return showing.changes(found, definition, mask)
+        found = previews.Preview(
+            self._world, self._database, self._registry, context, self._driving.nest, self._driving.software,
+            self._quotas.resources_per_stack, draft_stack.MOST_SHOWN).of_update(
+                row, definition, definition.mask | before.mask, converge=bool(message.converge))
+        return showing.changes(found, show_nested=message.show_nested)
 
     def validate(self, context: RequestContext, message: messages.ValidateTemplate) -> dict[str, Any]:
         definition = self._define(message, StackIdentity('validate', None, context.project_id))

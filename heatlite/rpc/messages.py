@@ -95,7 +95,7 @@ class UpdateStack(Source):
 @dataclass(frozen=True)
 class PreviewUpdateStack(UpdateStack):
     reads = True
-    answer = '{unchanged, updated, replaced, added, deleted}: lists of raw resources'
+    answer = '{unchanged, updated, replaced, added, deleted, unknown}: lists of raw resources'
     show_nested: bool = False
 
 

@@ -95,13 +95,31 @@ class ScaledGroup(members.Group):
 
     def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Mapping[str, Any]) -> Any:
         self.take_properties(json_snippet)
+        size, policy = self._goal(prop_diff)
+        return self.resize(size) if policy is None else self._begin_rolling(size, policy)
+
+    def _goal(self, prop_diff: Mapping[str, Any]) -> tuple[int, tuple[int, int, float] | None]:
+        """How many there shall be, and the policy if members are to get a new definition."""
         interrupted = self.data().get(ROLLING_SIZE)     # then there may be spare members, and some of either definition
         current = grouputils.get_size(self) if interrupted is None else int(interrupted)
-        size, policy = self.wanted_size(current), self.rolling_policy()
+        size = self.wanted_size(current)
         self.check_size(size)
-        if policy is None or not (self.definition_changed(prop_diff) or interrupted):
-            return self.resize(size)
-        return self._begin_rolling(size, policy)
+        return size, self.rolling_policy() if self.definition_changed(prop_diff) or interrupted else None
+
+    def foreseen_template(self, prop_diff: Mapping[str, Any]) -> Template:
+        """New members have other names when they are made."""
+        if self.resource_id is None:
+            return self.sized(self.get_size())
+        size, policy = self._goal(prop_diff)
+        if policy is None:
+            return self.sized(size)
+        self.goal = size
+        found: dict[str, members.Member] | None = self.ordered_members(include_failed=False)
+        known: dict[str, members.Member] = {}
+        while found is not None:
+            known = found
+            found = self._next_members(known, policy)
+        return self.assembled(known)
 
     def resize(self, capacity: int) -> Any:
         """The cookie of the nested update."""
@@ -140,15 +158,24 @@ class ScaledGroup(members.Group):
         policy = self.rolling_policy()
         if policy is None or self.goal is None:
             return None
-        largest, in_service, _pause = policy
-        known, new = self.ordered_members(include_failed=False), self.member_definition()
-        stale = [name for name, member in known.items() if not members.same(member, new)]
-        batch = scaling.next_batch(self.goal, len(known), min(len(known) - len(stale), self.goal), largest, in_service)
-        if batch is None:
+        known = self.ordered_members(include_failed=False)
+        found = self._next_members(known, policy)
+        if found is None:
             return None if len(known) == len(self.current_members()) else self.sized(self.goal)
+        return self.assembled(found)
+
+    def _next_members(self, known: Mapping[str, members.Member],
+                      policy: tuple[int, int, float]) -> dict[str, members.Member] | None:
+        """`known` after another batch; None when they are as they shall be."""
+        largest, in_service, _pause = policy
+        goal, new = self.goal or 0, self.member_definition()
+        stale = [name for name, member in known.items() if not members.same(member, new)]
+        batch = scaling.next_batch(goal, len(known), min(len(known) - len(stale), goal), largest, in_service)
+        if batch is None:
+            return None
         # Old definitions go first when it shrinks: the new ones are why all this is done.
         names = self._names_of(batch.size, [*stale, *(name for name in known if name not in set(stale))])
-        return self.assembled(members.rolled(known, names, dict.fromkeys(names, new), stale, batch))
+        return members.rolled(known, names, dict.fromkeys(names, new), stale, batch)
 
     # --- attributes ---------------------------------------------------------------------------------------
 

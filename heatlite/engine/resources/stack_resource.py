@@ -67,6 +67,13 @@ class StackResource(resource.Resource):
             self.check_size(get_size())
         return self.child_template()
 
+    def foreseen_template(self, prop_diff: Mapping[str, Any]) -> Any:
+        """For previews: the template that an update with these changed properties, or a creation, ends with.
+
+        `self.properties` are the new ones. Nothing is noted or asked for.
+        """
+        return self.counted_template()
+
     def validate_nested_stack(self) -> None:
         """Nothing: the checks of the root stack look into nested ones by themselves."""
 

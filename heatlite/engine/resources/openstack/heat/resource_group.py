@@ -38,6 +38,7 @@ class ResourceGroup(members.Group):
     MAPPED = (ATTR_ATTRIBUTES,)
     lists_any_attribute = True
     nested_members = staticmethod(nested_members)
+    _foreseen_removals: set[str] | None = None          # in a preview; nothing is noted there
 
     properties_schema = declared.properties(NAME)
     attributes_schema = declared.attribute_schemata(NAME)
@@ -95,6 +96,8 @@ class ResourceGroup(members.Group):
 
     def _removed(self) -> set[str]:
         """Of a group that is only being planned: what its policies name."""
+        if self._foreseen_removals is not None:
+            return self._foreseen_removals
         if self.resource_id is None and REMOVED not in self.data():
             return set(self._newly_removed(set()))
         return self._noted_removals()
@@ -104,14 +107,23 @@ class ResourceGroup(members.Group):
 
     def _note_removals(self) -> None:
         """Adds what the removal policies name, durably: a name once removed must not come again after a crash."""
-        before = self._noted_removals()
-        kept = before if self.properties[self.REMOVAL_POLICIES_MODE] == self.REMOVAL_POLICY_APPEND else set()
-        after = kept | set(self._newly_removed(before))
-        if after == before:
+        after = self._removals()
+        if after == self._noted_removals():
             return
         self.data_set(REMOVED, ','.join(sorted(after, key=lambda name: (len(name), name))))
         if self.resource_id is not None:
             self.resource_id_set(self.resource_id)
+
+    def _removals(self) -> set[str]:
+        before = self._noted_removals()
+        kept = before if self.properties[self.REMOVAL_POLICIES_MODE] == self.REMOVAL_POLICY_APPEND else set()
+        return kept | set(self._newly_removed(before))
+
+    def foreseen_template(self, prop_diff: Mapping[str, Any]) -> Any:
+        """Without the members that a rolling update has for its duration only."""
+        if self.properties.schema.get(self.REMOVAL_POLICIES) is not None:
+            self._foreseen_removals = self._removals()
+        return self.counted_template()
 
     def _newly_removed(self, before: set[str]) -> Iterator[str]:
         """Names, and references of members; what is neither is ignored."""

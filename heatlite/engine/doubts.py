@@ -1,0 +1,87 @@
+"""Whether the verdict on a resource hangs on values that nobody knows before the update. For previews.
+
+The type is asked twice: with the unknown values taken as different, and with each taken as what is stored, where it may
+turn out to be that. Where the answers differ nothing is decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from heatlite.common.i18n import _
+from heatlite.engine.resource import Resource
+from heatlite.engine.rsrc_defn import ResourceDefinition
+from heatlite.language.unknown import UNKNOWN, is_known
+from heatlite.planning.decide import Verdict
+
+# By these a type decides from values; what it would say of one that is not known cannot be found out.
+BY_VALUES = ('needs_replace', 'needs_replace_with_prop_diff', 'needs_replace_with_tmpl_diff', '_needs_update',
+             'update_template_diff_properties')
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """`may_replace`: what comes of it may be another thing."""
+
+    reason: str
+    may_replace: bool
+
+
+def find(kind: type[Resource], wanted: ResourceDefinition, stored: ResourceDefinition, verdict: Verdict,
+         ask: Callable[[ResourceDefinition], Verdict]) -> Doubt | None:
+    """None: whatever the values are, it is `verdict`. `ask(definition)`: the verdict on another definition."""
+    after, before = wanted.freeze(), stored.freeze()
+    unknown = unknown_properties(after)
+    if not unknown and is_known(after.metadata()):
+        return None
+    reason = why(unknown)
+    if _decides_by_values(kind):
+        return Doubt(reason, True)
+    given, kept = after['Properties'], before['Properties']
+    assumed = {name: value for name, value in given.items() if name not in unknown or not may_equal(
+        kept.get(name), value)}
+    assumed |= {name: kept[name] for name in unknown if name not in assumed and name in kept}
+    metadata = after.metadata() if not may_equal(before.metadata(), after.metadata()) else before.metadata()
+    try:
+        other = ask(wanted.freeze(properties=assumed, metadata=metadata))
+    except Exception:                               # the type's own; it says nothing of what the values will be
+        return Doubt(reason, True)
+    kinds = {_kind(verdict), _kind(other)}
+    return Doubt(reason, 'replaced' in kinds) if len(kinds) > 1 else None
+
+
+def unknown_properties(definition: ResourceDefinition) -> list[str]:
+    return [name for name, value in definition['Properties'].items() if not is_known(value)]
+
+
+def why(names: list[str]) -> str:
+    if not names:
+        return _('Its metadata is known only when what it depends on is done')
+    return _('Known only when what it depends on is done: %s') % ', '.join(sorted(names))
+
+
+def may_equal(old: Any, new: Any) -> bool:
+    """Whether `new`, with UNKNOWN in it, may turn out to be `old`."""
+    if new is UNKNOWN:
+        return True
+    if isinstance(new, Mapping) and isinstance(old, Mapping):
+        return new.keys() == old.keys() and all(may_equal(old[key], value) for key, value in new.items())
+    if isinstance(new, list | tuple) and isinstance(old, list | tuple):
+        return len(new) == len(old) and all(map(may_equal, old, new))
+    return bool(old == new) or not is_known(new)    # a key that is not known may be any
+
+
+def _decides_by_values(kind: type[Resource]) -> bool:
+    if kind.always_inspected:               # with a stack inside: updated in any case
+        return False
+    return any(getattr(kind, name) is not getattr(Resource, name) for name in BY_VALUES)
+
+
+def _kind(verdict: Verdict) -> str:
+    if verdict.refused is not None:
+        return 'refused'
+    if verdict.replace is not None:
+        return 'replaced'
+    return 'updated' if verdict.changed else 'unchanged'
