@@ -2,7 +2,8 @@
 wrong usage.
 
 It reads nested templates, `get_file` and environment files as the command line client does, and checks against the
-facts of all resource types it knows. Parameters without a value are taken as unknown.
+facts of all resource types it knows; built-in types check themselves, as far as that needs no service. Parameters
+without a value are taken as unknown.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from urllib.parse import unquote, urljoin, urlparse
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.common.limits import Limits
+from heatlite.engine import offline_types
 from heatlite.engine.resources import packed_types
 from heatlite.language import advice as advising
 from heatlite.language import definition as definitions
@@ -64,7 +66,7 @@ def check(template_file: str, environment_files: Sequence[str] = ()) -> list[dic
             template, environments.Environment(reading.environment(environment_files, template), OPERATOR),
             reading.files, definitions.StackIdentity(Path(template_file).stem, None, 'project'), limits=LIMITS,
             assume_unknown=True)
-        complaints = lint.check(definition, packed_types.PackedTypes(), known=reading.templates)
+        complaints = lint.check(definition, offline_types.OfflineTypes(), known=reading.templates)
     except (exception.HeatException, DocumentError) as error:
         line, column = getattr(error, 'line', None), getattr(error, 'column', None)
         return [*reading.problems, _finding(PROBLEM, type(error).__name__, str(error), reading.last, line, column)]

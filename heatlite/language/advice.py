@@ -38,7 +38,7 @@ EVERY_FUNCTION = frozenset(row.name for row in (*versions.FUNCTIONS, *versions.C
 def advise(definition: StackDefinition) -> list[Advice]:
     """Hints about a definition, in the order of the text."""
     found: list[Advice] = []
-    for look in (_repeated_keys, _lookalikes, _ignored_keys, _hollow_references, _failing_metadata,
+    for look in (_repeated_keys, _lookalikes, _several_functions, _ignored_keys, _hollow_references, _failing_metadata,
                  _hidden_entries):
         with contextlib.suppress(exception.HeatException, AttributeError):     # what is no template has been said
             found += look(definition)
@@ -75,15 +75,30 @@ def _lookalikes(definition: StackDefinition) -> Iterator[Advice]:
                     yield Advice(_('"%s" is no function: it is taken as data') % name, (*path, name), hint=near)
 
 
-def _single_keys(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], str]]:
+def _several_functions(definition: StackDefinition) -> Iterator[Advice]:
+    known = set(definition.edition.functions) | set(definition.edition.condition_functions)
+    for section in (definition.keys.resources, definition.keys.outputs):
+        for path, value in _maps(definition.template.document.get(section), (section,)):
+            names = sorted(known.intersection(value)) if len(path) > 2 and len(value) > 1 else []
+            if len(names) > 1:
+                yield Advice(_('Several functions in one map (%s): it is taken as data') % ', '.join(names),
+                             (*path, names[0]))
+
+
+def _maps(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Mapping[Any, Any]]]:
     if isinstance(value, Mapping):
-        if len(value) == 1:
-            yield path, next(iter(value))
+        yield path, value
         for key, item in value.items():
-            yield from _single_keys(item, (*path, key))
+            yield from _maps(item, (*path, key))
     elif isinstance(value, list):
         for place, item in enumerate(value):
-            yield from _single_keys(item, (*path, place))
+            yield from _maps(item, (*path, place))
+
+
+def _single_keys(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], str]]:
+    for where, found in _maps(value, path):
+        if len(found) == 1:
+            yield where, next(iter(found))
 
 
 def _ignored_keys(definition: StackDefinition) -> Iterator[Advice]:

@@ -137,10 +137,21 @@ class StackDefinition:
         self.assume_unknown = True
         self.__dict__['parameters'] = self._parameters(schemas)
 
+    def forget_conditions(self, names: frozenset[str]) -> None:
+        """Takes wrong conditions away, so that the rest of their resources can be checked."""
+        key = self.keys.condition
+        self.__dict__['snippets'] = {
+            name: {part: value for part, value in snippet.items() if part != key} if name in names else snippet
+            for name, snippet in self.snippets.items()}
+        self._forget_resources()
+
     def leave_out(self, names: frozenset[str]) -> None:
         """Takes wrong resources away, so that the rest can be checked. Their names stay known."""
         self.left_out |= names
         self.__dict__['snippets'] = {name: snippet for name, snippet in self.snippets.items() if name not in names}
+        self._forget_resources()
+
+    def _forget_resources(self) -> None:
         for computed in ('resources', 'all_resources', 'resource_names'):
             self.__dict__.pop(computed, None)
 

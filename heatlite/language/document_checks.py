@@ -181,14 +181,22 @@ class DocumentChecks:
 
     def _expressions(self) -> Iterator[Complaint]:
         definition = self.definition
-        wrong = set()
+        wrong: set[str] = set()
+        unconditional: set[str] = set()
         for name, resource in definition.all_resources.items():
             try:
                 resource.parsed                                             # noqa: B018
-                definition.is_enabled(name, resource.snippet)
             except CLIENT_ERRORS as error:
                 wrong.add(name)
                 yield Complaint(error, self._path_of(error, (self.keys.resources, name)))
+                continue
+            try:
+                definition.is_enabled(name, resource.snippet)
+            except CLIENT_ERRORS as error:
+                unconditional.add(name)
+                yield Complaint(error, self._path_of(error, (self.keys.resources, name)))
+        if unconditional:                           # what else is wrong with them is told at the same time
+            definition.forget_conditions(frozenset(unconditional))
         if wrong:
             definition.leave_out(frozenset(wrong))
         try:

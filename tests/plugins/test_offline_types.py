@@ -1,0 +1,102 @@
+"""heatlite-lint says what types refuse by themselves, and refuses nothing that the service takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from heatlite.cmd import lint as command
+from heatlite.engine import offline_types
+from heatlite.engine.resources import packed_types
+from heatlite.language import lint
+from tests.language import run_cases
+
+ROOT = Path(__file__).parents[2]
+CASES = yaml.load((ROOT / 'tests/language/template-cases.yaml').read_text(), getattr(yaml, 'CSafeLoader', None))
+AMAZON = {'AvailabilityZones': ['z'], 'LaunchConfigurationName': {'get_resource': 'c'}}
+CONFIGURATION = {'type': 'AWS::AutoScaling::LaunchConfiguration', 'properties': {'ImageId': 'i', 'InstanceType': 't'}}
+
+
+def server(**properties):
+    return {'r': {'type': 'OS::Nova::Server', 'properties': {'flavor': 'f', **properties}}}
+
+
+WRONG = {
+    'a size beyond the largest': (
+        {'r': {'type': 'OS::Heat::AutoScalingGroup', 'properties': {
+            'min_size': 3, 'max_size': 1, 'resource': {'type': 'OS::Heat::None'}}}},
+        'MinSize can not be greater than MaxSize'),
+    'the same of the other cloud': (
+        {'c': CONFIGURATION, 'r': {'type': 'AWS::AutoScaling::AutoScalingGroup', 'properties': {
+            **AMAZON, 'MinSize': 3, 'MaxSize': 1}}},
+        'MinSize can not be greater than MaxSize'),
+    'a disk of nothing': (
+        server(block_device_mapping_v2=[{'device_name': 'vda'}]),
+        'Either volume_id, snapshot_id, image_id, swap_size, ephemeral_size or ephemeral_format must be specified.'),
+    'a network and none': (
+        server(image='i', networks=[{'network': 'n', 'allocate_network': 'auto'}]),
+        'Can not specify "allocate_network" with other keys of networks at the same time.')}
+
+
+def findings(tmp_path, resources):
+    file = tmp_path / 't.yaml'
+    file.write_text(yaml.safe_dump({'heat_template_version': '2018-08-31', 'resources': resources}))
+    return command.check(str(file))
+
+
+@pytest.mark.parametrize('resources, message', WRONG.values(), ids=WRONG)
+def test_what_a_type_refuses_by_itself_is_told_with_its_place(tmp_path, resources, message):
+    [found] = findings(tmp_path, resources)
+    assert found['message'] == message and found['line'] is not None
+
+
+def test_what_only_a_service_could_tell_is_not_told(tmp_path):
+    assert findings(tmp_path, server(image='no-such-image', networks=[{'network': 'no-such-network'}])) == []
+
+
+def test_a_wrong_condition_hides_nothing_else(tmp_path):
+    found = findings(tmp_path, {
+        'x': {'type': 'OS::Heat::Value', 'condition': 'nope', 'properties': {'value': {'get_resource': 'zz'}}},
+        'y': {'type': 'OS::Heat::Valu', 'condition': 'nope', 'depends_on': 'x'}})
+    assert [each['message'] for each in found] == [
+        'resources.x.condition: Invalid condition "nope"', 'resources.y.condition: Invalid condition "nope"',
+        'The Resource Type (OS::Heat::Valu) could not be found.',
+        'The specified reference "zz" (in x.Properties.value) is incorrect.']
+
+
+def test_several_functions_in_one_map_are_hardly_meant(tmp_path):
+    [found] = findings(tmp_path, {'v': {'type': 'OS::Heat::Value', 'properties': {
+        'value': {'map_merge': [{}], 'list_join': [',', []]}}}})
+    assert found['level'] == command.WARNING and 'list_join, map_merge' in found['message']
+
+
+def test_what_the_service_takes_is_not_refused():
+    """All templates that a real Heat took, with the values they were taken with."""
+    types, taken = offline_types.OfflineTypes(), 0
+    for case in CASES:
+        if case.get('op') not in ('validate', 'resolve', 'dependencies') or 'error' in case['expect']:
+            continue
+        try:
+            definition = run_cases.definition_of(case)
+            if lint.check(definition, run_cases.TYPES):
+                continue                            # of a type or a constraint that is not known without plug-ins
+        except Exception:                           # likewise
+            continue
+        taken += 1
+        complaints = lint.check(run_cases.definition_of(case), types)
+        assert not complaints, (case['name'], [str(complaint) for complaint in complaints])
+    assert taken > 500
+
+
+TEMPLATES = sorted(path for folder in ('examples', 'contrib', 'tests/cloud/templates')
+                   for path in (ROOT / folder).rglob('*.yaml') if 'heat_template_version' in path.read_text())
+
+
+def test_no_template_of_ours_is_refused_for_what_is_not_known(monkeypatch):
+    """Parameters have no values here."""
+    assert len(TEMPLATES) >= 10
+    own = {path: command.check(str(path)) for path in TEMPLATES}
+    monkeypatch.setattr(command.offline_types, 'OfflineTypes', packed_types.PackedTypes)
+    assert own == {path: command.check(str(path)) for path in TEMPLATES}
