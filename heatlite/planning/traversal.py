@@ -168,7 +168,7 @@ class Traversal:
     def stop(self) -> list[Command]:
         """Nothing new starts; what runs ends by itself. The stack's state was told by whoever stopped it."""
         self._stopped = self._announced = True
-        self._finished = False                      # an end that has just been reached was overtaken
+        self._finished = self._unwinding = False    # an end or a rollback that has just been reached was overtaken
         return self._let_go() + self._end()
 
     # --- events -----------------------------------------------------------------------------------------

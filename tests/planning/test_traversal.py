@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heatlite.planning.commands import TimedOut
+from heatlite.planning.commands import Finish, TimedOut
 from heatlite.planning.states import Action, Status
 from tests.planning.drive import Driver, Verdict
 
@@ -271,3 +271,10 @@ def test_whatever_is_asked_in_between_the_last_target_is_reached_and_everything_
     driver.run()
     assert driver.rows == [] and driver.physical == {} and driver.stored == {}
     assert driver.finish == (Status.COMPLETE, 'Stack DELETE completed successfully')
+
+
+def test_a_stop_that_overtakes_a_rollback_ends_the_traversal():
+    """The rollback was asked for, but a cancel has been accepted before it could begin."""
+    failed = Driver(fails=lambda name, verb: True).traversal(Action.CREATE, {'a': []}, rollback=True).run()
+    assert failed.unwound[0][1] is True and failed.finish is None
+    assert failed.traverse.stop() == [Finish(None, '')]
