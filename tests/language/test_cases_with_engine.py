@@ -10,12 +10,6 @@ CASES = [case for case in run_cases.load(str(Path(__file__).with_name('template-
          if case['op'] in engine_driver.OPERATIONS]
 
 
-@pytest.fixture(scope='module', autouse=True)
-def the_service():
-    yield
-    engine_driver.stop()
-
-
 @pytest.mark.parametrize('case', CASES, ids=lambda case: case['name'])
 def test_case(case):
     verdict = run_cases.run(case)
