@@ -158,6 +158,8 @@ class Town:
                 answers.append((None, error))
 
         world, service = self.house.engines[0]
+        # Another engine may have done the last update before this one got to let go of the stack as it was.
+        self.house.universe.run(lambda: not service.driving.owns(self.stack_id), limit=60.0)
         world.spawn(ask, service)
         if not self.house.universe.run(lambda: bool(answers)):
             raise TimeoutError('no answer')
