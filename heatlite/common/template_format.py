@@ -431,11 +431,13 @@ def measure(value: Any, limits: Bounds) -> int:
 
     A text beyond ASCII takes up to four bytes for each character, and counts so.
     """
+    if type(value) is not dict and type(value) is not list:
+        return 1 + _checked(value)
+    if not value:
+        return 1
     weights: dict[int, tuple[int, int]] = {}        # id of a container -> its expanded size, its depth
     stack: list[tuple[Any, bool]] = [(value, False)]
     done = 0
-    if type(value) is not dict and type(value) is not list:
-        return 1 + _checked(value)
     while stack:
         item, children_known = stack.pop()
         if id(item) in weights:

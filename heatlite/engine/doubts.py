@@ -1,4 +1,4 @@
-"""Whether the verdict on a resource hangs on values that nobody knows before the update. For previews.
+"""Whether the verdict on a resource depends on values that are known only during the update. For previews.
 
 The type is asked twice: with the unknown values taken as different, and with each taken as what is stored, where it may
 turn out to be that. Where the answers differ nothing is decided.

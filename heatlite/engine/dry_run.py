@@ -35,7 +35,7 @@ class Change:
     row: ResourceState | None = None    # as stored; None for one that would be added
     properties: Mapping[str, PropertyChange] = field(default_factory=dict)
     why: str = ''
-    inside: str = ''                    # why nobody knows what becomes of the stack inside it
+    inside: str = ''                    # why it is unknown what becomes of its nested stack
     nested: Any = None                  # the row of that stack
 
 

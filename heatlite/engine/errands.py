@@ -576,8 +576,8 @@ class Errands:
             return self._failure(step, row, error, row.action)
 
     def preempt(self, step: Step, row: ResourceState) -> commands.Preempted:
-        """Tells the type that a newer definition waits. As the contract has it, by an object of what is stored: the one
-        that acts may be in the middle of a call."""
+        """Notifies the type that a newer definition waits, on an object of its own, made of what is stored, as the
+        contract has it: the one that acts may be in the middle of a call."""
         try:
             self.ensure_lease()
             if self._kind(row).handle_preempt is Resource.handle_preempt:

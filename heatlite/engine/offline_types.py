@@ -71,15 +71,16 @@ class OfflineTypes(packed_types.PackedTypes):
     def _draft(self, definition: StackDefinition) -> Any:
         from heatlite.engine import registry, validation
         if id(definition) not in self._drafts:
-            self._drafts[id(definition)] = definition, validation.Draft(definition, _nobody(), registry.current())
+            draft = validation.Draft(definition, _offline_context(), registry.current())
+            self._drafts[id(definition)] = definition, draft
         return self._drafts[id(definition)][1]
 
 
-def _nobody() -> Any:
-    """The context of a caller who reaches no service; `asked` says that a type wanted to."""
+def _offline_context() -> Any:
+    """The context of a caller who reaches no service; `asked`: a type tried to reach one."""
     from heatlite.common.context import RequestContext
 
-    class Nobody(RequestContext):
+    class OfflineContext(RequestContext):
         asked = False
 
         @property
@@ -87,5 +88,5 @@ def _nobody() -> Any:
             self.asked = True
             raise exception.ClientNotAvailable(client_name='keystone')
 
-    return Nobody(overwrite=False)
+    return OfflineContext(overwrite=False)
 

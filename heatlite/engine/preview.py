@@ -49,7 +49,7 @@ class Previewed:
 
 
 class NotForeseen(Exception):
-    """Of a nested stack as it will be, nobody knows this before."""
+    """This is not known of a nested stack before its update."""
 
 
 class Ahead:
@@ -205,7 +205,7 @@ class Preview:
         run.errands.foreseen[row.id] = resource
         try:
             reference = resource.get_reference_id()
-        except Exception:                           # of a type; nobody knows it then
+        except Exception:                           # raised by the type: it is unknown then
             reference = UNKNOWN
         run.owned.kept[row.id] = {REFERENCE: reference}
 

@@ -80,7 +80,7 @@ class Runner:
         self._held: dict[tuple[str, str], Step] = {}            # (resource, hook) -> the step that is held there
         self._announced: set[Step | None] = set()   # steps an event of which is in the inbox
         self._calling: dict[Step, Callable[[], None]] = {}      # steps with a call under way, and the call
-        self._preempting = 0                        # types that are being told of a newer update
+        self._preempting = 0                        # calls of handle_preempt that are under way
         self.idle = world.signal()                  # has ended, and nothing of it is under way any more
         self.attendant: Any = None                  # engine.attending.Attendant; None: no signals are handled
         self.resting = False                        # nothing is driven: it is here for signals only

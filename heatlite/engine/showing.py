@@ -28,7 +28,7 @@ def changes(found: Previewed, show_nested: bool) -> dict[str, list[dict[str, Any
     not have: what cannot be decided, each with `reason`.
 
     Beyond what clients know, each entry says `changed_properties`, `property_changes` ({name: {old, new or unknown,
-    forces_replacement}}), for a replacement `replace_reason`, and `nested_unknown` why nobody knows what is inside.
+    forces_replacement}}), for a replacement `replace_reason`, and `nested_unknown`, why the nested changes are unknown.
     """
     lists: dict[str, list[dict[str, Any]]] = {kind: [] for kind in KINDS}
     waiting = deque([found])

@@ -195,7 +195,7 @@ class DocumentChecks:
             except CLIENT_ERRORS as error:
                 unconditional.add(name)
                 yield Complaint(error, self._path_of(error, (self.keys.resources, name)))
-        if unconditional:                           # what else is wrong with them is told at the same time
+        if unconditional:                           # their other errors are reported at the same time
             definition.forget_conditions(frozenset(unconditional))
         if wrong:
             definition.leave_out(frozenset(wrong))

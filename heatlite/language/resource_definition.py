@@ -138,8 +138,7 @@ class ResourceDefinition:
                     raise self.masked_error(self.property_path(name), error) from error
                 if value is not ABSENT:
                     values[name] = value
-            if values:
-                budget.hold(measure(values, self.owner.limits))
+            budget.hold(measure(values, self.owner.limits))
         return values
 
     def guessed_properties(self) -> dict[str, Any]:
@@ -154,8 +153,7 @@ class ResourceDefinition:
                     value = UNKNOWN
                 if value is not ABSENT:
                     values[name] = value
-            if values:
-                budget.hold(measure(values, self.owner.limits))
+            budget.hold(measure(values, self.owner.limits))
         return values
 
     def masked_error(self, path: tuple[Any, ...], error: Exception) -> exception.StackValidationFailed:

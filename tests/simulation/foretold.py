@@ -1,4 +1,4 @@
-"""Random updates of trees of stacks: what was done is what the preview had told, or had told to be unknown.
+"""Random updates of trees of stacks: what was done is what the preview said, or is of what it called unknown.
 
     python -m tests.simulation.foretold [FIRST [COUNT]]         in one process
 """
@@ -21,7 +21,7 @@ from tests.simulation.house import House
 
 KINDS = ('unchanged', 'updated', 'replaced', 'added', 'deleted', 'unknown')
 NAMES = ('a', 'b', 'c', 'd', 'e')
-SCALED = 'OS::Heat::AutoScalingGroup'       # its members have names that nobody knows before
+SCALED = 'OS::Heat::AutoScalingGroup'       # names of its members are random
 INNER = ('one.yaml', 'two.yaml')
 REFUSED = (exception.HeatException,)
 Place = tuple[str, ...]
@@ -29,82 +29,82 @@ Place = tuple[str, ...]
 
 
 class Grown:
-    """Templates grown from dice. `thing`: the type at the leaves, with `value`, which is updated in place, and `fixed`,
+    """Random templates. `thing`: the type at the leaves, with `value`, which is updated in place, and `fixed`,
     which replaces."""
 
-    def __init__(self, dice: random.Random, thing: str = 'Sim::Thing', value: str = 'value',
+    def __init__(self, rng: random.Random, thing: str = 'Sim::Thing', value: str = 'value',
                  fixed: str = 'fixed') -> None:
-        self.dice = dice
+        self.rng = rng
         self.thing, self.value, self.fixed = thing, value, fixed
 
     def next(self, before: Mapping[str, Any]) -> dict[str, Any]:
         """Another request: mostly the same with some changes, which need not fit each other."""
-        dice = self.dice
-        if dice.random() < 0.15:
+        rng = self.rng
+        if rng.random() < 0.15:
             return self.update()
         found = copy.deepcopy(dict(before))
         documents = {name: json.loads(text) for name, text in found['files'].items()}
         for document in (found['template'], *documents.values()):
-            if dice.random() < 0.6:
+            if rng.random() < 0.6:
                 self.change(document)
         found['files'] = {name: json.dumps(document) for name, document in documents.items()}
         registry = found['environment']['resource_registry']
         registry.pop('resources', None)
-        if dice.random() < 0.1:
-            registry['My::Alias'] = dice.choice(INNER)
+        if rng.random() < 0.1:
+            registry['My::Alias'] = rng.choice(INNER)
         return found
 
     def change(self, document: dict[str, Any]) -> None:
         """In one template: values, sizes, now and then a resource."""
-        dice, found = self.dice, document['resources']
-        if dice.random() < 0.1:
-            document['parameters']['p']['default'] = dice.choice('xyz')
+        rng, found = self.rng, document['resources']
+        if rng.random() < 0.1:
+            document['parameters']['p']['default'] = rng.choice('xyz')
         for place, name in enumerate(list(found)):
             earlier = list(found)[:place]
-            if dice.random() < 0.06:
+            if rng.random() < 0.06:
                 found[name] = self.resource((), earlier, found)
-            elif dice.random() < 0.4:
+            elif rng.random() < 0.4:
                 self.change_properties(found[name]['properties'], self.text(earlier, found))
-        if dice.random() < 0.1:
-            found[dice.choice(NAMES)] = self.resource((), [], found)
+        if rng.random() < 0.1:
+            found[rng.choice(NAMES)] = self.resource((), [], found)
 
     def change_properties(self, given: dict[str, Any], text: Any) -> None:
-        dice = self.dice
-        name = dice.choice(list(given))
+        rng = self.rng
+        name = rng.choice(list(given))
         if name in (self.value, 'value', 'p'):
             given[name] = text
         elif name == self.fixed:
-            given[name] = dice.choice('fg')
+            given[name] = rng.choice('fg')
         elif name in ('count', 'desired_capacity'):
-            given[name] = dice.randrange(3)
+            given[name] = rng.randrange(3)
         elif name in ('resource_def', 'resource'):
             self.change_properties(given[name]['properties'], text)
         elif name == 'Parameters':
             given[name] = {'p': text}
         elif name == 'TemplateURL':
-            given[name] = dice.choice(INNER[1:])
+            given[name] = rng.choice(INNER[1:])
 
     def update(self) -> dict[str, Any]:
         """What a request says: template, environment and files."""
-        dice = self.dice
+        rng = self.rng
         files = {name: json.dumps(self.template(depth=1, inner=INNER[place + 1:]))
                  for place, name in enumerate(INNER)}
-        environment = {'resource_registry': {'My::Alias': dice.choice(INNER)}}
-        if dice.random() < 0.08:
+        environment = {'resource_registry': {'My::Alias': rng.choice(INNER)}}
+        if rng.random() < 0.08:
             environment['resource_registry']['resources'] = {
-                dice.choice(NAMES): {'restricted_actions': dice.choice(['update', 'replace'])}}
+                rng.choice(NAMES): {'restricted_actions': rng.choice(['update', 'replace'])}}
         return {'template': self.template(depth=0, inner=INNER), 'environment': environment, 'files': files}
 
     def template(self, depth: int, inner: tuple[str, ...]) -> dict[str, Any]:
-        names = list(NAMES[:self.dice.randrange(1, 5 if depth == 0 else 3)])
+        names = list(NAMES[:self.rng.randrange(1, 5 if depth == 0 else 3)])
         found: dict[str, Any] = {}
         for name in names:
             earlier = list(found)
             resource = self.resource(inner, earlier, found)
-            if earlier and self.dice.random() < 0.15:
-                resource['depends_on'] = [self.dice.choice(earlier)]
+            if earlier and self.rng.random() < 0.15:
+                resource['depends_on'] = [self.rng.choice(earlier)]
             found[name] = resource
-        out = self.dice.choice(list(found))
+        out = self.rng.choice(list(found))
         return {'heat_template_version': '2018-08-31', 'resources': found,
                 'parameters': {'p': {'type': 'string', 'default': 'x'}},
                 'outputs': {'o': {'value': self.read(out, found[out]['type'])}}}
@@ -122,38 +122,38 @@ class Grown:
         return {'get_resource': name}
 
     def text(self, earlier: list[str], found: Mapping[str, Any]) -> Any:
-        luck = self.dice.random()
+        luck = self.rng.random()
         if earlier and luck < 0.6:
-            name = self.dice.choice(earlier)
+            name = self.rng.choice(earlier)
             return self.read(name, found[name]['type'])
-        return {'get_param': 'p'} if luck < 0.8 else self.dice.choice('xyz')
+        return {'get_param': 'p'} if luck < 0.8 else self.rng.choice('xyz')
 
     def resource(self, inner: tuple[str, ...], earlier: list[str], found: Mapping[str, Any]) -> dict[str, Any]:
-        dice, text = self.dice, self.text(earlier, found)
+        rng, text = self.rng, self.text(earlier, found)
         leaf = {'type': self.thing, 'properties': {self.value: text, **(
-            {self.fixed: dice.choice('fg')} if dice.random() < 0.3 else {})}}
-        luck = dice.random()
+            {self.fixed: rng.choice('fg')} if rng.random() < 0.3 else {})}}
+        luck = rng.random()
         if luck < 0.5:
             return leaf
         if luck < 0.58:
             return {'type': 'OS::Heat::Value', 'properties': {'value': text, 'type': 'string'}}
-        member = leaf if not inner or dice.random() < 0.5 else {'type': inner[0], 'properties': {'p': text}}
+        member = leaf if not inner or rng.random() < 0.5 else {'type': inner[0], 'properties': {'p': text}}
         if luck < 0.7:
             group: dict[str, Any] = {'type': 'OS::Heat::ResourceGroup', 'properties': {
-                'count': dice.randrange(3), 'resource_def': member}}
-            if dice.random() < 0.2:
-                group['properties']['removal_policies'] = [{'resource_list': [dice.choice('012')]}]
-            if dice.random() < 0.2:
+                'count': rng.randrange(3), 'resource_def': member}}
+            if rng.random() < 0.2:
+                group['properties']['removal_policies'] = [{'resource_list': [rng.choice('012')]}]
+            if rng.random() < 0.2:
                 group['update_policy'] = {'rolling_update': {
-                    'max_batch_size': 1, 'min_in_service': dice.randrange(2)}}
+                    'max_batch_size': 1, 'min_in_service': rng.randrange(2)}}
             return group
         if luck < 0.78:
-            wanted = dice.randrange(3)
+            wanted = rng.randrange(3)
             scaled: dict[str, Any] = {'type': SCALED, 'properties': {
                 'min_size': 0, 'max_size': 3, 'desired_capacity': wanted, 'resource': member}}
-            if dice.random() < 0.3:
+            if rng.random() < 0.3:
                 scaled['properties']['rolling_updates'] = {
-                    'max_batch_size': 1, 'min_in_service': dice.randrange(2), 'pause_time': 0}
+                    'max_batch_size': 1, 'min_in_service': rng.randrange(2), 'pause_time': 0}
             return scaled
         if not inner:
             return leaf
@@ -161,13 +161,13 @@ class Grown:
             return {'type': 'My::Alias', 'properties': {'p': text}} if len(inner) == len(INNER) else leaf
         if luck < 0.92:
             return {'type': 'AWS::CloudFormation::Stack', 'properties': {
-                'TemplateURL': dice.choice(inner), 'Parameters': {'p': text}}}
-        return {'type': dice.choice(inner), 'properties': {'p': text}}
+                'TemplateURL': rng.choice(inner), 'Parameters': {'p': text}}}
+        return {'type': rng.choice(inner), 'properties': {'p': text}}
 
 
-# --- what was told ---------------------------------------------------------------------------------------------
+# --- what was previewed ---------------------------------------------------------------------------------------------
 
-def told(preview: Mapping[str, list[dict[str, Any]]],
+def previewed(preview: Mapping[str, list[dict[str, Any]]],
          tree: Tree) -> tuple[Counter[tuple[Place, str]], set[Place], set[Place]]:
     """(place, kind) of each entry, places of which, with all below, anything may become, and scaling groups."""
     found: Counter[tuple[Place, str]] = Counter()
@@ -263,13 +263,13 @@ def done(before: Tree, after: Tree) -> Counter[tuple[Place, str]]:
 
 def compare(preview: Mapping[str, list[dict[str, Any]]], before: Tree, after: Tree) -> tuple[int, int]:
     """Raises AssertionError. How many entries the preview has, and how many of them are unknown."""
-    foretold, open_places, scaled = told(preview, before)
+    foretold, open_places, scaled = previewed(preview, before)
     scaled |= before.scaled() | after.scaled()
     assert not [place for place, _ in foretold if any(
         place[:length] in open_places for length in range(1, len(place)))], 'known, inside what is unknown'
     expected, found = (common(each, open_places, scaled) for each in (foretold, done(before, after)))
     assert expected == found, (
-        f'told, not done: {dict(expected - found)}\ndone, not told: {dict(found - expected)}\n'
+        f'previewed, not done: {dict(expected - found)}\ndone, not previewed: {dict(found - expected)}\n'
         f'unknown: {sorted(open_places)}')
     return sum(map(len, preview.values())), len(preview['unknown'])
 
@@ -283,8 +283,8 @@ def tree_of(house: House, stack_id: str) -> Tree:
 
 def live(seed: int, updates: int = 3) -> tuple[int, int]:
     """As `compare`, for all updates of one stack."""
-    dice = random.Random(seed)
-    grown = Grown(dice)
+    rng = random.Random(seed)
+    grown = Grown(rng)
     entries = unknown = 0
     with House(seed, engines=1) as house:
         wanted = grown.update()
@@ -306,11 +306,11 @@ def live(seed: int, updates: int = 3) -> tuple[int, int]:
             row = house.settle(stack_id)
             after = tree_of(house, stack_id)
             try:
-                told_now, unknown_now = compare(preview, before, after)
+                entries_now, unknown_now = compare(preview, before, after)
             except AssertionError as error:
                 raise AssertionError(
                     f'seed {seed}, update {number}: {row.action} {row.status} {row.reason}\n{error}') from None
-            entries, unknown = entries + told_now, unknown + unknown_now
+            entries, unknown = entries + entries_now, unknown + unknown_now
     return entries, unknown
 
 
@@ -322,8 +322,8 @@ def main(arguments: list[str]) -> int:
     began, failed, entries, unknown = time.monotonic(), 0, 0, 0
     for seed in range(first, first + count):
         try:
-            told_here, unknown_here = live(seed)
-            entries, unknown = entries + told_here, unknown + unknown_here
+            entries_here, unknown_here = live(seed)
+            entries, unknown = entries + entries_here, unknown + unknown_here
         except Exception as error:
             failed += 1
             print(f'{seed}: {type(error).__name__}: {error}', flush=True)

@@ -221,11 +221,11 @@ def test_a_rolling_update_is_preempted_also_between_two_batches(kind, moment):
 # --- types of others ---------------------------------------------------------------------------------------
 
 class Hurried(resource.Resource):
-    """Its update ends when it is told that a newer one waits."""
+    """Its update ends when handle_preempt is called."""
 
     PROPERTIES = (VALUE,) = ('value',)
     properties_schema = {VALUE: properties.Schema(properties.Schema.STRING, update_allowed=True)}
-    hurried: set[str] = set()               # ids of things that were told
+    hurried: set[str] = set()               # ids of things whose handle_preempt was called
     updates: list[str] = []                 # what they were updated to
 
     def handle_create(self):

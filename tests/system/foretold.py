@@ -19,8 +19,8 @@ from tests.system.production import Person, Production
 
 def live(cloud: Production, person: Person, seed: int, updates: int = 3) -> tuple[int, int]:
     """As `compare`, for all updates of one stack."""
-    dice = random.Random(seed)
-    grown = Grown(dice, thing='OS::Heat::TestResource', fixed='update_replace_value')
+    rng = random.Random(seed)
+    grown = Grown(rng, thing='OS::Heat::TestResource', fixed='update_replace_value')
     entries = unknown = 0
     wanted = grown.update()
     path = cloud.create(person, f's{seed}', **wanted)
@@ -40,10 +40,10 @@ def live(cloud: Production, person: Person, seed: int, updates: int = 3) -> tupl
             continue
         status = cloud.finished(person, path)
         try:
-            told, unknown_now = compare(preview.json['resource_changes'], before, Tree(cloud.rows, stack_id))
+            entries_now, unknown_now = compare(preview.json['resource_changes'], before, Tree(cloud.rows, stack_id))
         except AssertionError as error:
             raise AssertionError(f'seed {seed}, update {number}: {status}\n{error}') from None
-        entries, unknown = entries + told, unknown + unknown_now
+        entries, unknown = entries + entries_now, unknown + unknown_now
     assert cloud.ask(person, 'DELETE', path).status == 204
     return entries, unknown
 

@@ -55,15 +55,15 @@ def test_a_guest_can_log_in(cloud: Cloud, handle, transport):
 
 
 @pytest.mark.parametrize('transport', ['HEAT_SIGNAL', 'ZAQAR_SIGNAL'])
-@pytest.mark.parametrize('own, services, told', [
+@pytest.mark.parametrize('own, services, expected', [
     ('RegionOne', '', 'RegionOne'), ('RegionOne', 'RegionTwo', 'RegionOne'), (None, 'RegionOne', 'RegionOne')])
-def test_a_guest_is_told_the_region_that_the_engine_uses(cloud: Cloud, handle, transport, own, services, told):
+def test_guests_get_the_region_that_the_engine_uses(cloud: Cloud, handle, transport, own, services, expected):
     """A token says nothing of a region: in a cluster, the region is the option."""
     before = cloud.context.region_name
     cloud.context.region_name = own
     cfg.CONF.set_override('region_name_for_services', services)
     try:
-        assert json.loads(handle(transport).attribute('signal'))['region_name'] == told
+        assert json.loads(handle(transport).attribute('signal'))['region_name'] == expected
     finally:
         cloud.context.region_name = before
         cfg.CONF.clear_override('region_name_for_services')
