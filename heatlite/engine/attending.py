@@ -95,7 +95,7 @@ class Attendant:
             while queue and not self._runner.is_retired:
                 signal = queue[0]
                 bind(request_ids.of_signal(self._owned.context, signal.request))
-                self._handle(signal)
+                self._runner.fenced(lambda: self._handle(signal))       # noqa: B023 - called at once
                 queue.popleft()
                 self._handled.add(signal.id)
                 self._known.discard(signal.id)
@@ -173,7 +173,7 @@ class Attendant:
         bind(self._owned.context)
         self._world.serve(self._owned.id)
         try:
-            self._refresh(signalled)
+            self._runner.fenced(lambda: self._refresh(signalled))
         except (LeaseLost, exception.DatabaseUnavailable) as error:
             LOG.info('Nobody looked around resources of stack %s that take signals: %s', self._owned.id, error)
             self._runner.retire()

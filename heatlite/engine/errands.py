@@ -347,9 +347,10 @@ class Errands:
         self._may_act(self._owned.lease)
 
     def call(self, step: Step, row: ResourceState, verb: Action) -> commands.Event:
-        """handle_<verb>, and the first check right behind it. Raises DatabaseUnavailable, as its neighbours do."""
+        """handle_<verb>, and the first check right behind it. Raises DatabaseUnavailable, as its neighbours do.
+
+        As they are, it is called behind the fence (Runner.fenced)."""
         try:
-            self.ensure_lease()
             work = self.begin(step)
             if work.error is not None:
                 raise work.error
@@ -442,7 +443,6 @@ class Errands:
     def check(self, step: Step, row: ResourceState, verb: Action, handle: Any) -> commands.Event:
         """check_<verb>_complete with what the handler returned, in this process or before a crash."""
         try:
-            self.ensure_lease()
             work = self.begin(step)
             if work.error is not None:
                 raise work.error
@@ -557,7 +557,6 @@ class Errands:
     def recover(self, step: Step, row: ResourceState) -> commands.Event:
         """A row was found in progress and nobody knows whether its call returned."""
         try:
-            self.ensure_lease()
             resource = self.resource(step, row)
             if row.action is not Action.CREATE or resource.idempotent_create:
                 outcome = commands.Recovered(step, commands.Outcome.AGAIN)
@@ -579,7 +578,6 @@ class Errands:
         """Notifies the type that a newer definition waits, on an object of its own, made of what is stored, as the
         contract has it: the one that acts may be in the middle of a call."""
         try:
-            self.ensure_lease()
             if self._kind(row).handle_preempt is Resource.handle_preempt:
                 return commands.Preempted(step, False)
             resource = self.stored_resource(self._owned.rows.get(row.id, row))

@@ -1,31 +1,35 @@
 """The right to change a cloud, asked for again before each request that an action of a resource sends.
 
-An action may be held up between two of its requests for longer than its engine's lease lasts: the process stood still,
-or the database did not answer. Another engine then acts in its place, and the rest of the requests must not be sent. A
-database cannot fence a cloud, so what remains is the moment between the check and the request.
+An action, or the handler of a signal, may be held up between two of its requests for longer than its engine's lease
+lasts: the process stood still, or the database did not answer. Another engine then acts in its place, and the rest of
+the requests must not be sent. A database cannot fence a cloud, so what remains is the moment between the check and the
+request.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
+from typing import TypeVar
+
+T = TypeVar('T')
 
 _check: ContextVar[Callable[[], None] | None] = ContextVar('fence', default=None)
 
 
-@contextmanager
-def behind(check: Callable[[], None]) -> Iterator[None]:
-    """In the block, `pass_through` of this green thread calls `check`, which raises LeaseLost."""
+def behind(check: Callable[[], None], work: Callable[[], T]) -> T:
+    """What `work` returns. `check`, which raises LeaseLost, is called first, and by each `pass_through` of this green
+    thread until `work` returns."""
+    check()
     token = _check.set(check)
     try:
-        yield
+        return work()
     finally:
         _check.reset(token)
 
 
 def pass_through() -> None:
-    """To be called right before a request to a service. Outside of actions it does nothing."""
+    """To be called right before a request to a service. Outside of `behind` it does nothing."""
     check = _check.get()
     if check is not None:
         check()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from heatlite.common import exception, metrics, outages
 from heatlite.common.context import bind
@@ -27,6 +27,7 @@ from heatlite.planning.states import Action, Change, Datum, Event, ResourceState
 from heatlite.planning.steps import Step
 
 LOG = logging.getLogger(__name__)
+T = TypeVar('T')
 
 INSPECTED_AT_ONCE = 100             # unchanged resources, until others may run
 DATABASE_PATIENCE = 1.0             # seconds until a call is made again that met a database that is away
@@ -128,6 +129,10 @@ class Runner:
         for ask in self._asking.pop(name, {}).values():
             ask()
 
+    def fenced(self, work: Callable[[], T]) -> T:
+        """What `work` returns, which may send requests only as long as the stack is ours. Raises LeaseLost."""
+        return fence.behind(self.errands.ensure_lease, work)
+
     # --- its own thread ---------------------------------------------------------------------------------
 
     def run(self) -> None:
@@ -228,7 +233,7 @@ class Runner:
             why = self._aborted.pop(step, None)
             self._world.serve(self.owned.id)
             try:
-                event = c.Failed(step, text.aborted(row.action, why)) if why else self._fenced(errand)
+                event = c.Failed(step, text.aborted(row.action, why)) if why else self.fenced(errand)
             except LeaseLost:
                 self.ask(self._lost)
                 return
@@ -247,10 +252,6 @@ class Runner:
 
         self._calling[step] = work
         self._pool.run(work)
-
-    def _fenced(self, errand: Callable[[], c.Event]) -> c.Event:
-        with fence.behind(self.errands.ensure_lease):
-            return errand()
 
     def _returned(self, step: Step) -> None:
         del self._calling[step]
@@ -348,7 +349,7 @@ class Runner:
             try:
                 if self._retired:
                     return
-                event = self.errands.preempt(step, row)
+                event = self.fenced(lambda: self.errands.preempt(step, row))
                 self.post(event)
                 if not event.ends:
                     self.hasten(step.name)          # what it has stopped need not wait for the next turn

@@ -1,10 +1,11 @@
-"""An engine that stands still in the middle of an action sends nothing more of it when it goes on."""
+"""An engine that stands still in the middle of an action or a signal sends nothing more of it when it goes on."""
 
 import pytest
 
 from tests.simulation import cloud as clouds
 from tests.simulation.house import House, done
 from tests.simulation.test_crashes import template, thing
+from tests.simulation.test_signals import signal
 
 
 class StandingStill(clouds.Cloud):
@@ -30,3 +31,37 @@ def test_only_its_successor_creates(seed):
         house.universe.run(lambda: False, limit=100.0)
         assert house.cloud.engine is not None
         assert len(house.cloud.objects) == 1, house.cloud.objects
+
+
+class StandingStillAtSignals(clouds.Cloud):
+    """The first engine that handles a signal stands still right before the handler's request is sent."""
+
+    engine = None
+
+    def __init__(self, chaos):
+        super().__init__(chaos)
+        self.words = []
+
+    def _receive(self, label, world):
+        if label == 'tell' and self.engine is None:
+            self.engine = world
+            world.frozen_until = world.universe.time + 60.0
+            world.give_way()
+        super()._receive(label, world)
+
+    def tell(self, world, word):
+        super().tell(world, word)
+        self.words.append(word)
+
+
+@pytest.mark.parametrize('seed', range(8))
+def test_only_its_successor_handles_the_signal(seed):
+    with House(seed) as house:
+        house.cloud = StandingStillAtSignals(house.chaos)
+        clouds.use(house.cloud)
+        stack_id = house.create('s', template({'r': thing()}))
+        done(house, stack_id, 'CREATE')
+        signal(house, stack_id, 'r', {'word': 'louder'})
+        house.universe.run(lambda: False, limit=100.0)
+        assert house.cloud.engine is not None
+        assert house.cloud.words == ['louder']
