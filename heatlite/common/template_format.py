@@ -435,41 +435,50 @@ def measure(value: Any, limits: Bounds) -> int:
         return 1 + _checked(value)
     if not value:
         return 1
-    weights: dict[int, tuple[int, int]] = {}        # id of a container -> its expanded size, its depth
-    stack: list[tuple[Any, bool]] = [(value, False)]
+    # Plain numbers, not tuples: the garbage collector, which looks at containers only, is not called for them.
+    sizes: dict[int, int] = {}              # id of a container -> its expanded size
+    depths: dict[int, int] = {}             # the same of containers that have others in them: the rest has depth 1
+    opened: set[int] = set()                # containers whose children were put on the stack
+    stack: list[Any] = [value]
     done = 0
     while stack:
-        item, children_known = stack.pop()
-        if id(item) in weights:
+        item = stack[-1]
+        ident = id(item)
+        if ident in sizes:
+            stack.pop()
             continue
         is_map = type(item) is dict
         children = item.values() if is_map else item
-        if not children_known:
-            unknown = [(child, False) for child in children
-                       if (type(child) is dict or type(child) is list) and id(child) not in weights]
+        if ident not in opened:
+            unknown = [child for child in children
+                       if (type(child) is dict or type(child) is list) and id(child) not in sizes]
             if unknown:                     # most have none: they are seen once
-                stack.append((item, True))
+                opened.add(ident)
                 stack += unknown
-                if len(stack) > limits.max_expansion:
+                has_itself = not opened.isdisjoint(map(id, unknown))
+                if has_itself or len(stack) > limits.max_expansion:
                     raise exceeded(_('The document expands further'), limits.max_expansion, 'max_template_expansion')
                 continue
+        stack.pop()
         size, depth = 1 + len(item), 0
         for child in children:
             kind = type(child)
             if kind is str:
                 size += len(child) >> 4 if child.isascii() else _checked(child)
             elif kind is dict or kind is list:
-                below = weights.get(id(child), (1, 0))
-                size += below[0]
-                if below[1] > depth:
-                    depth = below[1]
+                size += sizes[id(child)]
+                below = depths.get(id(child), 1)
+                if below > depth:
+                    depth = below
             elif kind is float or kind is int:
                 _checked(child)
         if is_map:
             for key in item:
                 if type(key) is str and not key.isascii():
                     _checked(key)
-        weights[id(item)] = (size, depth + 1)
+        sizes[ident] = size
+        if depth:
+            depths[ident] = depth + 1
         if size > limits.max_expansion:
             raise exceeded(_('The document expands further'), limits.max_expansion, 'max_template_expansion')
         if depth + 1 > limits.max_depth:
@@ -478,7 +487,7 @@ def measure(value: Any, limits: Bounds) -> int:
         if done >= VALUES_A_TURN:
             turns.spend(done // 8)
             done = 0
-    return weights[id(value)][0]
+    return sizes[id(value)]
 
 
 VALUES_A_TURN: Final = 2000

@@ -81,7 +81,7 @@ class _Gathered:
         self.rows: dict[tuple[str, int], ResourceState] = {}
         self.columns: dict[tuple[str, int], dict[str, Any]] = {}
         self.created: dict[tuple[str, int], datetime | None] = {}   # where the row itself does not say
-        self.data: dict[tuple[str, int, str], Datum] = {}
+        self.data: dict[tuple[str, int], dict[str, Datum]] = {}
         self.removed: dict[str, list[int]] = {}
         self.stacks: list[tuple[str, StackChange, list[int]]] = []  # with the places of its own events
         self.events: list[tuple[Any, ...] | None] = []
@@ -99,13 +99,11 @@ class _Gathered:
                 self.columns.setdefault(key, {}).update(change.columns)
             if row.created_at is None and key not in self.created:
                 self.created[key] = change.events[0].created_at if change.events else row.updated_at
-            for datum in change.data:
-                self.data[stack_id, row.id, datum.key] = datum
+            if change.data:
+                self.data.setdefault(key, {}).update((datum.key, datum) for datum in change.data)
         if change.remove is not None:
-            self.rows.pop((stack_id, change.remove), None)
-            self.columns.pop((stack_id, change.remove), None)
-            for gone in [each for each in self.data if each[:2] == (stack_id, change.remove)]:
-                del self.data[gone]
+            for gathered in (self.rows, self.columns, self.data):
+                gathered.pop((stack_id, change.remove), None)
             self.removed.setdefault(stack_id, []).append(change.remove)
         own = []
         for each in change.events:
@@ -232,7 +230,8 @@ def _write_rows(tx: sa.Connection, gathered: _Gathered, statements: Texts) -> No
 def _write_data(tx: sa.Connection, gathered: _Gathered, statements: Texts) -> None:
     kept, gone = [], []
     seal = tx.get_execution_options().get('seal') or str
-    for (stack_id, number, key), datum in sorted(gathered.data.items()):
+    data = [((*row, key), datum) for row, entries in gathered.data.items() for key, datum in entries.items()]
+    for (stack_id, number, key), datum in sorted(data):
         if datum.value is None:
             gone.append((stack_id, number, key))
         else:

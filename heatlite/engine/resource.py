@@ -187,10 +187,13 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
                 return None
             case rsrc_defn.SNAPSHOT if hasattr(self, 'handle_snapshot_delete'):
                 return lambda: self.handle_snapshot_delete(self.state_before)
-        inherited = type(self).handle_delete is Resource.handle_delete
-        if inherited and self.entity is None and not hasattr(self, 'check_delete_complete'):
-            return None                     # nothing is behind it
-        return self.handle_delete
+        return None if self.leaves_nothing() else self.handle_delete
+
+    @classmethod
+    def leaves_nothing(cls) -> bool:
+        """No action of this type makes anything that its deletion would have to remove."""
+        return (cls.handle_delete is Resource.handle_delete and cls.entity is None
+                and not any(hasattr(cls, name) for name in ('check_delete_complete', 'handle_snapshot_delete')))
 
     # --- where it stands ----------------------------------------------------------------------------------
 

@@ -337,7 +337,8 @@ class Checker(DocumentChecks):
             if name in facts.properties:
                 given[name] = UNKNOWN if name in wrong else self._evaluated(resource, name, expression)
         try:
-            here(self.definition.limits).hold(measure(given, self.definition.limits))
+            if given:
+                here(self.definition.limits).hold(measure(given, self.definition.limits))
         except exception.RequestLimitExceeded as error:
             yield Complaint(error, path)
             return

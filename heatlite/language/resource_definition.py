@@ -129,6 +129,8 @@ class ResourceDefinition:
 
     def properties(self, scope: Scope) -> dict[str, Any]:
         """Given properties, evaluated, without those that vanish. Raises StackValidationFailed with the path."""
+        if not self.property_expressions:
+            return {}
         values = {}
         with self.owner.ledger.evaluation(self.name) as budget:
             for name, expression in self.property_expressions.items():
