@@ -19,6 +19,8 @@ from heatlite.engine import registry
 from heatlite.engine.resources.rest import types
 from tests.plugins.bench import Bench, SteppedWorld
 
+pytestmark = pytest.mark.random_order(disabled=True)         # a sequence: each test goes on where the one before ended
+
 ROOT = Path(__file__).resolve().parents[3]
 TEMPLATE = yaml.safe_load(Path(__file__).with_name('everything.yaml').read_text())
 WORK = 0.01                                 # seconds that a change of state takes
