@@ -15,6 +15,8 @@ from heatlite.engine.service import EngineService
 from heatlite.rpc.client import InProcessClient
 from tests.api import house
 
+pytestmark = pytest.mark.random_order(disabled=True)         # a sequence: each test goes on where the one before ended
+
 TEMPLATE = json.dumps({
     'AWSTemplateFormatVersion': '2010-09-09', 'Description': 'A lamp',
     'Parameters': {'Length': {'Type': 'Number', 'Default': '8', 'Description': 'Digits'},

@@ -15,6 +15,8 @@ import pytest
 from tests.system import service
 from tests.system.processes import ROOT, eventually
 
+pytestmark = pytest.mark.random_order(disabled=True)         # a sequence: each test goes on where the one before ended
+
 TEMPLATE = """
 heat_template_version: 2018-08-31
 description: A lamp
