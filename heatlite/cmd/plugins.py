@@ -15,8 +15,6 @@ Row = tuple[str, str, str, str]
 """(name, file, types, error)"""
 
 HEAD = ('Name', 'File', 'Types', 'Error')
-NAMESPACES = tuple(f'{package}.{kind}' for package in ('heatlite', 'heat') for kind in (
-    'clients', 'constraints', 'templates', 'event_sinks', 'stack_lifecycle_plugins'))
 
 
 def add_commands(commands: Any) -> None:
@@ -45,7 +43,7 @@ def silence() -> Iterator[None]:
 
 def plugins(conf: Any, show: Callable[[Any, Any], None]) -> int:
     with silence():
-        rows = [*_modules(conf), *_entry_points()]
+        rows = [*_modules(conf), *_extensions()]
     show(HEAD, rows)
     return 1 if any(error for *_rest, error in rows) else 0
 
@@ -64,16 +62,11 @@ def _modules(conf: Any) -> Iterator[Row]:
         yield failure.name, failure.file, ', '.join(failure.types), failure.error
 
 
-def _entry_points() -> Iterator[Row]:
-    from heatlite.engine import entry_points
-    for namespace in NAMESPACES:
-        for point in entry_points.of(namespace):
-            try:
-                entry_points.load(point)
-            except Exception as error:
-                yield point.name, f'{namespace}: {point.value}', '', f'{type(error).__name__}: {error}'
-            else:
-                yield point.name, f'{namespace}: {point.value}', '', ''
+def _extensions() -> Iterator[Row]:
+    from heatlite.engine import extensions
+    for namespace, point, error in extensions.check():
+        yield (point.name, f'{namespace}: {point.value}', '',
+               '' if error is None else f'{type(error).__name__}: {error}')
 
 
 def plugin(conf: Any, show: Callable[[Any, Any], None]) -> int:

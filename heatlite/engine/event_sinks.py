@@ -18,13 +18,12 @@ from heatlite.common.world import Signal, World
 from heatlite.db import events, leases, templates
 from heatlite.db.connection import Database
 from heatlite.db.stacks import Stack
-from heatlite.engine import clients, entry_points
+from heatlite.engine import clients, extensions
 from heatlite.engine.owned import OwnedStack
 from heatlite.planning.states import Event, Status
 
 LOG = log.getLogger(__name__)
 
-NAMESPACES = ('heat.event_sinks', 'heatlite.event_sinks')      # the later one wins
 BLOCK = 100                             # events read at once
 VERSION = '0.1'                         # of the form of what is told
 TIME = '%Y-%m-%dT%H:%M:%S'
@@ -46,17 +45,16 @@ BUILT_IN: dict[str, Callable[..., Any]] = {'zaqar-queue': ZaqarQueue}
 
 def types() -> frozenset[str]:
     """The names an environment may use."""
-    return frozenset({*BUILT_IN, *(point.name for namespace in NAMESPACES for point in entry_points.of(namespace))})
+    return extensions.names(extensions.EVENT_SINKS) | BUILT_IN.keys()
 
 
 def make(entry: Mapping[str, Any]) -> Any:
     """The sink of one entry of an environment. Raises KeyError for a type nobody has, and what the class raises."""
     rest = {name: value for name, value in entry.items() if name != 'type'}
-    for namespace in reversed(NAMESPACES):
-        for point in entry_points.of(namespace):
-            if point.name == entry['type']:
-                return entry_points.load(point)(**rest)
-    return BUILT_IN[entry['type']](**rest)
+    name = entry['type']
+    if name in extensions.names(extensions.EVENT_SINKS):
+        return extensions.load(extensions.EVENT_SINKS, name)(**rest)
+    return BUILT_IN[name](**rest)
 
 
 class EventSinks:

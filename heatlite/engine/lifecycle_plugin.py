@@ -7,11 +7,9 @@ from typing import Any
 
 from oslo_log import log
 
-from heatlite.engine import entry_points
+from heatlite.engine import extensions
 
 LOG = log.getLogger(__name__)
-
-NAMESPACES = ('heatlite.stack_lifecycle_plugins', 'heat.stack_lifecycle_plugins')
 
 
 class LifecyclePlugin:
@@ -37,15 +35,14 @@ class LifecyclePlugins:
 
     @classmethod
     def installed(cls) -> LifecyclePlugins:
-        """Those of installed packages; one that cannot be made is logged and left out."""
-        found = []
-        for namespace in NAMESPACES:
-            for point in entry_points.of(namespace):
-                try:
-                    found.append(entry_points.load(point)())
-                except Exception as error:
-                    LOG.error('The lifecycle plug-in %s was left out: %s: %s', point.name, type(error).__name__, error)
-        return cls(found)
+        """Those of installed packages; one that cannot be loaded or made is logged and left out."""
+        made = []
+        for extension in extensions.load_all(extensions.LIFECYCLE_PLUGINS):
+            try:
+                made.append(extension.plugin())
+            except Exception as error:
+                LOG.error('The lifecycle plug-in %s was left out: %s: %s', extension.name, type(error).__name__, error)
+        return cls(made)
 
     def __bool__(self) -> bool:
         return bool(self._plugins)

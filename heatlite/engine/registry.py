@@ -20,7 +20,7 @@ from oslo_log import log
 from heatlite.common import exception, policy, urlfetch
 from heatlite.common import world as worlds
 from heatlite.common.i18n import _
-from heatlite.engine import entry_points, plugin_loading, support, type_listing
+from heatlite.engine import extensions, plugin_loading, support, type_listing
 from heatlite.engine.clients import constraint_names
 from heatlite.engine.resources import own_modules, packed
 from heatlite.language import custom_constraints
@@ -76,7 +76,6 @@ BUILT_IN_CONSTRAINTS: dict[str, str] = {    # name -> module:class
     'nova.network': f'{HEAT}.test_resource:TestConstraintDelay',       # a left-over name of old templates
     **constraint_names.NAMES,
 }
-CONSTRAINT_NAMESPACES = ('heatlite.constraints', 'heat.constraints')   # entry points
 
 
 class LazyClass:
@@ -306,13 +305,11 @@ def _find_constraint(name: str) -> Any:
     pure = _pure_constraints()
     if name in pure:
         return _Pure(pure[name])
-    for namespace in CONSTRAINT_NAMESPACES:
-        for point in entry_points.of(namespace):
-            if point.name == name:
-                try:
-                    return entry_points.load(point)
-                except Exception as error:
-                    LOG.warning('The constraint %s cannot be loaded: %s: %s', name, type(error).__name__, error)
+    if name in extensions.names(extensions.CONSTRAINTS):
+        try:
+            return extensions.load(extensions.CONSTRAINTS, name)
+        except Exception as error:
+            LOG.warning('The constraint %s cannot be loaded: %s: %s', name, type(error).__name__, error)
     return None
 
 

@@ -10,7 +10,7 @@ from oslo_config import cfg
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
-from heatlite.engine import alias, clients, entry_points, resource
+from heatlite.engine import alias, clients, extensions, resource
 from heatlite.engine.clients import client_plugin, sessions
 from heatlite.engine.clients.memory import remember
 
@@ -116,13 +116,13 @@ def test_entry_points_of_packages_but_not_of_the_original(context, tmp_path, mon
                 return False
     '''))
     for package, lines in (('town', 'town = town_clients:Town\naway = town_clients:Away\nbad = nowhere:Bad'),
-                           ('openstack_heat', 'original = nowhere:Original')):
+                           ('openstack_heat', 'original = heat.engine.clients.os.original:Original')):
         folder = tmp_path / f'{package}-1.dist-info'
         folder.mkdir()
         (folder / 'METADATA').write_text(f'Metadata-Version: 2.1\nName: {package}\nVersion: 1\n')
         (folder / 'entry_points.txt').write_text(f'[heat.clients]\n{lines}\n')
     monkeypatch.syspath_prepend(str(tmp_path))
-    entry_points.forget()
+    extensions.forget()
     clients.initialise()
     try:
         assert context.clients.client('town') == 'town'
@@ -131,7 +131,7 @@ def test_entry_points_of_packages_but_not_of_the_original(context, tmp_path, mon
         assert clients.has_client('bad') and not clients.has_client('original')
     finally:
         monkeypatch.undo()
-        entry_points.forget()
+        extensions.forget()
         clients.initialise()
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from heatlite.cmd import manage
 from heatlite.conformance import crash, examples, kit, report, skeletons
-from heatlite.engine import entry_points
+from heatlite.engine import extensions
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.usefixtures('plugin_folders')
@@ -194,9 +194,9 @@ def test_the_list_has_entry_points_too(tmp_path, monkeypatch, capsys):
     (info / 'METADATA').write_text('Metadata-Version: 2.1\nName: town\nVersion: 1.0\n')
     (info / 'entry_points.txt').write_text('[heat.clients]\nlantern = json:JSONDecoder\nsun = no_such_module:Sun\n')
     monkeypatch.syspath_prepend(tmp_path)
-    entry_points.forget()
+    extensions.forget()
     assert manage.main(['--config-file', '/dev/null', 'plugins']) == 1
     found = {row[0]: row[1:] for row in rows(capsys)}
     assert found['lantern'] == ['heat.clients: json:JSONDecoder']
     assert found['sun'] == ['heat.clients: no_such_module:Sun', "ModuleNotFoundError: No module named 'no_such_module'"]
-    entry_points.forget()
+    extensions.forget()

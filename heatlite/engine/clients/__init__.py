@@ -16,11 +16,10 @@ from oslo_utils import importutils
 
 from heatlite.common import config as _options  # noqa: F401 - registers cloud_backend
 from heatlite.common import context
-from heatlite.engine import alias, entry_points
+from heatlite.engine import alias, extensions
 
 LOG = log.getLogger(__name__)
 
-NAMESPACES = ('heatlite.clients', 'heat.clients')       # entry points; the later one wins
 OS = 'heatlite.engine.clients.os'
 BUILT_IN: dict[str, str] = {                            # name -> module:class
     'aodh': f'{OS}.aodh:AodhClientPlugin',
@@ -148,14 +147,13 @@ def nobody(request: Any) -> Any:
 
 
 class _PluginClasses:
-    """Client plug-ins by name: built-in ones and entry points, each loaded when it is asked for."""
+    """Client plug-ins by name: built-in ones and those of installed packages, each loaded when it is asked for."""
 
     def __init__(self) -> None:
         self._loaded: dict[str, Any] = {}
-        self._points: dict[str, Any] | None = None
 
-    def names(self) -> set[str]:
-        return {*BUILT_IN, *self._entry_points()}
+    def names(self) -> frozenset[str]:
+        return extensions.names(extensions.CLIENTS) | BUILT_IN.keys()
 
     def get(self, name: str) -> Any:
         """The class; None for an unknown one, one that cannot be loaded, one that says it is not available."""
@@ -165,8 +163,8 @@ class _PluginClasses:
 
     def _load(self, name: str) -> Any:
         try:
-            if name in self._entry_points():
-                found = entry_points.load(self._entry_points()[name])
+            if name in extensions.names(extensions.CLIENTS):
+                found = extensions.load(extensions.CLIENTS, name)
             elif name in BUILT_IN:
                 module, _colon, attribute = BUILT_IN[name].partition(':')
                 found = getattr(importlib.import_module(module), attribute)
@@ -177,11 +175,6 @@ class _PluginClasses:
             return None
         available = getattr(found, 'is_available', None)
         return found if available is None or available() else None
-
-    def _entry_points(self) -> dict[str, Any]:
-        if self._points is None:
-            self._points = {point.name: point for namespace in NAMESPACES for point in entry_points.of(namespace)}
-        return self._points
 
 
 _classes: _PluginClasses | None = None

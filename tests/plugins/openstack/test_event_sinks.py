@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from heatlite.engine import entry_points, event_sinks
+from heatlite.engine import event_sinks, extensions
 from tests.plugins.openstack.cloud import Cloud
 
 
@@ -33,10 +33,10 @@ def installed(tmp_path, monkeypatch):
     (folder / 'METADATA').write_text('Metadata-Version: 2.1\nName: town\nVersion: 1\n')
     (folder / 'entry_points.txt').write_text('[heat.event_sinks]\ncrier = town_sinks:Crier\n')
     monkeypatch.syspath_prepend(str(tmp_path))
-    entry_points.forget()
+    extensions.forget()
     yield
     monkeypatch.undo()
-    entry_points.forget()
+    extensions.forget()
 
 
 def test_installed_packages_bring_their_own(installed):
