@@ -64,7 +64,7 @@ sample: $(VENV)/.runtime
 constraints:
 	rm -rf .constraints-venv
 	$(PYTHON) -m venv .constraints-venv
-	PIP_CONSTRAINT= .constraints-venv/bin/pip install -q --upgrade -e '.[mysql,postgres,test,lint]'
+	PIP_CONSTRAINT= .constraints-venv/bin/pip install -q --upgrade -e '.[postgres,test,lint]'
 	{ sed -n '/^#/p' constraints.txt; .constraints-venv/bin/pip freeze --exclude-editable; \
 	  sed -n '/^setuptools==/p' constraints.txt; } > .constraints-new
 	mv .constraints-new constraints.txt
@@ -78,7 +78,7 @@ $(VENV)/.runtime: setup.cfg pyproject.toml constraints.txt
 	@$(call install,.)
 
 $(VENV)/.tests: setup.cfg pyproject.toml constraints.txt
-	@$(call install,.[mysql$(comma)postgres$(comma)test$(comma)lint])
+	@$(call install,.[postgres$(comma)test$(comma)lint])
 	@touch $(VENV)/.runtime
 
 comma := ,

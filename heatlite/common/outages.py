@@ -10,7 +10,7 @@ import time
 
 LOG = logging.getLogger(__name__)
 
-DATABASE, BROKER = 'database', 'message broker'
+DATABASE, BROKER, CACHE = 'database', 'message broker', 'cache'
 REMINDER = 60.0                 # seconds; an outage that lasts, or comes and goes, is a line in each
 _OF_NO_REQUEST = {'context': None}
 

@@ -5,18 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from oslo_config import cfg
-
 from heatlite.common import exception
-from heatlite.common import world as worlds
 from heatlite.common.i18n import _
-from heatlite.engine.clients import memory
+from heatlite.engine.clients import caching
 
 GROUP = 'constraint_validation_cache'
-ONE_WORK = 60.0                             # seconds an answer holds within one request context
-LARGEST = 10000                             # answers kept for all contexts
-
-_shared: dict[Any, float] = {}              # (class, project, value) -> until when it is known to be right
 
 
 def lookup(constraint: Callable[[str], Any], context: Any,
@@ -43,15 +36,12 @@ class Asking:
         key = self._key(value)
         if key is None:
             return self._ask(value)
-        kept, seconds = self._memory()
-        now = worlds.current().monotonic()
-        if kept.get(key, now) > now:
+        cache = caching.of(GROUP, self._context)
+        if cache.get(key) is True:
             return True
         right = self._ask(value)
         if right:
-            if len(kept) >= LARGEST:
-                kept.clear()
-            kept[key] = now + seconds
+            cache.put(key, True)
         return right
 
     def _ask(self, value: Any) -> bool:
@@ -73,12 +63,4 @@ class Asking:
         """None for values that cannot be remembered."""
         if not isinstance(value, str | int | float | None):
             return None
-        return type(self._check), getattr(self._context, 'project_id', None), type(value), value
-
-    def _memory(self) -> tuple[dict[Any, float], float]:
-        """Where answers are kept, and for how many seconds."""
-        if memory.is_on(GROUP):
-            return _shared, cfg.CONF[GROUP].expiration_time
-        if self._context is None:
-            return {}, 0.0
-        return self._context.__dict__.setdefault('_right_values', {}), ONE_WORK
+        return (*caching.key_of(type(self._check), self._context), type(value).__name__, value)

@@ -1,4 +1,4 @@
-"""What heatlite imports a plain install brings along: setup.cfg's requirements, and what those require."""
+"""setup.cfg requires every distribution that heatlite imports from, and no other."""
 
 import configparser
 import importlib.metadata
@@ -9,23 +9,8 @@ from packaging.requirements import Requirement
 
 from tests.house import source
 
-CHECKED_FOR = frozenset({'pytest', 'psycopg2'})     # imported only by those who asked for them
-
-
-def installed(names):
-    """Distributions by normal name, with all that they require."""
-    found, wanted = set(), list(names)
-    while wanted:
-        name = normal(wanted.pop())
-        if name in found:
-            continue
-        found.add(name)
-        try:
-            needs = [Requirement(text) for text in importlib.metadata.requires(name) or ()]
-        except importlib.metadata.PackageNotFoundError:
-            continue                        # for another platform
-        wanted += [need.name for need in needs if need.marker is None or need.marker.evaluate({'extra': ''})]
-    return found
+OPTIONAL = frozenset({'pytest', 'psycopg2'})        # imported only by those who asked for them
+BY_NAME = {'pymysql': 'the driver in URLs of databases'}
 
 
 def normal(name):
@@ -35,18 +20,26 @@ def normal(name):
 def required():
     setup = configparser.ConfigParser()
     setup.read(source.ROOT / 'setup.cfg')
-    return [Requirement(line).name for line in setup['options']['install_requires'].strip().splitlines()
-            if not line.startswith('#')]
+    return {normal(Requirement(line).name) for line in setup['options']['install_requires'].strip().splitlines()
+            if not line.startswith('#')}
 
 
-def test_every_import_is_of_something_that_is_required():
-    brought, owners = installed(required()), importlib.metadata.packages_distributions()
-    missing = set()
+def imported():
+    """{distribution: an import from it}"""
+    owners, found = importlib.metadata.packages_distributions(), {}
     for name, path in source.modules().items():
         for each in source.imports(name, path):
             top = each.imported.partition('.')[0]
-            if top in sys.stdlib_module_names or top in (source.PACKAGE, 'heat', '__future__') or top in CHECKED_FOR:
+            if top in sys.stdlib_module_names or top in (source.PACKAGE, 'heat', '__future__') or top in OPTIONAL:
                 continue
-            if not brought & {normal(owner) for owner in owners.get(top, ())}:
-                missing.add(str(each))
-    assert not missing
+            for owner in owners.get(top) or [f'{top}, which nobody installs']:
+                found.setdefault(normal(owner), str(each))
+    return found
+
+
+def test_every_import_is_of_something_that_is_required():
+    assert {name: where for name, where in imported().items() if name not in required()} == {}
+
+
+def test_everything_required_is_imported():
+    assert required() - imported().keys() - BY_NAME.keys() == set()

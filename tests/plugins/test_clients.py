@@ -11,8 +11,8 @@ from oslo_config import cfg
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.engine import alias, clients, extensions, resource
-from heatlite.engine.clients import client_plugin, sessions
-from heatlite.engine.clients.memory import remember
+from heatlite.engine.clients import caching, client_plugin, sessions
+from heatlite.engine.clients.caching import remember
 
 
 @pytest.fixture
@@ -236,10 +236,12 @@ def test_answers_are_remembered_for_a_while(context, world):
             asked.append(name)
             return f'id of {name}'
 
-    assert [Plugin(context).find('a') for _work in range(2)] == ['id of a'] * 2 and len(asked) == 2     # off by default
+    requests = [RequestContext(project_id='p', overwrite=False) for _request in range(2)]
+    assert [Plugin(each).find('a') for each in requests] == ['id of a'] * 2 and len(asked) == 2     # off by default
     plugin = Plugin(context)
     cfg.CONF.set_override('enabled', True, group='cache')
     cfg.CONF.set_override('backend', 'dogpile.cache.memory', group='cache')
+    caching.forget()
     try:
         assert [plugin.find('a'), plugin.find('a'), Plugin(context).find('a')] == ['id of a'] * 3
         assert len(asked) == 3
@@ -250,6 +252,7 @@ def test_answers_are_remembered_for_a_while(context, world):
     finally:
         cfg.CONF.clear_override('enabled', group='cache')
         cfg.CONF.clear_override('backend', group='cache')
+        caching.forget()
 
 
 def test_names_of_2013_on_the_module():

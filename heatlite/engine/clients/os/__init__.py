@@ -8,7 +8,7 @@ from __future__ import annotations
 import abc
 from typing import Any
 
-from heatlite.engine.clients.memory import MEMOIZE_EXTENSIONS, MEMOIZE_FINDER
+from heatlite.engine.clients.caching import MEMOIZE_EXTENSIONS, MEMOIZE_FINDER
 
 __all__ = ['MEMOIZE_EXTENSIONS', 'MEMOIZE_FINDER', 'ExtensionMixin']
 

@@ -97,8 +97,8 @@ class CinderClientPlugin(shared.ExtensionMixin, service.ServicePlugin):
         return 3
 
     @shared.MEMOIZE_EXTENSIONS
-    def _list_extensions(self) -> frozenset[str]:
-        return frozenset(entry['alias'] for entry in self.client().http.get('/extensions').json()['extensions'])
+    def _list_extensions(self) -> list[str]:
+        return [entry['alias'] for entry in self.client().http.get('/extensions').json()['extensions']]
 
     # --- names --------------------------------------------------------------------------------------------
 

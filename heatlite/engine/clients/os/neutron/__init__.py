@@ -38,8 +38,8 @@ class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin):
         return NetworkClient(self.adapter(), self.context)
 
     @shared.MEMOIZE_EXTENSIONS
-    def _list_extensions(self) -> frozenset[str]:
-        return frozenset(entry['alias'] for entry in self.client().list_extensions()['extensions'])
+    def _list_extensions(self) -> list[str]:
+        return [entry['alias'] for entry in self.client().list_extensions()['extensions']]
 
     # --- errors -------------------------------------------------------------------------------------------
 

@@ -1,0 +1,158 @@
+"""Caches answers of services: which extensions there are, which id a name has, which value passed a constraint.
+
+An answer holds for one piece of work (one request context), at most a minute. When the operator has enabled [cache],
+it holds for all work of the project, for the time that the group of options says, in the backend of oslo.cache that
+[cache] names: memcached shares it between processes. While the backend cannot be reached, services are asked instead.
+Errors are not cached.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Callable
+from datetime import UTC
+from typing import Any, Final, Protocol
+
+from oslo_config import cfg
+
+from heatlite.common import outages
+from heatlite.common import world as worlds
+
+MISSING: Final = object()
+LARGEST: Final = 10000                      # answers of one request context
+ONE_WORK: Final = 60.0                      # seconds, within one request context
+NO_BACKEND: Final = 'dogpile.cache.null'    # the default: no answer is kept
+
+Key = tuple[Any, ...]
+
+
+class Cache(Protocol):
+    def get(self, key: Key) -> Any:
+        """The value, or MISSING."""
+
+    def put(self, key: Key, value: Any) -> None: ...
+
+
+class LocalCache:
+    """In the memory of this process, for one request context."""
+
+    def __init__(self) -> None:
+        self._answers: dict[Key, tuple[float, Any]] = {}
+
+    def get(self, key: Key) -> Any:
+        until, value = self._answers.get(key, (0.0, MISSING))
+        return value if until > worlds.current().monotonic() else MISSING
+
+    def put(self, key: Key, value: Any) -> None:
+        if len(self._answers) >= LARGEST:
+            self._answers.clear()
+        self._answers[key] = worlds.current().monotonic() + ONE_WORK, value
+
+
+class SharedCache:
+    """In the backend of [cache]. Keeps what JSON can carry, as JSON: nothing that is read from there is executed."""
+
+    def __init__(self, region: Any, seconds: float) -> None:
+        """`region`: of dogpile. `seconds`: how long an answer holds."""
+        self._region = region
+        self._seconds = seconds
+
+    def get(self, key: Key) -> Any:
+        try:
+            text = self._region.get(_text(key), ignore_expiration=True)
+        except Exception as error:          # each backend has errors of its own
+            outages.away(outages.CACHE, error)
+            return MISSING
+        if not isinstance(text, str):       # NO_VALUE
+            return MISSING
+        until, value = json.loads(text)
+        return value if until > _now() else MISSING
+
+    def put(self, key: Key, value: Any) -> None:
+        try:
+            text = json.dumps([_now() + self._seconds, value])
+        except TypeError:
+            return
+        try:
+            self._region.set(_text(key), text)
+        except Exception as error:
+            outages.away(outages.CACHE, error)
+        else:
+            if outages.CACHE in outages.current:
+                outages.back(outages.CACHE)
+
+
+def of(group: str, context: Any) -> Cache:
+    """The cache for answers that `context` gets. `group`: the options with `caching` and `expiration_time`."""
+    if is_shared(group):
+        return SharedCache(_region(), cfg.CONF[group].expiration_time)
+    if context is None:
+        return LocalCache()
+    found: Cache = context.__dict__.setdefault('_cached_answers', LocalCache())
+    return found
+
+
+def is_shared(group: str) -> bool:
+    """Whether the operator wants answers of this group to hold for all work of a project."""
+    if 'cache' not in cfg.CONF:
+        from oslo_cache import core
+        core.configure(cfg.CONF)
+    chosen = cfg.CONF.cache.enabled and cfg.CONF.cache.backend != NO_BACKEND
+    return bool(chosen and cfg.CONF[group].caching)
+
+
+@functools.cache
+def _region() -> Any:
+    """The backend of this process, connected on first use."""
+    from oslo_cache import core
+    return core.configure_cache_region(cfg.CONF, core.create_region())
+
+
+def forget() -> None:
+    """Reads [cache] again when it is next used."""
+    _region.cache_clear()
+
+
+def remember(group: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator for methods of client plug-ins, which have a `context`. `group`: as `of`."""
+    def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
+        is_finder = method.__name__.startswith(('find_', 'get_'))       # a name in, the id out
+
+        @functools.wraps(method)
+        def asked(self: Any, *args: Any, **kwargs: Any) -> Any:
+            cache = of(group, self.context)
+            key = (*key_of(type(self), self.context), method.__name__, args, tuple(sorted(kwargs.items())))
+            value = cache.get(key)
+            if value is not MISSING:
+                return value
+            value = method(self, *args, **kwargs)
+            cache.put(key, value)
+            if is_finder and isinstance(value, str) and args and not kwargs:
+                # An id that was just found need not be looked for when it is checked in its turn.
+                cache.put((*key[:-2], (*args[:-1], value), ()), value)
+            return value
+
+        return asked
+
+    return decorate
+
+
+def key_of(kind: type, context: Any) -> Key:
+    """Begins the keys of what an object of `kind` asks for `context`: another project has other answers."""
+    return f'{kind.__module__}.{kind.__qualname__}', getattr(context, 'project_id', None)
+
+
+def _text(key: Key) -> str:
+    """Short, and of characters that every backend takes."""
+    return f'heatlite:{hashlib.sha256(repr(key).encode("utf-8", "surrogatepass")).hexdigest()}'
+
+
+def _now() -> float:
+    """Seconds since 1970: processes on several machines compare it."""
+    return worlds.current().now().replace(tzinfo=UTC).timestamp()
+
+
+MEMOIZE_EXTENSIONS = remember('service_extension_cache')
+MEMOIZE_FINDER = remember('resource_finder_cache')
