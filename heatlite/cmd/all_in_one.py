@@ -99,7 +99,7 @@ def run(conf: Any) -> int:
     from heatlite.common.limits import Connections
     from heatlite.common.world import GreenWorld
     from heatlite.db import engines, sync
-    from heatlite.engine import notifications
+    from heatlite.engine.notify import notifications
     from heatlite.engine.service import EngineService
     from heatlite.rpc.client import InProcessClient
 

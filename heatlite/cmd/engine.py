@@ -48,7 +48,7 @@ def work(conf: Any, worker: Worker) -> int:
     from heatlite.common import messaging
     from heatlite.common.world import GreenWorld
     from heatlite.db import engines
-    from heatlite.engine import notifications
+    from heatlite.engine.notify import notifications
     from heatlite.engine.service import EngineService
     from heatlite.rpc.client import BrokerClient
     from heatlite.rpc.server import Server

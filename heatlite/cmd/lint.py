@@ -20,7 +20,7 @@ from urllib.parse import unquote, urljoin, urlparse
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.common.limits import Limits
-from heatlite.engine import offline_types
+from heatlite.engine.requests import offline_types
 from heatlite.engine.resources import packed_types
 from heatlite.language import advice as advising
 from heatlite.language import definition as definitions

@@ -49,7 +49,7 @@ def plugins(conf: Any, show: Callable[[Any, Any], None]) -> int:
 
 
 def _modules(conf: Any) -> Iterator[Row]:
-    from heatlite.engine import registry
+    from heatlite.engine.types import registry
     types = registry.create(conf)
     types.load_plugins()
     found = types.plugins
@@ -63,7 +63,7 @@ def _modules(conf: Any) -> Iterator[Row]:
 
 
 def _extensions() -> Iterator[Row]:
-    from heatlite.engine import extensions
+    from heatlite.engine.compat import extensions
     for namespace, point, error in extensions.check():
         yield (point.name, f'{namespace}: {point.value}', '',
                '' if error is None else f'{type(error).__name__}: {error}')

@@ -12,7 +12,7 @@ from heatlite.conformance import clouds, lives, modules, schemas
 from heatlite.conformance import examples as example_files
 from heatlite.conformance.examples import Example, Examples
 from heatlite.conformance.report import FAILED, PASSED, Result
-from heatlite.engine import plugin_loading, registry
+from heatlite.engine.types import plugin_loading, registry
 
 LOADING = 'loading'
 CHECKS = (LOADING, *schemas.CHECKS, *lives.CHECKS)

@@ -16,8 +16,8 @@ from heatlite.conformance.clouds import Cloud
 from heatlite.conformance.examples import Example
 from heatlite.conformance.report import FAILED, NOT_TRIED, PASSED, WARNED, Result
 from heatlite.conformance.town import Town
-from heatlite.engine import source_lines
 from heatlite.engine.resource import Resource
+from heatlite.engine.types import source_lines
 
 Said = tuple[str, str] | tuple[str, str, str]
 """(outcome, reason), and FILE:LINE if there is one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from heatlite.engine import plugin_loading
+from heatlite.engine.types import plugin_loading
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,12 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.conformance.report import FAILED, PASSED, Result
-from heatlite.engine import attributes, source_lines, support
+from heatlite.engine import attributes, support
 from heatlite.engine import properties as property_set
 from heatlite.engine.resource import Resource
 from heatlite.engine.rsrc_defn import ResourceDefinition
 from heatlite.engine.translation import TranslationRule
+from heatlite.engine.types import source_lines
 from heatlite.language.constraints import Constraint, CustomConstraint
 
 Complaint = tuple[str, str]

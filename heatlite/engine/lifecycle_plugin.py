@@ -7,7 +7,7 @@ from typing import Any
 
 from oslo_log import log
 
-from heatlite.engine import extensions
+from heatlite.engine.compat import extensions
 
 LOG = log.getLogger(__name__)
 

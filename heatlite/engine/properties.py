@@ -229,16 +229,16 @@ class Properties(Mapping[str, Any]):
     @staticmethod
     def schema_from_params(params_snippet: Mapping[str, Any] | None) -> dict[str, Schema]:
         """Property schemas that stand for a template's parameters, by name."""
-        from heatlite.engine import type_templates
-        return {name: type_templates.schema_of_parameter(parameter)
+        from heatlite.engine.types import generated_templates
+        return {name: generated_templates.schema_of_parameter(parameter)
                 for name, parameter in (params_snippet or {}).items()}
 
     @classmethod
     def schema_to_parameters_and_properties(cls, schema: Mapping[str, Any],
                                             template_type: str = 'cfn') -> tuple[dict[str, Any], dict[str, Any]]:
         """(parameters, properties that read them) of a template generated from a type."""
-        from heatlite.engine import type_templates
-        return type_templates.parameters_and_properties(schemata(schema), template_type)
+        from heatlite.engine.types import generated_templates
+        return generated_templates.parameters_and_properties(schemata(schema), template_type)
 
 
 _READERS = {True: Reader(), False: Reader(constraints=False)}

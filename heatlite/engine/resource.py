@@ -18,13 +18,13 @@ from heatlite.common.exception import NoActionRequired, PollDelay, ResourceInErr
 from heatlite.common.i18n import _
 from heatlite.engine import attributes, rsrc_defn, support
 from heatlite.engine import properties as property_set
-from heatlite.engine.record import NOWHERE, Record, Recorder
 from heatlite.engine.resource_checking import Checking
 from heatlite.engine.resource_keeping import Keeping
 from heatlite.engine.resource_legacy import Legacy
 from heatlite.engine.resource_reading import Reading
 from heatlite.engine.resource_services import Services
 from heatlite.engine.resource_update import Comparison, Updates
+from heatlite.engine.stored_resource import NOWHERE, Record, Recorder
 from heatlite.planning.states import ResourceState
 
 LOG = log.getLogger(__name__)
@@ -229,7 +229,7 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
 
     def has_interface(self, resource_type: str) -> bool:
         """It is of that type, or of one that stands for it."""
-        from heatlite.engine import registry
+        from heatlite.engine.types import registry
         return resource_type == self.type() or registry.current().implements(type(self), resource_type, self.stack.env)
 
     def required_by(self) -> list[str]:
@@ -443,5 +443,5 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
     @classmethod
     def resource_to_template(cls, resource_type: str, template_type: str = 'cfn') -> dict[str, Any]:
         """A template with one resource of this type, its properties as parameters and its attributes as outputs."""
-        from heatlite.engine import type_templates
-        return type_templates.template_of(cls, resource_type, template_type)
+        from heatlite.engine.types import generated_templates
+        return generated_templates.template_of(cls, resource_type, template_type)

@@ -71,5 +71,6 @@ class Checking:
                 error=error.error, path=[*self._place(section), *error.path], message=error.error_message)
 
     def _constraint_lookup(self) -> Callable[[str], Any]:
-        from heatlite.engine import asking, registry
-        return asking.lookup(registry.current().constraint, self.context, self._is_made_here)
+        from heatlite.engine.clients import constraint_cache
+        from heatlite.engine.types import registry
+        return constraint_cache.lookup(registry.current().constraint, self.context, self._is_made_here)

@@ -14,22 +14,23 @@ from heatlite.common.world import World
 from heatlite.db import codec
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
-from heatlite.engine import attributes, loading
-from heatlite.engine import registry as registries
-from heatlite.engine.driving import Driving, Limits
-from heatlite.engine.endpoint import Endpoint
-from heatlite.engine.event_sinks import EventSinks
-from heatlite.engine.health import Health
-from heatlite.engine.journal import Journal
-from heatlite.engine.nesting import Children, Nesting
-from heatlite.engine.notifications import Notify, silent
-from heatlite.engine.ownership import Ownership
-from heatlite.engine.pool import Pool
-from heatlite.engine.signals import Signals
-from heatlite.engine.snapshots import Snapshots
-from heatlite.engine.software import Software
-from heatlite.engine.stacks import Quotas, Stacks
-from heatlite.engine.timers import Timers
+from heatlite.engine import attributes
+from heatlite.engine.durability.journal import Journal
+from heatlite.engine.durability.lease_manager import Ownership
+from heatlite.engine.durability.pool import Pool
+from heatlite.engine.durability.timers import Timers
+from heatlite.engine.notify.event_sinks import EventSinks
+from heatlite.engine.notify.notifications import Notify, silent
+from heatlite.engine.reconcile import loading
+from heatlite.engine.reconcile.controller import Driving, Limits
+from heatlite.engine.reconcile.nesting import Children, Nesting
+from heatlite.engine.requests.endpoint import Endpoint
+from heatlite.engine.requests.health import Health
+from heatlite.engine.requests.signals import Signals
+from heatlite.engine.requests.snapshots import Snapshots
+from heatlite.engine.requests.software import Software
+from heatlite.engine.requests.stacks import Quotas, Stacks
+from heatlite.engine.types import registry as registries
 from heatlite.rpc import messages
 
 LOG = logging.getLogger(__name__)

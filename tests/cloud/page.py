@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections import Counter
 
-from heatlite.engine import registry
 from heatlite.engine.resources import packed
 from heatlite.engine.resources.rest import placeholders, types
 from heatlite.engine.resources.template_resource import TemplateResource
+from heatlite.engine.types import registry
 from tests.cloud.table import lived, lives
 from tests.system.processes import ROOT
 

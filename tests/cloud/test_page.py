@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from heatlite.engine import registry
+from heatlite.engine.types import registry
 from tests.cloud import page
 from tests.cloud.table import lived, lives
 

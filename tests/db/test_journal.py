@@ -6,7 +6,7 @@ import pytest
 
 from heatlite.common.world import GreenWorld
 from heatlite.db import resources
-from heatlite.engine.journal import Journal, LeaseLost
+from heatlite.engine.durability.journal import Journal, LeaseLost
 from heatlite.planning.states import Action, Status
 from tests.db.rows import change, engine, owned, stack, state
 

@@ -11,7 +11,7 @@ from oslo_messaging.notify import _impl_test
 from heatlite.common import config
 from heatlite.common.world import GreenWorld
 from heatlite.db.stacks import Stack
-from heatlite.engine import notifications
+from heatlite.engine.notify import notifications
 
 STACK = Stack(**{
     **{field.name: None for field in fields(Stack)}, 'id': 'i', 'name': 'n', 'project_id': 'p', 'username': 'u',

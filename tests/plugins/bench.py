@@ -12,7 +12,8 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.identifier import HeatIdentifier
-from heatlite.engine import record, registry, resource, rsrc_defn
+from heatlite.engine import resource, rsrc_defn, stored_resource
+from heatlite.engine.types import registry
 from heatlite.planning.states import ResourceState
 
 FIRST_POLLS = 50                            # questions after which a check is taken to hang
@@ -120,7 +121,7 @@ class Bench:
         self.name = name
         self.memory = Memory()
         self.definition = self.define(properties, **parts)
-        self.record = record.Record(ResourceState(1, name, self.world.uuid(), type_name))
+        self.record = stored_resource.Record(ResourceState(1, name, self.world.uuid(), type_name))
         self.polls: list[Any] = []
 
     def define(self, properties: dict[str, Any] | None, **parts: Any) -> rsrc_defn.ResourceDefinition:

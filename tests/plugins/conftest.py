@@ -9,7 +9,7 @@ from oslo_config import cfg
 
 from heatlite.common import config
 from heatlite.common import world as worlds
-from heatlite.engine import plugin_loading, registry
+from heatlite.engine.types import plugin_loading, registry
 from tests.plugins import bench
 
 FIXTURES = Path(__file__).parent / 'fixtures'

@@ -11,7 +11,7 @@ import yaml
 
 from heatlite.conformance import kit, modules
 from heatlite.conformance.examples import SIMULATED, Example, Examples, read
-from heatlite.engine import plugin_loading, registry
+from heatlite.engine.types import plugin_loading, registry
 
 HERE = Path(__file__).parent
 EVERYTHING = HERE / 'rest' / 'everything.yaml'      # one of every described type that the simulated cloud serves

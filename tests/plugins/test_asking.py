@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from heatlite.common.context import RequestContext
-from heatlite.engine import asking, constraints
+from heatlite.engine import constraints
+from heatlite.engine.clients import constraint_cache
 
 
 class Lamps(constraints.BaseCustomConstraint):
@@ -22,7 +23,7 @@ def find(world):
 
     def find(project='p'):
         context = RequestContext(project_id=project, overwrite=False)
-        return asking.lookup({'lamp': Lamps}.get, context)
+        return constraint_cache.lookup({'lamp': Lamps}.get, context)
     return find
 
 
@@ -52,7 +53,7 @@ def test_values_that_are_equal_but_not_the_same(find):
 
 def test_nobody_is_asked_about_what_is_known(world):
     Lamps.asked.clear()
-    check = asking.lookup({'lamp': Lamps}.get, RequestContext(project_id='p', overwrite=False),
+    check = constraint_cache.lookup({'lamp': Lamps}.get, RequestContext(project_id='p', overwrite=False),
                           lambda value: value == 'broken')('lamp')
     assert check.validate('broken') and Lamps.asked == []
     assert check.validate('a') and Lamps.asked == [('a', 'p')]

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from heatlite.engine import plugin_loading, registry
+from heatlite.engine.types import plugin_loading, registry
 
 GOOD = '''
 from heat.engine import resource

@@ -12,8 +12,7 @@ from oslo_config import cfg
 
 from heatlite.common import outages
 from heatlite.common.context import RequestContext
-from heatlite.engine import asking
-from heatlite.engine.clients import caching
+from heatlite.engine.clients import caching, constraint_cache
 from tests.house.source import ROOT
 
 GROUP = 'resource_finder_cache'
@@ -115,7 +114,7 @@ def test_a_value_that_a_service_has_accepted_is_not_asked_for_again(enabled, bac
             return value == 'right'
 
     enabled(memcached)
-    checks = [asking.Asking(Constraint(), project(f'p {backend}')) for _request in range(2)]
+    checks = [constraint_cache.Asking(Constraint(), project(f'p {backend}')) for _request in range(2)]
     assert [each.validate(value) for value in ('right', 'wrong') for each in checks] == [True, True, False, False]
     assert asked == ['right', 'wrong', 'wrong']
 

@@ -10,9 +10,10 @@ from oslo_config import cfg
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
-from heatlite.engine import alias, clients, extensions, resource
+from heatlite.engine import clients, resource
 from heatlite.engine.clients import caching, client_plugin, sessions
 from heatlite.engine.clients.caching import remember
+from heatlite.engine.compat import aliases, extensions
 
 
 @pytest.fixture
@@ -256,7 +257,7 @@ def test_answers_are_remembered_for_a_while(context, world):
 
 
 def test_names_of_2013_on_the_module():
-    alias.install()
+    aliases.install()
     from heat.engine import clients as old
     assert old is clients
     assert old.novaclient is None               # not installed here

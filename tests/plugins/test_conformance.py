@@ -13,8 +13,8 @@ import sys
 import pytest
 
 from heatlite.conformance import crash, kit, lives, report, schemas
-from heatlite.engine import registry
 from heatlite.engine.resources import packed
+from heatlite.engine.types import registry
 from tests.plugins.own_types import own_types
 
 CRASH = os.environ.get('HEATLITE_TEST_CRASH')

@@ -6,7 +6,7 @@ import importlib
 
 import pytest
 
-from heatlite.engine import alias
+from heatlite.engine.compat import aliases
 
 CONTRACT = {                                # module -> names (plug-in specification 3 to 12 and 14)
     'heat.engine.resource': 'Resource UpdateReplace NoActionRequired PollDelay ResourceInError ResourceUnknownStatus '
@@ -105,7 +105,7 @@ INSTANCE = '''
 
 @pytest.mark.parametrize('name', CONTRACT)
 def test_names_of_modules(name):
-    alias.install()
+    aliases.install()
     module = importlib.import_module(name)
     assert [wanted for wanted in CONTRACT[name].split() if not hasattr(module, wanted)] == []
 

@@ -7,7 +7,7 @@ import pytest
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
-from heatlite.engine import validation
+from heatlite.engine.requests import validation
 from heatlite.language import definition as definitions
 from heatlite.language import template as templates
 from heatlite.language.environment import Environment

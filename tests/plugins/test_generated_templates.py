@@ -6,15 +6,16 @@ import pytest
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
-from heatlite.engine import type_catalog, type_templates, validation
 from heatlite.engine.resources import packed
+from heatlite.engine.types import catalog, generated_templates
+from heatlite.engine.types.draft import Draft
 from heatlite.language import definition as definitions
 from heatlite.language import lint
 from heatlite.language import template as templates
 from heatlite.language.environment import Environment
 
 
-class Catalog(type_catalog.Catalog):
+class Catalog(catalog.Catalog):
     """With every service there."""
 
     def _available(self, kind, type_name):
@@ -26,14 +27,14 @@ class Catalog(type_catalog.Catalog):
 def test_a_template_of_a_type_is_accepted(types, name, edition):
     """As it was given: nothing is wrong with its text."""
     try:
-        document = type_templates.template_of(types.resolve(name, 'r'), name, edition)
+        document = generated_templates.template_of(types.resolve(name, 'r'), name, edition)
     except exception.NotSupported:
         pytest.skip('a property of any type has no parameter')
     section = document.get('parameters', document.get('Parameters'))
     definition = definitions.build(templates.from_mapping(document), Environment({}, types.operator), {},
                                    definitions.StackIdentity('s', None, 'p'))
     context = RequestContext(project_id='p', overwrite=False)
-    catalog = Catalog(types, context, validation.Draft(definition, context, types).make)
+    catalog = Catalog(types, context, Draft(definition, context, types).make)
     assert [str(each) for each in lint.check(definition, catalog, values=False)] == []
     for parameter in section.values():
         assert {} not in parameter.get('constraints', [])

@@ -8,7 +8,7 @@ import pytest
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
-from heatlite.engine import validation
+from heatlite.engine.requests import validation
 from heatlite.language import definition as definitions
 from heatlite.language import template as templates
 from heatlite.language.environment import Environment
@@ -106,7 +106,7 @@ def test_what_stands_for_any_type_takes_every_deletion_policy(types, policy):
 
 def test_an_external_resource_needs_no_service(types, monkeypatch):
     """It is only referred to; whether it is there is found out when the stack is made."""
-    monkeypatch.setattr('heatlite.engine.type_catalog.Catalog._available', lambda self, kind, name: _absent)
+    monkeypatch.setattr('heatlite.engine.types.catalog.Catalog._available', lambda self, kind, name: _absent)
     check(types, {'type': 'OS::Nova::Server', 'external_id': 'abc'})
     with pytest.raises(exception.ResourceTypeUnavailable):
         check(types, {'type': 'OS::Nova::Server', 'properties': {'flavor': 'm1'}})

@@ -12,7 +12,7 @@ import pytest
 
 from heatlite.cmd import manage
 from heatlite.conformance import crash, examples, kit, report, skeletons
-from heatlite.engine import extensions
+from heatlite.engine.compat import extensions
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.usefixtures('plugin_folders')

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from heatlite.cmd import lint as command
-from heatlite.engine import offline_types
+from heatlite.engine.requests import offline_types
 from heatlite.engine.resources import packed_types
 from heatlite.language import lint
 from tests.language import run_cases

@@ -8,7 +8,7 @@ import pytest
 from oslo_config import cfg
 
 from heatlite.common import config, exception
-from heatlite.engine import registry
+from heatlite.engine.types import registry
 
 LAMP = '''
 from heat.engine import resource

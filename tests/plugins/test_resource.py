@@ -169,7 +169,7 @@ def test_a_type_with_attributes_of_its_own_making_is_kept_by_path():
             return [key, *path]
 
     bench = Bench('Town::Dynamic')
-    from heatlite.engine import registry
+    from heatlite.engine.types import registry
     registry.current().register('Town::Dynamic', Dynamic)
     made = bench.create()
     Dynamic.asked = 0
@@ -304,7 +304,7 @@ def test_a_snapshot_before_deletion():
     assert str(error.value) == 'resources.r.deletion_policy: "Snapshot" deletion policy not supported'
     with pytest.raises(exception.StackValidationFailed, match='Invalid deletion policy "RETAIN"'):
         Bench('Town::Lamp', {}, deletion_policy='RETAIN').validate()
-    from heatlite.engine import registry
+    from heatlite.engine.types import registry
     registry.current().register('Town::Snapshotted', Snapshotted)
     bench = Bench('Town::Snapshotted', {}, deletion_policy='Snapshot')
     bench.validate()
@@ -344,7 +344,7 @@ def test_without_a_handler_the_check_is_not_asked():
         def check_suspend_complete(self, token):
             raise AssertionError('nobody asked for it')
 
-    from heatlite.engine import registry
+    from heatlite.engine.types import registry
     registry.current().register('Town::Odd', Odd)
     bench = Bench('Town::Odd')
     bench.run('SUSPEND')

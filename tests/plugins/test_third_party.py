@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from heatlite.common import exception
-from heatlite.engine import alias, plugin_loading, registry
+from heatlite.engine.compat import aliases
+from heatlite.engine.types import plugin_loading, registry
 from tests.plugins.bench import Bench
 from tests.plugins.conftest import FIXTURES
 
@@ -146,7 +147,7 @@ def test_a_later_folder_wins_and_types_may_be_names_of_types(types, plugin_folde
 
 
 def test_one_module_object_under_both_names(vendors):
-    alias.install()
+    aliases.install()
     import importlib
 
     import heat.engine.resource
@@ -180,7 +181,7 @@ def test_the_registry_loads_folders_and_environments_by_options(plugin_folders, 
 
 
 def test_the_oldest_names_work(vendors):
-    alias.install()
+    aliases.install()
     from heat.engine import resource
     assert 'Vendor::Kilo::Lamp' in resource.get_types('SUPPORTED')
     kind = resource.get_class('OS::Heat::None')

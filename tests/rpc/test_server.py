@@ -4,7 +4,7 @@ import pytest
 from keystoneauth1 import exceptions
 
 from heatlite.common.context import RequestContext
-from heatlite.engine.endpoint import Endpoint
+from heatlite.engine.requests.endpoint import Endpoint
 from heatlite.rpc import messages, server
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 
 from heatlite.common import exception
-from heatlite.engine import fence, properties, resource
+from heatlite.engine import properties, resource
+from heatlite.engine.durability import fence
 
 
 class Lost(Exception):

@@ -7,7 +7,7 @@ import logging
 import pytest
 from keystoneauth1 import exceptions
 
-from heatlite.engine import service_errors
+from heatlite.engine.reconcile import service_errors
 from tests.simulation import cloud
 from tests.simulation.house import House, done
 

@@ -9,7 +9,7 @@ import pytest
 
 from heatlite.common import exception
 from heatlite.db import events
-from heatlite.engine import event_sinks
+from heatlite.engine.notify import event_sinks
 from heatlite.rpc import messages
 from tests.simulation.house import House
 

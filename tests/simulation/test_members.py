@@ -9,7 +9,7 @@ import pytest
 
 from heatlite.common import exception
 from heatlite.common.limits import Limits
-from heatlite.engine import sources, validation
+from heatlite.engine.requests import sources, validation
 from heatlite.engine.resources.stack_resource import StackResource
 from heatlite.language.definition import StackIdentity
 from heatlite.rpc import messages

@@ -9,7 +9,7 @@ from wsgiref import simple_server
 import pytest
 
 from heatlite.common import exception
-from heatlite.engine import plugin_loading, registry
+from heatlite.engine.types import plugin_loading, registry
 from tests.plugins.bench import Bench
 from tests.system import alone
 from tests.system.processes import ask, eventually, finished

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from heatlite.common import exception
-from heatlite.engine import plugin_loading, registry
+from heatlite.engine.types import plugin_loading, registry
 from tests.plugins.bench import Bench
 from tests.plugins.rest import generic_service
 

@@ -13,7 +13,7 @@ import pytest
 from oslo_config import cfg
 
 from heatlite.common import exception
-from heatlite.engine import plugin_loading, registry
+from heatlite.engine.types import plugin_loading, registry
 from tests.plugins.bench import Bench
 from tests.system import alone
 from tests.system.processes import ask, eventually, finished, free_port

@@ -10,7 +10,7 @@ from oslo_config import cfg
 from qingcloud_stand_in import BUSY, DENIED, INTERNAL, KEY_ID, SECRET, Failure, for_conformance, signature
 
 from heatlite.common import exception
-from heatlite.engine import plugin_loading, registry
+from heatlite.engine.types import plugin_loading, registry
 from tests.plugins.bench import Bench
 
 SERVER, KEY_PAIR, ATTACHMENT, EIP = (

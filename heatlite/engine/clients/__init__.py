@@ -16,7 +16,7 @@ from oslo_utils import importutils
 
 from heatlite.common import config as _options  # noqa: F401 - registers cloud_backend
 from heatlite.common import context
-from heatlite.engine import alias, extensions
+from heatlite.engine.compat import aliases, extensions
 
 LOG = log.getLogger(__name__)
 
@@ -128,7 +128,7 @@ def Clients(context: Any) -> Any:
         name = name.replace('heat.', 'heatlite.', 1)
     if name == f'{__name__}.{OpenStackClients.__name__}':
         return OpenStackClients(context)
-    alias.install()
+    aliases.install()
     return importutils.import_class(name)(context)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from heatlite.common import exception, grouputils, short_id, turns
 from heatlite.common.exception import NoActionRequired
 from heatlite.common.i18n import _
-from heatlite.engine.notifications import Scaling
+from heatlite.engine.notify.notifications import Scaling
 from heatlite.engine.resources import cooldown, members
 from heatlite.language.template import Template
 from heatlite.planning import scaling

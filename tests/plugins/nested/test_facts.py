@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from heatlite.engine import attributes, registry
+from heatlite.engine import attributes
 from heatlite.engine.resources import packed
+from heatlite.engine.types import registry
 
 ROOMS = ('heatlite.engine.resources.openstack.heat.', 'heatlite.engine.resources.aws.cfn.',
          'heatlite.engine.resources.aws.autoscaling.')

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 import requests
 
-from heatlite.engine import registry
 from heatlite.engine.clients import sessions
+from heatlite.engine.types import registry
 from tests.plugins.openstack.cloud import Cloud
 
 ROOT = pathlib.Path(__file__).parents[3]

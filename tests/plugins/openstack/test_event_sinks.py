@@ -6,7 +6,9 @@ import textwrap
 
 import pytest
 
-from heatlite.engine import event_sinks, extensions
+from heatlite.engine.compat import extensions
+from heatlite.engine.notify import event_sinks
+from heatlite.engine.types import event_sink_types
 from tests.plugins.openstack.cloud import Cloud
 
 
@@ -40,5 +42,5 @@ def installed(tmp_path, monkeypatch):
 
 
 def test_installed_packages_bring_their_own(installed):
-    assert event_sinks.types() == {'zaqar-queue', 'crier'}
+    assert event_sink_types.names() == {'zaqar-queue', 'crier'}
     assert event_sinks.make({'type': 'crier', 'square': 'north'}).square == 'north'

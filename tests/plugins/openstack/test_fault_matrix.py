@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from oslo_config import cfg
 
-from heatlite.engine import registry
 from heatlite.engine.resources import packed
+from heatlite.engine.types import registry
 from tests.cloud.clouds import PUBLIC_KEY, own_names
 from tests.cloud.table import IT, filled, lives
 from tests.cloud.table import Life as Row

@@ -7,7 +7,8 @@ import importlib
 
 import pytest
 
-from heatlite.engine import alias, registry
+from heatlite.engine.compat import aliases
+from heatlite.engine.types import registry
 from tests.plugins.openstack.cloud import Cloud, Life
 
 CONTRACT = {                                # module -> names (plug-in specification 4, 9, 14)
@@ -38,7 +39,7 @@ CONTRACT = {                                # module -> names (plug-in specifica
 
 @pytest.fixture(autouse=True)
 def old_names():
-    alias.install()
+    aliases.install()
 
 
 @pytest.mark.parametrize('module', CONTRACT)

@@ -8,10 +8,12 @@ from oslo_config import cfg
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
-from heatlite.engine import clients, fence, registry
+from heatlite.engine import clients
 from heatlite.engine.clients import constraint_names, sessions
 from heatlite.engine.clients.os import http
-from heatlite.engine.journal import LeaseLost
+from heatlite.engine.durability import fence
+from heatlite.engine.durability.journal import LeaseLost
+from heatlite.engine.types import registry
 from tests.plugins.openstack.cloud import Cloud
 
 

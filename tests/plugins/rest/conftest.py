@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from heatlite.engine import registry
+from heatlite.engine.types import registry
 from tests.plugins.bench import Bench
 from tests.plugins.rest import generic_service
 

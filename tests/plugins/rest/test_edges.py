@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from heatlite.engine import dependencies, registry, rsrc_defn
+from heatlite.engine import dependencies, rsrc_defn
+from heatlite.engine.types import registry
 from tests.plugins.bench import Stack, SteppedWorld
 
 NET, SUBNET, ROUTER = 'OS::Neutron::Net', 'OS::Neutron::Subnet', 'OS::Neutron::Router'

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from heatlite.engine import plugin_loading
 from heatlite.engine.resources.rest import description
+from heatlite.engine.types import plugin_loading
 
 LAMP = '''
     families:

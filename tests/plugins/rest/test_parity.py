@@ -10,9 +10,10 @@ from oslo_config import cfg
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
-from heatlite.engine import attributes, properties, registry
+from heatlite.engine import attributes, properties
 from heatlite.engine.resources import packed
 from heatlite.engine.resources.rest import types
+from heatlite.engine.types import registry
 from heatlite.rpc import messages
 from tests.plugins.rest import generic_service
 

@@ -15,8 +15,8 @@ from keystoneauth1 import session
 from keystoneauth1.identity import v3
 
 from heatlite.common.context import RequestContext
-from heatlite.engine import registry
 from heatlite.engine.resources.rest import types
+from heatlite.engine.types import registry
 from tests.plugins.bench import Bench, SteppedWorld
 
 pytestmark = pytest.mark.random_order(disabled=True)         # a sequence: each test goes on where the one before ended

@@ -17,7 +17,7 @@ from oslo_config import cfg
 from requests import exceptions as transport
 
 from heatlite.common import world as worlds
-from heatlite.engine import fence
+from heatlite.engine.durability import fence
 
 RETRIES = 4                                 # further tries, with pauses of 0.5, 1, 2, 4 seconds
 FIRST_PAUSE = 0.5                           # seconds

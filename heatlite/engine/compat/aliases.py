@@ -1,0 +1,183 @@
+"""Lets plug-ins import `heat.*` and get `heatlite.*`: one module object under both names.
+
+Installed when the first plug-in is loaded. Classes are compared by identity, so a second copy of a module would be
+a second, unrelated world.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import importlib.util
+import os
+import sys
+import types
+from collections.abc import Mapping, Sequence
+from importlib import abc, machinery
+from typing import Any
+
+from heatlite.engine.compat import old_names
+
+OLD, NEW = 'heat', 'heatlite'
+PLUGINS = f'{NEW}.engine.plugins'
+NAMESPACE = 'oslo'                          # `oslo.config` of 2015 -> oslo_config
+
+
+class _Existing(abc.Loader):
+    """Hands out a module that exists already, and leaves its own description alone."""
+
+    def __init__(self, module: types.ModuleType) -> None:
+        self._module = module
+        self._spec = getattr(module, '__spec__', None)
+
+    def create_module(self, spec: machinery.ModuleSpec) -> types.ModuleType:
+        return self._module
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        module.__spec__ = self._spec        # the import system has put the spec of the second name there
+
+
+class _PluginLoader(machinery.SourceFileLoader):
+    """Runs a plug-in's module with an import statement that also looks beside the file."""
+
+    def path_stats(self, path: str) -> Mapping[str, Any]:
+        """Python keeps compiled files by the second; a plug-in may be changed and loaded again within one."""
+        told = os.stat(path)
+        return {'mtime': told.st_mtime_ns // 1000, 'size': told.st_size}
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        module.__dict__['__builtins__'] = {**vars(builtins), '__import__': import_of_plugin}
+        super().exec_module(module)
+
+
+class Finder(abc.MetaPathFinder):
+    """First in line, for `heat.*`, `oslo.*` and the modules of plug-ins."""
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None = None,
+                  target: Any = None) -> machinery.ModuleSpec | None:
+        first, _dot, rest = fullname.partition('.')
+        if first == OLD:
+            return _spec_of(fullname, _of_heat(rest))
+        if first == NAMESPACE:
+            return _spec_of(fullname, _of_oslo(rest))
+        if not fullname.startswith(f'{PLUGINS}.'):
+            return None
+        spec = machinery.PathFinder.find_spec(fullname, path)
+        if spec is not None and type(spec.loader) is machinery.SourceFileLoader:
+            spec.loader = _PluginLoader(spec.loader.name, spec.loader.path)
+        return spec
+
+
+def _spec_of(fullname: str, module: types.ModuleType | None) -> machinery.ModuleSpec | None:
+    if module is None:
+        return None
+    return machinery.ModuleSpec(fullname, _Existing(module), is_package=hasattr(module, '__path__'))
+
+
+def import_of_plugin(name: str, globals: Mapping[str, Any] | None = None, locals: Mapping[str, Any] | None = None,
+                     fromlist: Sequence[str] | None = (), level: int = 0) -> types.ModuleType:
+    """`import` in plug-ins: what cannot be found is looked for beside the file, as Python 2 did.
+
+    Nothing is entered under the bare name, so two plug-ins may each have a file of the same name.
+    """
+    try:
+        return builtins.__import__(name, globals, locals, fromlist or (), level)
+    except ModuleNotFoundError as error:
+        first = name.partition('.')[0]
+        folder = _folder_with(first, globals) if level == 0 and error.name == first else None
+        if folder is None:
+            raise
+    found = importlib.import_module(f'{folder}.{name}')
+    if not fromlist:
+        return importlib.import_module(f'{folder}.{first}')
+    for wanted in fromlist:
+        if hasattr(found, '__path__') and not hasattr(found, wanted) and _exists(f'{found.__name__}.{wanted}'):
+            importlib.import_module(f'{found.__name__}.{wanted}')
+    return found
+
+
+def _folder_with(name: str, globals: Mapping[str, Any] | None) -> str | None:
+    """The package of plug-ins, from the importing module's own upwards, that has a module of that name."""
+    folder = str((globals or {}).get('__package__') or '')
+    while folder.startswith(PLUGINS):
+        if _exists(f'{folder}.{name}'):
+            return folder
+        folder = folder.rpartition('.')[0]
+    return None
+
+
+def _exists(name: str) -> bool:
+    if name in sys.modules:
+        return True
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError, AttributeError):
+        return False
+
+
+def _of_heat(rest: str) -> types.ModuleType | None:
+    """The module behind `heat.<rest>`; None when there is none. Raises what importing it raises."""
+    if rest in old_names.MADE:
+        return _made(rest)
+    moved = next((old for old in (rest, *_parents(rest)) if old in old_names.MOVED), None)
+    if moved is not None:
+        return _import(old_names.MOVED[moved] + rest[len(moved):])
+    if rest in old_names.PACKAGES:
+        return _package(f'{OLD}.{rest}')
+    return _import(f'{NEW}.{rest}' if rest else NEW)
+
+
+def _parents(name: str) -> list[str]:
+    parts = name.split('.')
+    return ['.'.join(parts[:count]) for count in range(len(parts) - 1, 0, -1)]
+
+
+def _of_oslo(rest: str) -> types.ModuleType | None:
+    return _import(f'oslo_{rest}') if rest else _package(NAMESPACE)
+
+
+def _import(name: str) -> types.ModuleType | None:
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (name == error.name or name.startswith(f'{error.name}.')):
+            return None                     # so that the error names what the plug-in asked for
+        raise
+    for added, value in old_names.ADDED.get(name, {}).items():
+        if not hasattr(module, added):
+            setattr(module, added, value)
+    return module
+
+
+def _package(name: str) -> types.ModuleType:
+    module = types.ModuleType(name, 'A folder of former years.')
+    module.__path__ = []
+    return module
+
+
+def _made(rest: str) -> types.ModuleType:
+    base_name, names = old_names.MADE[rest]
+    module = types.ModuleType(f'{OLD}.{rest}', 'A module of former years.')
+    base = importlib.import_module(base_name) if base_name else None
+
+    def lookup(name: str) -> Any:
+        """Names are fetched when they are used: a plug-in seldom needs all of them."""
+        if name in names:
+            value = names[name]
+            if isinstance(value, str) and ':' in value:
+                source, _colon, attribute = value.partition(':')
+                value = getattr(importlib.import_module(source), attribute)
+            setattr(module, name, value)
+            return value
+        if base is not None and not name.startswith('__'):
+            return getattr(base, name)
+        raise AttributeError(f'module {module.__name__!r} has no attribute {name!r}')
+
+    module.__getattr__ = lookup             # type: ignore[method-assign]
+    return module
+
+
+def install() -> None:
+    """Once for a process."""
+    if not any(isinstance(finder, Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, Finder())

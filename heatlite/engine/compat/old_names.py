@@ -1,0 +1,131 @@
+"""Names that plug-ins of 2013 to 2020 import, and where they are today (plug-in specification, section 14).
+
+`alias` makes modules of these tables when a plug-in asks for one; nothing of ours imports them.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from heatlite.common import exception
+
+# Module, without its first name `heat.` -> the module that it is.
+MOVED: dict[str, str] = {
+    'openstack.common.log': 'oslo_log.log',
+    'openstack.common.gettextutils': 'heatlite.common.i18n',
+    'openstack.common.importutils': 'oslo_utils.importutils',
+    'openstack.common.jsonutils': 'oslo_serialization.jsonutils',
+    'openstack.common.excutils': 'oslo_utils.excutils',
+    'openstack.common.uuidutils': 'oslo_utils.uuidutils',
+    'openstack.common.strutils': 'oslo_utils.strutils',
+    'openstack.common.processutils': 'oslo_concurrency.processutils',
+    'engine.parameters': 'heatlite.language.parameters',
+    'engine.conditions': 'heatlite.language.conditions',
+    'engine.template': 'heatlite.language.template',
+    'engine.stack_resource': 'heatlite.engine.resources.stack_resource',
+    'engine.signal_responder': 'heatlite.engine.resources.signal_responder',
+    'scaling.cooldown': 'heatlite.engine.resources.cooldown',
+    'engine.stack_user': 'heatlite.engine.resources.stack_user',
+    'engine.resources.autoscaling': 'heatlite.engine.resources.aws.autoscaling.autoscaling_group',
+    'engine.resources.instance': 'heatlite.engine.resources.aws.ec2.instance',
+    'engine.resources.loadbalancer': 'heatlite.engine.resources.aws.lb.loadbalancer',
+    'engine.resources.server': 'heatlite.engine.resources.openstack.nova.server',
+    'engine.resources.volume': 'heatlite.engine.resources.openstack.cinder.volume',
+    'engine.resources.neutron': 'heatlite.engine.resources.openstack.neutron',
+    'engine.resources.software_config': 'heatlite.engine.resources.openstack.heat.software_config',
+    'engine.resources.random_string': 'heatlite.engine.resources.openstack.heat.random_string',
+    'engine.resources.ceilometer': 'heatlite.engine.resources.openstack.aodh',
+    'engine.resources.openstack.ceilometer': 'heatlite.engine.resources.openstack.aodh',
+}
+
+# Modules that were a folder and little else.
+PACKAGES = frozenset({'openstack', 'openstack.common', 'scaling'})
+
+
+def strtime(at: datetime | None = None, fmt: str = '%Y-%m-%dT%H:%M:%S.%f') -> str:
+    from oslo_utils import timeutils
+    return (at if at is not None else timeutils.utcnow()).strftime(fmt)
+
+
+# Module -> what it is based on (or None), and names of its own: an object, or 'module:attribute'.
+MADE: dict[str, tuple[str | None, dict[str, Any]]] = {
+    'openstack.common.timeutils': ('oslo_utils.timeutils', {'strtime': strtime}),
+    'engine.parser': (None, {'Stack': 'heatlite.engine.reconcile.facade:Stack',
+                             'Template': 'heatlite.language.template:Template',
+                             'Parameters': 'heatlite.language.parameters:Parameters'}),
+    'engine.stack': (None, {'Stack': 'heatlite.engine.reconcile.facade:Stack'}),
+    'engine.environment': ('heatlite.language.environment', {
+        'PARAMETERS': 'parameters', 'RESOURCE_REGISTRY': 'resource_registry',
+        'PARAMETER_DEFAULTS': 'parameter_defaults', 'ENCRYPTED_PARAM_NAMES': 'encrypted_param_names',
+        'EVENT_SINKS': 'event_sinks', 'PARAMETER_MERGE_STRATEGIES': 'parameter_merge_strategies',
+        'SECTIONS': ('parameters', 'resource_registry'),
+        'HOOK_TYPES': 'heatlite.language.registry:HOOK_TYPES',
+        'RESTRICTED_ACTIONS': 'heatlite.language.registry:RESTRICTED_ACTIONS'}),
+}
+
+
+def _translated(text: str) -> str:
+    from heatlite.common.i18n import _
+    return _(text)
+
+
+def _entity(name: str, entity: str) -> type[exception.HeatException]:
+    """An error of former years that is an EntityNotFound today."""
+    def __init__(self: Any, **kwargs: Any) -> None:
+        found = next((value for key, value in kwargs.items() if key != 'entity'), '')
+        exception.EntityNotFound.__init__(self, entity=entity, name=found)
+
+    return type(name, (exception.EntityNotFound,), {'__init__': __init__, '__doc__': f'Old name: {entity}.'})
+
+
+def _error(name: str, text: str) -> type[exception.HeatException]:
+    return type(name, (exception.HeatException,), {'msg_fmt': text, '__doc__': 'An error of former years.'})
+
+
+class Metadata:
+    """The descriptor types of 2013 put into their class as `metadata`."""
+
+    def __get__(self, resource: Any, owner: Any = None) -> Any:
+        return self if resource is None else resource.metadata_get()
+
+    def __set__(self, resource: Any, value: Any) -> None:
+        resource.metadata_set(value)
+
+
+def get_types(support_status: str | None = None) -> list[str]:
+    from heatlite.engine.types import registry
+    return [name for name, kind in registry.current().classes()
+            if support_status is None or kind.support_status.status == support_status]
+
+
+def get_class(resource_type: str, resource_name: str | None = None, environment: Any = None) -> Any:
+    from heatlite.engine.types import registry
+    return registry.current().resolve(resource_type, resource_name or '', environment)
+
+
+# Module -> names it lacks today.
+ADDED: dict[str, dict[str, Any]] = {
+    'heatlite.engine.resource': {'Metadata': Metadata, 'get_types': get_types, 'get_class': get_class},
+    'heatlite.common.i18n': dict.fromkeys(('_LE', '_LI', '_LW', '_LC'), _translated),
+    'heatlite.common.exception': {
+        'ResourceTypeNotFound': _entity('ResourceTypeNotFound', 'Resource Type'),
+        'PhysicalResourceNotFound': _entity('PhysicalResourceNotFound', 'Resource'),
+        'WatchRuleNotFound': _entity('WatchRuleNotFound', 'Watch Rule'),
+        'ServiceNotFound': _entity('ServiceNotFound', 'Service'),
+        'FlavorMissing': _entity('FlavorMissing', 'Flavor'),
+        'ImageNotFound': _entity('ImageNotFound', 'Image'),
+        'UserKeyPairMissing': _entity('UserKeyPairMissing', 'Key'),
+        'NovaNetworkNotFound': _entity('NovaNetworkNotFound', 'Nova network'),
+        'VolumeTypeNotFound': _entity('VolumeTypeNotFound', 'VolumeType'),
+        'KeystoneRoleNotFound': _entity('KeystoneRoleNotFound', 'KeystoneRole'),
+        'KeystoneProjectNotFound': _entity('KeystoneProjectNotFound', 'KeystoneProject'),
+        'KeystoneDomainNotFound': _entity('KeystoneDomainNotFound', 'KeystoneDomain'),
+        'KeystoneGroupNotFound': _entity('KeystoneGroupNotFound', 'KeystoneGroup'),
+        'KeystoneServiceNotFound': _entity('KeystoneServiceNotFound', 'KeystoneService'),
+        'InvalidTemplateParameter': _error('InvalidTemplateParameter', 'The Parameter (%(key)s) has no attributes.'),
+        'KeystoneError': _error('KeystoneError', 'Keystone has encountered an error.'),
+        'RegionAmbiguity': _error('RegionAmbiguity', 'Multiple regions found: %(region)s'),
+        'ImageError': _error('ImageError', 'The image cannot be used: %(reason)s'),
+    },
+}

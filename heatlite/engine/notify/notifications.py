@@ -1,0 +1,111 @@
+"""Stack changes told to the message bus (REST specification 13.1). Whether, and where, [oslo_messaging_notifications]
+says. Nothing waits for the bus, and nothing fails for it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+from heatlite.common import messaging, timeutils
+from heatlite.common.world import World
+from heatlite.db.stacks import Stack
+from heatlite.engine.durability import request_ids
+
+LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """A group changes its size. `phase`: start, end or error; `capacity`: before it, and at the end the new one."""
+
+    phase: str
+    groupname: str
+    adjustment_type: str
+    adjustment: int
+    capacity: int
+    message: str
+
+
+class Notify(Protocol):
+    def __call__(self, stack: Stack, action: str, status: str, reason: str, scaling: Scaling | None = None) -> None:
+        """`scaling`: what is told is not the stack's own change."""
+
+
+def silent(stack: Stack, action: str, status: str, reason: str, scaling: Scaling | None = None) -> None:
+    """Tells nobody."""
+
+
+SUFFIXES = {'IN_PROGRESS': 'start', 'COMPLETE': 'end', 'FAILED': 'error'}
+
+
+def sender(conf: Any, world: World) -> Notify:
+    """Does nothing when no driver is set. The context of a notification has the ids of the request."""
+    notifier = messaging.notifier(conf, conf.default_publisher_id or f'orchestration.{conf.host}')
+    if not conf.oslo_messaging_notifications.driver:
+        return silent
+    level = str(conf.default_notification_level).lower()
+
+    waiting: deque[tuple[Context, str, dict[str, Any], str]] = deque()
+    sending = False
+
+    def send() -> None:
+        """One after the other: a stack's end must not overtake its start."""
+        nonlocal sending
+        while waiting:
+            context, event_type, told, priority = waiting.popleft()
+            try:
+                getattr(notifier, priority)(context, event_type, told)
+            except Exception as error:
+                LOG.warning('The notification %s was not sent: %s', event_type, error, extra={'context': context})
+        sending = False
+
+    def notify(stack: Stack, action: str, status: str, reason: str, scaling: Scaling | None = None) -> None:
+        nonlocal sending
+        told = payload(stack, action, status, reason)
+        if scaling is None:
+            kind, suffix = f'stack.{action.lower()}', SUFFIXES.get(status)
+        else:
+            kind, suffix = 'autoscaling', scaling.phase
+            told |= {name: value for name, value in asdict(scaling).items() if name != 'phase'}
+        if suffix is None:
+            return
+        waiting.append((context_of(stack), f'orchestration.{kind}.{suffix}', told,
+                        'error' if suffix == 'error' else level))
+        if not sending:
+            sending = True
+            world.spawn(send)
+
+    return notify
+
+
+class Context(dict[str, Any]):
+    """What of the request context consumers are told. The library sends no plain dictionary as a context: it might have
+    a token in it."""
+
+    def redacted_copy(self) -> Context:
+        return self
+
+
+def context_of(stack: Stack) -> Context:
+    return Context(request_ids.of(stack), project_id=stack.project_id, user_name=stack.username)
+
+
+def payload(stack: Stack, action: str, status: str, reason: str) -> dict[str, Any]:
+    """What consumers know. `user_id` is the user's name: old consumers expect it there."""
+    return {
+        'tenant_id': stack.project_id,
+        'user_id': stack.username,
+        'user_identity': None,                      # the stack keeps its owner's name only
+        'username': stack.username,
+        'stack_identity': stack.id,
+        'stack_name': stack.name,
+        'state': f'{action}_{status}',
+        'state_reason': reason,
+        'create_at': timeutils.isotime(stack.created_at),
+        'updated_at': None if stack.updated_at is None else timeutils.isotime(stack.updated_at),
+        'description': stack.description,
+        'tags': list(stack.tags or ()),
+    }

@@ -1,0 +1,97 @@
+"""Whose authority a stack acts under once its request has ended (engine specification 11).
+
+A trust is made only for stacks that will need one: those with a type that talks to a service.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from keystoneauth1 import exceptions as services
+from oslo_config import cfg
+
+from heatlite.common import crypt, exception
+from heatlite.common.context import RequestContext
+from heatlite.common.i18n import _
+from heatlite.common.world import World
+from heatlite.db.credentials import Credentials
+from heatlite.engine import clients
+from heatlite.engine.types.registry import Registry
+from heatlite.language.definition import StackDefinition
+
+LOG = logging.getLogger(__name__)
+
+
+class Authority:
+    def __init__(self, world: World, registry: Registry) -> None:
+        self._world = world
+        self._registry = registry
+
+    def record(self, context: RequestContext, definition: StackDefinition, now: datetime) -> Credentials | None:
+        """What to store with a new stack. Raises what Keystone says when a trust is needed and cannot be had."""
+        if not context.user_id:
+            return None                             # nobody in particular: the service's own cloud, if any
+        found = Credentials(
+            id=self._world.uuid(), project_id=context.project_id, project_name=context.project_name,
+            user_id=context.user_id, username=context.username, auth_url=context.auth_url,
+            region_name=context.region_name, trust_id=None, trustor_user_id=None, password=None, token=None,
+            method=None, created_at=now)
+        if not context.auth_token or not self._needs_a_service(definition):
+            return found
+        if cfg.CONF.deferred_auth_method == 'password':
+            return self._with_password(context, found)
+        return self._with_trust(context, found)
+
+    def is_of(self, stored: Credentials | None, context: RequestContext) -> bool:
+        """The caller is who the stored authority is of; else an update brings a new one."""
+        return stored is None or not context.user_id or (
+            stored.user_id == context.user_id and stored.project_id == context.project_id)
+
+    def give_up(self, stored: Credentials, context: RequestContext) -> None:
+        """A trust that nobody needs any more is deleted; that it could not be is only logged."""
+        if stored.trust_id is None:
+            return
+        try:
+            trust_id = crypt.decrypt(stored.method, stored.trust_id)
+            clients.of(context).client('keystone').delete_trust(trust_id)
+        except Exception as error:
+            LOG.warning('The trust of stack credentials %s could not be deleted: %s', stored.id, error)
+
+    def give_up_project(self, project_id: str, context: RequestContext) -> None:
+        """The project in which users inside the stack lived, and they with it."""
+        try:
+            clients.of(context).client('keystone').delete_stack_domain_project(project_id)
+        except Exception as error:
+            LOG.warning('The project %s of users inside a stack could not be deleted: %s', project_id, error)
+
+    def _needs_a_service(self, definition: StackDefinition) -> bool:
+        if definition.environment.event_sinks:
+            return True                             # events are sent to them in the name of the stack's owner
+        for name, resource in definition.resources.items():
+            try:
+                kind: Any = self._registry.resolve(resource.type, name, definition.environment)
+            except exception.HeatException:
+                return True                         # whoever uses it will say what is wrong with it
+            if kind.default_client_name is not None or kind.requires_deferred_auth:
+                return True
+        return False
+
+    def _with_trust(self, context: RequestContext, found: Credentials) -> Credentials:
+        try:
+            trusted = clients.of(context).client('keystone').create_trust_context()
+        except (services.Forbidden, services.Unauthorized) as error:
+            LOG.info('Keystone made no trust: %s', error)
+            raise exception.Forbidden(_('resources that act in your name later: Keystone lets this token make no trust '
+                                        '(tokens of EC2 keys, trusts and restricted application credentials cannot)')
+                                      ) from error
+        method, secret = crypt.encrypt(trusted.trust_id)
+        return replace(found, trust_id=secret, trustor_user_id=trusted.trustor_user_id, method=method)
+
+    def _with_password(self, context: RequestContext, found: Credentials) -> Credentials:
+        if not context.password:
+            raise exception.MissingCredentialError(required='X-Auth-Key')
+        method, secret = crypt.encrypt(context.password)
+        return replace(found, password=secret, method=method)

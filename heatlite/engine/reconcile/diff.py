@@ -1,0 +1,118 @@
+"""Asks a type how to get from what is stored to what is wanted, in the order of the contract (engine spec 3.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.engine.reconcile.leased_stack import OwnedStack
+from heatlite.engine.resource import Resource
+from heatlite.engine.resource_update import Comparison, changed_names
+from heatlite.engine.rsrc_defn import ResourceDefinition
+from heatlite.planning import text
+from heatlite.planning.decide import Verdict
+from heatlite.planning.states import UNSURE, Action, ResourceState
+
+UPDATE, REPLACE = RESTRICTABLE = ('update', 'replace')
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What `handle_update` is told."""
+
+    definition: ResourceDefinition
+    template: Any
+    properties: Mapping[str, Any]
+
+
+def inspect(resource: Resource, kind: type[Resource], wanted: ResourceDefinition, owned: OwnedStack,
+            row: ResourceState, observe: bool = False) -> tuple[Verdict, Difference | None]:
+    """The verdict, and for an update what it is about.
+
+    `resource`: the old one, bound to what is stored; `kind`: the class the wanted type has now; `observe`: compare
+    with the real thing. Raises what the type raises: the resource then fails.
+    """
+    restricted = owned.definition.environment.restricted_actions(resource.name)
+    verdict, difference = _ask(resource, kind, wanted, owned, row, observe)
+    if verdict.refused is None:
+        if verdict.replace is not None and REPLACE in restricted:
+            return _restricted(REPLACE, row), None
+        if verdict.replace is None and verdict.changed and UPDATE in restricted:
+            return _restricted(UPDATE, row), None
+    return verdict, difference
+
+
+def _restricted(action: str, row: ResourceState) -> Verdict:
+    error = exception.ResourceActionRestricted(action=action)
+    return Verdict(changed=True, refused=exception.ResourceFailure(error, row).message, why_refused=str(error))
+
+
+def _ask(resource: Resource, kind: type[Resource], wanted: ResourceDefinition, owned: OwnedStack,
+         row: ResourceState, observe: bool) -> tuple[Verdict, Difference | None]:
+    plain = text.requires_replacement(resource.name)
+    if type(resource) is not kind and not resource.support_status.is_substituted(kind):
+        return Verdict(changed=True, replace=plain), None
+    if owned.row.action == Action.ROLLBACK and row.replaced_by is not None:
+        resource.restore_prev_rsrc(convergence=True)
+    if wanted.external_id() is not None or resource.external_id is not None:
+        resource.check_external_id_kept(wanted)
+        return Verdict(changed=False), None
+    comparison = resource.compare(wanted)
+    is_unsure = row.fingerprint == UNSURE and resource.resource_id is not None
+    if observe or owned.row.converge or is_unsure:      # what an interrupted update has left, nobody has written down
+        try:
+            comparison = resource.observe(comparison)
+        except exception.EntityNotFound:
+            return Verdict(changed=True, replace=plain), None
+    try:
+        if not resource.needs_update(comparison):
+            return Verdict(changed=False), None
+    except exception.UpdateReplace:
+        return Verdict(changed=True, replace=plain, changed_properties=_changed(comparison)), None
+    comparison.after_props.validate()
+    try:
+        template_diff, property_diff = resource.changes(comparison)
+    except exception.UpdateReplace as replaced:
+        return Verdict(changed=True, replace=str(replaced), announced=True,
+                       changed_properties=_changed(comparison)), None
+    return (Verdict(changed=True, changed_properties=tuple(sorted(property_diff))),
+            Difference(wanted, template_diff, property_diff))
+
+
+def _changed(comparison: Comparison) -> tuple[str, ...]:
+    """Names of the properties that differ, for those who ask why; values that cannot be read differ from nothing."""
+    try:
+        return tuple(sorted(changed_names(comparison.after_props, comparison.before_props)))
+    except (ValueError, TypeError, exception.StackValidationFailed):
+        return ()
+
+
+@dataclass(frozen=True)
+class PropertyChange:
+    """For people: one property on its way. `new` may be, or contain, what is not known yet."""
+
+    old: Any
+    new: Any
+    forces_replacement: bool
+
+
+def property_changes(resource: Resource, wanted: ResourceDefinition) -> dict[str, PropertyChange]:
+    """Every property that differs, whatever the type makes of it. For a preview."""
+    comparison = resource.compare(wanted)
+    allowed = resource.calc_update_allowed(comparison.after_props)
+    found = {}
+    for name in comparison.after_props:
+        old, new = _readable(comparison.before_props, name), _readable(comparison.after_props, name)
+        if old != new:
+            found[name] = PropertyChange(old, new, name not in allowed)
+    return found
+
+
+def _readable(properties: Any, name: str) -> Any:
+    """The value under the schema; as it was given where it does not fit, or is not known yet."""
+    try:
+        return properties.get(name)
+    except Exception:
+        return properties.data.get(name)

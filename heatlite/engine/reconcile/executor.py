@@ -1,0 +1,652 @@
+"""Errands for one stack: asks types, calls their handlers, brings back what they said as events.
+
+Runs in the threads of the pool. No opinions: what follows from an answer is planning's business.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from heatlite.common import defects, exception, short_id
+from heatlite.common.world import World
+from heatlite.db.leases import Lease
+from heatlite.engine import rsrc_defn
+from heatlite.engine.attributes import CACHE_NONE, SHOW_ATTR
+from heatlite.engine.durability.journal import Journal, LeaseLost
+from heatlite.engine.reconcile import attribute_cache, diff, exports, unknowns
+from heatlite.engine.reconcile.facade import Stack
+from heatlite.engine.reconcile.leased_stack import OwnedStack
+from heatlite.engine.reconcile.resource_writer import Recorder
+from heatlite.engine.reconcile.service_errors import is_away, is_final
+from heatlite.engine.reconcile.step_context import Work, definition_of, fingerprint, plain, stored_definition
+from heatlite.engine.reconcile.stored_resource_cache import Records
+from heatlite.engine.resource import Resource
+from heatlite.engine.stored_resource import Record
+from heatlite.engine.types.registry import Registry
+from heatlite.language.environment import Environment
+from heatlite.language.unknown import UNKNOWN
+from heatlite.planning import commands
+from heatlite.planning.decide import Verdict
+from heatlite.planning.states import NO_HANDLE, Action, Change, ResourceState
+from heatlite.planning.steps import Kind, Step
+
+LOG = logging.getLogger(__name__)
+
+APPLYING = frozenset({Action.CREATE, Action.UPDATE, Action.ADOPT})
+OWN_TYPES = 'heatlite.engine.resources.'
+UNCHANGED = Verdict(changed=False)
+AWAY_PATIENCE = 5.0                 # seconds until a service that does not answer is called again
+AWAY_TURNS = 5                      # of polling, likewise
+
+
+class Errands:
+    def __init__(self, world: World, owned: OwnedStack, journal: Journal, registry: Registry, facade: Stack,
+                 records: Records, may_act: Callable[[Lease], None], *, dry: bool = False,
+                 observe: bool = False, saved: Callable[[], Mapping[str, Any]] = dict) -> None:
+        """`records`: what is stored of resources. `may_act(lease)`: returns once the lease is surely ours.
+
+        `dry`: only asked, for a preview; nothing is prepared or called. `observe`: compare with the real thing.
+        `saved()`: the snapshot that is being restored.
+        """
+        self._saved = saved
+        self._dry = dry
+        self._observe = observe
+        self._world = world
+        self._owned = owned
+        self._journal = journal
+        self._registry = registry
+        self.facade = facade                        # types hold it by a weak reference; this keeps it
+        self.records = records
+        self._may_act = may_act
+        self.scope = attribute_cache.StackScope(self._current, lambda row: owned.kept.get(row.id, {}), self._ask,
+                                       self._is_future)
+        facade.scope = self.scope
+        self.to_make: set[int] = set()              # rows that a preview would make, and would change
+        self.changed: set[int] = set()
+        self.foreseen: dict[int, Resource] = {}     # of those it would change, what is known already as it will be
+        self.doubts: dict[str, unknowns.Doubt] = {}   # resources for which it cannot decide
+        self.property_changes: dict[str, dict[str, diff.PropertyChange]] = {}
+        self._environments: dict[str, Environment] = {}     # of former templates that rows still refer to
+
+    def use_types(self, registry: Registry) -> None:
+        """From the next step on; what has begun goes on with the class it has."""
+        self._registry = registry
+
+    # --- definitions ------------------------------------------------------------------------------------
+
+    def resolve(self, step: Step) -> Work:
+        """The wanted definition of a step with the values its requirements now have."""
+        work = Work()
+        step.context = work
+        wanted = self._owned.definition.resources[step.name]
+        try:
+            resolved = wanted.resolved(self.scope)
+            if self._owned.row.action == Action.RESTORE:
+                resolved = self._restored(step.name, resolved)
+        except Exception as error:
+            work.error = error
+            return work
+        step.fingerprint = fingerprint(resolved)
+        work.definition = definition_of(step.name, resolved)
+        work.metadata = resolved.get('metadata') or {}
+        work.columns = {'properties': resolved.get('properties') or {},
+                        'definition': {name: value for name, value in resolved.items()
+                                       if name != 'properties' and value}}
+        return work
+
+    def _restored(self, name: str, resolved: dict[str, Any]) -> dict[str, Any]:
+        """The wanted definition as the type changes it, to bring back what a snapshot kept."""
+        row = self._current(name)
+        saved = exports.restored(self._saved(), name)
+        if row is None or not row.exists or not saved:
+            return resolved
+        resource = self.stored_resource(row)
+        if not hasattr(resource, 'handle_restore'):
+            return resolved
+        changed = resource.handle_restore(definition_of(name, resolved), saved)
+        return {**resolved, 'properties': dict(changed.get('Properties') or {})}
+
+    def begin(self, step: Step) -> Work:
+        """What the step works on, made when it is first needed."""
+        if step.context is None:
+            if step.as_stored:
+                return self._as_stored(step)
+            if step.kind is Kind.APPLY and step.name in self._owned.definition.resources:
+                return self.resolve(step)
+            step.context = Work()
+        return step.context
+
+    def _as_stored(self, step: Step) -> Work:
+        """The definition that was stored with the intent. Without one the handler was never called."""
+        record = self.records.get(self._owned.rows[step.row_id])
+        if record.properties is None:
+            step.as_stored = False
+            return self.begin(step)
+        work = step.context = Work()
+        work.definition = stored_definition(record)
+        work.metadata = record.metadata
+        step.fingerprint = fingerprint({**(record.definition or {}), 'type': record.state.type,
+                                        'properties': record.properties})
+        return work
+
+    def physical_name(self, row: ResourceState, work: Work | None) -> str:
+        """The name the real thing has or would have, for events before there is an id."""
+        if work is not None and work.resource is not None and work.resource.id == row.id:
+            return work.resource.physical_resource_name() or ''
+        return f'{self._owned.row.name}-{row.name}-{short_id.get_id(row.uuid)}'
+
+    # --- objects of types -------------------------------------------------------------------------------
+
+    def resource(self, step: Step, row: ResourceState) -> Resource:
+        """The object that acts for `row` in this step."""
+        work = self.begin(step)
+        if work.resource is not None and work.resource.id == row.id:
+            work.resource.take_state(row)
+            return work.resource
+        applies = step.kind is Kind.APPLY and step.verb is not Action.UPDATE and work.definition is not None
+        fresh = applies and row.physical_id is None and row.action in (Action.CREATE, Action.ADOPT)
+        record = Record(row) if fresh and not step.attempt and not step.resumed else self.records.get(row)
+        definition = work.definition if applies else stored_definition(record)
+        if fresh:
+            record.metadata = work.metadata
+        environment = self._environment if applies and not step.as_stored else self._environment_of(row)
+        work.resource = self._make(definition, record, self._recorder(work), environment)
+        return work.resource
+
+    @property
+    def _environment(self) -> Environment:
+        """Of the wanted definition."""
+        return self._owned.definition.environment
+
+    def _environment_of(self, row: ResourceState) -> Environment:
+        """The one `row` was last applied with: only that says what the name of its type stands for.
+
+        It is kept as long as a row refers to its template (db.templates.prune).
+        """
+        template_id = row.template_id
+        if template_id is None or template_id == self._owned.row.template_id:
+            return self._environment
+        if template_id not in self._environments:
+            stored = self.records.environment(template_id)
+            if stored is None:
+                return self._environment
+            self._environments[template_id] = Environment(stored, self._environment.operator)
+        return self._environments[template_id]
+
+    def _kind(self, row: ResourceState) -> type[Resource]:
+        """Raises StackValidationFailed when nobody has the type any more."""
+        found: type[Resource] = self._registry.resolve(row.type, row.name, self._environment_of(row))
+        return found
+
+    def _means_the_same(self, row: ResourceState) -> bool:
+        """Whether the name of the row's type stands for the same in the wanted definition."""
+        then, now = self._environment_of(row), self._environment
+        return then is now or then.find(row.type, row.name).target == now.find(row.type, row.name).target
+
+    def _recorder(self, work: Work) -> Recorder:
+        return Recorder(self._journal, self._owned, self._world, work, self.records)
+
+    def _make(self, definition: rsrc_defn.ResourceDefinition, record: Record, recorder: Any,
+              environment: Environment) -> Resource:
+        """`environment`: the one that belongs to `definition`."""
+        kind: type[Resource] = self._registry.resolve(definition.resource_type, definition.name, environment)
+        resource = kind(definition.name, definition, self.facade)
+        resource.type_environment = environment
+        resource.bind(record, recorder)
+        return resource
+
+    def stored_resource(self, row: ResourceState, recorder: Any = None) -> Resource:
+        """An object of what is stored, outside any step: for reading, or for a signal, which brings its `recorder`."""
+        record = self.records.get(row)
+        return self._make(stored_definition(record), record, recorder or self._recorder(Work()),
+                          self._environment_of(row))
+
+    def kind_of(self, row: ResourceState) -> type[Resource]:
+        """Raises StackValidationFailed when nobody has the type any more."""
+        return self._kind(row)
+
+    def unmade(self, name: str) -> Resource:
+        """An object for a resource that does not exist yet: its definition with what is known so far."""
+        resolved = self._owned.definition.resources[name].resolved(self.scope)
+        definition = definition_of(name, resolved)
+        kind: type[Resource] = self._registry.resolve(definition.resource_type, name, self._environment)
+        return kind(name, definition, self.facade)
+
+    def is_live(self, name: str, attribute: str) -> bool:
+        """The attribute belongs to a thing outside and must be read anew each time."""
+        row = self._current(name)
+        if row is None:
+            return False
+        try:
+            kind = self._kind(row)
+        except exception.StackValidationFailed:     # nobody can be asked: what is kept must do
+            return False
+        if kind.default_client_name is None and kind.__module__.startswith(OWN_TYPES):
+            return False                    # there is nothing outside; a plug-in may reach it without a client of ours
+        schema = kind.attributes_schema.get(attribute)
+        return getattr(schema, 'cache_mode', None) == CACHE_NONE or attribute == 'show'
+
+    def forget_live(self) -> None:
+        """What must be read anew each time is no longer taken from what is kept."""
+        for row_id, kept in list(self._owned.kept.items()):
+            row = self._owned.rows.get(row_id)
+            if row is None:                         # made since the rows were read
+                del self._owned.kept[row_id]
+                continue
+            name = row.name
+            self._owned.kept[row_id] = {kept_as: value for kept_as, value in kept.items()
+                                        if not self.is_live(name, attribute_cache.attribute_of(kept_as))}
+
+    def class_name(self, row: ResourceState) -> str:
+        return self._kind(row).__name__
+
+    def is_harmless(self, step: Step, row: ResourceState) -> bool:
+        """Creating it once more after a crash would harm nobody, so nothing of it is waited for."""
+        if row.action is not Action.CREATE:
+            return False
+        try:
+            return bool(self._kind(row).idempotent_create)
+        except exception.HeatException:
+            return False
+
+    def _current(self, name: str) -> ResourceState | None:
+        return self._owned.current(name)
+
+    def _is_future(self, row: ResourceState, attribute: bool) -> bool:
+        return row.id in self.to_make or (attribute and row.id in self.changed and row.id not in self.foreseen)
+
+    def _ask(self, row: ResourceState, attribute: str, path: tuple[Any, ...]) -> Any:
+        foreseen = self.foreseen.get(row.id)
+        try:
+            resource = foreseen if foreseen is not None else self.stored_resource(row)
+            if attribute == '*':
+                return resource.FnGetAtts()
+            return resource.FnGetAtt(attribute, *path)
+        except Exception:                           # it may be there when the update is done
+            if foreseen is not None:
+                return UNKNOWN
+            raise
+
+    # --- errands ----------------------------------------------------------------------------------------
+
+    def is_plainly_unchanged(self, step: Step, row: ResourceState) -> bool:
+        """Whether nothing has changed, when that can be told from the definition alone: most resources in most updates.
+
+        Asks nobody and never waits: it needs no thread of the pool.
+        """
+        wanted = self._owned.definition.resources[step.name]
+        try:
+            if (wanted.needs or wanted.is_external or self._owned.row.action == Action.RESTORE
+                    or not self._is_settled(row, wanted.type)):
+                return False
+            step.fingerprint = fingerprint(wanted.resolved(self.scope))
+        except Exception:                           # the inspection tells it
+            return False
+        return row.fingerprint == step.fingerprint
+
+    def inspect(self, step: Step, row: ResourceState) -> commands.Inspected | commands.Failed:
+        try:
+            work = self.resolve(step)
+            if work.error is not None:
+                raise work.error
+            if row.fingerprint == step.fingerprint and self._is_settled(row, work.definition.resource_type):
+                return commands.Inspected(step, UNCHANGED)
+            resource = self.resource_as_stored(step, row, work)
+            kind = self._registry.resolve(work.definition.resource_type, step.name, self._environment)
+            if self._dry:
+                return commands.Inspected(step, self._foretold(step, row, work, kind))
+            verdict, work.difference = diff.inspect(
+                resource, kind, work.definition, self._owned, row, observe=self._observe)
+            if verdict.replace is not None and verdict.refused is None:
+                resource.prepare_for_replace()
+            return commands.Inspected(step, verdict)
+        except exception.DatabaseUnavailable:
+            raise
+        except Exception as error:
+            return self._failure(step, row, error, Action.UPDATE)
+
+    def _foretold(self, step: Step, row: ResourceState, work: Work, kind: type[Resource]) -> Verdict:
+        """For a preview: also why the verdict may be another, and what differs."""
+        stored = stored_definition(self.records.get(row))
+
+        def ask(wanted: rsrc_defn.ResourceDefinition) -> tuple[Verdict, diff.Difference | None]:
+            return diff.inspect(self.resource_as_stored(step, row, work), kind, wanted, self._owned, row,
+                                      observe=self._observe)
+
+        try:
+            verdict, work.difference = ask(work.definition)
+        except Exception:
+            unknown = unknowns.unknown_properties(work.definition)
+            if not unknown:
+                raise
+            self.doubts[step.name] = unknowns.Doubt(unknowns.why(unknown), True)
+            return Verdict(changed=True)
+        doubt = unknowns.find(kind, work.definition, stored, verdict, lambda wanted: ask(wanted)[0])
+        if doubt is not None:
+            self.doubts[step.name] = doubt
+        self.property_changes[step.name] = diff.property_changes(
+            self.resource_as_stored(step, row, work), work.definition)
+        return verdict
+
+    def resource_as_stored(self, step: Step, row: ResourceState, work: Work) -> Resource:
+        record = self.records.get(row)
+        work.resource = self._make(stored_definition(record), record, self._recorder(work), self._environment_of(row))
+        return work.resource
+
+    def _is_settled(self, row: ResourceState, wanted_type: str) -> bool:
+        """With the same definition there is nothing to do."""
+        return (row.status == 'COMPLETE' and row.replaced_by is None
+                and not (self._observe or self._owned.row.converge) and row.type == wanted_type
+                and self._means_the_same(row) and not self._kind(row).always_inspected)
+
+    def ensure_lease(self) -> None:
+        """Returns once the lease of the stack is surely ours. Raises LeaseLost."""
+        self._may_act(self._owned.lease)
+
+    def call(self, step: Step, row: ResourceState, verb: Action) -> commands.Event:
+        """handle_<verb>, and the first check right behind it. Raises DatabaseUnavailable, as its neighbours do.
+
+        As they are, it is called behind the fence (Runner.fenced)."""
+        try:
+            if verb is Action.DELETE and self._kind(row).leaves_nothing():      # what is stored of it is not needed
+                return commands.Called(step, None, done=True)
+            work = self.begin(step)
+            if work.error is not None:
+                raise work.error
+            resource = self.resource(step, row)
+            handler, arguments = self._handler(resource, step, work, verb)
+            if handler is None:
+                self._done(step, verb)
+                return commands.Called(step, None, done=True, unsupported=verb is Action.CHECK)
+            work.handle = (self._create(resource, handler, bool(step.away)) if verb is Action.CREATE
+                           else handler(*arguments))
+            self._is_back(step, row, verb)
+            if verb is Action.UPDATE and work.handle and _as_text(work.handle) is not None:
+                self._store_handle(row, work.handle)    # the first check may take the first of several steps
+            delay = self._ask_whether_done(resource, work, verb)
+            if delay:
+                return commands.Called(step, plain(work.handle))
+            self._done(step, verb)
+            return commands.Called(step, None, done=True)
+        except exception.DatabaseUnavailable:
+            raise
+        except Exception as error:
+            if self._may_wait(step, verb, error):
+                return self._away(step, row, error, verb)
+            return self._failure(step, row, error, verb)
+
+    def _may_wait(self, step: Step, verb: Action, error: Exception) -> bool:
+        """The service is away, and calling the handler once more does nothing twice."""
+        if not is_away(error) or verb not in (Action.CREATE, Action.UPDATE, Action.DELETE):
+            return False
+        resource = step.context.resource if step.context is not None else None
+        if resource is None:
+            return False
+        if verb is not Action.CREATE:
+            return True                             # as after a crash
+        return resource.idempotent_create or (resource.resource_id is None and hasattr(resource, 'find_existing'))
+
+    def _away(self, step: Step, row: ResourceState, error: Exception, verb: Action) -> commands.Away:
+        failure = exception.ResourceFailure(error, row, verb)
+        if not step.away:                           # one line for each change, not for each try
+            LOG.warning('%s of %s in stack %s waits for a service that does not answer: %s', verb, row.name,
+                        self._owned.id, failure.message)
+        return commands.Away(step, failure.message, AWAY_PATIENCE)
+
+    def _is_back(self, step: Step, row: ResourceState, verb: Action) -> None:
+        if step.away:
+            LOG.info('%s of %s in stack %s goes on: the service answers again', verb, row.name, self._owned.id)
+
+    def _create(self, resource: Resource, handler: Callable[[], Any], is_again: bool) -> Any:
+        """What the handler returns. When it fails without an id, the object may be there all the same; `is_again`: it
+        has failed before."""
+        try:
+            if is_again and resource.resource_id is None and hasattr(resource, 'find_existing'):
+                found = resource.find_existing()    # raises while the service is still away
+                if found is not None:
+                    resource.resource_id_set(str(found))
+                    return None
+            return handler()
+        except exception.DatabaseUnavailable:
+            raise
+        except Exception as error:
+            if is_away(error):
+                raise
+            if resource.resource_id is None and self._find(resource):
+                LOG.info('%s of stack %s was made although its creation failed: %s', resource.name, self._owned.id,
+                         error)
+                return None
+            raise
+
+    def _find(self, resource: Resource) -> bool:
+        """Looks for an object that nobody told us the id of, and takes it.
+
+        Never one that another row has: a replacement may have the same name.
+        """
+        if not hasattr(resource, 'find_existing'):
+            return False
+        try:
+            found = resource.find_existing()
+        except exception.DatabaseUnavailable:
+            raise
+        except Exception as error:
+            defects.log(LOG, error, 'Looking for what may be left of %s in stack %s failed', resource.name,
+                        self._owned.id)
+            return False
+        if found is None or any(row.physical_id == str(found) and row.type == resource.type()
+                                for row in self._owned.rows.values() if row.id != resource.id):
+            return False
+        resource.resource_id_set(str(found))
+        return True
+
+    def check(self, step: Step, row: ResourceState, verb: Action, handle: Any) -> commands.Event:
+        """check_<verb>_complete with what the handler returned, in this process or before a crash."""
+        try:
+            work = self.begin(step)
+            if work.error is not None:
+                raise work.error
+            resource = self.resource(step, row)
+            if work.handle is NO_HANDLE:
+                work.handle = handle
+            before = _as_text(work.handle)
+            delay = self._ask_whether_done(resource, work, verb)
+            if delay:
+                if before is not None and _as_text(work.handle) != before:
+                    self._store_handle(row, work.handle)
+                return commands.Polled(step, False, delay)
+            self._done(step, verb)
+            return commands.Polled(step, True)
+        except exception.DatabaseUnavailable:
+            raise
+        except Exception as error:
+            if is_away(error) and verb is not Action.CHECK:
+                LOG.info('%s of %s in stack %s will be asked for again: %s: %s', verb, row.name, self._owned.id,
+                         type(error).__name__, error)
+                return commands.Polled(step, False, AWAY_TURNS)
+            return self._failure(step, row, error, verb)
+
+    def _store_handle(self, row: ResourceState, handle: Any) -> None:
+        """Work in several steps notes in its handle how far it is: durable before the next step is taken."""
+        if plain(handle) is NO_HANDLE:
+            return                                  # after a crash the handler begins anew
+        current = self._owned.rows[row.id]
+        self._owned.rows[row.id] = changed = current._replace(handle=handle)
+        self._journal.write(Change(self._owned.id, self._owned.lease.epoch, row=changed))
+
+    def _ask_whether_done(self, resource: Resource, work: Work, verb: Action) -> int:
+        """0, or the number of turns until the next question."""
+        checker = getattr(resource, 'check_delete_complete', None) if work.undoing else resource.checker(verb)
+        if checker is None:
+            return 0
+        try:
+            return 0 if checker(work.handle) else 1
+        except exception.PollDelay as delay:
+            return delay.period
+
+    def _handler(self, resource: Resource, step: Step, work: Work,
+                 verb: Action) -> tuple[Callable[..., Any] | None, tuple[Any, ...]]:
+        match verb:
+            case Action.CREATE:
+                resource.reparse()
+                resource.check_properties()
+            case Action.UPDATE:
+                if work.difference is None:             # begun before a crash, gone on with now
+                    _, work.difference = diff.inspect(resource, type(resource), work.definition, self._owned,
+                                                            resource.record.state)
+                change = work.difference
+                if change is None:
+                    return None, ()
+                return resource.handler(verb), (change.definition, change.template, change.properties)
+            case Action.DELETE if exports.is_abandoned(self._owned.row):
+                return self._abandonment(resource), ()
+            case Action.DELETE if resource.resource_id is None:
+                self._find(resource)                    # a create that failed may have left something
+                return resource.handler(verb), ()
+            case Action.DELETE if step.undo:
+                work.undoing = True                     # whatever the deletion policy says: it was never finished
+                return resource.handle_delete, ()
+            case Action.ADOPT:
+                external = resource.t.external_id()
+                if external is not None:
+                    resource.resource_id_set(external)
+                    return None, ()
+                adopted = (self._owned.row.request or {}).get('adopt', {}).get(step.name)
+                return resource.handler(verb), (adopted,)
+        return resource.handler(verb), ()
+
+    def _abandonment(self, resource: Resource) -> Callable[[], Any] | None:
+        """What is made stays; only a nested stack is a thing of ours and goes with us."""
+        if not resource.has_nested():
+            return None
+        return lambda: self.facade.nesting.abandon(resource)
+
+    def _done(self, step: Step, verb: Action) -> None:
+        """The action is over; what others will want to know of the resource is read now, in this thread."""
+        work = step.context
+        if verb not in APPLYING or step.name not in self._owned.definition.resources:
+            return
+        resource = self.resource(step, self._owned.rows[step.row_id])
+        if verb is Action.UPDATE:
+            resource.apply_definition(work.definition)
+        kept = self.keep(resource, step.name)
+        self._owned.kept[step.row_id] = kept
+        if len(kept) > 1 or kept[attribute_cache.REFERENCE] != resource.resource_id:
+            work.columns['attributes'] = {name: value for name, value in kept.items()
+                                          if not isinstance(value, Exception)}
+
+    def keep(self, resource: Resource, name: str) -> dict[str, Any]:
+        """The reference and the attributes that the template, or a reader of the API, will ask for."""
+        kept: dict[str, Any] = {attribute_cache.REFERENCE: resource.get_reference_id()}
+        wanted = set(self._owned.definition.referenced_attributes(name))
+        if () in wanted or resource.default_client_name is None:        # all of them, or nobody needs to be asked
+            wanted.discard(())
+            wanted |= {(attribute,) for attribute in resource.attributes_schema if attribute != 'show'}
+        for attribute, *path in sorted(wanted, key=str):        # one order: a simulated life can be lived again
+            if attribute == SHOW_ATTR and resource.default_client_name is not None:
+                continue                                # what comes after it may change the thing itself
+            try:
+                value = resource.FnGetAtt(attribute, *path)
+            except exception.DatabaseUnavailable:
+                raise
+            except Exception as error:                  # raised to whoever reads it, not to the step
+                value = error
+            kept[attribute_cache.key(attribute, tuple(path))] = value
+        return kept
+
+    def recover(self, step: Step, row: ResourceState) -> commands.Event:
+        """A row was found in progress and nobody knows whether its call returned."""
+        try:
+            resource = self.resource(step, row)
+            if row.action is not Action.CREATE or resource.idempotent_create:
+                outcome = commands.Recovered(step, commands.Outcome.AGAIN)
+            elif hasattr(resource, 'find_existing'):        # its check manages with the id alone
+                found = row.physical_id or resource.find_existing()
+                outcome = (commands.Recovered(step, commands.Outcome.FOUND, str(found)) if found else
+                           commands.Recovered(step, commands.Outcome.AGAIN))
+            elif row.physical_id is not None:
+                outcome = commands.Recovered(step, commands.Outcome.UNDO)
+            else:
+                outcome = commands.Recovered(step, commands.Outcome.LOST)
+            return outcome
+        except exception.DatabaseUnavailable:
+            raise
+        except Exception as error:
+            return self._failure(step, row, error, row.action)
+
+    def preempt(self, step: Step, row: ResourceState) -> commands.Preempted:
+        """Notifies the type that a newer definition waits, on an object of its own, made of what is stored, as the
+        contract has it: the one that acts may be in the middle of a call."""
+        try:
+            if self._kind(row).handle_preempt is Resource.handle_preempt:
+                return commands.Preempted(step, False)
+            resource = self.stored_resource(self._owned.rows.get(row.id, row))
+            return commands.Preempted(step, resource.handle_preempt() is True)
+        except (exception.DatabaseUnavailable, LeaseLost):
+            raise
+        except Exception as error:
+            defects.log(LOG, error, 'Preempting %s of %s in stack %s failed', row.action, row.name, self._owned.id)
+            return commands.Preempted(step, False)
+
+    def cancel(self, step: Step, row: ResourceState) -> None:
+        """Tells the type that what it is doing is no longer wanted."""
+        work = step.context
+        if work is None or work.resource is None or row.action not in (
+                Action.CREATE, Action.UPDATE, Action.DELETE, Action.SUSPEND, Action.RESUME):
+            return
+        handler = getattr(work.resource, f'handle_{row.action.lower()}_cancel', None)
+        if callable(handler):
+            try:
+                with self._owned.context.bound():           # it may be a timer's thread
+                    handler(work.handle if work.handle is not NO_HANDLE else None)
+            except Exception as error:
+                defects.log(LOG, error, 'Cancelling %s of %s in stack %s failed', row.action, row.name, self._owned.id)
+
+    def _failure(self, step: Step, row: ResourceState, error: Exception, verb: Action) -> commands.Failed:
+        if isinstance(error, exception.UpdateReplace):
+            return commands.Failed(step, self._masked(str(error)), replace=True)
+        work = step.context
+        resource = work.resource if work is not None else None
+        failure = exception.ResourceFailure(error, row, verb)
+        retry = False
+        if resource is not None:
+            try:
+                retry = is_worth_retrying(resource, error, verb)
+            except Exception as defect:
+                defects.log(LOG, defect, 'Classifying an error of %s in stack %s failed', row.name, self._owned.id)
+        if defects.is_defect(error):                # what else fails is one line, when the step ends
+            defects.log(LOG, error, '%s of %s (%s) in stack %s failed', verb, row.name, row.type, self._owned.id)
+        else:
+            if retry and not isinstance(error, exception.HeatException):
+                LOG.info('%s of %s in stack %s failed: %s', verb, row.name, self._owned.id,
+                         self._masked(str(error)))
+            LOG.debug('%s of %s in stack %s failed:\n%s', verb, row.name, self._owned.id,
+                      self._masked(''.join(traceback.format_exception(error))))
+        return commands.Failed(step, self._masked(failure.message), retry=retry)
+
+    def _masked(self, text: str) -> str:
+        """Without values of hidden parameters, which services and types quote when they refuse them."""
+        return self._owned.definition.mask.text(text)
+
+
+def _as_text(handle: Any) -> str | None:
+    """What a check may change in place, as it is now; None for all else."""
+    if not isinstance(handle, dict | list):
+        return None
+    try:
+        return json.dumps(handle)
+    except (TypeError, ValueError):
+        return None
+
+
+def is_worth_retrying(resource: Resource, error: Exception, verb: Action) -> bool:
+    """Another try may help: the service was busy with it, or what came out was bad (engine spec 3.3, 3.6)."""
+    if verb is Action.CREATE and isinstance(error, exception.ResourceInError):
+        return True
+    if verb is Action.DELETE and isinstance(error, exception.PhysicalResourceExists):
+        return True
+    plugin = resource.client_plugin() if resource.default_client_name else None
+    return plugin is not None and bool(plugin.is_conflict(error)) and not (verb is Action.CREATE and is_final(error))

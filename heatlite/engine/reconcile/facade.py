@@ -1,0 +1,273 @@
+"""What a plug-in sees as `self.stack`: the names of the contract, reading only (plug-in specification 10)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.identifier import HeatIdentifier
+from heatlite.common.world import World
+from heatlite.engine.notify.notifications import Scaling
+from heatlite.engine.reconcile.leased_stack import OwnedStack
+
+# States in which others may refer to a resource.
+USABLE = frozenset({('INIT', 'COMPLETE'), ('CHECK', 'COMPLETE'),
+                    *((action, status) for action in ('CREATE', 'RESUME', 'UPDATE')
+                      for status in ('IN_PROGRESS', 'COMPLETE'))})
+
+
+class Stack(Mapping[str, Any]):
+    """A mapping of its resources; looking one up makes an object of its type over what is stored."""
+
+    convergence = True
+    thread_group_mgr = None
+
+    def __init__(self, owned: OwnedStack, make: Callable[[str], Any], clients: Callable[[Any], Any],
+                 world: World, nesting: Any = None,
+                 project: Callable[[Any, Any], str] | None = None) -> None:
+        """`make(name)`: the object for a resource of that name; `nesting`: engine.reconcile.nesting.Nesting;
+        `project(make, unmake)`: the project of users inside the whole tree of stacks."""
+        self.world = world
+        self.nesting = nesting
+        self._owned = owned
+        self._make = make
+        self._clients = clients
+        self._project = project
+        self._client_cache: Any = None
+        self.resizing: set[str] = set()             # groups that a signal is making larger or smaller
+        self.software: Any = None                   # engine.requests.software.Software
+        self.tell_scaling: Callable[[Scaling], None] = lambda scaling: None     # to the message bus
+        self._referred: dict[str, str] = {}         # reference -> name
+        self.scope: Any = None                      # values of its resources, as the template language asks for them
+
+    def check_room(self, resource: Any, count: int) -> None:
+        """Raises RequestLimitExceeded unless the nested stack of `resource` may have `count` resources."""
+        if self.nesting is not None:                # a preview of an update has none, and builds none
+            self.nesting.check_room(resource, count)
+
+    # --- the stack itself -------------------------------------------------------------------------------
+
+    @property
+    def id(self) -> str | None:
+        return self._owned.row.id
+
+    @property
+    def name(self) -> str:
+        return self._owned.row.name
+
+    @property
+    def context(self) -> Any:
+        return self._owned.context
+
+    @property
+    def clients(self) -> Any:
+        if self._client_cache is None:
+            self._client_cache = self._clients(self.context)
+        return self._client_cache
+
+    @property
+    def definition(self) -> Any:
+        return self._owned.definition
+
+    defn = definition
+
+    @property
+    def t(self) -> Any:
+        return self._owned.definition.template
+
+    @property
+    def env(self) -> Any:
+        return self._owned.definition.environment
+
+    @property
+    def parameters(self) -> Any:
+        return self._owned.definition.parameters
+
+    @property
+    def action(self) -> str:
+        return self._owned.row.action
+
+    @property
+    def status(self) -> str:
+        return self._owned.row.status
+
+    @property
+    def status_reason(self) -> str:
+        return self._owned.row.reason
+
+    @property
+    def state(self) -> tuple[str, str]:
+        return self.action, self.status
+
+    @property
+    def timeout_mins(self) -> int | None:
+        return self._owned.row.timeout_mins
+
+    def timeout_secs(self) -> int:
+        from oslo_config import cfg
+        return self.timeout_mins * 60 if self.timeout_mins else cfg.CONF.stack_action_timeout
+
+    @property
+    def disable_rollback(self) -> bool:
+        return self._owned.row.disable_rollback
+
+    @property
+    def converge(self) -> bool:
+        return self._owned.row.converge
+
+    @property
+    def tags(self) -> list[str] | None:
+        return self._owned.row.tags
+
+    @property
+    def created_time(self) -> datetime:
+        return self._owned.row.created_at
+
+    @property
+    def updated_time(self) -> datetime | None:
+        return self._owned.row.updated_at
+
+    @property
+    def nested_depth(self) -> int:
+        return self._owned.row.depth
+
+    @property
+    def owner_id(self) -> str | None:
+        return self._owned.row.owner_id
+
+    @property
+    def parent_resource_name(self) -> str | None:
+        return self._owned.row.parent_resource
+
+    @property
+    def stack_user_project_id(self) -> str | None:
+        known = self._owned.row.user_project_id
+        if known is None and self._owned.row.owner_id is not None and self.nesting is not None:
+            known = self.nesting.user_project()
+        return known
+
+    def set_stack_user_project_id(self, project_id: str) -> None:
+        """The project in the identity service for users inside the stack; one for the whole tree."""
+        self._owned.row = replace(self._owned.row, user_project_id=project_id)
+        self.nesting.set_user_project(project_id)
+
+    def user_project(self, make: Callable[[str], str], unmake: Callable[[str], None]) -> str:
+        """The project of the users inside this tree of stacks; made when there is none, and only once."""
+        known = self._owned.row.user_project_id
+        if known is not None or self._project is None:
+            return str(known)
+        return self._project(make, unmake)
+
+    def register_access_allowed_handler(self, credential_id: Any, handler: Any) -> None:
+        """Nothing: the API finds whose a user is by the data of the resources."""
+
+    @property
+    def strict_validate(self) -> bool:
+        return self._owned.row.owner_id is None
+
+    @property
+    def outputs(self) -> Any:
+        return self._owned.definition.outputs
+
+    def output_value(self, name: str) -> Any:
+        """Worked out now. Raises what its functions raise."""
+        return self.outputs[name].resolve(self.scope)
+
+    def root_stack_id(self) -> str:
+        return self._owned.row.root_id
+
+    def is_seen_by(self, context: Any) -> bool:
+        """Whether the caller of a request may know of this stack."""
+        row = self._owned.row
+        return bool(context.may_see(row.project_id, row.user_project_id))
+
+    def identifier(self) -> HeatIdentifier:
+        return HeatIdentifier(self._owned.row.project_id, self.name, self._owned.row.id)
+
+    # --- its resources ----------------------------------------------------------------------------------
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._owned.definition.resources:
+            raise KeyError(name)
+        return self._make(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._owned.definition.resources)
+
+    def __len__(self) -> int:
+        return len(self._owned.definition.resources)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._owned.definition.resources
+
+    @property
+    def resources(self) -> Mapping[str, Any]:
+        return self
+
+    def itervalues(self) -> Iterator[Any]:
+        return iter(self.values())
+
+    def iteritems(self) -> Iterator[tuple[str, Any]]:
+        return iter(self.items())
+
+    def iter_resources(self, nested_depth: int = 0, filters: Any = None) -> Iterator[Any]:
+        return iter(self.values())
+
+    def resource_get(self, name: str) -> Any:
+        return self.get(name)
+
+    def resource_by_refid(self, refid: Any) -> Any:
+        """The resource that `get_resource` would give `refid` for; None when there is none that is usable.
+
+        Who was found is looked at first next time: waiting types ask every second, and a stack may be large.
+        """
+        known = self._referred.get(str(refid))
+        for name in itertools.chain((known,) if known in self else (), self):
+            if self._is_referred(name, refid):
+                self._referred[str(refid)] = name
+                return self[name]
+        return None
+
+    def _is_referred(self, name: str, refid: Any) -> bool:
+        row = self._owned.current(name)
+        if row is None or row.state not in USABLE:
+            return False
+        if refid in (row.physical_id, self._owned.kept.get(row.id, {}).get('')):
+            return True
+        return self._owned.kept.get(row.id) is None and self[name].get_reference_id() == refid
+
+    def physical_id_of(self, row_id: int) -> str | None:
+        """Of one row, such as a resource's replacement; None when there is no such row, or nothing real behind it."""
+        row = self._owned.rows.get(row_id)
+        return row.physical_id if row is not None else None
+
+    def has_made(self, physical_id: str, name: str) -> bool:
+        """It is of a resource that the one of that name depends on."""
+        wanted = self._owned.definition.resources.get(name)
+        rows = [self._owned.current(required) for required in wanted.requires] if wanted is not None else []
+        return any(row is not None and row.physical_id == physical_id for row in rows)
+
+    def preview_resources(self) -> list[Any]:
+        return [resource.preview() for resource in self.values()]
+
+    def path_in_stack(self) -> list[tuple[str | None, str]]:
+        return [(self.parent_resource_name, self.name)]
+
+    # --- old names --------------------------------------------------------------------------------------
+
+    def resolve_static_data(self, snippet: Any) -> Any:
+        return snippet
+
+    def resolve_runtime_data(self, snippet: Any) -> Any:
+        from heatlite.engine import function
+        return function.resolve(snippet)
+
+    def get_availability_zones(self) -> list[str]:
+        nova = self.clients.client_plugin('nova')
+        if nova is None:
+            raise exception.ClientNotAvailable(client_name='nova')
+        return nova.availability_zones()

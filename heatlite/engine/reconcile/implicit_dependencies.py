@@ -1,0 +1,70 @@
+"""Dependencies that types add although no template says so: a port comes after the subnets of its network.
+
+Part of every definition that is driven, found from the definition alone: after a restart they are the same.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.context import RequestContext
+from heatlite.engine.resource import Resource
+from heatlite.engine.types import catalog, registry
+from heatlite.engine.types.draft import Draft
+from heatlite.language.definition import StackDefinition
+
+LOG = logging.getLogger(__name__)
+
+
+def complete(definition: StackDefinition) -> StackDefinition:
+    """The same, with those dependencies in `requires` of its resources. No service is asked."""
+    if definition.is_complete:
+        return definition
+    definition.is_complete = True
+    types = registry.current()
+    adding = {name: kind for name, kind in _kinds(definition, types).items()
+              if kind.add_dependencies is not Resource.add_dependencies}
+    if adding:
+        draft = _OfflineDraft(definition, RequestContext(overwrite=False), types)
+        for name, kind in adding.items():
+            wanted = definition.resources[name]
+            needs = catalog.Needs(name)
+            try:
+                draft.make(kind, wanted).add_dependencies(needs)
+            except Exception as error:          # a plug-in's; what it found so far counts
+                LOG.warning('Dependencies of %s (%s) are not complete: %s', name, wanted.type, error)
+            wanted.require(needs.names)
+    return definition
+
+
+class _OfflineDraft(Draft):
+    """A draft in which no service can be asked."""
+
+    @property
+    def clients(self) -> Any:
+        return _NoClients(super().clients)
+
+
+class _NoClients:
+    def __init__(self, known: Any) -> None:
+        self.client_plugin = known.client_plugin
+
+    def client(self, name: str, version: str | None = None) -> Any:
+        raise exception.ClientNotAvailable(client_name=name)
+
+
+def _kinds(definition: StackDefinition, types: registry.Registry) -> dict[str, Any]:
+    """Resource name -> class, of those that have one."""
+    found, by_type = {}, {}
+    for name, wanted in definition.resources.items():
+        key = wanted.type if not definition.environment.has_hooks() else (wanted.type, name)
+        if key not in by_type:
+            try:
+                by_type[key] = types.resolve(wanted.type, name, definition.environment)
+            except exception.HeatException:
+                by_type[key] = None
+        if by_type[key] is not None and hasattr(by_type[key], 'add_dependencies'):
+            found[name] = by_type[key]
+    return found

@@ -1,0 +1,120 @@
+"""From rows to a stack in hand. After a crash it is the normal start with more states filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from heatlite.common import crypt
+from heatlite.common.context import RequestContext
+from heatlite.common.limits import Limits
+from heatlite.common.world import World
+from heatlite.db import credentials, resources, stacks, templates
+from heatlite.db.connection import Database
+from heatlite.db.leases import Lease
+from heatlite.engine.durability import request_ids
+from heatlite.engine.reconcile.leased_stack import OwnedStack, desired
+from heatlite.engine.reconcile.nesting import StoredFacade
+from heatlite.language import definition as definitions
+from heatlite.language import template as language_template
+from heatlite.language.definition import StackDefinition, StackIdentity
+from heatlite.language.environment import Environment
+from heatlite.language.registry import HOOK_TYPES, Registry
+from heatlite.planning.states import Action, ResourceState, Status
+from heatlite.planning.traversal import Hooks, Traversal, no_hooks
+
+ANY = 1 << 62
+NO_LIMITS = Limits(max_size=ANY, max_depth=ANY, max_expansion=ANY, max_functions=ANY, max_result=ANY)
+
+
+def definition(stored: templates.Template, row: stacks.Stack, operator: Registry) -> StackDefinition:
+    """The definition that a stored template gives this stack. It was accepted once, so no limits apply."""
+    return definitions.build(language_template.from_mapping(stored.document, NO_LIMITS),
+                             Environment(stored.environment, operator),
+                             stored.files, StackIdentity(row.name, row.id, row.project_id), limits=NO_LIMITS,
+                             facade=facade(row))
+
+
+def facade(row: stacks.Stack) -> StoredFacade | None:
+    """What a nested stack was told of the resource it stands behind."""
+    parts = (row.request or {}).get('facade')
+    return StoredFacade(parts) if parts is not None else None
+
+
+def traversal(world: World, row: stacks.Stack, target: StackDefinition, rows: list[ResourceState],
+              retry_limit: int, held: Mapping[int, str] | None = None) -> Traversal:
+    """The drive the stack's row asks for. `held`: rows that a breakpoint of the user holds, and which."""
+    return Traversal(Action(row.action), desired(target, row.action), rows, row.template_id,
+                     next_row=row.next_resource, uuid=world.uuid, chance=world.chance,
+                     rollback=not row.disable_rollback, avoid_template_id=avoided(row), retry_limit=retry_limit,
+                     hooks=hooks(target), held=held)
+
+
+def hooks(target: StackDefinition) -> Hooks:
+    """The breakpoints the environment sets for a resource."""
+    environment = target.environment
+    if not environment.has_hooks():
+        return no_hooks
+    return lambda name: [hook for hook in HOOK_TYPES if environment.hooks(name, hook)]
+
+
+def avoided(row: stacks.Stack) -> str | None:
+    """The template a rollback leaves; it is kept as the previous one while the rollback runs."""
+    return row.previous_template_id if row.action == Action.ROLLBACK else None
+
+
+def as_updated(row: stacks.Stack) -> stacks.Stack:
+    """The row as an accepted update would leave it, for a preview."""
+    return replace(row, action=Action.UPDATE, status=Status.IN_PROGRESS, generation=row.generation + 1,
+                   template_id='preview')
+
+
+def load(world: World, database: Database, lease: Lease, operator: Registry, retry_limit: int,
+         known: Callable[[stacks.Stack], StackDefinition | None] = lambda row: None) -> OwnedStack | None:
+    """The stack with all that driving it needs; None when it is gone. `known(row)`: its definition, if at hand."""
+    with database.reader() as tx:
+        row = stacks.get(tx, lease.stack_id)
+        if row is None:
+            return None
+        target = known(row) or definition(templates.get(tx, row.template_id), row, operator)
+        rows = resources.light(tx, row.id)
+        kept = kept_values(tx, row.id) if rows else {}
+        context = stored_context(tx, row)
+    held = _held(database, row, target)
+    owned = OwnedStack(row, lease, target, context, traversal(world, row, target, rows, retry_limit, held))
+    owned.kept.update(kept)
+    return owned
+
+
+def _held(database: Database, row: stacks.Stack, target: StackDefinition) -> dict[int, str]:
+    if not target.environment.has_hooks():
+        return {}
+    with database.reader() as tx:
+        return resources.held(tx, row.id, HOOK_TYPES)
+
+
+def kept_values(tx: Any, stack_id: str) -> dict[int, Mapping[str, Any]]:
+    """What the resources of a stack had to say when they were finished, by row."""
+    found = resources.columns(tx, stack_id, None, ('attributes',))
+    return {number: columns['attributes'] for number, columns in found.items() if columns['attributes']}
+
+
+def stored_context(tx: Any, row: stacks.Stack) -> RequestContext:
+    """The authority a stack acts under once its request has ended, with the ids of that request."""
+    found = credentials.get(tx, row.credentials_id) if row.credentials_id else None
+    if found is None:
+        return RequestContext(project_id=row.project_id, username=row.username, overwrite=False, **request_ids.of(row))
+    return RequestContext(
+        project_id=found.project_id, project_name=found.project_name, user_id=found.user_id,
+        username=found.username, auth_url=found.auth_url, region_name=found.region_name,
+        trustor_user_id=found.trustor_user_id,
+        trust_id=crypt.decrypt(found.method, found.trust_id) if found.trust_id else None,
+        auth_token=crypt.decrypt(found.method, found.token) if found.token else None,
+        password=crypt.decrypt(found.method, found.password) if found.password else None, overwrite=False,
+        **request_ids.of(row))
+
+
+def for_reading(world: World, database: Database, stack_id: str, operator: Registry) -> OwnedStack | None:
+    """A stack nobody drives here: to read from what is stored, never to write. None when it is gone."""
+    return load(world, database, Lease(stack_id, '', 0), operator, 0)

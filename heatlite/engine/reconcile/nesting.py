@@ -1,0 +1,282 @@
+"""Stacks inside stacks. What a type that owns a nested stack may ask: `self.stack.nesting`.
+
+A nested stack is a stack with its own row and lease; asking for one is the use case that users go through, in
+process. Every answer is a cookie of plain JSON, so that a parent that is taken over by another engine goes on
+waiting. The parent's engine drives the child unless it is full; then the bell is rung for others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from heatlite.common import exception
+from heatlite.common.files import Files
+from heatlite.common.i18n import _
+from heatlite.common.world import Signal, World
+from heatlite.db import resources, stacks, templates
+from heatlite.db.connection import Database
+from heatlite.engine.reconcile.leased_stack import OwnedStack
+from heatlite.language import nested
+from heatlite.language.definition import Facade, StackDefinition, StackIdentity
+from heatlite.language.masking import Mask
+from heatlite.language.template import Template
+from heatlite.planning.states import Action, Status
+
+Cookie = Mapping[str, Any]
+Found = TypeVar('Found', stacks.Stack, stacks.Identity)
+
+
+class Children:
+    """States of nested stacks, wherever they are driven: all that are asked for at one time in one SELECT."""
+
+    GATHER = 0.01                                   # seconds to wait for others that want to know
+
+    def __init__(self, world: World, database: Database) -> None:
+        self._world = world
+        self._database = database
+        self._asked: set[str] = set()
+        self._answer: Signal | None = None
+        self._found: dict[str, stacks.Identity] = {}
+
+    def state(self, stack_id: str) -> stacks.Identity | None:
+        """Deleted ones included; None when there is no row any more."""
+        if self._answer is None:
+            self._answer = self._world.signal()
+            self._world.spawn(self._ask)
+        self._asked.add(stack_id)
+        answer, found = self._answer, self._found
+        answer.wait()
+        return found.get(stack_id)
+
+    def _ask(self) -> None:
+        self._world.sleep(self.GATHER)
+        answer, found, asked = self._answer, self._found, self._asked
+        self._answer, self._found, self._asked = None, {}, set()
+        try:
+            found.update(self._database.insist(lambda tx: stacks.children(tx, asked), reading=True))
+        finally:
+            if answer is not None:
+                answer.set()
+
+
+class Nesting:
+    """For the types of one parent stack. `use_cases` is engine.requests.stacks.Stacks."""
+
+    def __init__(self, parent: OwnedStack, use_cases: Any, children: Children, database: Database,
+                 read: Any, max_depth: int) -> None:
+        """`read(stack_id)`: the stack as a facade, for reading."""
+        self._parent = parent
+        self._use_cases = use_cases
+        self._children = children
+        self._database = database
+        self._read = read
+        self._max_depth = max_depth
+        self._has_read_secrets = False
+        self._ours: set[str] = set()                # ids of stacks known to be of the parent's project
+        self._counted: dict[str, int] = {}          # resource -> size that was allowed and is being built
+
+    # --- counting ---------------------------------------------------------------------------------------
+
+    def check_room(self, resource: Any, count: int) -> None:
+        """Raises RequestLimitExceeded unless the nested stack of `resource` may have `count` resources.
+
+        Call it before anything of them is built. One statement; the request that follows does not count again.
+        """
+        if count > self._counted.get(resource.name, -1):
+            self._use_cases.check_room(self._parent.row.root_id, count, resource.resource_id)
+            self._counted[resource.name] = count
+
+    def _check_counted(self, resource: Any, template: Template) -> None:
+        """Counts the resources of a template before it is defined, unless so many were allowed just now."""
+        members = template.section('resources')
+        self.check_room(resource, len(members) if isinstance(members, Mapping) else 0)
+        self._counted.pop(resource.name, None)      # the tree grows: the next request is counted anew
+
+    # --- asking for something ---------------------------------------------------------------------------
+
+    def create(self, resource: Any, template: Template, parameters: Mapping[str, Any] | None = None, *,
+               timeout_mins: int | None = None, adopt: Mapping[str, Any] | None = None) -> Cookie:
+        """Stores the nested stack of `resource` and begins to drive it. One that exists already is found again."""
+        known = self.find(resource)
+        if known is not None:
+            return {'stack': known.id, 'generation': known.generation, 'action': known.action}
+        self.check_depth()
+        self._check_counted(resource, template)
+        row = self._use_cases.create_child(
+            self._parent, resource.name, resource.physical_resource_name(),
+            lambda identity: self.define(resource, template, parameters, identity), self._facade_parts(resource),
+            timeout_mins=timeout_mins, adopt=adopt)
+        self._ours.add(row.id)
+        return _cookie(row)
+
+    def update(self, resource: Any, template: Template, parameters: Mapping[str, Any] | None = None, *,
+               timeout_mins: int | None = None, converge: bool = False) -> Cookie:
+        """Raises EntityNotFound when the nested stack is gone."""
+        self._check_counted(resource, template)
+        row = self._use_cases.update_child(
+            self._parent, resource.resource_id, lambda identity: self.define(resource, template, parameters, identity),
+            self._facade_parts(resource), timeout_mins=timeout_mins, converge=converge)
+        return _cookie(row)
+
+    def act(self, resource: Any, action: str) -> Cookie:
+        """DELETE, SUSPEND, RESUME, CHECK or SNAPSHOT. Raises EntityNotFound when there is no such stack."""
+        accepted = self._use_cases.act_on_child(self._parent, resource.resource_id, Action(action))
+        return _cookie(accepted)
+
+    def abandon(self, resource: Any) -> Cookie:
+        """Deletes the nested stack and leaves what it made."""
+        return _cookie(self._use_cases.act_on_child(self._parent, resource.resource_id, Action.DELETE, abandon=True))
+
+    def cancel(self, resource: Any) -> None:
+        """What runs in the nested stack ends, nothing new begins. Whatever it does, this succeeds."""
+        if resource.resource_id is not None:
+            self._use_cases.cancel_child(self._parent, resource.resource_id)
+
+    # --- waiting ----------------------------------------------------------------------------------------
+
+    def is_done(self, resource: Any, cookie: Cookie) -> bool:
+        """Whether what the cookie stands for is over. Raises what the nested stack failed of."""
+        found = self._children.state(cookie['stack'])
+        action = cookie['action']
+        if found is None or found.deleted_at is not None:
+            if action == Action.DELETE:
+                return True
+            raise exception.Error(_('The nested stack of %s is gone') % resource.name)
+        if found.status == Status.IN_PROGRESS or found.generation < cookie['generation']:
+            return False
+        if found.status == Status.FAILED:
+            raise failure(found.reason)
+        if action == Action.DELETE:
+            return False
+        if found.action != action and found.generation == cookie['generation']:
+            raise exception.Error(_('Nested stack %(name)s went to %(action)s while %(wanted)s was expected')
+                                  % {'name': found.name, 'action': found.action, 'wanted': action})
+        return True
+
+    # --- looking ----------------------------------------------------------------------------------------
+
+    def find(self, resource: Any) -> stacks.Identity | None:
+        """The live nested stack of a resource, by the resource, not by what it remembers."""
+        with self._database.reader() as tx:
+            if resource.resource_id is not None:
+                return self._own(stacks.children(tx, [resource.resource_id]).get(resource.resource_id))
+            found = stacks.child(tx, self._parent.id, resource.name)
+        return found if found is not None and found.name == resource.physical_resource_name() else None
+
+    def row(self, resource: Any) -> stacks.Stack | None:
+        """The live nested stack's own row: parameters, outputs, state."""
+        if resource.resource_id is None:
+            return None
+        with self._database.reader() as tx:
+            return self._own(stacks.get(tx, resource.resource_id))
+
+    def template(self, resource: Any) -> Template | None:
+        """The template the nested stack has now; None when there is no stack."""
+        if resource.resource_id is None:
+            return None
+        with self._database.reader() as tx:
+            row = self._own(stacks.get(tx, resource.resource_id))
+            return Template(dict(templates.show(tx, row.template_id).document)) if row is not None else None
+
+    def members(self, resource: Any) -> list[Any]:
+        """The rows of the nested stack's resources (planning.states.ResourceState), by number."""
+        if not self._is_own(resource.resource_id):
+            return []
+        with self._database.reader() as tx:
+            return resources.light(tx, resource.resource_id)
+
+    def stack(self, resource: Any) -> Any:
+        """The nested stack as types see stacks, for reading: `stack[name].FnGetAtt(...)`. None when there is none."""
+        return self._read(resource.resource_id) if self._is_own(resource.resource_id) else None
+
+    def _own(self, found: Found | None) -> Found | None:
+        """`found` itself, if it is of the parent's project: `external_id` may name any stack there is."""
+        if found is None or found.project_id != self._parent.row.project_id:
+            return None
+        self._ours.add(found.id)
+        return found
+
+    def _is_own(self, stack_id: str | None) -> bool:
+        """One SELECT for each stack, once."""
+        if stack_id is None:
+            return False
+        if stack_id not in self._ours:
+            with self._database.reader() as tx:
+                self._own(stacks.identity(tx, stack_id))
+        return stack_id in self._ours
+
+    def user_project(self) -> str | None:
+        """The project for users inside the tree of stacks, if one was made."""
+        with self._database.reader() as tx:
+            root = stacks.get(tx, self._parent.row.root_id)
+        return root.user_project_id if root is not None else None
+
+    def set_user_project(self, project_id: str) -> None:
+        self._database.retry(lambda tx: stacks.set_user_project_of_tree(tx, self._parent.row.root_id, project_id))
+
+    # --- definitions ------------------------------------------------------------------------------------
+
+    def define(self, resource: Any, template: Template, parameters: Mapping[str, Any] | None,
+               identity: StackIdentity) -> StackDefinition:
+        """The nested stack's definition, in the parent's environment (template specification 13.3)."""
+        parent = self._parent.definition
+        wanted = parent.resources.get(resource.name)
+        used = parent.environment.find(wanted.type, wanted.name).path if wanted is not None else ()
+        return nested.child_definition(parent, wanted, template, dict(parameters or {}), used, identity=identity,
+                                       facade=StoredFacade(self._facade_parts(resource)),
+                                       name=resource.name, secrets=self._secrets(),
+                                       files=self._files(resource, template))
+
+    def _files(self, resource: Any, template: Template) -> Files:
+        """The parent's. While members wait for their turn in a rolling update they are still of files that this
+        request may not have brought: those of the nested stack as it is stand behind then."""
+        files: Files = self._parent.definition.files
+        if resource.resource_id is None or all(name in files for name in nested.files_named(template)):
+            return files
+        with self._database.reader() as tx:
+            row = self._own(stacks.get(tx, resource.resource_id))
+            former = templates.files(tx, row.template_id) if row is not None else {}
+        return Files({**former, **files}) if former else files
+
+    def _secrets(self) -> Mask:
+        """What resources of the parent keep as secrets: those made in this process, and those made before."""
+        if not self._has_read_secrets:
+            with self._database.reader() as tx:
+                self._parent.secrets |= resources.secrets(tx, self._parent.id)
+            self._has_read_secrets = True
+        return Mask(self._parent.secrets)
+
+    def check_depth(self) -> None:
+        if self._parent.row.depth + 1 > self._max_depth:
+            raise exception.RequestLimitExceeded(_('Recursion depth exceeds %d.') % self._max_depth)
+
+    def _facade_parts(self, resource: Any) -> dict[str, Any]:
+        return {'metadata': resource.t.metadata(), 'deletion_policy': resource.t.deletion_policy(),
+                'update_policy': dict(resource.t['UpdatePolicy']) if 'UpdatePolicy' in list(resource.t) else {}}
+
+
+class StoredFacade(Facade):
+    """The parent's resource as `resource_facade` sees it, kept with the nested stack."""
+
+    def __init__(self, parts: Mapping[str, Any]) -> None:
+        self._parts = parts
+
+    def part(self, name: str) -> Any:
+        return self._parts.get(name)
+
+
+def failure(reason: str) -> exception.HeatException:
+    """The failure of a nested stack, from its reason, to be told with the parent resource's path before it."""
+    text = reason
+    if text.startswith('Resource ') and ' failed: ' in text:
+        text = text.split(' failed: ', 1)[1]
+    kind, colon, rest = text.partition(': ')
+    if colon and rest.startswith('resources') and kind.isidentifier():
+        path, _colon, message = rest.partition(': ')
+        return exception.NestedFailure(kind, [path], message)
+    return exception.NestedFailure('', [], text)
+
+
+def _cookie(row: stacks.Stack) -> Cookie:
+    return {'stack': row.id, 'generation': row.generation, 'action': row.action}

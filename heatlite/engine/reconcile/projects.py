@@ -1,0 +1,60 @@
+"""The project in which users inside a tree of stacks live: one for all of it, made by whoever needs it first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.world import Signal, World
+from heatlite.db import stacks
+from heatlite.db.connection import Database
+from heatlite.engine.reconcile.leased_stack import OwnedStack
+
+
+class Projects:
+    def __init__(self, world: World, database: Database) -> None:
+        self._world = world
+        self._database = database
+        self._making: dict[str, Signal] = {}        # root stacks whose project is being made here
+
+    def of(self, owned: OwnedStack, make: Callable[[str], str], unmake: Callable[[str], None]) -> str:
+        """The project of the tree. `make(root id)`: a new one, or the one of that name if it exists already, so what it
+        returns may be in use elsewhere; `unmake(project)`: it is known to be nobody's."""
+        root_id = owned.row.root_id
+        while root_id in self._making:
+            self._making[root_id].wait()
+        # Entered before anything gives way: whoever looks from now on waits.
+        done = self._making[root_id] = self._world.signal()
+        try:
+            with self._database.reader() as tx:
+                root = stacks.get(tx, root_id)
+            project = root.user_project_id if root is not None else None
+            if project is None:
+                project = self._keep(root_id, make(root_id), unmake)
+            elif root_id != owned.id:               # this stack may have been stored while the project was being made
+                self._database.retry(lambda tx: stacks.set_user_project(tx, owned.id, project))
+        finally:
+            del self._making[root_id]
+            done.set()
+        owned.row = replace(owned.row, user_project_id=project)
+        return project
+
+    def _keep(self, root_id: str, made: str, unmake: Callable[[str], None]) -> str:
+        def store(tx: Any) -> str:
+            root = stacks.get(tx, root_id, for_update=True)
+            if root is None:
+                raise exception.EntityNotFound(entity='Stack', name=root_id)
+            if root.user_project_id is None:
+                stacks.set_user_project_of_tree(tx, root_id, made)
+            return root.user_project_id or made
+
+        try:
+            known = self._database.retry(store)
+        except exception.EntityNotFound:
+            unmake(made)                            # the tree is gone: nothing else would ever delete it
+            raise
+        if known != made:                           # another engine was faster; the same one is in use by its stacks
+            unmake(made)
+        return known

@@ -1,0 +1,64 @@
+"""Writes to the journal what a type stores while an action of it runs, in its order (`engine.stored_resource`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.common.world import World
+from heatlite.engine.durability.journal import Journal
+from heatlite.engine.reconcile.leased_stack import OwnedStack
+from heatlite.engine.reconcile.step_context import Work
+from heatlite.engine.reconcile.stored_resource_cache import Records
+from heatlite.engine.resource import Resource
+from heatlite.planning.states import Action, Change, Datum, Event, ResourceState
+
+
+class Recorder:
+    """Where a type's own writes go. Each is durable when it returns, unless the type says nobody needs that."""
+
+    def __init__(self, journal: Journal, owned: OwnedStack, world: World, work: Work, records: Records) -> None:
+        self._records = records
+        self._journal = journal
+        self._owned = owned
+        self._world = world
+        self._work = work
+
+    def physical_id(self, resource: Resource, value: str | None) -> None:
+        row = self._row(resource)._replace(physical_id=value)
+        self._store(resource, row)
+
+    def data(self, resource: Resource, key: str, value: str | None, redact: bool) -> None:
+        self._work.data.append(Datum(key, value, redact))
+        if redact and value:
+            self._owned.secrets.add(value)
+
+    def metadata(self, resource: Resource, value: Mapping[str, Any]) -> None:
+        self._store(resource, self._row(resource), {'metadata': value})
+
+    def state(self, resource: Resource, action: str, status: str, reason: str) -> None:
+        row = self._row(resource)
+        row = row._replace(action=Action(action), status=type(row.status)(status), reason=reason)
+        self._store(resource, row)
+
+    def event(self, resource: Resource, action: str, status: str, reason: str) -> None:
+        row = self._row(resource)
+        self._journal.submit(Change(
+            self._owned.id, self._owned.lease.epoch,
+            events=(Event(self._world.uuid(), self._world.now(), row.name, row.type,
+                          row.physical_id or resource.physical_resource_name(), action, status, reason,
+                          resource_id=row.id),)))
+
+    def _row(self, resource: Resource) -> ResourceState:
+        return self._owned.rows[resource.id]
+
+    def _store(self, resource: Resource, row: ResourceState, columns: Mapping[str, Any] | None = None) -> None:
+        self._owned.rows[row.id] = row
+        resource.take_state(row)
+        change = Change(self._owned.id, self._owned.lease.epoch, row=row, columns=columns or {},
+                        data=self._work.take_data())
+        self._records.forget(row.id)
+        if row.action is Action.CREATE and resource.idempotent_create:
+            self._journal.submit(change)
+        else:
+            self._journal.write(change)

@@ -1,0 +1,285 @@
+"""Hands the signals that wait for a stack to its resources (engine specification 8.1).
+
+Signals of one resource are handled one after the other, in the order they came; those of different resources at the
+same time. What a handler changes, the line of history and the end of the signal become durable in one transaction:
+a signal is handled once, unless its handler changes other things too, which must then be able to go on after a crash.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections import deque
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from heatlite.common import defects, exception, outages
+from heatlite.common.context import bind
+from heatlite.common.exception import NoActionRequired
+from heatlite.common.world import World
+from heatlite.db import signals
+from heatlite.db.connection import Database
+from heatlite.db.signals import Signal
+from heatlite.engine.durability import request_ids
+from heatlite.engine.durability.journal import Journal, LeaseLost
+from heatlite.engine.reconcile import attribute_cache
+from heatlite.engine.reconcile.leased_stack import OwnedStack
+from heatlite.engine.resource import Resource
+from heatlite.engine.resource_keeping import Keeping
+from heatlite.language.definition import StackDefinition
+from heatlite.planning import graph
+from heatlite.planning.states import Action, Change, Datum, Event, ResourceState, SignalError
+from heatlite.rpc import errors
+
+LOG = logging.getLogger(__name__)
+
+UNSET_HOOK = 'unset_hook'
+LOOKED_AT = 50                          # resources around the signalled one whose attributes are read anew, at most
+
+
+def hook_of(details: Any) -> Any:
+    """The breakpoint a signal is to clear; None for a signal that is none of that."""
+    return details.get(UNSET_HOOK) if isinstance(details, Mapping) else None
+
+
+class Attendant:
+    """For one runner, whose errands it uses."""
+
+    def __init__(self, world: World, database: Database, owned: OwnedStack, journal: Journal, runner: Any) -> None:
+        self._world = world
+        self._database = database
+        self._owned = owned
+        self._journal = journal
+        self._runner = runner
+        self._waiting: dict[str, deque[Signal]] = {}        # resource -> signals behind the one being handled
+        self._known: set[int] = set()
+        self._handled: set[int] = set()                     # since the last look began: its answer may still have them
+        self._neighbours = _Neighbours(owned.definition)
+        self._working = 0
+
+    @property
+    def is_busy(self) -> bool:
+        return self._working > 0
+
+    def look(self) -> None:
+        """Begins with every signal that is not known yet. In the runner's thread only."""
+        self._handled.clear()
+        with self._database.reader() as tx:
+            found = signals.pending(tx, self._owned.id)
+        for signal in found:
+            if signal.id in self._known or signal.id in self._handled:
+                continue
+            self._known.add(signal.id)
+            if self._is_parallel(signal.resource_name):
+                self._spawn(deque([signal]), None)
+            elif signal.resource_name in self._waiting:
+                self._waiting[signal.resource_name].append(signal)
+            else:
+                queue = self._waiting[signal.resource_name] = deque([signal])
+                self._spawn(queue, signal.resource_name)
+
+    def _spawn(self, queue: deque[Signal], name: str | None) -> None:
+        self._working += 1
+        self._world.spawn(self._work, queue, name)
+
+    def _is_parallel(self, name: str) -> bool:
+        row = self._owned.current(name)
+        try:
+            return row is not None and bool(self._runner.errands.kind_of(row).parallel_signals)
+        except exception.HeatException:
+            return False
+
+    def _work(self, queue: deque[Signal], name: str | None) -> None:
+        self._world.serve(self._owned.id)
+        try:
+            while queue and not self._runner.is_retired:
+                signal = queue[0]
+                bind(request_ids.of_signal(self._owned.context, signal.request))
+                self._runner.fenced(lambda: self._handle(signal))       # noqa: B023 - called at once
+                queue.popleft()
+                self._handled.add(signal.id)
+                self._known.discard(signal.id)
+        except LeaseLost:
+            self._runner.retire()
+        except exception.DatabaseUnavailable as error:
+            outages.away(outages.DATABASE, error)
+            LOG.debug('A signal to %s in stack %s waits for the database', name, self._owned.id)
+            self._runner.retire()                   # what it has begun is known to nobody, as after a crash
+        except Exception:
+            # It stays where it is, and is tried again by whoever drives the stack next.
+            LOG.exception('A signal to %s in stack %s could not be handled', name, self._owned.id)
+            self._runner.retire()
+        finally:
+            if name is not None:
+                self._waiting.pop(name, None)
+            self._working -= 1
+            self._runner.rest()
+
+    def _handle(self, signal: Signal) -> None:
+        hook = hook_of(signal.details)
+        row = self._owned.current(signal.resource_name)
+        if row is None or hook is not None:
+            if row is not None:
+                self._runner.clear_hook(row, hook)
+            self._journal.write(Change(self._owned.id, self._owned.lease.epoch, signals=(signal.id,)))
+            return
+        recorder = SignalRecorder(self._owned, self._world)
+        resource = self._runner.errands.stored_resource(row, recorder)
+        others, error = self._tell(resource, signal)
+        self._journal.write(Change(
+            self._owned.id, self._owned.lease.epoch, row=self._owned.rows.get(row.id), columns=recorder.columns,
+            data=tuple(recorder.data_noted), events=tuple(recorder.events), signals=(signal.id,),
+            signal_error=error))
+        self._runner.errands.records.forget(row.id)
+        self._runner.hasten(row.name)
+        if others:
+            self._refresh({row.name: row}, LOOKED_AT)
+
+    def _tell(self, resource: Resource, signal: Signal) -> tuple[bool, SignalError | None]:
+        """Whether others should look again; and the error, for whoever waits for the outcome, in whatever process."""
+        resource.signal_mark = signal.mark
+        try:
+            return bool(resource.signal(signal.details)), None
+        except NoActionRequired:
+            return False, None
+        except exception.DatabaseUnavailable:       # our own trouble: the signal is handled later
+            raise
+        except Exception as error:
+            defects.log(LOG, error, 'A signal to %s in stack %s was not accepted', resource.name, self._owned.id)
+            return False, SignalError(signal.mark, errors.to_wire(error), self._world.now())
+
+    # --- what others have of it ---------------------------------------------------------------------------
+
+    def take_over(self) -> None:
+        """Whoever had the stack may have died with a signal handled, and what follows from it not yet."""
+        signalled = {}
+        for name in self._owned.definition.resources:
+            row = self._owned.current(name)
+            if row is not None and row.exists and not row.in_progress and self._is_followed(row):
+                signalled[name] = row
+        if signalled:
+            self._working += 1
+            self._world.spawn(self._make_up_for, signalled)
+
+    def _is_followed(self, row: ResourceState) -> bool:
+        """Others look again after its signals."""
+        try:
+            kind = self._runner.errands.kind_of(row)
+        except exception.HeatException:
+            return False
+        return kind.signal_needs_metadata_updates and callable(getattr(kind, 'handle_signal', None))
+
+    def _make_up_for(self, signalled: Mapping[str, ResourceState]) -> None:
+        bind(self._owned.context)
+        self._world.serve(self._owned.id)
+        try:
+            self._runner.fenced(lambda: self._refresh(signalled))
+        except (LeaseLost, exception.DatabaseUnavailable) as error:
+            LOG.info('Nobody looked around resources of stack %s that take signals: %s', self._owned.id, error)
+            self._runner.retire()
+        finally:
+            self._working -= 1
+            self._runner.rest()
+
+    def _refresh(self, signalled: Mapping[str, ResourceState], most: int | None = None) -> None:
+        """Attributes around these resources (at most so many) are read anew, metadata that follows others is told,
+        waits look at once."""
+        errands, definition = self._runner.errands, self._owned.definition
+        if self._neighbours.definition is not definition:
+            self._neighbours = _Neighbours(definition)
+        around = dict.fromkeys(itertools.chain.from_iterable(
+            (name, *row.requires, *self._neighbours.dependents.get(name, ())) for name, row in signalled.items()))
+        for name in itertools.islice(around, most):
+            self._runner.hasten(name)
+            row = self._owned.current(name)
+            if row is None or row.in_progress or not row.exists:
+                continue
+            try:
+                self._keep(errands, row)
+            except exception.DatabaseUnavailable:
+                raise
+            except exception.HeatException as error:
+                LOG.info('Attributes of %s in stack %s were not read: %s', row.name, self._owned.id, error)
+        for name in self._neighbours.followers:
+            current = self._owned.current(name)
+            if current is None or not current.exists or name in signalled:
+                continue
+            if errands.kind_of(current).metadata_update is Keeping.metadata_update:
+                continue
+            try:
+                errands.stored_resource(current).metadata_update(
+                    definition.resources[name].metadata(errands.scope))
+            except exception.DatabaseUnavailable:
+                raise
+            except Exception as error:
+                defects.log(LOG, error, 'Metadata of %s in stack %s does not follow', name, self._owned.id)
+
+    def _keep(self, errands: Any, row: ResourceState) -> None:
+        if errands.kind_of(row).default_client_name is not None:
+            return
+        while True:
+            before = self._owned.kept.get(row.id)
+            kept = errands.keep(errands.stored_resource(row), row.name)
+            now = self._owned.rows.get(row.id)
+            if now is None or now.in_progress:
+                return                              # an action has begun meanwhile; it reads them at its end
+            if now is row and self._owned.kept.get(row.id) is before:
+                break
+            row = now                               # what was read is a mixture of before and after a change
+        if kept == before:
+            return
+        self._owned.kept[row.id] = kept
+        told = {name: value for name, value in kept.items() if not isinstance(value, Exception)}
+        if told.get(attribute_cache.REFERENCE) == row.physical_id and len(told) == 1:
+            return
+        self._journal.submit(Change(self._owned.id, self._owned.lease.epoch, row=self._owned.rows[row.id],
+                                    columns={'attributes': told}))
+
+
+class _Neighbours:
+    """Who is to look again after a signal: found once for a definition, so that a signal costs what it changes."""
+
+    def __init__(self, definition: StackDefinition) -> None:
+        self.definition = definition
+
+    @cached_property
+    def dependents(self) -> Mapping[str, list[str]]:
+        return graph.dependents({name: resource.requires for name, resource in self.definition.resources.items()})
+
+    @cached_property
+    def followers(self) -> list[str]:
+        """Resources whose metadata refers to others: that of the rest stays what it was."""
+        return [name for name, resource in self.definition.resources.items()
+                if getattr(resource.parsed.metadata, 'refers', False)]
+
+
+class SignalRecorder:
+    """Keeps what the signalled resource writes, until it is stored together with the end of the signal."""
+
+    def __init__(self, owned: OwnedStack, world: World) -> None:
+        self._owned = owned
+        self._world = world
+        self.columns: dict[str, Any] = {}
+        self.data_noted: list[Datum] = []
+        self.events: list[Event] = []
+
+    def physical_id(self, resource: Resource, value: str | None) -> None:
+        self._owned.rows[resource.id] = self._owned.rows[resource.id]._replace(physical_id=value)
+
+    def data(self, resource: Resource, key: str, value: str | None, redact: bool) -> None:
+        self.data_noted.append(Datum(key, value, redact))
+
+    def metadata(self, resource: Resource, value: Mapping[str, Any]) -> None:
+        self.columns['metadata'] = value
+
+    def state(self, resource: Resource, action: str, status: str, reason: str) -> None:
+        row = self._owned.rows[resource.id]
+        self._owned.rows[resource.id] = row._replace(
+            action=Action(action), status=type(row.status)(status), reason=reason)
+
+    def event(self, resource: Resource, action: str, status: str, reason: str) -> None:
+        row = self._owned.rows[resource.id]
+        self.events.append(Event(
+            self._world.uuid(), self._world.now(), row.name, row.type,
+            row.physical_id or resource.physical_resource_name(), action, row.status, reason, resource_id=row.id))

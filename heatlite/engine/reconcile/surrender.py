@@ -1,0 +1,59 @@
+"""Gives up a stack whose engines end while they execute it, before it ends the next one.
+
+Neither its definition nor any type is touched: only what is stored of it changes. A later request of its user, such
+as a delete, is driven as for any failed stack, and has as many tries of its own (db.leases.strike).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+
+from heatlite.common.i18n import _
+from heatlite.common.world import World
+from heatlite.db import leases, resources, signals, stacks
+from heatlite.db.connection import Database
+from heatlite.db.leases import Lease
+from heatlite.engine.durability.journal import Journal, Superseded
+from heatlite.engine.reconcile import events
+from heatlite.planning.states import Change, Event, ResourceState, StackChange, Status
+
+LOG = logging.getLogger(__name__)
+
+
+def give_up(world: World, database: Database, journal: Journal, lease: Lease,
+            announce: Callable[[stacks.Stack], None]) -> bool:
+    """Whether the stack of `lease` was given up: it is FAILED then, and the lease is given back.
+
+    What was IN_PROGRESS in it is FAILED with the same reason; signals that wait for it are dropped.
+    `announce(row)`: called with the stack's row afterwards. False as well when a newer request was accepted meanwhile.
+    Raises LeaseLost.
+    """
+    with database.reader() as tx:
+        count = leases.strikes_out(tx, lease.stack_id)
+        row = stacks.get(tx, lease.stack_id) if count else None
+        if row is None:
+            return False
+        busy = [each for each in resources.light(tx, row.id) if each.status == Status.IN_PROGRESS]
+        waiting = tuple(each.id for each in signals.pending(tx, row.id))
+    reason = _('%(count)d engines ended while they drove this stack (%(action)s); it was given up. A resource type or '
+               'the template stops them: see their logs.') % {'count': count, 'action': row.action}
+    for each in busy:
+        failed = each._replace(status=Status.FAILED, reason=reason)
+        journal.submit(Change(row.id, lease.epoch, row=failed, events=(_event(world, failed),)))
+    given_up = replace(row, status=Status.FAILED, reason=reason)
+    try:
+        journal.write(Change(
+            row.id, lease.epoch, stack=StackChange(row.generation, status=Status.FAILED, reason=reason, release=True),
+            events=(events.of_stack(world, row.id, row.name, row.action, Status.FAILED, reason),), signals=waiting))
+    except Superseded:
+        return False                                # the newer request has tries of its own
+    LOG.error('Stack %s [%s] was given up: %s', row.name, row.id, reason)
+    announce(given_up)
+    return True
+
+
+def _event(world: World, row: ResourceState) -> Event:
+    return Event(world.uuid(), world.now(), row.name, row.type, row.physical_id or '', row.action, row.status,
+                 row.reason, resource_id=row.id)

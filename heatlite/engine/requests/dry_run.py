@@ -1,0 +1,175 @@
+"""One stack in a preview: drives the very traversal that an update would drive, with nothing called or stored.
+
+The types are asked as they would be; every create, update and delete is taken to succeed, and what a resource
+that does not exist yet would say is `Unknown`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from heatlite.common.i18n import _
+from heatlite.common.world import World
+from heatlite.engine.reconcile.attribute_cache import REFERENCE
+from heatlite.engine.reconcile.diff import PropertyChange
+from heatlite.engine.reconcile.executor import Errands
+from heatlite.engine.reconcile.leased_stack import OwnedStack
+from heatlite.engine.resource import Resource
+from heatlite.language.unknown import UNKNOWN
+from heatlite.planning import commands as c
+from heatlite.planning.states import Action, ResourceState
+from heatlite.planning.steps import Step
+
+DONE = ('added', 'updated', 'replaced', 'deleted')
+
+
+@dataclass
+class Change:
+    """What would become of one resource. `properties`: those that differ; `why` a replacement, or why it is unknown."""
+
+    name: str
+    kind: str                           # unchanged, updated, replaced, added, deleted, unknown
+    row: ResourceState | None = None    # as stored; None for one that would be added
+    properties: Mapping[str, PropertyChange] = field(default_factory=dict)
+    why: str = ''
+    inside: str = ''                    # why it is unknown what becomes of its nested stack
+    nested: Any = None                  # the row of that stack
+
+
+Inside = Callable[['DryRun', Step, ResourceState, Action], str | None]
+"""What becomes of the stack inside a resource: noted by the preview; the reason when its update would fail."""
+
+
+class DryRun:
+    """Answers each command of the traversal at once."""
+
+    def __init__(self, world: World, owned: OwnedStack, errands: Errands, inside: Inside) -> None:
+        self._world = world
+        self.owned = owned
+        self.errands = errands
+        self._inside = inside
+        self.changes: dict[str, Change] = {}
+        self.failures: dict[str, str] = {}
+        self._reached: set[str] = set()
+
+    def run(self) -> dict[str, Change]:
+        owned = self.owned
+        before = {row.name: row for row in owned.rows.values() if row.replaced_by is None}
+        busy = {row.name: row for row in owned.rows.values() if row.in_progress}
+        self.errands.to_make |= {row.id for row in busy.values()}
+        waiting: deque[c.Command] = deque(owned.traversal.start(self._world.now()))
+        while waiting:
+            event = self._answer(waiting.popleft())
+            if event is not None:
+                waiting.extend(owned.traversal.handle(event, self._world.now()))
+        for name, properties in self.errands.property_changes.items():
+            if name in self.changes:
+                self.changes[name].properties = properties
+        for name in owned.traversal.wanted:
+            if name in self._reached:
+                self.changes.setdefault(name, Change(name, 'unchanged', before.get(name)))
+            else:                                   # the update ends before it comes there, or goes on otherwise
+                self._undecided(name, before.get(name), self._why_not())
+        for name, row in before.items():
+            if name not in self.changes:            # not wanted any more, and the update ends before it goes
+                self._undecided(name, row, self._why_not())
+        for name, doubt in self.errands.doubts.items():
+            self._undecided(name, before.get(name), doubt.reason)
+        for name, row in busy.items():
+            self._undecided(name, row, _('%s of it is under way, and may end well or not') % row.action)
+        if self.failures:                           # what else it comes to depends on who is faster
+            for change in list(self.changes.values()):
+                if change.kind in DONE:
+                    self._undecided(change.name, before.get(change.name), self._why_not())
+        for name, reason in self.failures.items():
+            self._undecided(name, before.get(name), reason)
+        return self.changes
+
+    def _undecided(self, name: str, row: ResourceState | None, why: str) -> None:
+        known = self.changes.get(name)
+        properties = known.properties if known is not None else {}
+        self.changes[name] = Change(name, 'unknown', row, properties, why,
+                                    inside=why, nested=known.nested if known is not None else None)
+
+    def _why_not(self) -> str:
+        failed = next(iter(self.failures.items()), None)
+        if failed is None:
+            return _('The update ends before it')
+        return _('The update does not get beyond %(name)s: %(why)s') % {'name': failed[0], 'why': failed[1]}
+
+    def _answer(self, command: c.Command) -> c.Event | None:
+        match command:
+            case c.Persist(step, row, wait=True):
+                self.owned.kept.pop(row.id, None)
+                return c.Durable(step)
+            case c.Inspect(step, row):
+                return self._inspected(step, row)
+            case c.Call(step, row, verb):
+                return self._called(step, row, verb)
+            case c.Poll(step) | c.Recover(step):
+                return c.Polled(step, True)
+            case c.Pause(step):                     # a breakpoint: its user lets it go on
+                return c.Cleared(step)
+            case c.Later(step):
+                return c.Due(step)
+        return None
+
+    def _inspected(self, step: Step, row: ResourceState) -> c.Event:
+        found = self.errands.inspect(step, row)
+        self._reached.add(row.name)
+        match found:
+            case c.Inspected(_, verdict) if verdict.refused is not None:
+                self.failures[row.name] = verdict.refused
+            case c.Inspected(_, verdict) if verdict.replace is not None:
+                self._change(row.name, 'replaced', row).why = verdict.replace
+            case c.Inspected(_, verdict) if verdict.changed:
+                self._change(row.name, 'updated', row)
+            case c.Failed(_, reason) if not found.replace:
+                self.failures[row.name] = reason
+        return found
+
+    def _called(self, step: Step, row: ResourceState, verb: Action) -> c.Event:
+        name = row.name
+        self._reached.add(name)
+        if verb in (Action.CREATE, Action.ADOPT):
+            self.errands.to_make.add(row.id)
+            self._change(name, 'added' if row.replaces is None else 'replaced', None)
+        elif verb is Action.DELETE and name not in self.owned.traversal.wanted:
+            self._change(name, 'deleted', row)
+        elif verb is Action.UPDATE:
+            if self._is_replaced_after_all(step):
+                return c.Failed(step, '', replace=True)
+            self._change(name, 'updated', row)
+            self._foresee_reference(step, row)
+        why = self._inside(self, step, row, verb)
+        if why is not None:
+            self.failures[name] = why
+            return c.Failed(step, why)
+        return c.Called(step, None, done=True)
+
+    def _is_replaced_after_all(self, step: Step) -> bool:
+        """Types without a handler of their own have the resource replaced when any property changes."""
+        work = step.context
+        return (type(work.resource).handle_update is Resource.handle_update and work.difference is not None
+                and bool(work.difference.properties))
+
+    def _foresee_reference(self, step: Step, row: ResourceState) -> None:
+        """Its attributes may be any now; its reference is what it was, unless the type makes one of what may change."""
+        self.errands.changed.add(row.id)
+        kind = type(step.context.resource)
+        doubt = self.errands.doubts.get(row.name)
+        if doubt is not None and doubt.may_replace:
+            self.errands.to_make.add(row.id)
+        elif kind.get_reference_id is not Resource.get_reference_id:
+            self.owned.kept[row.id] = {REFERENCE: UNKNOWN}
+
+    def _change(self, name: str, kind: str, row: ResourceState | None) -> Change:
+        known = self.changes.get(name)
+        if known is None:
+            known = self.changes[name] = Change(name, kind, row)
+        elif known.kind == 'updated' and kind == 'replaced':
+            known.kind = kind
+        return known

@@ -1,0 +1,85 @@
+"""Marking resources unhealthy, so that the next update replaces them (engine specification 3.12)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.context import RequestContext
+from heatlite.common.world import World
+from heatlite.db import leases, resources, stacks
+from heatlite.db.connection import Database
+from heatlite.engine.notify.event_sinks import EventSinks
+from heatlite.engine.reconcile import attribute_cache
+from heatlite.planning.states import Action, Event, ResourceState, Status
+from heatlite.planning.steps import current_rows
+from heatlite.rpc import messages
+
+REASON = 'state changed by resource_mark_unhealthy api'
+
+
+class Health:
+    def __init__(self, world: World, database: Database, sinks: EventSinks,
+                 wake: Callable[[str, str | None], None]) -> None:
+        """`wake(stack_id, engine_id)`: rings at the engine that owns a stack, or at any."""
+        self._wake = wake
+        self._world = world
+        self._database = database
+        self._sinks = sinks
+
+    def mark(self, context: RequestContext, message: messages.MarkUnhealthy) -> None:
+        """Raises ActionInProgress while an action of the stack goes on, ResourceNotFound.
+
+        Signals are no action: the engine that hands them to the resources reads the stack anew after this.
+        """
+        def store(tx: Any) -> tuple[Callable[[], None], str | None]:
+            leases.lock(tx, message.stack_id)       # before the stack, as everywhere
+            context.check_in_time(self._world.now())
+            row = stacks.get(tx, message.stack_id, for_update=True)
+            if row is None or not context.may_see(row.project_id, row.user_project_id):
+                raise exception.EntityNotFound(entity='Stack', name=message.stack_id)
+            rows = {state.id: state for state in resources.light(tx, row.id)}
+            found = self._find(tx, row, rows, message.resource)
+            # After a cancel the action has ended, and what was begun of it may not have.
+            if row.status == Status.IN_PROGRESS or any(each.in_progress for each in rows.values()):
+                raise exception.ActionInProgress(stack_name=row.name, action=row.action)
+            marked = self._marked(found, message)
+            if marked is None:
+                return lambda: None, None
+            owner = leases.start_over(tx, row.id)
+            resources.set_state(tx, row.id, marked)
+            return self._sinks.add(tx, row, Event(
+                self._world.uuid(), self._world.now(), marked.name, marked.type, marked.physical_id, marked.action,
+                marked.status, marked.reason, resource_id=marked.id)), owner
+
+        tell, owner = self._database.retry(store)
+        tell()
+        if owner is not None:
+            self._wake(message.stack_id, owner)
+
+    def _marked(self, found: ResourceState, message: messages.MarkUnhealthy) -> ResourceState | None:
+        if message.unhealthy:
+            if found.action is Action.DELETE:
+                return None
+            status = Status.FAILED
+        else:
+            if found.state != (Action.CHECK, Status.FAILED):
+                return None
+            status = Status.COMPLETE
+        return found._replace(action=Action.CHECK, status=status, reason=message.reason or REASON,
+                              updated_at=self._world.now())
+
+    def _find(self, tx: Any, row: stacks.Stack, rows: Mapping[int, ResourceState], wanted: str) -> ResourceState:
+        """By name, else by physical id, else by what `get_resource` gives for it."""
+        current = current_rows(rows.values(), row.template_id, None)
+        if wanted in current:
+            return rows[current[wanted]]
+        for number in current.values():
+            if rows[number].physical_id == wanted:
+                return rows[number]
+        kept = resources.columns(tx, row.id, current.values(), ('attributes',))
+        for number, columns in kept.items():
+            if (columns['attributes'] or {}).get(attribute_cache.REFERENCE) == wanted:
+                return rows[number]
+        raise exception.ResourceNotFound(resource_name=wanted, stack_name=row.name)

@@ -1,0 +1,93 @@
+"""What resource types refuse by themselves, without any service: the packed facts, and each type's own check.
+
+The class of a type is imported when a template uses it. A verdict for which a service would have been asked does not
+count.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.engine.resources import packed_types
+from heatlite.language.definition import ResourceDefinition, StackDefinition
+from heatlite.language.environment import Environment
+from heatlite.language.facts import TypeFacts
+from heatlite.language.translation import RESOLVE, TranslationRule
+
+LOG = logging.getLogger(__name__)
+
+
+class OfflineTypes(packed_types.PackedTypes):
+    """A `language.facts.TypeCatalog`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._offline: Any = None
+        self._kinds: dict[Any, Any] = {}
+        self._drafts: dict[int, tuple[StackDefinition, Any]] = {}
+
+    def facts(self, type_name: str, resource_name: str | None, environment: Environment) -> TypeFacts:
+        found = super().facts(type_name, resource_name, environment)
+        if found.own_check is not None:
+            return found
+        name = environment.find(type_name, resource_name).target.name
+        self._facts[name] = replace(found, own_check=lambda definition, values: self._refused(name, definition))
+        return self._facts[name]
+
+    def _refused(self, name: str, definition: ResourceDefinition) -> Iterable[exception.HeatException]:
+        from heatlite.engine.resource import Resource
+        from heatlite.engine.types import registry
+        try:
+            kind = registry.current().resolve(name, '')
+            if kind.validate is Resource.validate or getattr(kind, 'accepts_anything', False):
+                return []
+            draft = self._draft(definition.owner)
+            draft.context.asked = False
+            text = draft.make(self._alone(kind), definition).validate()
+            errors = [exception.StackValidationFailed(message=text)] if text else []
+        except exception.HeatException as error:
+            errors = [error]
+        except Exception as error:                  # of a type that takes for a value what is not known here
+            LOG.debug('Type %s cannot check %s: %s', name, definition.name, error)
+            return []
+        return [] if self._draft(definition.owner).context.asked else errors
+
+    def _alone(self, kind: Any) -> Any:
+        """The type with its service taken to be there, and without what only that could tell."""
+        def translation_rules(resource: Any, given: Any) -> list[TranslationRule]:
+            return [rule for rule in kind.translation_rules(resource, given) if rule.rule != RESOLVE]
+
+        if kind not in self._kinds:
+            self._kinds[kind] = type(kind.__name__, (kind,), {
+                '__doc__': kind.__doc__, 'translation_rules': translation_rules,
+                'check_service_available': classmethod(lambda cls, context, type_name: None),
+                '_constraint_lookup': lambda resource: self.lookup})
+        return self._kinds[kind]
+
+    def _draft(self, definition: StackDefinition) -> Any:
+        from heatlite.engine.types import registry
+        from heatlite.engine.types.draft import Draft
+        if id(definition) not in self._drafts:
+            draft = Draft(definition, _offline_context(), registry.current())
+            self._drafts[id(definition)] = definition, draft
+        return self._drafts[id(definition)][1]
+
+
+def _offline_context() -> Any:
+    """The context of a caller who reaches no service; `asked`: a type tried to reach one."""
+    from heatlite.common.context import RequestContext
+
+    class OfflineContext(RequestContext):
+        asked = False
+
+        @property
+        def keystone_session(self) -> Any:
+            self.asked = True
+            raise exception.ClientNotAvailable(client_name='keystone')
+
+    return OfflineContext(overwrite=False)
+

@@ -1,0 +1,112 @@
+"""Stacks and resources as previews and exports show them: raw, as REST specification 8.3 and 8.5 say."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.common.identifier import HeatIdentifier
+from heatlite.common.timeutils import isotime
+from heatlite.engine.reconcile.diff import PropertyChange
+from heatlite.engine.requests.dry_run import Change
+from heatlite.engine.requests.preview_update import Previewed
+from heatlite.language.definition import StackDefinition
+from heatlite.language.expression import PLACEHOLDERS
+from heatlite.language.masking import Mask
+from heatlite.language.unknown import is_known
+from heatlite.planning import graph
+from heatlite.planning.states import ResourceState
+
+VALUES = ('properties', 'property_changes', 'replace_reason', 'reason', 'nested_unknown', 'metadata',
+          'resource_status_reason', 'description')
+KINDS = ('unchanged', 'updated', 'replaced', 'added', 'deleted', 'unknown')
+
+
+def changes(found: Previewed, show_nested: bool) -> dict[str, list[dict[str, Any]]]:
+    """The lists of a preview of an update, with `show_nested` those of nested stacks too. `unknown`, which Heat does
+    not have: what cannot be decided, each with `reason`.
+
+    Beyond what clients know, each entry says `changed_properties`, `property_changes` ({name: {old, new or unknown,
+    forces_replacement}}), for a replacement `replace_reason`, and `nested_unknown`, why the nested changes are unknown.
+    """
+    lists: dict[str, list[dict[str, Any]]] = {kind: [] for kind in KINDS}
+    waiting = deque([found])
+    while waiting:
+        stack = waiting.popleft()
+        needed_by = required_by(stack.definition)
+        for change in stack.changes.values():
+            shown = masked(_change(change, stack.definition, needed_by), stack.mask)
+            if stack.row.parent_resource is not None:
+                shown['parent_resource'] = stack.row.parent_resource
+            lists[change.kind].append(shown)
+        if show_nested:
+            waiting.extend(stack.inside)
+    return lists
+
+
+def _change(change: Change, definition: StackDefinition, needed_by: Mapping[str, list[str]]) -> dict[str, Any]:
+    is_stored = change.kind in ('updated', 'deleted') or change.name not in definition.resources
+    if is_stored and change.row is not None:
+        shown = _stored(change.row, definition, needed_by)
+    else:
+        shown = wanted(change.name, definition, needed_by)
+    if change.nested is not None:
+        nested = change.nested
+        shown['nested_stack_id'] = dict(HeatIdentifier(nested.project_id, nested.name, nested.id))
+    if change.properties:
+        shown['changed_properties'] = sorted(change.properties)
+        shown['property_changes'] = {name: _property_change(each) for name, each in change.properties.items()}
+    if change.why:
+        shown['reason' if change.kind == 'unknown' else 'replace_reason'] = change.why
+    if change.inside and change.kind != 'unknown':
+        shown['nested_unknown'] = change.inside
+    return shown
+
+
+def masked(shown: dict[str, Any], mask: Mask) -> dict[str, Any]:
+    """A resource without hidden values. Names and identities stay: a value that equals one is no secret."""
+    return {**shown, **{key: mask(shown[key]) for key in VALUES if key in shown}} if mask else shown
+
+
+def _property_change(change: PropertyChange) -> dict[str, Any]:
+    told: dict[str, Any] = {'old': change.old, 'forces_replacement': change.forces_replacement}
+    if is_known(change.new):
+        told['new'] = change.new
+    else:
+        told['unknown'] = True                      # it depends on something that will be made or changed
+    return told
+
+
+def required_by(definition: StackDefinition) -> Mapping[str, list[str]]:
+    return graph.dependents({name: resource.requires for name, resource in definition.resources.items()})
+
+
+def identity(definition: StackDefinition) -> HeatIdentifier:
+    """Of the stack itself."""
+    whose = definition.identity
+    return HeatIdentifier(whose.project_id, whose.name, str(whose.id))
+
+
+def wanted(name: str, definition: StackDefinition, needed_by: Mapping[str, list[str]]) -> dict[str, Any]:
+    """A resource that does not exist yet."""
+    resource = definition.resources[name]
+    return {**_raw(name, resource.type, definition, needed_by), 'physical_resource_id': '',
+            'resource_action': 'INIT', 'resource_status': 'COMPLETE', 'resource_status_reason': '',
+            'creation_time': None, 'updated_time': None, 'description': resource.description,
+            'metadata': resource.metadata(PLACEHOLDERS)}
+
+
+def _stored(row: ResourceState, definition: StackDefinition, needed_by: Mapping[str, list[str]]) -> dict[str, Any]:
+    return {**_raw(row.name, row.type, definition, needed_by), 'physical_resource_id': row.physical_id or '',
+            'resource_action': row.action, 'resource_status': row.status, 'resource_status_reason': row.reason,
+            'creation_time': isotime(row.created_at), 'updated_time': isotime(row.updated_at or row.created_at),
+            'description': '', 'metadata': {}}
+
+
+def _raw(name: str, kind: str, definition: StackDefinition, needed_by: Mapping[str, list[str]]) -> dict[str, Any]:
+    stack = identity(definition)
+    return {'resource_name': name, 'resource_type': kind, 'required_by': needed_by.get(name, []),
+            'resource_identity': dict(HeatIdentifier(stack.tenant, stack.stack_name, stack.stack_id,
+                                                     f'/resources/{name}')),
+            'stack_identity': dict(stack), 'stack_name': stack.stack_name, 'attributes': {}}

@@ -1,0 +1,116 @@
+"""A stack that does not exist yet, with all it has inside, as previews of it show it (REST specification 8.3)."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.engine.requests import presenters
+from heatlite.engine.resources.stack_resource import StackResource, as_template
+from heatlite.engine.types import tree_size
+from heatlite.engine.types.catalog import Catalog
+from heatlite.engine.types.tree_size import UNLIMITED
+from heatlite.language import lint, nested
+from heatlite.language.definition import ResourceDefinition, StackDefinition
+from heatlite.language.expression import PLACEHOLDERS
+from heatlite.language.facts import TypeFacts
+from heatlite.language.outputs import OutputDefinition
+from heatlite.language.unknown import is_known
+from heatlite.rpc import messages
+
+LOG = logging.getLogger(__name__)
+MOST_SHOWN = 20_000                 # resources of a tree without a quota; then one member stands for all of a group
+
+
+def shown(checker: lint.Checker, types: Catalog, message: messages.CreateStack, username: str | None, created: str,
+          quota: int) -> dict[str, Any]:
+    """`checker`: of the definition. `created`: a time as clients read it. `quota`: resources in a tree, or UNLIMITED.
+
+    Raises StackResourceLimitExceeded, as the create would when it gets there.
+    """
+    definition = checker.definition
+    identity = presenters.identity(definition)
+    return {
+        'id': str(definition.identity.id),
+        'stack_identity': dict(identity), 'stack_name': identity.stack_name, 'creation_time': created,
+        'updated_time': None, 'deletion_time': None, 'stack_owner': username, 'parent': None,
+        'stack_user_project_id': None, 'notification_topics': [], 'parameters': definition.parameters.shown(),
+        'description': definition.description, 'template_description': definition.description, 'capabilities': [],
+        'disable_rollback': message.disable_rollback, 'timeout_mins': message.timeout_mins or None,
+        'tags': list(message.tags or ()),
+        'outputs': [_output(output) for output in definition.outputs.values()],
+        'resources': _Tree(types, quota).resources(checker)}
+
+
+class _Tree:
+    """The resources of a stack; in the place of one that has a stack inside, the list of those."""
+
+    def __init__(self, types: Catalog, quota: int) -> None:
+        self._types = types
+        self._quota = quota
+        self._left = MOST_SHOWN if quota == UNLIMITED else quota
+
+    def resources(self, checker: lint.Checker, parent: str | None = None) -> list[Any]:
+        """Raises StackResourceLimitExceeded when the tree outgrows its quota."""
+        definition = checker.definition
+        deque(checker.complaints(), maxlen=0)       # it learns the types on the way; the complaints were told before
+        needed_by = presenters.required_by(definition)
+        self._take(len(definition.resources))
+        found: list[Any] = []
+        for name, resource in definition.resources.items():
+            child = self._inside(checker, resource)
+            if child is not None:
+                found.append(self.resources(lint.Checker(
+                    child, self._types, values=False, look_inside=False, depth=checker.depth + 1,
+                    memory=checker.memory), name))
+                continue
+            raw = presenters.wanted(name, definition, needed_by)
+            facts = checker.facts.get(name)
+            if facts is not None:
+                raw |= {'attributes': _attributes(facts), 'properties': _properties(checker.guessed(resource))}
+            raw = presenters.masked(raw, definition.mask)
+            found.append(raw if parent is None else {**raw, 'parent_resource': parent})
+        return found
+
+    def _inside(self, checker: lint.Checker, resource: ResourceDefinition) -> StackDefinition | None:
+        """The stack inside a resource as its type would make it.
+
+        Where the type cannot tell yet how many members there will be, or they are too many to show, one stands for all.
+        """
+        if checker.found[resource.name].is_template:
+            return checker.child(resource)
+        try:
+            asked = self._types.asked(resource)
+            if isinstance(asked, StackResource) and self._has_room(getattr(asked, 'get_size', int)()):
+                return nested.child_definition(
+                    checker.definition, resource, as_template(asked.child_template()), asked.child_params(),
+                    checker.found[resource.name].path)
+        except exception.StackResourceLimitExceeded:
+            raise
+        except Exception as error:                  # types may stumble over anything that is not known yet
+            LOG.info('What will be inside %s is not known yet: %s', resource.name, error)
+        return checker.child(resource)
+
+    def _has_room(self, members: int) -> bool:
+        tree_size.check(members, UNLIMITED if self._quota == UNLIMITED else self._left)
+        return members <= self._left
+
+    def _take(self, count: int) -> None:
+        self._has_room(count)
+        self._left -= count
+
+
+def _output(output: OutputDefinition) -> dict[str, Any]:
+    value, _error = output.evaluated(PLACEHOLDERS)      # an error may come from what is only not known yet
+    return {'output_key': output.key, 'description': output.description, 'output_value': value}
+
+
+def _attributes(facts: TypeFacts) -> dict[str, None]:
+    return {name: None for name in facts.attributes if name != 'show' and name not in facts.hidden_attributes}
+
+
+def _properties(values: dict[str, Any]) -> dict[str, Any]:
+    """What is not known yet is empty."""
+    return {name: value if is_known(value) else None for name, value in values.items()}

@@ -1,0 +1,276 @@
+"""What an update would do to a tree of stacks: one dry run for each stack, the nested ones where the types would
+update, make or delete them.
+
+What a nested stack will say is found with its dry run: the parent knows outputs that only unchanged resources feed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.context import RequestContext
+from heatlite.common.i18n import _
+from heatlite.common.world import World
+from heatlite.db import resources, stacks, templates
+from heatlite.db.connection import Database
+from heatlite.db.leases import Lease
+from heatlite.db.stacks import Stack
+from heatlite.engine import clients
+from heatlite.engine.reconcile import loading
+from heatlite.engine.reconcile.attribute_cache import REFERENCE
+from heatlite.engine.reconcile.executor import Errands
+from heatlite.engine.reconcile.facade import Stack as Facade
+from heatlite.engine.reconcile.leased_stack import OwnedStack
+from heatlite.engine.reconcile.stored_resource_cache import Records
+from heatlite.engine.requests import validation
+from heatlite.engine.requests.dry_run import Change, DryRun
+from heatlite.engine.resources.stack_resource import StackResource, as_template
+from heatlite.engine.types import tree_size
+from heatlite.language import masking
+from heatlite.language.definition import StackDefinition, StackIdentity
+from heatlite.language.masking import Mask
+from heatlite.language.unknown import UNKNOWN, is_known
+from heatlite.planning.states import Action, ResourceState
+from heatlite.planning.steps import Step
+
+NEW = 'None'                            # the id of a stack that does not exist yet, as clients read it
+
+
+@dataclass
+class Previewed:
+    """One stack of the tree. `changes`: of every resource of both sides, by name, in the order of the new template."""
+
+    row: Stack
+    definition: StackDefinition
+    mask: Mask
+    changes: Mapping[str, Change] = field(default_factory=dict)
+    inside: list[Previewed] = field(default_factory=list)
+    fails: str = ''                     # why the update of the stack would fail
+
+
+class NotForeseen(Exception):
+    """This is not known of a nested stack before its update."""
+
+
+class Ahead:
+    """`engine.reconcile.nesting.Nesting`, for reading only: nested stacks that were looked into are as they will be."""
+
+    def __init__(self, nesting: Any) -> None:
+        self._nesting = nesting
+        self.rows: dict[str, Stack] = {}            # nested stack -> its row after the update
+        for name in ('find', 'define', 'check_depth', 'check_room', 'user_project'):
+            setattr(self, name, getattr(nesting, name))
+
+    def row(self, resource: Any) -> Stack | None:
+        found: Stack | None = self.rows.get(resource.resource_id) or self._nesting.row(resource)
+        return found
+
+    def template(self, resource: Any) -> Any:
+        return self._as_it_is(resource).template(resource)
+
+    def members(self, resource: Any) -> Any:
+        return self._as_it_is(resource).members(resource)
+
+    def stack(self, resource: Any) -> Any:
+        return self._as_it_is(resource).stack(resource)
+
+    def _as_it_is(self, resource: Any) -> Any:
+        if resource.resource_id in self.rows:
+            raise NotForeseen(resource.resource_id)
+        return self._nesting
+
+
+class Preview:
+    """Of one update of one tree."""
+
+    def __init__(self, world: World, database: Database, registry: Any, context: RequestContext,
+                 nest: Callable[[OwnedStack], Any], software: Any, quota: int, most: int) -> None:
+        """`nest`: makes reconcile.nesting.Nesting; `software`: what types ask for software configs; `quota`: resources
+        of a tree, or UNLIMITED: then at most `most` are looked at."""
+        self._world = world
+        self._database = database
+        self._registry = registry
+        self._context = context
+        self._nest = nest
+        self._software = software
+        self._left = most if quota == tree_size.UNLIMITED else quota
+
+    def of_update(self, row: Stack, wanted: StackDefinition, mask: Mask, converge: bool) -> Previewed:
+        """Raises what an update would be refused for, for nested stacks too, and RequestLimitExceeded."""
+        return self._of(replace(loading.as_updated(row), converge=converge), wanted, mask)
+
+    def _of(self, row: Stack, wanted: StackDefinition, mask: Mask) -> Previewed:
+        """`row`: with the action in it that is previewed."""
+        self._take(len(wanted.snippets))
+        with self._database.reader() as tx:         # as the update itself would take them
+            rows = resources.light(tx, row.id) if row.id != NEW else []
+            kept = loading.kept_values(tx, row.id) if rows else {}
+            mask |= Mask(resources.secrets(tx, row.id)) if rows else masking.NOTHING
+        owned = OwnedStack(row, Lease(row.id, '', 0), wanted, self._context,
+                           loading.traversal(self._world, row, wanted, list(rows), 0))
+        owned.kept.update(kept)
+        found = Previewed(row, wanted, mask)
+        run = DryRun(self._world, owned, self._errands(owned), lambda *what: self._inside(found, *what))
+        changes = run.run()
+        order = [*owned.traversal.wanted, *(name for name in changes if name not in owned.traversal.wanted)]
+        found.changes = {name: changes[name] for name in order}
+        self._open(found)
+        found.fails = next((f'{name}: {why}' for name, why in run.failures.items()), '')
+        if row.action != Action.DELETE:
+            found.row = replace(row, outputs=_outputs(wanted, run))
+        return found
+
+    def _errands(self, owned: OwnedStack) -> Errands:
+        made: list[Errands] = []
+        facade = Facade(owned, lambda name: made[0].unmade(name), clients.of, self._world, Ahead(self._nest(owned)))
+        facade.software = self._software
+        made.append(Errands(self._world, owned, None, self._registry, facade,
+                            Records(self._world, self._database, None, owned.id), lambda lease: None, dry=True))
+        return made[0]
+
+    def _take(self, count: int) -> None:
+        tree_size.check(count, self._left)
+        self._left -= count
+
+    # --- nested stacks ------------------------------------------------------------------------------------
+
+    def _inside(self, above: Previewed, run: DryRun, step: Step, row: ResourceState, verb: Action) -> str | None:
+        """What becomes of the stack inside a resource. The reason when it would fail."""
+        resource = (run.errands.stored_resource(row) if verb is Action.DELETE else run.errands.resource(step, row))
+        if not isinstance(resource, StackResource):
+            return None
+        stored = run.errands.facade.nesting.row(resource)
+        if verb is Action.DELETE:
+            if stored is not None:
+                self._gone(above, run, row, stored)
+            return None
+        change = run.changes[row.name]
+        if verb is Action.UPDATE:
+            change.nested = stored
+        is_known_here = _is_known(step)
+        try:
+            definition, mask = self._defined(run, step, resource, row, stored)
+        except Exception as error:
+            if is_known_here:
+                raise
+            change.inside = _('What is inside is not known before: %s') % error
+            self._undecided(above, stored, change.inside)
+            return None
+        wanted = self._wanted_row(run.owned.row, resource, stored)
+        found = self._of(wanted, definition, mask | above.mask)
+        above.inside.append(found)
+        if found.fails:
+            return found.fails
+        if stored is not None and verb is Action.UPDATE:
+            self._foresee(run, resource, row, found.row)
+        return None
+
+    def _defined(self, run: DryRun, step: Step, resource: StackResource, row: ResourceState,
+                 stored: Stack | None) -> tuple[StackDefinition, Mask]:
+        """As `Nesting` defines it when the type asks for it. Raises what it would be refused for."""
+        nesting = run.errands.facade.nesting
+        above = run.owned.row
+        work = step.context
+        difference: Mapping[str, Any] = {}
+        if stored is not None:
+            difference = work.difference.properties if work.difference is not None else {}
+            resource.take_properties(work.definition)
+            identity = StackIdentity(stored.name, stored.id, stored.project_id)
+        else:
+            nesting.check_depth()
+            identity = StackIdentity(f'{above.name}-{row.name}', None, above.project_id)
+        template = as_template(resource.foreseen_template(difference))
+        nesting.check_room(resource, len(template.section('resources') or ()))
+        definition = nesting.define(resource, template, resource.child_params(), identity)
+        mask = definition.mask
+        if stored is not None:
+            with self._database.reader() as tx:
+                before = templates.show(tx, stored.template_id)
+            mask |= masking.of_documents(before.document, before.environment)
+        validation.check_child(definition, self._registry, self._context)
+        return definition, mask
+
+    def _wanted_row(self, above: Stack, resource: StackResource, stored: Stack | None) -> Stack:
+        if stored is not None:
+            return replace(loading.as_updated(stored), converge=above.converge)
+        return replace(
+            above, id=NEW, name=f'{above.name}-{resource.name}', owner_id=above.id, parent_resource=resource.name,
+            depth=above.depth + 1, action=Action.CREATE, converge=False, previous_template_id=None, next_resource=1,
+            outputs=None, request=None, tags=None)
+
+    def _foresee(self, run: DryRun, resource: StackResource, row: ResourceState, after: Stack) -> None:
+        """From now on the parent reads of it what will be."""
+        run.errands.facade.nesting.rows[after.id] = after
+        resource.forget_nested()
+        run.errands.foreseen[row.id] = resource
+        try:
+            reference = resource.get_reference_id()
+        except Exception:                           # raised by the type: it is unknown then
+            reference = UNKNOWN
+        run.owned.kept[row.id] = {REFERENCE: reference}
+
+    def _stored(self, stored: Stack) -> tuple[StackDefinition, Mask]:
+        with self._database.reader() as tx:
+            template = templates.get(tx, stored.template_id)
+        definition = loading.definition(template, stored, self._registry.operator)
+        return definition, definition.mask
+
+    def _gone(self, above: Previewed, run: DryRun, row: ResourceState, stored: Stack) -> None:
+        change = run.changes.get(row.name)
+        if change is not None and change.kind == 'deleted':
+            change.nested = stored
+        definition, mask = self._stored(stored)
+        above.inside.append(self._of(replace(loading.as_updated(stored), action=Action.DELETE), definition,
+                                     mask | above.mask))
+
+    def _undecided(self, above: Previewed, stored: Stack | None, why: str) -> None:
+        """All that is inside now may be changed or not."""
+        if stored is None:
+            return
+        definition, mask = self._stored(stored)
+        with self._database.reader() as tx:
+            rows = [row for row in resources.light(tx, stored.id) if row.replaced_by is None]
+        self._take(len(rows))
+        found = Previewed(stored, definition, mask | above.mask, {
+            row.name: Change(row.name, 'unknown', row, why=why, inside=why) for row in rows})
+        above.inside.append(found)
+        self._open(found)
+
+    def _open(self, found: Previewed) -> None:
+        """Of what is unknown, all that is inside is, too."""
+        unknown = {name: change.why for name, change in found.changes.items() if change.kind == 'unknown'}
+        if not unknown:
+            return
+        found.inside = [each for each in found.inside if each.row.parent_resource not in unknown]
+        if found.row.id == NEW:
+            return
+        with self._database.reader() as tx:
+            below = [stacks.get(tx, each.id) for each in stacks.descendants(tx, found.row.root_id, found.row.id, 1)
+                     if each.parent_resource in unknown]
+        for stored in below:
+            if stored is not None:
+                self._undecided(found, stored, unknown[str(stored.parent_resource)])
+
+
+def _is_known(step: Step) -> bool:
+    """Whether the resource's definition holds no value that is not known before."""
+    wanted = step.context.definition
+    return is_known(wanted['Properties']) and is_known(wanted.metadata())
+
+
+def _outputs(definition: StackDefinition, run: DryRun) -> list[dict[str, Any]]:
+    """As `engine.outputs.resolve`, but what is not known yet is UNKNOWN."""
+    found = []
+    for name, output in definition.outputs.items():
+        shown: dict[str, Any] = {'output_key': name, 'description': output.description, 'output_value': UNKNOWN}
+        try:
+            shown['output_value'] = output.resolve(run.errands.scope)
+        except exception.DatabaseUnavailable:
+            raise
+        except Exception as error:
+            shown['output_value'], shown['output_error'] = None, definition.mask.text(str(error))
+        found.append(shown)
+    return found

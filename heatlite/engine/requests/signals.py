@@ -1,0 +1,175 @@
+"""What comes from outside for one resource: stored first, then handled by whoever drives its stack, also when nobody
+did (engine specification 8.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from heatlite.common import exception, limits
+from heatlite.common.context import RequestContext
+from heatlite.common.i18n import _
+from heatlite.common.world import World
+from heatlite.db import leases, resources, stacks
+from heatlite.db import signals as signal_rows
+from heatlite.db.connection import Database
+from heatlite.engine.durability import request_ids
+from heatlite.engine.notify.event_sinks import EventSinks
+from heatlite.engine.reconcile.signal_dispatcher import hook_of
+from heatlite.engine.types.registry import Registry
+from heatlite.language.registry import HOOK_TYPES
+from heatlite.planning.states import Event, ResourceState
+from heatlite.planning.steps import current_rows
+from heatlite.rpc import errors, messages
+
+LOOK = 0.1                              # seconds between two looks whether a signal was handled
+PATIENCE = 60.0                         # seconds until whoever waits for that is told that it takes longer
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """What became of a signal in its transaction. `refused`: why it was not stored; `tell()`: after the commit."""
+
+    stack_id: str
+    resource_id: int
+    refused: exception.HeatException | None = None
+    tell: Callable[[], None] = lambda: None
+    number: int = 0
+    owner: leases.Lease | str | None = None
+
+
+class Signals:
+    def __init__(self, world: World, database: Database, registry: Registry, driving: Any, engine_id: str,
+                 wake: Any, sinks: EventSinks) -> None:
+        """`wake(stack_id, engine_id)`: rings at the engine that owns a stack, or at any."""
+        self._sinks = sinks
+        self._world = world
+        self._database = database
+        self._registry = registry
+        self._driving = driving
+        self._engine_id = engine_id
+        self._wake = wake
+
+    def signal(self, context: RequestContext, message: messages.SignalResource) -> Any:
+        """The resource's metadata when `wait`, after the signal was handled; else nothing, and at once.
+
+        Raises ResourceNotFound, ResourceNotAvailable, NotSupported, ResourceActionNotSupported, RequestLimitExceeded.
+        """
+        now = self._world.now()
+
+        def store(tx: Any) -> Accepted:
+            """Again from the beginning after a conflict with another transaction: nothing of it was stored."""
+            leases.lock(tx, message.stack_id)       # before the stack, as everywhere
+            row = stacks.get(tx, message.stack_id)
+            if row is None or not context.may_see(row.project_id, row.user_project_id):
+                raise exception.EntityNotFound(entity='Stack', name=message.stack_id)
+            resource = self._find(tx, row, message.resource_name)
+            hook = hook_of(message.details)
+            if hook is not None:
+                self._check_hook(tx, row, resource, hook)
+            refused = None if hook is not None else self._refusal(resource)
+            if isinstance(refused, exception.NotSupported):
+                return Accepted(row.id, resource.id, refused, self._sinks.add(tx, row, self._told(resource)))
+            if refused is not None:
+                return Accepted(row.id, resource.id, refused)
+            self._check_room(tx, row)
+            number = signal_rows.insert(tx, row.id, resource.name, message.details, now,
+                                        request_ids.stored(context, None))
+            return Accepted(row.id, resource.id, number=number, owner=self._claim(tx, row.id))
+
+        accepted = self._database.retry(store)
+        if accepted.refused is not None:
+            accepted.tell()
+            raise accepted.refused
+        if isinstance(accepted.owner, leases.Lease):
+            self._driving.go_on(accepted.owner)
+        else:
+            self._wake(accepted.stack_id, accepted.owner)
+        return self._result(accepted, signal_rows.mark(accepted.number, now)) if message.wait else None
+
+    def _claim(self, tx: Any, stack_id: str) -> leases.Lease | str | None:
+        """The lease when it is ours now, else who has it."""
+        if self._driving.owns(stack_id) or self._driving.room() > 0:
+            found = leases.claim(tx, stack_id, self._engine_id)
+            if found is not None:
+                return found
+        return leases.owner(tx, stack_id)
+
+    def _find(self, tx: Any, row: stacks.Stack, name: str) -> ResourceState:
+        rows = {state.id: state for state in resources.named(tx, row.id, name)}
+        number = current_rows(rows.values(), row.template_id, None).get(name)
+        if number is None:
+            if rows:
+                return next(iter(rows.values()))
+            raise exception.ResourceNotFound(resource_name=name, stack_name=row.name)
+        found = rows[number]
+        if found.action == 'INIT' and found.status == 'COMPLETE' and not self._holding(tx, row.id, found.id):
+            raise exception.ResourceNotAvailable(resource_name=name)
+        return found
+
+    def _holding(self, tx: Any, stack_id: str, number: int) -> set[str]:
+        """The breakpoints at which it is held."""
+        return {entry.key for entry in resources.data(tx, stack_id, number)
+                if entry.key in HOOK_TYPES and entry.clear() == resources.HELD}
+
+    def _check_hook(self, tx: Any, row: stacks.Stack, resource: ResourceState, hook: Any) -> None:
+        """Raises InvalidBreakPointHook for a word that is no hook, and for one at which nothing is held."""
+        try:
+            kind = self._registry.resolve(resource.type, resource.name).__name__
+        except exception.HeatException:
+            kind = resource.type
+        shown = f'{kind} "{resource.name}"' + (f' [{resource.physical_id}]' if resource.physical_id else '')
+        shown += f' Stack "{row.name}" [{row.id}]'
+        if hook not in HOOK_TYPES:
+            raise exception.InvalidBreakPointHook(_('Invalid hook type "%(hook)s" for %(resource)s')
+                                                  % {'hook': hook, 'resource': shown})
+        if hook not in self._holding(tx, row.id, resource.id):
+            raise exception.InvalidBreakPointHook(_('The "%(hook)s" hook is not defined on %(resource)s')
+                                                  % {'hook': hook, 'resource': shown})
+
+    def _refusal(self, resource: ResourceState) -> exception.HeatException | None:
+        """Why not now. Raises ResourceActionNotSupported for a type that takes no signals at all."""
+        try:
+            kind = self._registry.resolve(resource.type, resource.name)
+        except exception.HeatException:
+            return None                             # a name of the user's environment: found out when it is handled
+        if not callable(getattr(kind, 'handle_signal', None)):
+            raise exception.ResourceActionNotSupported(action='signal')
+        if resource.action in kind.no_signal_actions:
+            return exception.NotSupported(feature=_('Signal resource during %s') % resource.action)
+        return None
+
+    @staticmethod
+    def _check_room(tx: Any, row: stacks.Stack) -> None:
+        """Raises RequestLimitExceeded while too much waits: the engine that drives the stack reads all of it."""
+        count, size = signal_rows.waiting(tx, row.id)
+        if size + count * limits.SIGNAL > limits.MOST_SIGNALS:
+            raise exception.RequestLimitExceeded(
+                _('%(count)d signals of stack %(name)s wait to be handled; no more are taken until some are.')
+                % {'count': count, 'name': row.name})
+
+    def _told(self, row: ResourceState) -> Event:
+        return Event(self._world.uuid(), self._world.now(), row.name, row.type, row.physical_id, row.action, row.status,
+                     _('Cannot signal resource during %s') % row.action, resource_id=row.id)
+
+    def _result(self, accepted: Accepted, mark: str) -> Any:
+        """Once the signal is gone, it was handled; by whichever process, so what came of it is in the database."""
+        end = self._world.monotonic() + PATIENCE
+        while self._world.monotonic() < end:
+            with self._database.reader() as tx:
+                waits = signal_rows.exists(tx, accepted.number)
+                error = None if waits else signal_rows.error(tx, mark)
+                metadata = None if waits else resources.metadata(tx, accepted.stack_id, accepted.resource_id)[0]
+            if error is not None:
+                self._database.retry(lambda tx: signal_rows.forget_error(tx, mark))
+                raise _told(errors.from_wire(error))
+            if not waits:
+                return metadata or {}
+            self._world.sleep(LOOK)
+        raise exception.Error(_('The signal was stored, but not handled within %d seconds.') % PATIENCE)
+
+
+def _told(error: Exception) -> Exception:
+    """What the sender is told: a handler says with a ValueError what is wrong with the signal."""
+    return exception.HTTPBadRequest(str(error)) if isinstance(error, ValueError) else error

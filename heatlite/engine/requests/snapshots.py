@@ -1,0 +1,129 @@
+"""Snapshots: kept by a walk of the stack, restored by an update to what was kept (engine specification 12.1)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from heatlite.common import defects, exception
+from heatlite.common.context import RequestContext
+from heatlite.common.i18n import _
+from heatlite.common.timeutils import isotime
+from heatlite.common.world import World
+from heatlite.db import snapshots, stacks, templates
+from heatlite.db.connection import Database
+from heatlite.engine.reconcile import exports, rollback
+from heatlite.planning import text
+from heatlite.planning.states import Action, Status
+from heatlite.rpc import messages
+
+LOG = logging.getLogger(__name__)
+UNLIMITED = -1
+
+
+class Snapshots:
+    def __init__(self, world: World, database: Database, use_cases: Any, read: Callable[[str], Any],
+                 limit: int) -> None:
+        """`use_cases`: engine.requests.stacks.Stacks; `read(stack_id)`: a stack as types see it; `limit`: per stack."""
+        self._world = world
+        self._database = database
+        self._use_cases = use_cases
+        self._read = read
+        self._limit = limit
+
+    def create(self, context: RequestContext, message: messages.SnapshotStack) -> dict[str, Any]:
+        """Answers at once; the snapshot is complete when the stack's action is."""
+        snapshot_id = self._world.uuid()
+        made: list[snapshots.Snapshot] = []
+
+        def store(tx: Any, row: stacks.Stack) -> Mapping[str, Any]:
+            if row.status == Status.IN_PROGRESS:
+                raise exception.ActionInProgress(stack_name=row.name, action=row.action)
+            if self._limit != UNLIMITED and not context.is_admin and snapshots.count(tx, row.id) >= self._limit:
+                raise exception.RequestLimitExceeded(
+                    _('You have reached the maximum snapshots per stack, %d. Please delete some snapshots.')
+                    % self._limit)
+            data = {**exports.document(tx, row.id), 'resources': {}}
+            made.append(snapshots.Snapshot(snapshot_id, row.id, row.project_id, message.name, Action.CREATE,
+                                           Status.IN_PROGRESS, text.started(Action.SNAPSHOT), data,
+                                           self._world.now()))
+            snapshots.insert(tx, made[-1])
+            return {'request': {'snapshot': snapshot_id}}
+
+        self._use_cases.begin(message.stack_id, Action.SNAPSHOT, store, context)
+        return shown(made[-1])
+
+    def restore(self, context: RequestContext, message: messages.RestoreSnapshot) -> None:
+        def store(tx: Any, row: stacks.Stack) -> Mapping[str, Any]:
+            found = self._found(tx, row, message.snapshot_id)
+            if found.action != Action.CREATE or found.status != Status.COMPLETE or found.data is None:
+                raise exception.NotSupported(feature=_('Restoring incomplete snapshot'))
+            if row.action == Action.DELETE:
+                raise exception.NotSupported(feature=_('Restore of a stack that is being deleted'))
+            template_id = templates.insert(tx, self._world.uuid(), found.data['template'], found.data['environment'],
+                                           found.data.get('files') or {}, self._world.now(), stack_id=row.id,
+                                           is_nested=row.owner_id is not None)
+            return {'template_id': template_id, 'previous_template_id': rollback.last_good(row),
+                    'request': {'restore': found.id},
+                    **self._use_cases.as_shown(templates.get(tx, template_id), row)}
+
+        self._use_cases.begin(message.stack_id, Action.RESTORE, store, context)
+
+    def delete(self, context: RequestContext, message: messages.DeleteSnapshot) -> None:
+        """Types forget what they kept; the record goes even when one of them fails, which is logged."""
+        def begin(tx: Any) -> tuple[str, snapshots.Snapshot]:
+            row = stacks.get(tx, message.stack_id)
+            if row is None or not context.may_see(row.project_id, row.user_project_id):
+                raise exception.EntityNotFound(entity='Stack', name=message.stack_id)
+            found = self._found(tx, row, message.snapshot_id)
+            if found.status == Status.IN_PROGRESS and found.action != Action.DELETE:
+                raise exception.NotSupported(feature=_('Deleting in-progress snapshot'))
+            snapshots.set_state(tx, found.id, action=Action.DELETE, status=Status.IN_PROGRESS, reason=None)
+            return row.id, found
+
+        stack_id, found = self._database.retry(begin)
+        self.forget(stack_id, found)
+        self._database.retry(lambda tx: snapshots.delete(tx, found.id))
+
+    def forget(self, stack_id: str, found: snapshots.Snapshot) -> None:
+        """What types kept outside for this snapshot is given up."""
+        saved = (found.data or {}).get('resources') or {}
+        if not saved:
+            return
+        stack = self._read(stack_id)
+        for name, entry in saved.items():
+            try:
+                resource = stack.get(name) if stack is not None and name in stack else None
+                handler = getattr(resource, 'handle_delete_snapshot', None)
+                if callable(handler):
+                    handler(entry)
+            except Exception as error:
+                defects.log(LOG, error, 'What %s in stack %s kept for snapshot %s could not be deleted', name, stack_id,
+                            found.id)
+
+    def finished(self, row: stacks.Stack, status: Status, reason: str) -> None:
+        """The walk that makes a snapshot is over: what the resources are now is kept with it."""
+        snapshot_id = (row.request or {}).get('snapshot')
+        if snapshot_id is None:
+            return
+        def store(tx: Any) -> None:
+            data = {**exports.document(tx, row.id), 'action': row.action, 'status': str(status)}
+            snapshots.set_state(tx, snapshot_id, status=status, reason=reason, data=data)
+
+        self._database.insist(store)
+
+    def _found(self, tx: Any, row: stacks.Stack, snapshot_id: str) -> snapshots.Snapshot:
+        found = snapshots.show(tx, snapshot_id)
+        if found is None:
+            raise exception.NotFound(_('Snapshot with id %(id)s not found'), id=snapshot_id)
+        if found.stack_id != row.id:
+            raise exception.SnapshotNotFound(snapshot=snapshot_id, stack=row.name)
+        return found
+
+
+def shown(found: snapshots.Snapshot) -> dict[str, Any]:
+    return {'id': found.id, 'name': found.name, 'action': found.action, 'status': found.status,
+            'status_reason': found.reason, 'data': found.data, 'creation_time': isotime(found.created_at)}
+
+

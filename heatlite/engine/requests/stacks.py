@@ -1,0 +1,529 @@
+"""What users ask of stacks: each request is checked, stored in one transaction, answered - and only then driven."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.context import RequestContext
+from heatlite.common.i18n import _
+from heatlite.common.identifier import HeatIdentifier
+from heatlite.common.limits import Limits
+from heatlite.common.timeutils import isotime
+from heatlite.common.world import World
+from heatlite.db import credentials, leases, resources, stacks, templates
+from heatlite.db import events as event_rows
+from heatlite.db.connection import Database
+from heatlite.db.leases import Lease
+from heatlite.engine.durability import request_ids
+from heatlite.engine.notify.notifications import Notify, silent
+from heatlite.engine.reconcile import events, exports, implicit_dependencies, loading, outputs, rollback
+from heatlite.engine.reconcile.authority import Authority
+from heatlite.engine.reconcile.controller import Driving
+from heatlite.engine.reconcile.leased_stack import OwnedStack
+from heatlite.engine.requests import presenters, preview_create, sources, validation
+from heatlite.engine.requests import preview_update as previews
+from heatlite.engine.types import tree_size
+from heatlite.engine.types.registry import Registry
+from heatlite.engine.types.tree_size import UNLIMITED
+from heatlite.language import masking
+from heatlite.language.definition import StackDefinition, StackIdentity
+from heatlite.planning import text
+from heatlite.planning.states import Action, Event, ResourceState, Status
+from heatlite.rpc import messages
+
+NAME = re.compile(r'[a-zA-Z][a-zA-Z0-9_.-]{0,254}\Z')
+
+
+@dataclass(frozen=True)
+class Quotas:
+    """-1: no limit."""
+
+    resources_per_stack: int = 1000
+    stacks_per_project: int = 512
+    stack_adopt: bool = False
+    stack_abandon: bool = False
+
+
+class Stacks:
+    def __init__(self, world: World, database: Database, registry: Registry, driving: Driving, engine_id: str,
+                 quotas: Quotas, limits: Limits, wake: Any, retry_limit: int = 5,
+                 notify: Notify = silent) -> None:
+        """`wake(stack_id, engine_id)`: rings at the engine that owns a stack, or at any."""
+        self._limits = limits
+        self._notify = notify
+        self._authority = Authority(world, registry)
+        self._world = world
+        self._database = database
+        self._registry = registry
+        self._driving = driving
+        self._engine_id = engine_id
+        self._quotas = quotas
+        self._wake = wake
+        self._retry_limit = retry_limit
+
+    # --- create -----------------------------------------------------------------------------------------
+
+    def create(self, context: RequestContext, message: messages.CreateStack) -> dict[str, str]:
+        """Identity of the stack. The stack, its resources' rows, its first event and its lease are stored then."""
+        if message.adopt is not None and not self._quotas.stack_adopt:
+            raise exception.NotSupported(feature='Stack Adopt')
+        stack_id = self._world.uuid()
+        self._check_name_free(context, message.stack_name)
+        definition = self._define(message, StackIdentity(message.stack_name, stack_id, context.project_id))
+        self._check_quota(context)
+        check_name(message.stack_name)
+        self._check_size(definition)
+        validation.check_request(definition, self._registry, context)
+        self._check_sizes(definition, context)
+        action = Action.CREATE if message.adopt is None else Action.ADOPT
+        now = self._world.now()
+        authority = self._authority.record(context, definition, now)
+        row = replace(self._new_row(context, message, definition, stack_id, action, now),
+                      credentials_id=authority.id if authority is not None else None)
+        rows = self._new_resources(definition, row.template_id, now)
+        row = replace(row, next_resource=len(rows) + 1)
+        self._store(context, row, definition, rows, now, authority)
+        return dict(identity(row))
+
+    def _store(self, context: RequestContext, row: stacks.Stack, definition: StackDefinition,
+               rows: list[ResourceState], now: datetime, authority: credentials.Credentials | None = None) -> None:
+        """Everything of a new stack in one transaction; then somebody drives it."""
+        def store(tx: Any) -> Lease | None:
+            lease = leases.insert(tx, row.id, self._engine_id if self._driving.room() > 0 else None)
+            stacks.insert(tx, row)              # StackExists when another request was faster
+            context.check_in_time(self._world.now())
+            templates.insert(tx, row.template_id, definition.template.document, definition.environment.document(),
+                             definition.files, now, stack_id=row.id, is_nested=row.owner_id is not None)
+            if authority is not None:
+                credentials.insert(tx, authority)
+            resources.insert_many(tx, row.id, rows)
+            event_rows.insert_many(tx, row.id, [self._told(row)])
+            return lease
+
+        lease = self._database.retry(store)
+        context.deadline = None                 # the request is over; what is done in its name has no hurry
+        self._announce(row)
+        if lease is None:
+            self._wake(row.id, None)
+        else:
+            self._driving.adopt(OwnedStack(
+                row, lease, definition, request_ids.following(context, row),
+                loading.traversal(self._world, row, definition, rows, self._retry_limit)))
+
+    def preview(self, context: RequestContext, message: messages.PreviewStack) -> dict[str, Any]:
+        self._check_name_free(context, message.stack_name)
+        check_name(message.stack_name)
+        definition = self._define(message, StackIdentity(message.stack_name, None, context.project_id))
+        self._check_size(definition)
+        validation.check_request(definition, self._registry, context)
+        return preview_create.shown(*validation.checker(definition, self._registry, context), message, context.username,
+                                 isotime(self._world.now()), self._quotas.resources_per_stack)
+
+    def _new_resources(self, definition: StackDefinition, template_id: str, now: datetime) -> list[ResourceState]:
+        implicit_dependencies.complete(definition)
+        numbers = {name: number for number, name in enumerate(definition.resources, 1)}
+        return [ResourceState(id=numbers[name], name=name, uuid=self._world.uuid(), type=resource.type,
+                              requires={needed: numbers[needed] for needed in resource.requires},
+                              template_id=template_id, created_at=now)
+                for name, resource in definition.resources.items()]
+
+    def _new_row(self, context: RequestContext, message: messages.CreateStack, definition: StackDefinition,
+                 stack_id: str, action: Action, now: datetime) -> stacks.Stack:
+        return stacks.Stack(
+            id=stack_id, name=message.stack_name, project_id=context.project_id, username=context.username,
+            owner_id=None, root_id=stack_id, parent_resource=None, depth=0, action=action,
+            status=Status.IN_PROGRESS, reason=text.started(action), description=str(definition.description),
+            template_id=self._world.uuid(), previous_template_id=None, generation=1, next_resource=1,
+            timeout_mins=message.timeout_mins or None, disable_rollback=message.disable_rollback, converge=False,
+            credentials_id=None, user_project_id=None,
+            tags=list(message.tags) if message.tags else None, parameters=definition.parameters.shown(),
+            outputs=outputs.unknown(definition),
+            request=request_ids.stored(
+                context, {'adopt': message.adopt.get('resources', {})} if message.adopt else None),
+            created_at=now, updated_at=None, started_at=now, deleted_at=None)
+
+    # --- update -----------------------------------------------------------------------------------------
+
+    def update(self, context: RequestContext, message: messages.UpdateStack) -> dict[str, str]:
+        row, stored = self._stored(message.stack_id, context)
+        self._check_updatable(row)
+        self._check_rights(row.id, context)
+        definition = self._redefine(row, stored, message)
+        self._check_size(definition)
+        before = loading.definition(stored, row, self._registry.operator)
+        validation.check_immutable(before, definition)
+        definition.hide_too(before.mask)
+        validation.check_request(definition, self._registry, context, updating=True)
+        self._check_sizes(definition, context)
+        now = self._world.now()
+        renewed = self._renewed_authority(context, row, definition, now)
+
+        def accept(tx: Any) -> tuple[Lease | str | None, stacks.Stack]:
+            owner = self._claim(tx, row.id, context)
+            current = self._current(tx, row.id, context)
+            self._check_updatable(current)
+            credentials_id = current.credentials_id
+            if renewed is not None:
+                credentials.insert(tx, renewed)
+                credentials_id = renewed.id
+            template_id = templates.insert(tx, self._world.uuid(), definition.template.document,
+                                           definition.environment.document(), definition.files, now, stack_id=row.id)
+            accepted = stacks.accept(
+                tx, row.id, action=Action.UPDATE, reason=text.started(Action.UPDATE), now=now,
+                template_id=template_id, previous_template_id=rollback.last_good(current),
+                description=str(definition.description), parameters=definition.parameters.shown(),
+                request=request_ids.stored(context, None),
+                timeout_mins=current.timeout_mins if message.timeout_mins is None else message.timeout_mins or None,
+                disable_rollback=(current.disable_rollback if message.disable_rollback is None
+                                  else message.disable_rollback),
+                converge=bool(message.converge), credentials_id=credentials_id,
+                tags=current.tags if message.existing and message.tags is None else list(message.tags or ()) or None)
+            event_rows.insert_many(tx, row.id, [self._told(accepted)])
+            return owner, accepted
+
+        owner, accepted = self._database.retry(accept)
+        if isinstance(owner, Lease):                # else somebody else drives it, from what is stored
+            self._driving.expect(row.id, accepted.generation, definition)
+        self._announce(accepted)
+        self._ring(row.id, owner)
+        return dict(identity(accepted))
+
+    def _renewed_authority(self, context: RequestContext, row: stacks.Stack, definition: StackDefinition,
+                           now: datetime) -> credentials.Credentials | None:
+        """New credentials when somebody else updates, or the stack begins to need a service; else None."""
+        if row.owner_id is not None:
+            return None
+        with self._database.reader() as tx:
+            stored = credentials.get(tx, row.credentials_id) if row.credentials_id else None
+        if stored is not None and stored.trust_id and self._authority.is_of(stored, context):
+            return None
+        if stored is not None and not context.auth_token and self._authority.is_of(stored, context):
+            return None
+        return self._authority.record(context, definition, now)
+
+    def preview_update(self, context: RequestContext, message: messages.PreviewUpdateStack) -> dict[str, Any]:
+        row, stored = self._stored(message.stack_id, context)
+        definition = self._redefine(row, stored, message)
+        self._check_size(definition)
+        before = loading.definition(stored, row, self._registry.operator)
+        validation.check_immutable(before, definition)
+        validation.check_request(definition, self._registry, context, updating=True)
+        self._check_sizes(definition, context)
+        found = previews.Preview(
+            self._world, self._database, self._registry, context, self._driving.nest, self._driving.software,
+            self._quotas.resources_per_stack, preview_create.MOST_SHOWN).of_update(
+                row, definition, definition.mask | before.mask, converge=bool(message.converge))
+        return presenters.changes(found, show_nested=message.show_nested)
+
+    def validate(self, context: RequestContext, message: messages.ValidateTemplate) -> dict[str, Any]:
+        definition = self._define(message, StackIdentity('validate', None, context.project_id))
+        return validation.described(definition, self._registry, context, message)
+
+    def _redefine(self, row: stacks.Stack, stored: templates.Template,
+                  message: messages.UpdateStack) -> StackDefinition:
+        if message.existing:
+            message = sources.over_existing(message, stored)
+        if message.files == stored.files:           # then they need no second row
+            message = replace(message, files=stored.files)
+        return self._define(message, StackIdentity(row.name, row.id, row.project_id))
+
+    def _check_updatable(self, row: stacks.Stack) -> None:
+        if row.action == Action.SUSPEND:
+            raise exception.NotSupported(feature=_('Updating a stack when it is suspended'))
+        if row.action == Action.DELETE:
+            raise exception.NotSupported(feature=_('Updating a stack when it is deleting'))
+
+    # --- other actions ----------------------------------------------------------------------------------
+
+    def delete(self, context: RequestContext, message: messages.DeleteStack) -> None:
+        """Accepted at any time; what runs is stopped. A deleted stack is not found."""
+        self.begin(message.stack_id, Action.DELETE, lambda tx, row: {'request': None}, context)
+
+    def act(self, context: RequestContext, message: messages.StackAction) -> None:
+        action = Action(message.action.upper())
+        if action not in (Action.SUSPEND, Action.RESUME, Action.CHECK):
+            raise exception.HTTPBadRequest(_('Invalid action %s specified') % message.action)
+        try:
+            self.begin(message.stack_id, action, refuse_while_deleting(action), context)
+        except Unneeded:
+            return
+
+    def cancel(self, context: RequestContext, message: messages.CancelStack) -> None:
+        """With rollback: back to the last good definition, at once. Without: nothing new is begun."""
+        now = self._world.now()
+
+        def accept(tx: Any) -> tuple[Lease | str | None, stacks.Stack]:
+            owner = self._claim(tx, message.stack_id, context)
+            row = self._current(tx, message.stack_id, context)
+            allowed = (Action.UPDATE,) if message.rollback else (Action.UPDATE, Action.CREATE)
+            if row.action not in allowed or row.status != Status.IN_PROGRESS:
+                raise exception.NotSupported(feature=_('Cancelling update when stack is %(action)s_%(status)s')
+                                             % {'action': row.action, 'status': row.status})
+            if message.rollback:
+                target_id = rollback.target(tx, row, self._world.uuid(), now)
+                accepted = stacks.accept(
+                    tx, row.id, action=Action.ROLLBACK, reason=text.started(Action.ROLLBACK), now=now,
+                    template_id=target_id, previous_template_id=row.template_id,
+                    request=request_ids.stored(context, row.request),
+                    **self.as_shown(templates.get(tx, target_id), row))
+            else:
+                accepted = stacks.accept(tx, row.id, action=row.action, status=Status.FAILED,
+                                         reason=text.cancelled(row.action), now=now,
+                                         request=request_ids.stored(context, row.request))
+            event_rows.insert_many(tx, row.id, [self._told(accepted)])
+            return owner, accepted
+
+        owner, accepted = self._database.retry(accept)
+        self._announce(accepted)
+        self._ring(accepted.id, owner)
+
+    def as_shown(self, stored: templates.Template, row: stacks.Stack) -> Mapping[str, Any]:
+        """What of a stack's row changes with its template: keywords of `db.stacks.accept`."""
+        definition = loading.definition(stored, row, self._registry.operator)
+        return {'parameters': definition.parameters.shown(), 'description': str(definition.description)}
+
+    def begin(self, stack_id: str, action: Action,
+              store: Callable[[Any, stacks.Stack], Mapping[str, Any]] = lambda tx, row: {},
+              context: RequestContext | None = None, asked_by: RequestContext | None = None) -> stacks.Stack:
+        """Accepts an action, of `context` unless it is our own. `store(tx, row)` refuses it, or stores what belongs
+        to it and says what of the row changes (the keywords of `db.stacks.accept`); it may be called again.
+
+        `asked_by`: on whose behalf we act ourselves. Raises EntityNotFound also for a stack of another project."""
+        now = self._world.now()
+        if context is not None and action is not Action.CHECK:
+            self._check_rights(stack_id, context)
+
+        def accept(tx: Any) -> tuple[Lease | str | None, stacks.Stack]:
+            owner = self._claim(tx, stack_id, context)
+            row = self._current(tx, stack_id, context or asked_by)
+            requested = dict(store(tx, row))
+            caller = context or asked_by
+            if caller is not None:
+                requested['request'] = request_ids.stored(caller, requested.get('request', row.request))
+            accepted = stacks.accept(tx, row.id, action=action, reason=text.started(action), now=now, **requested)
+            told = [self._told(accepted)]
+            if action is Action.DELETE and row.status == Status.IN_PROGRESS and row.action != Action.DELETE:
+                told.insert(0, events.of_stack(self._world, row.id, row.name, row.action, Status.FAILED,
+                                               text.cancelled(row.action)))
+            event_rows.insert_many(tx, row.id, told)
+            return owner, accepted
+
+        owner, accepted = self._database.retry(accept)
+        self._announce(accepted)
+        self._ring(accepted.id, owner)
+        return accepted
+
+    def abandon(self, context: RequestContext, message: messages.AbandonStack) -> dict[str, Any]:
+        """The export; then the stack goes and what it made stays."""
+        found = self.export(context, messages.ExportStack(message.stack_id))
+        self.begin(message.stack_id, Action.DELETE, lambda tx, row: {'request': exports.ABANDONING}, context)
+        return found
+
+    def export(self, context: RequestContext, message: messages.ExportStack) -> dict[str, Any]:
+        if not self._quotas.stack_abandon:
+            raise exception.NotSupported(feature='Stack Abandon')
+        with self._database.reader() as tx:
+            self._found(tx, message.stack_id, context)
+            return exports.document(tx, message.stack_id)
+
+    # --- nested stacks (engine.nesting) -----------------------------------------------------------------
+
+    def create_child(self, parent: OwnedStack, resource_name: str, name: str,
+                     define: Callable[[StackIdentity], StackDefinition], facade: Mapping[str, Any], *,
+                     timeout_mins: int | None, adopt: Mapping[str, Any] | None) -> stacks.Stack:
+        above = parent.row
+        stack_id = self._world.uuid()
+        definition = define(StackIdentity(name, stack_id, above.project_id))
+        validation.check_child(definition, self._registry, parent.context)
+        now = self._world.now()
+        action = Action.CREATE if adopt is None else Action.ADOPT
+        row = stacks.Stack(
+            id=stack_id, name=name, project_id=above.project_id, username=above.username, owner_id=above.id,
+            root_id=above.root_id, parent_resource=resource_name, depth=above.depth + 1, action=action,
+            status=Status.IN_PROGRESS, reason=text.started(action), description=str(definition.description),
+            template_id=self._world.uuid(), previous_template_id=None, generation=1,
+            next_resource=len(definition.resources) + 1,
+            timeout_mins=above.timeout_mins if timeout_mins is None else timeout_mins, disable_rollback=True,
+            converge=False, credentials_id=above.credentials_id, user_project_id=above.user_project_id, tags=None,
+            parameters=definition.parameters.shown(), outputs=outputs.unknown(definition),
+            request=request_ids.stored(request_ids.asking(parent.context), {
+                'facade': facade, **({'adopt': adopt.get('resources', {})} if adopt else {})}),
+            created_at=now, updated_at=None, started_at=now, deleted_at=None)
+        self._store(parent.context, row, definition, self._new_resources(definition, row.template_id, now), now)
+        return row
+
+    def update_child(self, parent: OwnedStack, stack_id: str, define: Callable[[StackIdentity], StackDefinition],
+                     facade: Mapping[str, Any], *, timeout_mins: int | None, converge: bool) -> stacks.Stack:
+        with self._database.reader() as tx:
+            row = self._found(tx, stack_id, _on_behalf_of(parent))
+        definition = define(StackIdentity(row.name, row.id, row.project_id))
+        if definition.mask or parent.definition.mask:
+            with self._database.reader() as tx:
+                stored = templates.show(tx, row.template_id)
+            definition.hide_too(masking.of_documents(stored.document, stored.environment))
+        validation.check_child(definition, self._registry,
+                               RequestContext(project_id=row.project_id, overwrite=False))
+        now = self._world.now()
+
+        def accept(tx: Any) -> tuple[Lease | str | None, stacks.Stack]:
+            owner = self._claim(tx, row.id)
+            current = self._current(tx, row.id, None)
+            accepted = stacks.accept(
+                tx, row.id, action=Action.UPDATE, reason=text.started(Action.UPDATE), now=now,
+                template_id=templates.insert(
+                    tx, self._world.uuid(), definition.template.document, definition.environment.document(),
+                    definition.files, now, stack_id=row.id, is_nested=True),
+                previous_template_id=rollback.last_good(current), description=str(definition.description),
+                parameters=definition.parameters.shown(), converge=converge,
+                request=request_ids.stored(request_ids.asking(parent.context), {'facade': facade}),
+                timeout_mins=current.timeout_mins if timeout_mins is None else timeout_mins)
+            event_rows.insert_many(tx, row.id, [self._told(accepted)])
+            return owner, accepted
+
+        owner, accepted = self._database.retry(accept)
+        if isinstance(owner, Lease):                # else somebody else drives it, from what is stored
+            self._driving.expect(row.id, accepted.generation, definition)
+        self._announce(accepted)
+        self._ring(row.id, owner)
+        return accepted
+
+    def act_on_child(self, parent: OwnedStack, stack_id: str, action: Action, abandon: bool = False) -> stacks.Stack:
+        """Raises EntityNotFound when it is gone, or of another project."""
+        return self.begin(stack_id, action, lambda tx, row: {
+            'request': {**(row.request or {}), **(exports.ABANDONING if abandon else {})}},
+            asked_by=_on_behalf_of(parent))
+
+    def cancel_child(self, parent: OwnedStack, stack_id: str) -> None:
+        try:
+            self.cancel(_on_behalf_of(parent), messages.CancelStack(stack_id, rollback=False))
+        except (exception.NotSupported, exception.EntityNotFound):
+            return                              # it does nothing that could be stopped
+
+    def check_room(self, root_id: str, count: int, child_id: str | None = None) -> None:
+        """Whether a nested stack may have `count` resources, counted over the whole tree as far as it has grown.
+
+        `child_id`: the nested stack when it exists; its present resources do not count. To be asked before the
+        resources are named, built or defined. Raises RequestLimitExceeded.
+        """
+        limit = self._quotas.resources_per_stack
+        tree_size.check_members(count, limit, self._limits.max_members)     # without the database
+        if limit == UNLIMITED:
+            return
+        with self._database.reader() as tx:
+            count += resources.count_in_tree(tx, root_id)
+            if child_id is not None:
+                count -= resources.count(tx, [child_id])
+        tree_size.check(count, limit)
+
+    # --- what they share --------------------------------------------------------------------------------
+
+    def _define(self, message: messages.Source, whose: StackIdentity) -> StackDefinition:
+        return sources.define(message, whose, self._registry.operator, self._limits)
+
+    def _stored(self, stack_id: str, caller: RequestContext) -> tuple[stacks.Stack, templates.Template]:
+        with self._database.reader() as tx:
+            row = self._found(tx, stack_id, caller)
+            return row, templates.get(tx, row.template_id)
+
+    def _current(self, tx: Any, stack_id: str, caller: RequestContext | None) -> stacks.Stack:
+        return self._found(tx, stack_id, caller, for_update=True)
+
+    def _found(self, tx: Any, stack_id: str, caller: RequestContext | None, for_update: bool = False) -> stacks.Stack:
+        """`caller` None: it was looked up for the caller before. Raises EntityNotFound.
+
+        The API has looked the stack up within the caller's project; an id may come from a template as well.
+        """
+        row = stacks.get(tx, stack_id, for_update=for_update)
+        if row is None or (caller is not None and not caller.may_see(row.project_id, row.user_project_id)):
+            raise exception.EntityNotFound(entity='Stack', name=stack_id)
+        return row
+
+    def _claim(self, tx: Any, stack_id: str, context: RequestContext | None = None) -> Lease | str | None:
+        """The lease when it is ours now, else who has it. Locks the lease before the stack. Raises TooLate."""
+        lease = None
+        if self._driving.owns(stack_id) or self._driving.room() > 0:
+            lease = leases.claim(tx, stack_id, self._engine_id)
+        if context is not None:
+            context.check_in_time(self._world.now())
+        return lease if lease is not None else leases.owner(tx, stack_id)
+
+    def _ring(self, stack_id: str, owner: Lease | str | None) -> None:
+        """After the commit. If we die here, the sweep finds it."""
+        if isinstance(owner, Lease):
+            self._driving.go_on(owner)
+        else:
+            self._wake(stack_id, owner)
+
+    def _announce(self, row: stacks.Stack) -> None:
+        """Tells the bus, once it is stored."""
+        self._notify(row, row.action, row.status, row.reason)
+
+    def _told(self, row: stacks.Stack) -> Event:
+        return events.of_stack(self._world, row.id, row.name, row.action, row.status, row.reason)
+
+    def _check_name_free(self, context: RequestContext, name: str) -> None:
+        with self._database.reader() as tx:
+            if stacks.by_name(tx, context.project_id, name) is not None:
+                raise exception.StackExists(stack_name=name)
+
+    def _check_rights(self, stack_id: str, context: RequestContext) -> None:
+        with self._database.reader() as tx:
+            names = resources.types(tx, stack_id)
+        validation.check_rights(names, self._registry, context)
+
+    def _check_quota(self, context: RequestContext) -> None:
+        limit = self._quotas.stacks_per_project
+        if limit == UNLIMITED or context.is_admin:
+            return
+        with self._database.reader() as tx:
+            count = stacks.count_live_roots(tx, context.project_id)
+        if count >= limit:
+            raise exception.RequestLimitExceeded(
+                _('You have reached the maximum stacks per tenant, %d. Please delete some stacks.') % limit)
+
+    def _check_sizes(self, definition: StackDefinition, context: RequestContext) -> None:
+        validation.check_sizes(definition, self._registry, context, self._quotas.resources_per_stack,
+                               self._limits.max_members)
+
+    def _check_size(self, definition: StackDefinition) -> None:
+        tree_size.check(len(definition.snippets), self._quotas.resources_per_stack)
+
+
+def _on_behalf_of(parent: OwnedStack) -> RequestContext:
+    """Whom a parent acts for: its own project, and never an administrator; in the request that it works for."""
+    asking = request_ids.asking(parent.context)
+    return RequestContext(project_id=parent.row.project_id, overwrite=False, request_id=asking.request_id,
+                          global_request_id=asking.global_request_id)
+
+
+class Unneeded(Exception):
+    """The stack is what it was asked to become."""
+
+
+def refuse_while_deleting(action: Action) -> Callable[[Any, stacks.Stack], Mapping[str, Any]]:
+    """Nothing takes over a delete but another delete."""
+    def check(tx: Any, row: stacks.Stack) -> Mapping[str, Any]:
+        if action in (Action.SUSPEND, Action.RESUME) and (row.action, row.status) == (action, Status.COMPLETE):
+            raise Unneeded
+        if row.action == Action.DELETE:
+            raise exception.NotSupported(feature=_('%s of a stack that is being deleted') % action.capitalize())
+        return {}
+    return check
+
+
+def check_name(name: str) -> None:
+    if not NAME.match(name):
+        raise exception.StackValidationFailed(message=_(
+            'Invalid stack name %s must contain only alphanumeric or "_-." characters, must start with alpha '
+            'and must be 255 characters or less.') % name)
+
+
+def identity(row: stacks.Stack) -> HeatIdentifier:
+    return HeatIdentifier(row.project_id, row.name, row.id)
+
+

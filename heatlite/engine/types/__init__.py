@@ -1,0 +1,4 @@
+"""Finds, loads and describes resource types, constraints and plug-ins.
+
+Must not import `notify`, `reconcile` or `requests`.
+"""

@@ -1,0 +1,154 @@
+"""What the language asks about resource types (`language.facts.TypeCatalog`), answered from their classes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from heatlite.common import exception, urlfetch
+from heatlite.engine import attributes, properties, support
+from heatlite.engine.clients import constraint_cache
+from heatlite.engine.resource import Resource
+from heatlite.engine.types import event_sink_types
+from heatlite.engine.types.registry import Registry
+from heatlite.language import template as templates
+from heatlite.language.definition import ResourceDefinition
+from heatlite.language.facts import NO_SNAPSHOTS, SNAPSHOTS, TypeFacts
+from heatlite.language.translation import TranslationRule
+
+LOG = logging.getLogger(__name__)
+
+Make = Callable[[Any, Any], Resource]
+"""(class, definition of the language) -> an object of the type that is only asked, never acts."""
+
+
+class Catalog:
+    """For one request: `context` is whose services and rights count.
+
+    `forbidden`: the first type asked for that the caller may not use, None so far.
+    """
+
+    def __init__(self, registry: Registry, context: Any, make: Make) -> None:
+        self._registry = registry
+        self._context = context
+        self._make = make
+        self._known: dict[Any, TypeFacts] = {}
+        self.forbidden: str | None = None
+        self.lookup = constraint_cache.lookup(registry.constraint, context)
+
+    @property
+    def sink_types(self) -> frozenset[str]:
+        return event_sink_types.names()
+
+    def facts(self, type_name: str, resource_name: str | None, environment: Any) -> TypeFacts:
+        kind = self._registry.resolve(type_name, resource_name or '', environment)
+        key = (kind, type_name)
+        if key not in self._known:
+            self._known[key] = self._facts_of(kind, type_name)
+            if not self._registry.allows_wanted(self._context, type_name, resource_name or '', environment):
+                self.forbidden = self.forbidden or type_name
+        return self._known[key]
+
+    def asked(self, wanted: ResourceDefinition) -> Resource:
+        """The type itself, for a resource that does not exist. Raises StackValidationFailed."""
+        return self._make(self._registry.resolve(wanted.type, wanted.name, wanted.owner.environment), wanted)
+
+    def size(self, wanted: ResourceDefinition) -> int:
+        """How many members a group that is to be made will have, as far as that is known; 0 for other types."""
+        try:
+            kind = self._registry.resolve(wanted.type, wanted.name, wanted.owner.environment)
+            return int(self._make(kind, wanted).get_size()) if hasattr(kind, 'get_size') else 0
+        except Exception:                           # types may fail on anything that is not known yet
+            return 0
+
+    def fetch(self, template_name: str, is_user: bool) -> str:
+        schemes = ('http', 'https') if is_user else ('http', 'https', 'file')
+        try:
+            return urlfetch.get_template(template_name, schemes)
+        except urlfetch.URLFetchError as error:
+            raise templates.missing_template(template_name, str(error)) from None
+
+    def _facts_of(self, kind: Any, type_name: str) -> TypeFacts:
+        schemas = attributes.all_schemata(kind)
+        anything = getattr(kind, 'accepts_anything', False)
+        checks = kind.validate is not Resource.validate and not anything
+        return TypeFacts(
+            name=type_name,
+            properties=properties.schemata(kind.properties_schema),
+            attributes={name: schema.type for name, schema in schemas.items()},
+            update_policy=properties.schemata(kind.update_policy_schema),
+            class_name=kind.__name__,
+            description=kind.getdoc(),
+            accepts_any_property=anything,
+            accepts_any_attribute=anything or kind.get_attribute is not Resource.get_attribute,
+            deletion_policies=SNAPSHOTS if anything or hasattr(kind, 'handle_snapshot_delete') else NO_SNAPSHOTS,
+            hidden=kind.support_status.status == support.HIDDEN,
+            hidden_attributes=frozenset(
+                name for name, schema in schemas.items() if schema.support_status.status == support.HIDDEN),
+            strict_dependency=kind.strict_dependency,
+            attribute_descriptions={name: schema.description for name, schema in schemas.items()
+                                    if schema.description is not None},
+            rules=self._rules(kind) if kind.translation_rules is not Resource.translation_rules else None,
+            own_check=self._own_check(kind) if checks else None,
+            nested=getattr(kind, 'nested_members', None),
+            nested_at=getattr(kind, 'nested_at', None),
+            needs=self._needs(kind) if kind.add_dependencies is not Resource.add_dependencies else None,
+            available=self._available(kind, type_name) if kind.default_client_name is not None else None,
+        )
+
+    def _rules(self, kind: Any) -> Callable[[Any, Mapping[str, Any]], list[TranslationRule]]:
+        def rules(definition: Any, given: Mapping[str, Any]) -> list[TranslationRule]:
+            asked = self._make(kind, definition)
+            return asked.translation_rules(
+                properties.Properties(kind.properties_schema, given, parent_name=definition.name,
+                                      deferred=frozenset(definition.referring)))
+        return rules
+
+    def _own_check(self, kind: Any) -> Callable[[Any, Mapping[str, Any]], Iterable[exception.HeatException]]:
+        def check(definition: Any, values: Mapping[str, Any]) -> Iterable[exception.HeatException]:
+            try:
+                text = self._make(kind, definition).validate()
+            except exception.HeatException as error:
+                return [error]
+            return [exception.StackValidationFailed(message=text)] if text else []
+        return check
+
+    def _needs(self, kind: Any) -> Callable[[Any], Iterable[str]]:
+        def needs(definition: Any) -> Iterable[str]:
+            collected = Needs(definition.name)
+            try:
+                self._make(kind, definition).add_dependencies(collected)
+            except Exception as error:      # of a wrong resource, told by its own check, or a plug-in's
+                LOG.info('Dependencies of %s (%s) are not complete: %s', definition.name, definition.type, error)
+            return collected.names
+        return needs
+
+    def _available(self, kind: Any, type_name: str) -> Callable[[], None]:
+        """Asked once for a type: the answer is the same for all resources of a request."""
+        answers: list[exception.HeatException | None] = []
+
+        def available() -> None:
+            if not answers:
+                try:
+                    kind.check_service_available(self._context, type_name)
+                    answers.append(None)
+                except exception.ResourceTypeUnavailable as error:
+                    answers.append(error)
+            if answers[0] is not None:
+                raise answers[0]
+        return available
+
+
+class Needs:
+    """Takes `deps += (self, other)` and remembers the names that `requirer` needs."""
+
+    def __init__(self, requirer: str) -> None:
+        self._requirer = requirer
+        self.names: list[str] = []
+
+    def __iadd__(self, edge: tuple[Any, Any]) -> Needs:
+        requirer, required = edge
+        if required is not None and getattr(requirer, 'name', requirer) == self._requirer:
+            self.names.append(getattr(required, 'name', required))
+        return self

@@ -1,0 +1,110 @@
+"""The stack that resource types see while a definition is only checked: nothing of it exists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from oslo_config import cfg
+
+from heatlite.common.context import RequestContext
+from heatlite.engine import clients, rsrc_defn
+from heatlite.engine.resource import Resource
+from heatlite.engine.types.registry import Registry
+from heatlite.language.definition import ResourceDefinition, StackDefinition
+from heatlite.language.expression import PLACEHOLDERS
+
+
+class Draft:
+    """The stack that types see while it is only checked: nothing of it exists."""
+
+    convergence = True
+    action, status = 'CREATE', 'IN_PROGRESS'
+
+    def __init__(self, definition: StackDefinition, context: RequestContext, registry: Registry, *,
+                 strict: bool = True) -> None:
+        self.definition = self.defn = definition
+        self.strict_validate = strict               # nested stacks are checked without values, until they are made
+        self._nested: dict[int, Draft] = {}
+        self.context = context
+        self.name = definition.identity.name
+        self.id = definition.identity.id
+        self.t = definition.template
+        self.env = definition.environment
+        self._registry = registry
+
+    @property
+    def parameters(self) -> Any:
+        return self.definition.parameters
+
+    @property
+    def clients(self) -> Any:
+        return clients.of(self.context)
+
+    def check_room(self, resource: Any, count: int) -> None:
+        """Nothing is built here; previews count what they show (requests.preview_create)."""
+
+    def timeout_secs(self) -> int:
+        """The default: how long the user will wait is stored with the stack, and this one is not stored."""
+        return int(cfg.CONF.stack_action_timeout)
+
+    def make(self, kind: type[Resource], wanted: ResourceDefinition) -> Resource:
+        """An object of the type that is only asked. Values that depend on what does not exist yet are deferred."""
+        if wanted.owner is not self.definition:
+            return self._of(wanted.owner).make(kind, wanted)
+        return kind(wanted.name, rsrc_defn.ResourceDefinition(
+            wanted.name, wanted.type, wanted.guessed_properties(), _guessed(wanted.metadata, {}),
+            list(wanted.depends_on), wanted.deletion_policy, _guessed(wanted.update_policy, {}), wanted.description,
+            _guessed(wanted.external_id, None), requires=wanted.requires, deferred=frozenset(wanted.referring)), self)
+
+    def _of(self, definition: StackDefinition) -> Draft:
+        if id(definition) not in self._nested:
+            self._nested[id(definition)] = Draft(definition, self.context, self._registry, strict=False)
+        return self._nested[id(definition)]
+
+    def __getitem__(self, name: str) -> Resource:
+        wanted = self.definition.resources[name]
+        return self.make(self._registry.resolve(wanted.type, name, self.env), wanted)
+
+    def __iter__(self) -> Any:
+        return iter(self.definition.resources)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.definition.resources
+
+    def __len__(self) -> int:
+        return len(self.definition.resources)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in self else default              # noqa: SIM401 - this is that method
+
+    def keys(self) -> Any:
+        return self.definition.resources.keys()
+
+    def values(self) -> Any:
+        return [self[name] for name in self]
+
+    def items(self) -> Any:
+        return [(name, self[name]) for name in self]
+
+    itervalues, iteritems = values, items
+
+    @property
+    def resources(self) -> Any:
+        return self
+
+    def has_made(self, physical_id: str, name: str) -> bool:
+        """Nothing is made yet."""
+        return False
+
+    def resource_by_refid(self, refid: Any) -> Resource | None:
+        """Before they exist, resources are referred to by their names."""
+        return self.get(refid) if isinstance(refid, str) else None
+
+
+def _guessed(part: Callable[[Any], Any], otherwise: Any) -> Any:
+    """What cannot be evaluated is told by the check, or, for metadata, when the resource is made."""
+    try:
+        return part(PLACEHOLDERS)
+    except Exception:                               # functions of the template may raise anything
+        return otherwise

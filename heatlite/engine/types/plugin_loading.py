@@ -1,0 +1,273 @@
+"""Finds and imports the operator's plug-ins. What is broken costs a line in the log and a record, never the engine."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+from oslo_log import log
+
+from heatlite.common.i18n import _
+from heatlite.engine import attributes, properties
+from heatlite.engine import plugins as package
+from heatlite.engine.compat import aliases
+from heatlite.engine.resource import Resource
+from heatlite.engine.types import source_lines
+from heatlite.language import environment as environments_of_language
+
+LOG = log.getLogger(__name__)
+
+RESOURCE_MAPPINGS = ('available_resource_mapping', 'resource_mapping')     # the first that is there counts
+CONSTRAINT_MAPPING = 'constraint_mapping'
+_TYPE_NAME = re.compile(r'''['"]([A-Za-z_]\w*(?:::\w+)+)['"]\s*:''')
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Something that was left out. `types`: the names it would have defined, as far as one can tell."""
+
+    name: str                               # of the module, or of the environment file
+    file: str
+    types: tuple[str, ...]
+    error: str
+
+    def __str__(self) -> str:
+        types = f' ({", ".join(self.types)})' if self.types else ''
+        return f'{self.name}{types} in {self.file} was left out: {self.error}'
+
+
+@dataclass
+class Found:
+    """What plug-in modules define, in the order of loading."""
+
+    types: dict[str, Any] = field(default_factory=dict)
+    constraints: dict[str, Any] = field(default_factory=dict)
+    environments: dict[str, dict[str, Any]] = field(default_factory=dict)      # file -> sections
+    failures: list[Failure] = field(default_factory=list)
+    modules: dict[str, str] = field(default_factory=dict)       # name -> file, of all that could be loaded
+    files: dict[str, str] = field(default_factory=dict)         # name of a type or constraint -> where it comes from
+
+    def left_out(self, failure: Failure) -> None:
+        self.failures.append(failure)
+
+    def keep(self, former: Found) -> None:
+        """What broken files defined when they were last whole stays in force."""
+        broken = {failure.file for failure in self.failures}
+        for mine, theirs in ((self.types, former.types), (self.constraints, former.constraints)):
+            for name, value in theirs.items():
+                if name not in mine and former.files.get(name) in broken:
+                    mine[name], self.files[name] = value, former.files[name]
+
+
+def load(directories: Iterable[str], only: str | None = None, former: Found | None = None) -> Found:
+    """Everything below `directories`, names sorted in each, directories in their order.
+
+    `only`: the one file, or package, of them with that name. `former`: what was loaded before; modules are then read
+    anew, and of those that are broken now what they defined stays.
+    """
+    found = Found()
+    paths = [path for path in directories if os.path.isdir(path)]
+    if not paths:
+        return found
+    aliases.install()
+    package.__path__ += [path for path in paths if path not in package.__path__]
+    importlib.invalidate_caches()
+    before = _forget() if former is not None else {}
+    for name in _walk(paths, f'{package.__name__}.', found):
+        if only is not None and not _is_in(name, only):
+            continue
+        known = len(found.failures)
+        module = _import(name, found)
+        if module is not None:
+            found.modules[_shown(name)] = module.__file__ or ''
+            _read(module, found)
+        elif name in before:
+            sys.modules[name] = before[name]        # what stays in force may import it later
+        for failure in found.failures[known:]:
+            LOG.error('Plug-in %s', failure)
+    _read_descriptions(paths, found, only)
+    if former is not None:
+        found.keep(former)
+    return found
+
+
+def _is_in(name: str, only: str) -> bool:
+    """`only`: a file, which must be the module itself, or a package with all that is in it."""
+    relative = name.removeprefix(f'{package.__name__}.')
+    return f'{relative}.py' == only or relative.partition('.')[0] == only
+
+
+def _forget() -> dict[str, ModuleType]:
+    """Takes the modules of plug-ins away from the import system. Whoever uses them goes on doing so."""
+    gone = {name: module for name, module in sys.modules.items()
+            if name.startswith((f'{package.__name__}.', f'{_shown(package.__name__)}.'))}
+    for name in gone:
+        del sys.modules[name]
+    return gone
+
+
+def _read_descriptions(paths: Iterable[str], found: Found, only: str | None) -> None:
+    """Types without code: the YAML files of the folders."""
+    from heatlite.engine.resources.rest import operator_types
+
+    def left_out(file: str, types: tuple[str, ...], error: str) -> None:
+        failure = Failure(os.path.basename(file), file, types, error)
+        found.left_out(failure)
+        LOG.error('Plug-in %s', failure)
+
+    for name, kind in operator_types.load(paths, left_out, only):
+        found.types.pop(name, None)
+        found.types[name] = kind
+        found.files[name] = file = kind.description.file
+        found.modules[os.path.basename(file)] = file
+
+
+def _walk(paths: Iterable[str], prefix: str, found: Found) -> Iterator[str]:
+    """Names of modules, a package before what is in it. A folder is a package when it has an `__init__.py`."""
+    seen = set()
+    for path in paths:
+        for entry in pkgutil.iter_modules([path], prefix):
+            if entry.name in seen or _is_skipped(entry.name):
+                continue
+            seen.add(entry.name)
+            yield entry.name
+            if entry.ispkg:
+                yield from _walk([os.path.join(path, entry.name.rpartition('.')[2])], f'{entry.name}.', found)
+
+
+def _is_skipped(name: str) -> bool:
+    return '.tests.' in f'{name}.' or name.endswith('.setup')
+
+
+def _import(name: str, found: Found) -> ModuleType | None:
+    try:
+        return importlib.import_module(name)
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:          # also SystemExit: a plug-in must not end the engine
+        file, text = _source(name)
+        found.left_out(Failure(_shown(name), file, tuple(dict.fromkeys(_TYPE_NAME.findall(text))),
+                               _reason(error, file)))
+        return None
+
+
+def _shown(name: str) -> str:
+    """Under the name plug-in authors know."""
+    return name.replace('heatlite.', 'heat.', 1)
+
+
+def _source(name: str) -> tuple[str, str]:
+    """(file, text) of a module that could not be imported; empty when they cannot be told."""
+    parts = name.removeprefix(f'{package.__name__}.').split('.')
+    for path in package.__path__:
+        for file in (f'{os.path.join(path, *parts)}.py', os.path.join(path, *parts, '__init__.py')):
+            if os.path.isfile(file):
+                with open(file, encoding='utf-8', errors='replace') as source:
+                    return file, source.read()
+    return '', ''
+
+
+def _reason(error: BaseException, file: str = '') -> str:
+    """`file`: whose line is wanted, if the error has come through it."""
+    if isinstance(error, SyntaxError):
+        return f'{type(error).__name__}: {error.msg} (line {error.lineno}); only Python 3 can be loaded'
+    line = source_lines.of_error(error, file) if file else None
+    return f'{type(error).__name__}: {error}' + (f' (line {line})' if line else '')
+
+
+def _read(module: ModuleType, found: Found) -> None:
+    for name, kind in _mapping(module, RESOURCE_MAPPINGS, found).items():
+        complaint = _complaint(kind)
+        if complaint is None:
+            found.types.pop(name, None)     # a later module wins, and is listed as the later one
+            found.types[name] = kind
+            found.files[name] = module.__file__ or ''
+        else:
+            found.left_out(Failure(_shown(module.__name__), module.__file__ or '', (name,), complaint))
+    for name, kind in _mapping(module, (CONSTRAINT_MAPPING,), found).items():
+        if callable(getattr(kind, 'validate', None)):
+            found.constraints[name] = kind
+            found.files[name] = module.__file__ or ''
+        else:
+            found.left_out(Failure(_shown(module.__name__), module.__file__ or '', (),
+                                   _('the constraint %s has no method validate') % name))
+
+
+def _mapping(module: ModuleType, names: Iterable[str], found: Found) -> Mapping[str, Any]:
+    function = next((getattr(module, name) for name in names if callable(getattr(module, name, None))), None)
+    if function is None:
+        return {}
+    try:
+        answer = function()
+    except Exception as error:
+        complaint = _('%(function)s failed: %(error)s') % {
+            'function': function.__name__, 'error': _reason(error, module.__file__ or '')}
+    else:
+        if answer is None or isinstance(answer, Mapping):
+            return answer or {}
+        complaint = _('%(function)s must return a map, not %(kind)s') % {
+            'function': function.__name__, 'kind': type(answer).__name__}
+    found.left_out(Failure(_shown(module.__name__), module.__file__ or '', (), complaint))
+    return {}
+
+
+def _complaint(kind: Any) -> str | None:
+    """Why `kind` cannot be a resource type; None when it can. Schemas are read once, so that mistakes show here."""
+    if isinstance(kind, str):
+        return None                         # another type, or a template
+    if not isinstance(kind, type) or not issubclass(kind, Resource):
+        return _('%r is not a subclass of heat.engine.resource.Resource') % (kind,)
+    for name, read in (('properties_schema', properties.schemata), ('update_policy_schema', properties.schemata),
+                       ('attributes_schema', attributes.schemata)):
+        try:
+            read(getattr(kind, name))
+        except Exception as error:
+            return f'{kind.__name__}.{name}: {_reason(error)}{_place(kind, name, read)}'
+    return None
+
+
+def _place(kind: Any, name: str, read: Callable[[Mapping[str, Any]], Any]) -> str:
+    """` (line N)` of the entry that cannot be read."""
+    declared = getattr(kind, name)
+    for key, entry in declared.items() if isinstance(declared, Mapping) else ():
+        try:
+            read({key: entry})
+        except Exception:
+            return f' (line {source_lines.of_entry(kind, name, key).rpartition(":")[2]})'
+    return ''
+
+
+def environments(directory: str, found: Found, former: Found | None = None) -> None:
+    """Adds the operator's environment files, sorted by name. A broken one is logged; what it said before stays."""
+    try:
+        names = sorted(os.listdir(directory))
+    except OSError:
+        return
+    for name in names:
+        file = os.path.join(directory, name)
+        if not os.path.isfile(file) or name.startswith('.'):
+            continue
+        sections, complaint = _environment(file)
+        if complaint is None:
+            found.environments[file] = sections
+            continue
+        found.left_out(Failure(name, file, (), complaint))
+        LOG.error('Environment %s', found.failures[-1])
+        if former is not None and file in former.environments:
+            found.environments[file] = former.environments[file]
+
+
+def _environment(file: str) -> tuple[dict[str, Any], str | None]:
+    """(sections, None), or ({}, why not)."""
+    try:
+        with open(file, encoding='utf-8') as source:
+            return environments_of_language.read(source.read()), None
+    except Exception as error:
+        return {}, _reason(error)

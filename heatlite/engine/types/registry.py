@@ -1,0 +1,357 @@
+"""Which class implements a type: built-in types, the operator's plug-ins and environment files, the user's environment.
+
+The names and rules are language.registry's; here the classes stand behind them. A module with built-in types is
+imported when one of its types is first needed.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import weakref
+import zoneinfo
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC
+from typing import Any
+
+from oslo_config import cfg
+from oslo_log import log
+
+from heatlite.common import exception, policy, urlfetch
+from heatlite.common import world as worlds
+from heatlite.common.i18n import _
+from heatlite.engine import support
+from heatlite.engine.clients import constraint_names
+from heatlite.engine.compat import extensions
+from heatlite.engine.resources import own_modules, packed
+from heatlite.engine.types import listing, plugin_loading
+from heatlite.language import custom_constraints
+from heatlite.language import registry as language_registry
+from heatlite.language.environment import REGISTRY
+
+LOG = log.getLogger(__name__)
+
+HEAT = 'heatlite.engine.resources.openstack.heat'
+CFN = 'heatlite.engine.resources.aws.cfn'
+SCALING = 'heatlite.engine.resources.aws.autoscaling'
+BUILT_IN: dict[str, str] = {                # type name -> module whose resource_mapping() has it
+    'OS::Heat::RandomString': f'{HEAT}.random_string',
+    'OS::Heat::Value': f'{HEAT}.value',
+    'OS::Heat::None': f'{HEAT}.none_resource',
+    'OS::Heat::TestResource': f'{HEAT}.test_resource',
+    'OS::Heat::Delay': f'{HEAT}.delay',
+    'OS::Heat::ResourceGroup': f'{HEAT}.resource_group',
+    'OS::Heat::ResourceChain': f'{HEAT}.resource_chain',
+    'OS::Heat::Stack': f'{HEAT}.remote_stack',
+    'OS::Heat::AutoScalingGroup': f'{HEAT}.autoscaling_group',
+    'OS::Heat::InstanceGroup': f'{HEAT}.instance_group',
+    'OS::Heat::ScalingPolicy': f'{HEAT}.scaling_policy',
+    'AWS::AutoScaling::AutoScalingGroup': f'{SCALING}.autoscaling_group',
+    'AWS::AutoScaling::LaunchConfiguration': f'{SCALING}.launch_config',
+    'AWS::AutoScaling::ScalingPolicy': f'{SCALING}.scaling_policy',
+    'OS::Heat::SoftwareConfig': f'{HEAT}.software_config',
+    'OS::Heat::SoftwareComponent': f'{HEAT}.software_component',
+    'OS::Heat::StructuredConfig': f'{HEAT}.structured_config',
+    'OS::Heat::CloudConfig': f'{HEAT}.cloud_config',
+    'OS::Heat::MultipartMime': f'{HEAT}.multi_part',
+    'OS::Heat::SoftwareDeployment': f'{HEAT}.software_deployment',
+    'OS::Heat::SoftwareDeploymentGroup': f'{HEAT}.software_deployment',
+    'OS::Heat::SoftwareDeployments': f'{HEAT}.software_deployment',
+    'OS::Heat::StructuredDeployment': f'{HEAT}.structured_config',
+    'OS::Heat::StructuredDeploymentGroup': f'{HEAT}.structured_config',
+    'OS::Heat::StructuredDeployments': f'{HEAT}.structured_config',
+    'OS::Heat::DeployedServer': f'{HEAT}.deployed_server',
+    'OS::Heat::AccessPolicy': f'{HEAT}.access_policy',
+    'OS::Heat::SwiftSignal': f'{HEAT}.swiftsignal',
+    'OS::Heat::SwiftSignalHandle': f'{HEAT}.swiftsignal',
+    'OS::Heat::WaitCondition': f'{HEAT}.wait_condition',
+    'OS::Heat::WaitConditionHandle': f'{HEAT}.wait_condition_handle',
+    'OS::Heat::UpdateWaitConditionHandle': f'{HEAT}.wait_condition_handle',
+    'AWS::CloudFormation::Stack': f'{CFN}.stack',
+    'AWS::CloudFormation::WaitCondition': f'{CFN}.wait_condition',
+    'AWS::CloudFormation::WaitConditionHandle': f'{CFN}.wait_condition_handle',
+    **own_modules.MODULES,
+}
+DESCRIBED = 'heatlite.engine.resources.rest.types'      # serves every other type of the facts, see there
+BUILT_IN_CONSTRAINTS: dict[str, str] = {    # name -> module:class
+    'test_constr': f'{HEAT}.test_resource:TestConstraintDelay',
+    'nova.network': f'{HEAT}.test_resource:TestConstraintDelay',       # a left-over name of old templates
+    **constraint_names.NAMES,
+}
+
+
+class LazyClass:
+    """A type that is found in `module` when it is needed."""
+
+    __slots__ = ('_loaded', 'module', 'type_name')
+
+    def __init__(self, type_name: str, module: str) -> None:
+        self.type_name = type_name
+        self.module = module
+        self._loaded: Any = None
+
+    def load(self) -> Any:
+        if self._loaded is None:
+            self._loaded = importlib.import_module(self.module).resource_mapping()[self.type_name]
+        return self._loaded
+
+
+class Registry:
+    """The operator's level, one for a process. Plug-ins may be loaded again at any time: whoever works with types for
+    a while takes the `frozen()` one.
+
+    `plugins`: what was loaded of them; `failures`: what went wrong.
+    """
+
+    def __init__(self, conf: Any = None) -> None:
+        self._conf = conf
+        self._entries: dict[str, Any] = {}
+        self._constraints: dict[str, Any] = {}
+        self._operator: language_registry.Registry | None = None
+        self._policy: policy.Policy | None = None
+        self._levels: weakref.WeakKeyDictionary[Any, language_registry.Registry] = weakref.WeakKeyDictionary()
+        self.failures: list[plugin_loading.Failure] = []
+        self.plugins = plugin_loading.Found()
+
+    # --- filling ------------------------------------------------------------------------------------------
+
+    def register(self, name: str, value: Any) -> None:
+        """`value`: a class, a LazyClass, or the name of another type or template. The later one wins."""
+        old = self._entries.get(name)
+        if old is not None and old is not value:
+            LOG.warning('Changing %s from %s to %s', name, _shown(old), _shown(value))
+        status = getattr(value, 'support_status', None)
+        if status is not None and status.status != support.SUPPORTED and status.message:
+            LOG.warning('%s: %s', name, status.message)
+        self._entries[name] = value
+        self._operator = None
+
+    def register_constraint(self, name: str, value: Any) -> None:
+        self._constraints[name] = value
+
+    def load_environment(self, sections: Mapping[str, Any]) -> None:
+        """An operator's environment: only its registry counts. null removes an entry, `Prefix*: null` many."""
+        for name, value in (sections.get(REGISTRY) or {}).items():
+            if value is None:
+                self._remove(name)
+            elif isinstance(value, Mapping):
+                known = self._entries.get(name)
+                self._entries[name] = {**known, **value} if isinstance(known, Mapping) else dict(value)
+            elif name == language_registry.BASE_URL:
+                self._entries[name] = value
+            else:
+                self.register(name, value)
+        self._operator = None
+
+    def _remove(self, name: str) -> None:
+        gone = [known for known in self._entries if known == name
+                or (name.endswith('*') and known.startswith(name[:-1]))]
+        for known in gone:
+            del self._entries[known]
+
+    def load_plugins(self) -> None:
+        """Modules of `plugin_dirs`, then files of `environment_dir`. What is broken is logged and left out."""
+        self._take_plugins(None)
+
+    def reload_plugins(self) -> None:
+        """The same, as they are on disk now; of what is broken now the former version stays. Frozen registries do not
+        change."""
+        fresh = _built_in(self._conf)
+        fresh._take_plugins(self.plugins)
+        self._entries, self._constraints, self._operator = fresh._entries, fresh._constraints, None
+        self.plugins, self.failures = fresh.plugins, fresh.failures
+
+    def _take_plugins(self, former: plugin_loading.Found | None) -> None:
+        conf = self._conf or cfg.CONF
+        found = plugin_loading.load(conf.plugin_dirs, former=former)
+        for name, value in found.types.items():
+            self.register(name, value)
+        for name, value in found.constraints.items():
+            self.register_constraint(name, value)
+        plugin_loading.environments(conf.environment_dir, found, former)
+        for sections in found.environments.values():
+            self.load_environment(sections)
+        self.plugins, self.failures = found, found.failures
+
+    def frozen(self) -> Registry:
+        """These entries, whatever is loaded later."""
+        _ = self.operator                       # made once for all copies: environments compare it by identity
+        return copy.copy(self)
+
+    # --- asking -------------------------------------------------------------------------------------------
+
+    @property
+    def operator(self) -> language_registry.Registry:
+        """The same entries, as environments of users take them."""
+        if self._operator is None:
+            self._operator = language_registry.Registry(self._entries)
+        return self._operator
+
+    def resolve(self, type_name: Any, resource_name: str, environment: Any = None) -> Any:
+        """The class for a resource. Raises StackValidationFailed when the type is missing, no text, or unknown.
+
+        `environment`: the user's; what its registry says goes before the operator's.
+        """
+        _check_name(type_name, resource_name)
+        return self._class_of(self._level(environment).find(type_name, resource_name))
+
+    def _level(self, environment: Any) -> language_registry.Registry:
+        """The user's entries over these. Environments are values, so the combination is kept with each."""
+        entries = getattr(environment, 'resource_registry', None)
+        if not entries:
+            return self.operator
+        if environment.operator is self.operator:
+            return environment.registry
+        known = self._levels.get(environment)
+        if known is None or known.behind is not self.operator:
+            known = self._levels[environment] = language_registry.Registry(entries, self.operator)
+        return known
+
+    def _class_of(self, found: language_registry.Found) -> Any:
+        if found.is_template:
+            return template_class(found)
+        return found.target.load() if isinstance(found.target, LazyClass) else found.target
+
+    def get_class(self, type_name: str, resource_name: str | None = None) -> Any:
+        return self.resolve(type_name, resource_name or '')
+
+    def implements(self, resource_class: Any, type_name: str, environment: Any = None) -> bool:
+        """Whether `type_name` stands for that class."""
+        try:
+            return self.resolve(type_name, '', environment) is resource_class
+        except exception.StackValidationFailed:
+            return False
+
+    def constraint(self, name: str) -> Any:
+        """A custom constraint, class or instance; None when nobody has it."""
+        if name not in self._constraints:
+            self._constraints[name] = _find_constraint(name)
+        found = self._constraints[name]
+        return found.make() if isinstance(found, _Pure) else found
+
+    get_constraint = constraint
+
+    def classes(self) -> Iterator[tuple[str, Any]]:
+        """(name, class) of every type that is a class, in the order of registration; others have no own face."""
+        for name, value in list(self._entries.items()):
+            if not isinstance(value, str | Mapping) and not name.endswith('*'):
+                yield name, self._class_of(language_registry.Found(value))
+
+    # --- what clients ask about types (REST specification 6.2): (context, message) -> answer -----------------
+
+    def list_types(self, context: Any, message: Any) -> list[Any]:
+        return listing.list_types(self.classes(), context, message, self.allows)
+
+    def schema(self, context: Any, message: Any) -> dict[str, Any]:
+        return listing.schema(self._for_show(message.type_name), context, message, self.allows)
+
+    def template(self, context: Any, message: Any) -> dict[str, Any]:
+        return listing.template(self._for_show(message.type_name), message)
+
+    def allows(self, context: Any, type_name: str) -> bool:
+        """Whether the policy lets the caller use a type."""
+        if self._policy is None:
+            self._policy = policy.Policy(self._conf or cfg.CONF)
+        return self._policy.allows_type(context, type_name)
+
+    def allows_wanted(self, context: Any, type_name: str, resource_name: str, environment: Any) -> bool:
+        """As `allows`, also for what users let a name stand for. What the operator maps is the operator's decision."""
+        found = self._level(environment).find(type_name, resource_name)
+        return self.allows(context, type_name) and (
+            not found.is_user or found.is_template or self.allows(context, found.type_name))
+
+    def _for_show(self, type_name: str) -> Any:
+        try:
+            found = self.operator.find(type_name, '')
+            if not found.is_template:
+                return self._class_of(found)
+            from heatlite.engine.resources import template_resource
+            return template_resource.shown(str(found.target))
+        except exception.StackValidationFailed:
+            raise exception.EntityNotFound(entity='Resource Type', name=type_name)
+        except urlfetch.URLFetchError:
+            raise exception.InvalidGlobalResource(type_name=type_name)
+
+
+def _check_name(type_name: Any, resource_name: str) -> None:
+    if type_name is None:
+        raise exception.StackValidationFailed(message=_('Resource "%s" has no type') % resource_name)
+    if not isinstance(type_name, str):
+        raise exception.StackValidationFailed(message=_('Resource "%s" type is not a string') % resource_name)
+    if not type_name:
+        raise exception.StackValidationFailed(
+            message=_('Non-empty resource type is required for resource "%s"') % resource_name)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, LazyClass):
+        return value.module
+    return str(value) if isinstance(value, str | Mapping) else f'{value.__module__}.{value.__name__}'
+
+
+class _Pure:
+    """A constraint of the language; an instance keeps its last error, so everybody gets one of his own."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.make = make
+
+
+def _pure_constraints() -> Mapping[str, Callable[[], Any]]:
+    return custom_constraints.builtin(lambda: worlds.current().now().replace(tzinfo=UTC), zoneinfo.ZoneInfo)
+
+
+def _find_constraint(name: str) -> Any:
+    if name in BUILT_IN_CONSTRAINTS:
+        module, _colon, attribute = BUILT_IN_CONSTRAINTS[name].partition(':')
+        return getattr(importlib.import_module(module), attribute)
+    pure = _pure_constraints()
+    if name in pure:
+        return _Pure(pure[name])
+    if name in extensions.names(extensions.CONSTRAINTS):
+        try:
+            return extensions.load(extensions.CONSTRAINTS, name)
+        except Exception as error:
+            LOG.warning('The constraint %s cannot be loaded: %s: %s', name, type(error).__name__, error)
+    return None
+
+
+def template_class(found: language_registry.Found) -> Any:
+    """The class of resources whose type is a template. Which template, each finds out from its stack."""
+    from heatlite.engine.resources.template_resource import TemplateResource
+    return TemplateResource
+
+
+# --- the registry of this process ----------------------------------------------------------------------------
+
+_current: Registry | None = None
+
+
+def create(conf: Any = None) -> Registry:
+    """A registry with the built-in types, which becomes the one of this process."""
+    found = _built_in(conf)
+    use(found)
+    return found
+
+
+def _built_in(conf: Any) -> Registry:
+    found = Registry(conf)
+    for name in packed.names():
+        found.register(name, LazyClass(name, BUILT_IN.get(name, DESCRIBED)))
+    for name, target in packed.aliases().items():
+        found.register(name, target)
+    found.register('OS::Heat::ScaledResource', 'AWS::EC2::Instance')       # members of groups of servers
+    return found
+
+
+def current() -> Registry:
+    """For code that nobody hands one to: plug-ins, constraints."""
+    return _current if _current is not None else create()
+
+
+def use(registry: Registry | None) -> None:
+    global _current
+    _current = registry
+
+
+def resolve(type_name: Any, resource_name: str, environment: Any = None) -> Any:
+    return current().resolve(type_name, resource_name, environment)
