@@ -53,11 +53,11 @@ def main(arguments: list[str]) -> int:
     wrong = 0
     for name in types.files():
         what = types.description_of(name)
-        found = [f'{word}: {text}' for word, text in agreement.complaints(what, packed.facts(name))]
+        found = [f'{word}: {text}' for word, text in agreement.diagnostics(what, packed.facts(name))]
         if source is not None:
             found += of_the_service(what, json.loads((source / f'{name.replace("::", "__")}.json').read_text()))
-        for complaint in found:
-            print(f'{what.file}: {name}: {complaint}')
+        for diagnostic in found:
+            print(f'{what.file}: {name}: {diagnostic}')
         wrong += len(found)
     print(f'{len(types.files())} descriptions, {wrong} complaints')
     return 1 if wrong else 0

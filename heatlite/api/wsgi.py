@@ -223,12 +223,12 @@ def _pieces(answer: Listed) -> Iterator[bytes]:
     while piece := list(islice(waiting, PIECE)):
         yield (head + json.dumps(piece)[1:-1]).encode('ascii')
         head = ', '
-        breathe()
+        yield_control()
     rest = ''.join(f', {json.dumps(key)}: {json.dumps(value)}' for key, value in answer.rest.items())
     yield f']{rest}}}'.encode('ascii')
 
 
-def breathe() -> None:
+def yield_control() -> None:
     """Lets other requests go on, be they served by cooperative threads or by real ones."""
     time.sleep(0)
 

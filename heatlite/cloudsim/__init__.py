@@ -10,29 +10,29 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from heatlite.cloudsim.settings import Settings
     from heatlite.common.http_server import HttpServer
-    from heatlite.common.world import World
+    from heatlite.common.runtime import Runtime
 
 HOST = '127.0.0.1'
 
 
-def serve(where: Any = 0, world: World | None = None, settings: Settings | None = None,
+def serve(where: Any = 0, runtime: Runtime | None = None, settings: Settings | None = None,
           outside: dict[str, str] | None = None) -> tuple[HttpServer, str]:
     """Starts a cloud in this process, on loopback. Gives the server (`stop(patience)` ends it) and its URL: what
     clients log in to is URL/v3, with admin or demo, each in the project of its name, domain default.
 
     `where`: a listening socket, or a port (0: any that is free). `outside`: type -> URL of services that run
     elsewhere and shall stand in the catalog, such as {'orchestration': 'http://127.0.0.1:8004/v1/%(project_id)s'}.
-    The world must be patched before anything else is imported (`heatlite.common.world.patch`).
+    The world must be patched before anything else is imported (`heatlite.common.runtime.patch`).
     """
     from heatlite.cloudsim.application import Application
     from heatlite.cloudsim.cloud import Cloud
     from heatlite.common.http_server import HttpServer
     from heatlite.common.limits import Connections
-    from heatlite.common.world import GreenWorld
+    from heatlite.common.runtime import GreenRuntime
 
     listening = listen(where) if isinstance(where, int) else where
     url = f'http://{HOST}:{listening.getsockname()[1]}'
-    cloud = Cloud(world or GreenWorld(), url, settings)
+    cloud = Cloud(runtime or GreenRuntime(), url, settings)
     if outside:
         cloud.service('identity').add_outside(outside)
     # Engines keep connections for as long as they live, and images are large.

@@ -9,8 +9,8 @@ from typing import Any
 
 
 def main(arguments: list[str] | None = None) -> int:
-    from heatlite.common import world
-    world.patch()                           # before anything that has a lock or a socket
+    from heatlite.common import runtime
+    runtime.patch()                           # before anything that has a lock or a socket
     said = options(arguments)
     from heatlite import cloudsim
     from heatlite.cloudsim.settings import Settings
@@ -18,7 +18,7 @@ def main(arguments: list[str] | None = None) -> int:
     server, url = cloudsim.serve(said.port, settings=Settings(
         latency=said.latency, boot=said.boot, work=said.work, password=said.password), outside=outside)
     print(greeting(url, said.password), flush=True)
-    over = world.GreenWorld().signal()
+    over = runtime.GreenRuntime().flag()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: over.set())
     while not over.wait(1.0):

@@ -38,7 +38,7 @@ class Application:
         if head == '_sim':
             return self.send(environ, start_response, admin.answer(cloud, environ, rest, raw), {})
         if cloud.settings.latency > 0:
-            cloud.world.sleep(cloud.settings.latency)
+            cloud.runtime.sleep(cloud.settings.latency)
         service = cloud.services.get(head)
         if service is None:             # the identity service also answers at the root, where people look first
             service, rest = cloud.services['identity'], path.lstrip('/')
@@ -86,10 +86,10 @@ class Application:
             case 'refused':
                 raise Closed
             case 'hang':
-                self.cloud.world.sleep(fault.seconds or FOR_EVER)
+                self.cloud.runtime.sleep(fault.seconds or FOR_EVER)
                 raise Closed
             case 'slow':
-                self.cloud.world.sleep(fault.seconds)
+                self.cloud.runtime.sleep(fault.seconds)
                 self.cloud.clock.catch_up()
             case 'gone':
                 forget(call)
@@ -102,7 +102,7 @@ class Application:
             case 'lost':
                 raise Closed
             case 'hang_after':
-                self.cloud.world.sleep(fault.seconds or FOR_EVER)
+                self.cloud.runtime.sleep(fault.seconds or FOR_EVER)
                 raise Closed
             case 'error_after':
                 raise Problem(fault.status, fault.text, 'Fault', dict(fault.headers))

@@ -10,7 +10,7 @@ import heapq
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from heatlite.common.world import World
+from heatlite.common.runtime import Runtime
 
 Action = Callable[[], None]
 
@@ -18,9 +18,9 @@ Action = Callable[[], None]
 class Clock:
     """Runs with the world's clock; may be moved forward, and stopped so that only `advance` moves it."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self._started = world.now().replace(tzinfo=UTC).timestamp() - world.monotonic()
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._started = runtime.now().replace(tzinfo=UTC).timestamp() - runtime.monotonic()
         self._skipped = 0.0
         self._stopped_at: float | None = None
         self._moment: float | None = None       # while an action runs: when it was due
@@ -35,7 +35,7 @@ class Clock:
             return self._moment
         if self._stopped_at is not None:
             return self._stopped_at
-        return self._started + self._world.monotonic() + self._skipped
+        return self._started + self._runtime.monotonic() + self._skipped
 
     def stamp(self, form: str = '%Y-%m-%dT%H:%M:%SZ', later: float = 0.0) -> str:
         """Now, or `later` seconds from now, as text."""

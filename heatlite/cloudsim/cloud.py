@@ -15,7 +15,7 @@ from heatlite.cloudsim.messages import Call
 from heatlite.cloudsim.service import Service
 from heatlite.cloudsim.settings import Settings
 from heatlite.cloudsim.store import Table, Thing
-from heatlite.common.world import World
+from heatlite.common.runtime import Runtime
 
 # In the order they are filled; a later one may rely on an earlier one's seeds.
 SERVICES = ('identity', 'image', 'network', 'compute', 'volume', 'object-store', 'load-balancer', 'dns', 'key-manager',
@@ -26,8 +26,8 @@ SERVICES = ('identity', 'image', 'network', 'compute', 'volume', 'object-store',
 class Cloud:
     """`url` is where it is reached from outside: the catalog is made of it."""
 
-    def __init__(self, world: World, url: str, settings: Settings | None = None) -> None:
-        self.world = world
+    def __init__(self, runtime: Runtime, url: str, settings: Settings | None = None) -> None:
+        self.runtime = runtime
         self.url = url.rstrip('/')
         self.settings = settings or Settings()
         self.outside: dict[str, str] = {}       # type -> URL of services that are not ours (orchestration)
@@ -35,7 +35,7 @@ class Cloud:
 
     def build(self) -> None:
         """A fresh cloud, as a reset leaves it."""
-        self.clock = Clock(self.world)
+        self.clock = Clock(self.runtime)
         self.faults = Faults()
         self.requests = 0
         self.journal: list[tuple[str, str, str, int]] = []      # the last requests: service, method, path, status
@@ -66,7 +66,7 @@ class Cloud:
         self._when_built.append(action)
 
     def uuid(self) -> str:
-        return self.world.uuid()
+        return self.runtime.uuid()
 
     @staticmethod
     def seed_id(name: str, dashes: bool = False) -> str:

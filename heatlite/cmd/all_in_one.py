@@ -20,8 +20,8 @@ Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The console script. Returns an exit code."""
-    from heatlite.common import world
-    world.patch()                           # before anything that has a lock or a socket
+    from heatlite.common import runtime
+    runtime.patch()                           # before anything that has a lock or a socket
     from heatlite.common.exception import HeatException
     try:
         return run(load(sys.argv[1:] if arguments is None else arguments))
@@ -97,30 +97,30 @@ def run(conf: Any) -> int:
     from heatlite.common import messaging
     from heatlite.common.http_server import HttpServer
     from heatlite.common.limits import Connections
-    from heatlite.common.world import GreenWorld
+    from heatlite.common.runtime import GreenRuntime
     from heatlite.db import engines, sync
     from heatlite.engine.notify import notifications
     from heatlite.engine.service import EngineService
     from heatlite.rpc.client import InProcessClient
 
     inbox = signals.Inbox(within=conf.engine.stop_timeout + 2 * GRACE)
-    world = GreenWorld()
+    runtime = GreenRuntime()
     listening = parts.listen(HOST, conf.port, conf.heat_api.backlog, hint='; --port N takes another')
     port = listening.getsockname()[1]
     signed = parts.listen(HOST, conf.cfn_port, conf.heat_api_cfn.backlog, hint='; --cfn-port N takes another'
                           ) if conf.auth == 'keystone' else None
     cfn_port = signed.getsockname()[1] if signed is not None else conf.cfn_port
-    cloud = simulated.start(conf, world, port, cfn_port) if conf.cloud == 'simulated' else None
+    cloud = simulated.start(conf, runtime, port, cfn_port) if conf.cloud == 'simulated' else None
     database = parts.database(conf)
     sync.up(database)
     keys.check_fits(conf, database)
     with database.reader() as tx:           # the folder is ours alone: who is registered there has died
         dead = [each.id for each in engines.page(tx)]
-    parts.bury(database, world, dead, parts.watch_itself(
-        world, Path(conf.state_dir or conf.embedded.state_dir).expanduser() / 'activity', conf.engine.stall_timeout))
-    notify = notifications.sender(conf, world) if messaging.has_notifications(conf) else notifications.silent
-    service = EngineService(conf, world, database, notify=notify)       # alone: there is no other engine to wake
-    client = InProcessClient(world, service.endpoint)
+    parts.release_dead_engines(database, runtime, dead, parts.watch_itself(
+        runtime, Path(conf.state_dir or conf.embedded.state_dir).expanduser() / 'activity', conf.engine.stall_timeout))
+    notify = notifications.sender(conf, runtime) if messaging.has_notifications(conf) else notifications.silent
+    service = EngineService(conf, runtime, database, notify=notify)       # alone: there is no other engine to wake
+    client = InProcessClient(runtime, service.endpoint)
     application = deploy.build(conf, database, client)
     servers = [HttpServer(listening, only_from_here(application) if conf.auth == 'none' else application,
                           Connections.of(conf.heat_api, conf.max_json_body_size), refusal=deploy.refusal)]

@@ -22,8 +22,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     worker = Worker.here()
     if worker is not None:
-        from heatlite.common import world
-        world.patch()                       # before anything that has a lock or a socket
+        from heatlite.common import runtime
+        runtime.patch()                       # before anything that has a lock or a socket
         return work(load(arguments), worker)
     conf = load(arguments)
     count = conf.num_engine_workers if conf.workers is None else conf.workers
@@ -46,7 +46,7 @@ def work(conf: Any, worker: Worker) -> int:
     """One engine, in this process, until it is told to stop."""
     from heatlite.cmd import parts, signals
     from heatlite.common import messaging
-    from heatlite.common.world import GreenWorld
+    from heatlite.common.runtime import GreenRuntime
     from heatlite.db import engines
     from heatlite.engine.notify import notifications
     from heatlite.engine.service import EngineService
@@ -54,26 +54,26 @@ def work(conf: Any, worker: Worker) -> int:
     from heatlite.rpc.server import Server
 
     inbox = signals.Inbox(within=conf.engine.stop_timeout + GRACE)
-    world = GreenWorld()
-    parts.be_watched(world, worker)
+    runtime = GreenRuntime()
+    parts.be_watched(runtime, worker)
     transport = messaging.transport(conf)
     database = parts.database(conf)
-    service = EngineService(conf, world, database, engine_id=worker.identity,
-                            wake=BrokerClient(conf, transport).wake, notify=notifications.sender(conf, world))
+    service = EngineService(conf, runtime, database, engine_id=worker.identity,
+                            wake=BrokerClient(conf, transport).wake, notify=notifications.sender(conf, runtime))
     server = Server(transport, worker.identity, service.endpoint)
-    parts.hear_parent(world, worker, lambda identity, stack_id: parts.bury(
-        database, world, [identity], stack_id))
+    parts.watch_parent(runtime, worker, lambda identity, stack_id: parts.release_dead_engines(
+        database, runtime, [identity], stack_id))
 
     def begin() -> None:
-        parts.wait_for(conf, database, world)
+        parts.wait_for(conf, database, runtime)
         if worker.predecessor is not None:
-            parts.bury(database, world, [worker.predecessor], worker.predecessor_stack)
-            world.spawn(messaging.remove_queue, transport, worker.predecessor)
+            parts.release_dead_engines(database, runtime, [worker.predecessor], worker.predecessor_stack)
+            runtime.spawn(messaging.remove_queue, transport, worker.predecessor)
         service.start()                     # stacks are driven from here on, with a broker or without
         parts.settle()
         server.start()                      # waits for the broker
 
-    world.spawn(begin)
+    runtime.spawn(begin)
 
     def has_lease() -> bool:
         with database.reader() as tx:
@@ -83,7 +83,7 @@ def work(conf: Any, worker: Worker) -> int:
         with database.reader() as tx:
             engines.left(tx, worker.identity)
 
-    figures = parts.serve_figures(conf, worker.number, {
+    figures = parts.serve_metrics(conf, worker.number, {
         'database': has_tables, 'engine': has_lease, 'broker': lambda: messaging.probe(conf)})
     signals.until_stopped(inbox, parts.reload(conf, service.reload))
     service.stop()                          # first: what counts is that the stacks go on elsewhere

@@ -35,11 +35,11 @@ def check_fits(conf: Any, database: Any) -> None:
         os._exit(os.EX_CONFIG)                      # also from a thread, and before anything has begun
 
 
-def watch(conf: Any, database: Any, world: Any) -> None:
+def watch(conf: Any, database: Any, runtime: Any) -> None:
     """`check_fits`, as soon as the database answers."""
     from heatlite.common import exception
     while True:
         try:
             return check_fits(conf, database)
         except exception.DatabaseUnavailable:
-            world.sleep(2.0)
+            runtime.sleep(2.0)

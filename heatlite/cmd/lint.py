@@ -66,11 +66,11 @@ def check(template_file: str, environment_files: Sequence[str] = ()) -> list[dic
             template, environments.Environment(reading.environment(environment_files, template), OPERATOR),
             reading.files, definitions.StackIdentity(Path(template_file).stem, None, 'project'), limits=LIMITS,
             assume_unknown=True)
-        complaints = lint.check(definition, offline_types.OfflineTypes(), known=reading.templates)
+        diagnostics = lint.check(definition, offline_types.OfflineTypes(), known=reading.templates)
     except (exception.HeatException, DocumentError) as error:
         line, column = getattr(error, 'line', None), getattr(error, 'column', None)
         return [*reading.problems, _finding(PROBLEM, type(error).__name__, str(error), reading.last, line, column)]
-    found = [*reading.problems, *(_of_complaint(complaint, reading) for complaint in complaints)]
+    found = [*reading.problems, *(_of_complaint(diagnostic, reading) for diagnostic in diagnostics)]
     return found + [
         _finding(WARNING, 'Advice', advice.text, template_file, advice.line, advice.column, advice.path, advice.hint)
         for advice in advising.advise(definition)]
@@ -174,12 +174,12 @@ def _shown(path: str) -> str:
     return str(Path(path).relative_to(here)) if Path(path).is_relative_to(here) else path
 
 
-def _of_complaint(complaint: lint.Complaint, reading: Reading) -> dict[str, Any]:
-    error = complaint.error
+def _of_complaint(diagnostic: lint.Diagnostic, reading: Reading) -> dict[str, Any]:
+    error = diagnostic.error
     text = error.first_line if isinstance(error, exception.StackValidationFailed) else str(error)
-    return _finding(PROBLEM, type(error).__name__, text, reading.names.get(complaint.file, complaint.file),
-                    complaint.line, complaint.column, complaint.path, complaint.hint, complaint.found,
-                    complaint.expected)
+    return _finding(PROBLEM, type(error).__name__, text, reading.names.get(diagnostic.file, diagnostic.file),
+                    diagnostic.line, diagnostic.column, diagnostic.path, diagnostic.hint, diagnostic.found,
+                    diagnostic.expected)
 
 
 def _finding(level: str, kind: str, text: str, file: str, line: int | None = None, column: int | None = None,

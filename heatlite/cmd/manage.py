@@ -15,7 +15,7 @@ from oslo_config import cfg
 from heatlite.cmd import check_config, parts, plugins
 from heatlite.common import config, crypt, exception
 from heatlite.common.i18n import _
-from heatlite.common.world import GreenWorld
+from heatlite.common.runtime import GreenRuntime
 from heatlite.db import engines, resources, sealing, sync, upkeep
 from heatlite.db.connection import Database
 
@@ -105,7 +105,7 @@ def service(conf: cfg.ConfigOpts, database: Database) -> None:
             (each.hostname, each.binary, each.id, each.host, each.topic, 'up' if each.is_up else 'down',
              each.updated_at or each.created_at) for each in found])
         return
-    removed = database.retry(lambda tx: engines.clean(tx, GreenWorld().now()))
+    removed = database.retry(lambda tx: engines.clean(tx, GreenRuntime().now()))
     for engine_id in removed:
         print(engine_id)
     print(_('Engines removed: %d') % len(removed))
@@ -115,7 +115,7 @@ def purge_deleted(conf: cfg.ConfigOpts, database: Database) -> None:
     sync.check(database)
     command = conf.command
     try:
-        before = GreenWorld().now() - timedelta(**{command.granularity: command.age})
+        before = GreenRuntime().now() - timedelta(**{command.granularity: command.age})
     except OverflowError:
         before = OLDEST
     total = 0
@@ -133,7 +133,7 @@ def reset_stack_status(conf: cfg.ConfigOpts, database: Database) -> None:
               end='', flush=True)
         if sys.stdin.readline().strip().lower() not in ('y', 'yes'):
             raise SystemExit(_('Nothing was changed.'))
-    for changed in database.retry(lambda tx: upkeep.reset(tx, stack_id, GreenWorld().now())):
+    for changed in database.retry(lambda tx: upkeep.reset(tx, stack_id, GreenRuntime().now())):
         print(changed)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from heatlite.cmd import keys
 from heatlite.cmd.workers import SHOW_STACKS, Worker
-from heatlite.common.world import GreenWorld, World
+from heatlite.common.runtime import GreenRuntime, Runtime
 
 if TYPE_CHECKING:
     from heatlite.common.http_server import HttpServer
@@ -38,7 +38,7 @@ def database(conf: Any) -> Any:
         raise SystemExit(str(error)) from None
 
 
-def wait_for(conf: Any, database: Any, world: World) -> None:
+def wait_for(conf: Any, database: Any, runtime: Runtime) -> None:
     """Returns once the database answers and has our tables; until then the log says what is missing.
 
     Ends the process when our key is not that of the database.
@@ -54,7 +54,7 @@ def wait_for(conf: Any, database: Any, world: World) -> None:
             outages.away('tables', 'run heatlite-manage db_sync')
         except exception.DatabaseUnavailable as error:
             outages.away(outages.DATABASE, error)
-        world.sleep(2.0)
+        runtime.sleep(2.0)
 
 
 def reload(conf: Any, then: Callable[[], None] = lambda: None) -> Callable[[], None]:
@@ -84,7 +84,8 @@ def settle() -> None:
     gc.set_threshold(*COLLECT_AFTER)
 
 
-def bury(database: Any, world: World, engine_ids: Iterable[str], stack_id: str | None = None) -> None:
+def release_dead_engines(database: Any, runtime: Runtime, engine_ids: Iterable[str],
+                         stack_id: str | None = None) -> None:
     """Frees the stacks of engines whose processes are known to be dead: nobody need wait for their deadline.
 
     `stack_id`: the stack for which they were executing code when they died, if any; it gets a strike.
@@ -94,7 +95,7 @@ def bury(database: Any, world: World, engine_ids: Iterable[str], stack_id: str |
     try:
         with database.writer() as tx:
             for engine_id in engine_ids:
-                if engines.bury(tx, engine_id, stack_id, world.now()):
+                if engines.release_dead_engines(tx, engine_id, stack_id, runtime.now()):
                     LOG.warning('Engine %s is dead; its stacks are free%s', engine_id,
                                 f'; it was executing stack {stack_id}' if stack_id else '')
     except exception.DatabaseUnavailable as error:
@@ -129,8 +130,8 @@ def tls(certificate: str | None, key: str | None) -> ssl.SSLContext | None:
     return context
 
 
-def hear_parent(world: World, worker: Worker,
-                died: Callable[[str, str | None], None] = lambda identity, stack_id: None) -> None:
+def watch_parent(runtime: Runtime, worker: Worker,
+                 died: Callable[[str, str | None], None] = lambda identity, stack_id: None) -> None:
     """Calls `died(identity, stack_id)` for each sibling that died, with the stack that it was executing; tells
     this process to stop once the parent is gone: nobody would restart it, or stop it."""
     if not worker.has_parent:
@@ -146,10 +147,10 @@ def hear_parent(world: World, worker: Worker,
                 died(identity, stack_id or None)
         os.kill(os.getpid(), signal.SIGTERM)
 
-    world.spawn(listen)
+    runtime.spawn(listen)
 
 
-def be_watched(world: GreenWorld, worker: Worker) -> None:
+def be_watched(runtime: GreenRuntime, worker: Worker) -> None:
     """Shares with the parent what this process executes, and shows where it is when the parent ends it."""
     if worker.activity is None:
         return
@@ -158,11 +159,11 @@ def be_watched(world: GreenWorld, worker: Worker) -> None:
     from heatlite.common.activity import Activity
     faulthandler.enable()                   # what native code crashes in
     faulthandler.register(SHOW_STACKS)      # works while native code keeps all threads of Python waiting
-    world.record(Activity(worker.activity))
+    runtime.record(Activity(worker.activity))
     os.close(worker.activity)
 
 
-def watch_itself(world: GreenWorld, place: Path, stall: float) -> str | None:
+def watch_itself(runtime: GreenRuntime, place: Path, stall: float) -> str | None:
     """For a process without a parent: keeps in file `place` what it executes, and ends it when its main loop stands
     still, with a last line on standard error. Returns the stack that the process before was executing when it died.
     """
@@ -177,24 +178,24 @@ def watch_itself(world: GreenWorld, place: Path, stall: float) -> str | None:
     before = record.stack_id
     record.mark(mark_of(None))
     record.turn(0.0)
-    world.record(record)
+    runtime.record(record)
     faulthandler.enable()
     watch = Watch(record, stall, os.getpid())
 
     def look() -> None:
         while True:
-            world.sleep(LOOK)
+            runtime.sleep(LOOK)
             why = watch.look()
             if why is not None:                     # whatever stands still may hold the lock of the log
                 os.write(STDERR, f'This process {why}; it ends. Start it again: its stacks go on.\n'.encode())
                 faulthandler.dump_traceback()
                 os._exit(STOOD_STILL)
 
-    world.spawn_apart(look)
+    runtime.spawn_os_thread(look)
     return before
 
 
-def serve_figures(conf: Any, number: int, checks: Mapping[str, Callable[[], Any]]) -> HttpServer | None:
+def serve_metrics(conf: Any, number: int, checks: Mapping[str, Callable[[], Any]]) -> HttpServer | None:
     """The figures of engine `number` at /metrics on loopback, if [metrics] engine_port says so; /healthcheck and
     /readiness beside them. `checks`: of the latter, name -> function that raises or gives False."""
     if not conf.metrics.engine_port:

@@ -24,8 +24,8 @@ def main(program: str, module: str, group: str, deploy: str, arguments: Sequence
     arguments = sys.argv[1:] if arguments is None else arguments
     worker = Worker.here()
     if worker is not None:
-        from heatlite.common import world
-        world.patch()                       # before anything that has a lock or a socket
+        from heatlite.common import runtime
+        runtime.patch()                       # before anything that has a lock or a socket
     conf = load(program, arguments)
     if worker is not None:
         return work(conf, conf[group], worker, deploy)
@@ -53,18 +53,18 @@ def work(conf: Any, options: Any, worker: Worker, deploy: str) -> int:
     from heatlite.common import exception
     from heatlite.common.http_server import HttpServer
     from heatlite.common.limits import Connections
-    from heatlite.common.world import GreenWorld
+    from heatlite.common.runtime import GreenRuntime
     from heatlite.rpc.client import BrokerClient
 
     inbox = signals.Inbox(within=GRACE + 5.0)
-    parts.hear_parent(world := GreenWorld(), worker)
+    parts.watch_parent(runtime := GreenRuntime(), worker)
     if worker.socket is None:
         listening = _listen(options)
     else:
         listening = socket.socket(fileno=worker.socket)
     door = importlib.import_module(deploy)
     database = parts.database(conf)
-    world.spawn(keys.watch, conf, database, world)
+    runtime.spawn(keys.watch, conf, database, runtime)
     try:
         application = door.build(conf, database, BrokerClient(conf))
     except exception.Error as error:        # of what stands in the file

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from heatlite.common.world import World
+from heatlite.common.runtime import Runtime
 
 if TYPE_CHECKING:
     from heatlite.common.http_server import HttpServer
@@ -16,13 +16,13 @@ STACK_USERS = {'stack_user_domain_name': 'heat', 'stack_domain_admin': 'heat_dom
                'stack_domain_admin_password': PASSWORD}
 
 
-def start(conf: Any, world: World, api_port: int, cfn_port: int) -> tuple[HttpServer, str]:
+def start(conf: Any, runtime: Runtime, api_port: int, cfn_port: int) -> tuple[HttpServer, str]:
     """The cloud's server and URL. Its catalogue names us; stacks are made in it, in the name of its user demo.
 
     With `--auth keystone` its Keystone is also the one that says who our callers are.
     """
     from heatlite import cloudsim
-    server, url = cloudsim.serve(conf.cloud_port, world, outside={
+    server, url = cloudsim.serve(conf.cloud_port, runtime, outside={
         'orchestration': f'http://127.0.0.1:{api_port}/v1/%(project_id)s',
         'cloudformation': f'http://127.0.0.1:{cfn_port}/v1'})
     os.environ.update(login(url))

@@ -108,7 +108,7 @@ class HTTPServiceUnavailable(_OneMessage):
 
 
 class MessagingTimeout(HeatException):
-    """No engine answered in time. The door-bell rang unheard; nothing was changed by the caller."""
+    """No engine answered in time. The caller changed nothing; an engine may still do what the message asked."""
 
     http_code = 503
     cfn_code = 'ServiceUnavailable'

@@ -9,7 +9,7 @@ import string
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from heatlite.common import world as worlds
+from heatlite.common import runtime as runtimes
 
 CHARACTER_CLASSES = {
     'lettersdigits': string.ascii_letters + string.digits,
@@ -34,8 +34,8 @@ class CharClass:
 class Dice:
     """Unbiased draws out of the random bits of UUIDs."""
 
-    def __init__(self, world: worlds.World) -> None:
-        self._world = world
+    def __init__(self, runtime: runtimes.Runtime) -> None:
+        self._runtime = runtime
         self._bits = 0
         self._left = 0
 
@@ -57,7 +57,7 @@ class Dice:
 
     def _take(self, width: int) -> int:
         while self._left < width:
-            text = self._world.uuid().replace('-', '')
+            text = self._runtime.uuid().replace('-', '')
             fresh = text[:12] + text[13:16] + text[17:]         # without the version and variant digits
             self._bits = self._bits << 4 * len(fresh) | int(fresh, 16)
             self._left += 4 * len(fresh)
@@ -76,12 +76,12 @@ def special_char_class(allowed_chars: str, min_count: int = 0) -> CharClass:
     return CharClass(allowed_chars, min_count)
 
 
-def generate_password(length: int, char_classes: Sequence[CharClass], world: worlds.World | None = None) -> str:
+def generate_password(length: int, char_classes: Sequence[CharClass], runtime: runtimes.Runtime | None = None) -> str:
     """`length` characters, at least `min_count` of each class, the rest of any, in random order.
 
     Longer than `length` when the minimums together are.
     """
-    dice = Dice(world or worlds.current())
+    dice = Dice(runtime or runtimes.current())
     chosen = [dice.choice(kind.allowed_chars) for kind in char_classes for _ in range(kind.min_count)]
     everything = ''.join(kind.allowed_chars for kind in char_classes)
     chosen += [dice.choice(everything) for _ in range(length - len(chosen))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from heatlite.common import world as worlds
+from heatlite.common import runtime as runtimes
 
 _DURATION = re.compile(r'^PT(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+)S)?$')
 
@@ -22,7 +22,7 @@ def parse_isoduration(duration: str) -> int:
 def retry_backoff_delay(attempt: int, scale_factor: float = 1.0, jitter_max: float = 0.0) -> float:
     """Seconds to wait before `attempt`: 2**attempt times the scale, plus up to `jitter_max` by chance."""
     delay = float(2 ** attempt) * float(scale_factor)
-    return delay + worlds.current().chance() * jitter_max if jitter_max else delay
+    return delay + runtimes.current().random() * jitter_max if jitter_max else delay
 
 
 def isotime(at: datetime) -> str:
@@ -34,10 +34,10 @@ class Duration:
     """A time span that starts now. `timeout` in seconds."""
 
     def __init__(self, timeout: float = 0) -> None:
-        self._ends = worlds.current().monotonic() + timeout
+        self._ends = runtimes.current().monotonic() + timeout
 
     def expired(self) -> bool:
-        return worlds.current().monotonic() > self._ends
+        return runtimes.current().monotonic() > self._ends
 
     def endtime(self) -> float:
         return self._ends

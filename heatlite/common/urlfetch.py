@@ -25,7 +25,7 @@ from urllib.parse import SplitResult, unquote, urljoin, urlsplit, urlunsplit
 from oslo_config import cfg
 from oslo_log import log
 
-from heatlite.common import addresses, exception, options, template_format, world
+from heatlite.common import addresses, exception, options, runtime, template_format
 from heatlite.common.i18n import _
 
 LOG = log.getLogger(__name__)
@@ -160,7 +160,7 @@ def _connect(host: str, port: int, deadline: float) -> socket.socket:
     denied = addresses.Networks(cfg.CONF.get('template_fetch_deny', options.FETCH_DENY))
     allowed = addresses.Networks(cfg.CONF.get('template_fetch_allow', []))
     broken: Exception = _Broken('the name has no address')
-    found = world.blocking(socket.getaddrinfo, host, port, 0, socket.SOCK_STREAM)
+    found = runtime.blocking(socket.getaddrinfo, host, port, 0, socket.SOCK_STREAM)
     for family, kind, protocol, _name, address in found:
         if not (allowed.name(host) or allowed.include(address[0])) and (
                 denied.name(host) or denied.include(address[0])):

@@ -16,7 +16,7 @@ from oslo_db import exception as db_exception
 
 from heatlite.common import config, exception
 from heatlite.common.context import RequestContext
-from heatlite.conformance.world import Killed, SimWorld, Universe
+from heatlite.conformance.runtime import Killed, SimulatedRuntime, Universe
 from heatlite.db import events, resources, stacks, sync
 from heatlite.db.connection import Contention, Database
 from heatlite.engine.service import EngineService
@@ -39,8 +39,8 @@ class Chaos:
         self.counts: Counter[str] = Counter()               # by label
         self.killed: list[tuple[int, str, str]] = []        # (number, label, process) of the points it died at
         self.enabled = False
-        self.on_kill: Callable[[SimWorld], None] = lambda world: None
-        self.on_visit: Callable[[str, SimWorld], None] = lambda label, world: None
+        self.on_kill: Callable[[SimulatedRuntime], None] = lambda runtime: None
+        self.on_visit: Callable[[str, SimulatedRuntime], None] = lambda label, runtime: None
         self.away_at: set[int] = set()                      # visits to the database that it does not answer
         self.away_for = 0.0                                 # seconds it is gone for then
         self.visits = 0
@@ -57,30 +57,30 @@ class Chaos:
         self.enabled = False
         return [(label, number) for label, total in self.counts.items() for number in range(1, total + 1)]
 
-    def point(self, label: str, world: SimWorld) -> None:
+    def point(self, label: str, runtime: SimulatedRuntime) -> None:
         """A call, or the moment before or after a commit: others may go on first, and the process may die."""
-        world.give_way()
-        if not self.enabled or world.dead:
+        runtime.give_way()
+        if not self.enabled or runtime.dead:
             return
         self.count += 1
         self.counts[label] += 1
         if self.count in self.kill_at or (label, self.counts[label]) in self.kill_at:
-            self.killed.append((self.count, label, world.name))
-            world.kill()
-            self.on_kill(world)
+            self.killed.append((self.count, label, runtime.name))
+            runtime.kill()
+            self.on_kill(runtime)
             raise Killed
 
-    def visit(self, label: str, world: SimWorld) -> None:
+    def visit(self, label: str, runtime: SimulatedRuntime) -> None:
         """Raises DatabaseUnavailable while the database is away."""
-        if not self.enabled or world.dead:
+        if not self.enabled or runtime.dead:
             return
         self.visits += 1
         visit = self.visits
-        self.on_visit(label, world)
+        self.on_visit(label, runtime)
         if visit in self.away_at:
-            self.missed.append((visit, label, world.name))
-            self._away_until = world.universe.time + self.away_for
-        if world.universe.time < self._away_until:
+            self.missed.append((visit, label, runtime.name))
+            self._away_until = runtime.universe.time + self.away_for
+        if runtime.universe.time < self._away_until:
             raise exception.DatabaseUnavailable(reason='it went away')
 
 
@@ -104,12 +104,12 @@ class WriteLock:
             holder, _ = self._holder
             if self._universe.running is None:          # the test itself: its simulation goes on until then
                 assert self._universe.run(lambda: self._holder is None, self.PATIENCE), 'a transaction does not end'
-            elif holder.world.is_frozen:
+            elif holder.runtime.is_frozen:
                 holder.break_off()
             elif self._universe.time >= end:
                 return None
             else:
-                freed = wanting.world.signal()
+                freed = wanting.runtime.flag()
                 self._freed.append(freed)
                 freed.wait(1.0)
         token = object()
@@ -129,17 +129,17 @@ class SimDatabase(Database):
     commit nobody learns of it - and before anything is read. As with a server, every statement gives way twice: before
     it is carried out, and before its answer is back."""
 
-    def __init__(self, url: str, world: SimWorld, chaos: Chaos, seal: Callable[[str], str] | None,
+    def __init__(self, url: str, runtime: SimulatedRuntime, chaos: Chaos, seal: Callable[[str], str] | None,
                  lock: WriteLock, seal_sources: bool = True) -> None:
-        super().__init__(url, now=lambda: world.universe.time + world.universe.database_ahead, sleep=world.sleep,
+        super().__init__(url, now=lambda: runtime.universe.time + runtime.universe.database_ahead, sleep=runtime.sleep,
                          seal=seal, seal_sources=seal_sources, max_overflow=-1)
-        self.world, self._chaos, self._lock = world, chaos, lock
+        self.runtime, self._chaos, self._lock = runtime, chaos, lock
         self._open: tuple[Any, object] | None = None        # the transaction that is open for writing, and its lock
         self._broken: set[Any] = set()                      # transactions that the server has ended
         for engine in (self._reading, self._writing):
             sa.event.listen(engine, 'before_cursor_execute', self._round_trip)
             sa.event.listen(engine, 'after_cursor_execute', self._round_trip)
-        world.on_kill.append(self.break_off)
+        runtime.on_kill.append(self.break_off)
 
     def apart(self) -> SimDatabase:
         return self
@@ -154,7 +154,7 @@ class SimDatabase(Database):
 
     @contextmanager
     def reader(self) -> Iterator[Any]:
-        self._chaos.visit('reading', self.world)
+        self._chaos.visit('reading', self.runtime)
         with _unwrapped(), super().reader() as tx:
             yield tx
 
@@ -164,15 +164,15 @@ class SimDatabase(Database):
             self._open = tx, self._token
             try:
                 yield tx
-                self._chaos.point('before a commit', self.world)
-                self._chaos.visit('before a commit', self.world)
+                self._chaos.point('before a commit', self.runtime)
+                self._chaos.visit('before a commit', self.runtime)
                 self._check_open(tx)
             finally:
                 self._broken.discard(tx)
                 if self._open is not None and self._open[0] is tx:
                     self._open = None
-        self._chaos.point('after a commit', self.world)
-        self._chaos.visit('after a commit', self.world)
+        self._chaos.point('after a commit', self.runtime)
+        self._chaos.visit('after a commit', self.runtime)
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
@@ -189,7 +189,7 @@ class SimDatabase(Database):
         if statement.startswith('BEGIN'):           # that one goes with the first statement behind it
             return
         try:
-            self.world.give_way()
+            self.runtime.give_way()
         except BaseException:                       # killed: the library drops the connection, and SQLite keeps its
             cursor.close()                          # lock as long as a statement of it is open
             tx.connection.dbapi_connection.rollback()
@@ -273,8 +273,8 @@ class House:
         self._prepare = prepare
         self._seal, self._seal_sources = seal, seal_sources
         self._options = options
-        self.engines: list[tuple[SimWorld, EngineService]] = []
-        self._answering: set[SimWorld] = set()
+        self.engines: list[tuple[SimulatedRuntime, EngineService]] = []
+        self._answering: set[SimulatedRuntime] = set()
         self._databases: list[SimDatabase] = []
         self._names = 0
         self.told: list[tuple[Any, ...]] = []      # to the message bus: (stack, action, status, reason[, scaling])
@@ -295,36 +295,36 @@ class House:
 
     # --- engines ----------------------------------------------------------------------------------------
 
-    def start_engine(self) -> tuple[SimWorld, EngineService]:
+    def start_engine(self) -> tuple[SimulatedRuntime, EngineService]:
         self._names += 1
-        world = self.universe.process(f'engine-{self._names}')
-        database = SimDatabase(self.url, world, self.chaos, self._seal, self._write_lock, self._seal_sources)
+        runtime = self.universe.process(f'engine-{self._names}')
+        database = SimDatabase(self.url, runtime, self.chaos, self._seal, self._write_lock, self._seal_sources)
         self._databases.append(database)
-        service = EngineService(options(self._options), world, database,
+        service = EngineService(options(self._options), runtime, database,
                                 wake=lambda stack_id, engine_id: self._wake(stack_id, engine_id),
                                 notify=lambda *told: self.told.append(told))
         self._prepare(service)
-        self.engines.append((world, service))
+        self.engines.append((runtime, service))
 
         def begin() -> None:
             service.start()
-            self._answering.add(world)          # as `heatlite-engine`, which takes requests after its start only
+            self._answering.add(runtime)          # as `heatlite-engine`, which takes requests after its start only
 
-        world.spawn(begin)
-        return world, service
+        runtime.spawn(begin)
+        return runtime, service
 
     def _wake(self, stack_id: str, engine_id: str | None) -> None:
-        for world, service in self.engines:
-            if world in self._answering and not world.dead and engine_id in (None, service.engine_id):
-                world.spawn(self._ring, service, stack_id)
+        for runtime, service in self.engines:
+            if runtime in self._answering and not runtime.dead and engine_id in (None, service.engine_id):
+                runtime.spawn(self._ring, service, stack_id)
                 return
 
     def _ring(self, service: EngineService, stack_id: str) -> None:
         with suppress(exception.DatabaseUnavailable):       # as a bell that nobody hears
-            service.driving.wake(stack_id)
+            service.controller.wake(stack_id)
 
-    def _died(self, world: SimWorld) -> None:
-        self.engines = [(other, service) for other, service in self.engines if other is not world]
+    def _died(self, runtime: SimulatedRuntime) -> None:
+        self.engines = [(other, service) for other, service in self.engines if other is not runtime]
 
         def restart() -> None:
             self.user.sleep(self.restart_after)
@@ -348,21 +348,21 @@ class House:
             except Exception as error:
                 answers.append(error)
 
-        def insist() -> None:
+        def retry_until_available() -> None:
             while not answers:
                 answering = [each for each in self.engines if each[0] in self._answering]
                 if answering:
-                    world, service = answering[self.universe.random.randrange(len(answering))]
+                    runtime, service = answering[self.universe.random.randrange(len(answering))]
                     again.clear()
-                    world.spawn(call, service)
+                    runtime.spawn(call, service)
                     for _ in range(200):
                         self.user.sleep(0.05)
-                        if answers or again or world.dead:
+                        if answers or again or runtime.dead:
                             break
                 else:
                     self.user.sleep(0.5)
 
-        self.user.spawn(insist)
+        self.user.spawn(retry_until_available)
         assert self.universe.run(lambda: bool(answers)), 'nobody answered'
         if isinstance(answers[0], Exception) and not isinstance(answers[0], tuple(allowed)):
             raise answers[0]

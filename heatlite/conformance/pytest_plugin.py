@@ -109,14 +109,14 @@ class Check(pytest.Item):
         result = parent.result(self.name)
         match result.outcome:
             case report.FAILED:
-                raise Complaint(str(result))
+                raise Diagnostic(str(result))
             case report.NOT_TRIED:
                 pytest.skip(f'not tried: {result.reason}')
             case report.WARNED:
                 self.warn(pytest.PytestWarning(str(result)))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        return str(excinfo.value) if isinstance(excinfo.value, Complaint) else super().repr_failure(excinfo, style)
+        return str(excinfo.value) if isinstance(excinfo.value, Diagnostic) else super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, None, str]:
         return self.path, None, f'{self.parent.name if self.parent else ""}, {self.name}'
@@ -135,7 +135,7 @@ class Broken(pytest.Item):
         self.config.stash[RESULTS].extend(
             report.Result(name, kit.LOADING, report.FAILED, failure.error, failure.file)
             for name in failure.types or (failure.name,))
-        raise Complaint(str(failure))
+        raise Diagnostic(str(failure))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         return str(excinfo.value)
@@ -144,5 +144,5 @@ class Broken(pytest.Item):
         return self.path, None, self.name
 
 
-class Complaint(Exception):
+class Diagnostic(Exception):
     """What a check has to say; shown without a traceback."""

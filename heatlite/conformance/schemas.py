@@ -17,7 +17,7 @@ from heatlite.engine.translation import TranslationRule
 from heatlite.engine.types import source_lines
 from heatlite.language.constraints import Constraint, CustomConstraint
 
-Complaint = tuple[str, str]
+Diagnostic = tuple[str, str]
 """(FILE:LINE or nothing, what is wrong)"""
 
 VERBS = ('create', 'update', 'delete', 'suspend', 'resume', 'check', 'snapshot', 'adopt')
@@ -29,7 +29,7 @@ ARGUMENTS: Mapping[str, int] = {                # of methods that the engine cal
     **{f'check_{verb}_complete': 1 for verb in VERBS}, **{f'handle_{verb}_cancel': 1 for verb in VERBS}}
 
 
-def check_properties(kind: type[Resource]) -> Iterator[Complaint]:
+def check_properties(kind: type[Resource]) -> Iterator[Diagnostic]:
     """Types, defaults that fit, what may change and what may not."""
     for section in ('properties_schema', 'update_policy_schema'):
         declared = getattr(kind, section)
@@ -73,7 +73,7 @@ def _of_schema(path: tuple[str, ...], schema: Any) -> Iterator[tuple[tuple[str, 
                 yield (*path, name), f'{child!r} is no Schema'
 
 
-def check_attributes(kind: type[Resource]) -> Iterator[Complaint]:
+def check_attributes(kind: type[Resource]) -> Iterator[Diagnostic]:
     if not isinstance(kind.attributes_schema, Mapping):
         yield source_lines.of_entry(kind, 'attributes_schema'), 'attributes_schema is no map'
         return
@@ -89,7 +89,7 @@ def check_attributes(kind: type[Resource]) -> Iterator[Complaint]:
             yield where, f'{name}: there is no cache mode {schema.cache_mode!r}'
 
 
-def check_methods(kind: type[Resource]) -> Iterator[Complaint]:
+def check_methods(kind: type[Resource]) -> Iterator[Diagnostic]:
     """The engine can call them, and what the schema promises has somebody who does it."""
     for name, count in ARGUMENTS.items():
         method = getattr(kind, name, None)
@@ -138,7 +138,7 @@ class _Nowhere(dict[str, Any]):
         return self
 
 
-def check_translation(kind: type[Resource]) -> Iterator[Complaint]:
+def check_translation(kind: type[Resource]) -> Iterator[Diagnostic]:
     """Rules name properties that are there."""
     if kind.translation_rules is Resource.translation_rules:
         return
@@ -174,7 +174,7 @@ def _leads(path: list[str], schemas: Any) -> bool:
     return True
 
 
-def check_support(kind: type[Resource]) -> Iterator[Complaint]:
+def check_support(kind: type[Resource]) -> Iterator[Diagnostic]:
     status: Any = kind.support_status
     while status is not None:
         if not isinstance(status, support.SupportStatus):

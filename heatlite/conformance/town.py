@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
-from heatlite.common import world as worlds
+from heatlite.common import runtime as runtimes
 from heatlite.conformance.calls import Calls
 from heatlite.conformance.clouds import Cloud, Thing
 from heatlite.conformance.examples import Example
 from heatlite.conformance.house import House
-from heatlite.conformance.world import Killed, Universe
+from heatlite.conformance.runtime import Killed, Universe
 from heatlite.engine.resource import Resource
 from heatlite.engine.service import EngineService
 from heatlite.planning.states import Action, Status
@@ -29,7 +29,7 @@ class Running:
 
     def __getattr__(self, name: str) -> Any:
         running = self._universe.running
-        return getattr(running.world if running is not None else self._nobody, name)
+        return getattr(running.runtime if running is not None else self._nobody, name)
 
 
 class Town:
@@ -45,8 +45,8 @@ class Town:
         self.stack_id = ''
         self.before: list[Thing] | None = None      # things there without it
         self.with_beside = False                    # what refers to it is there, too
-        self._world = worlds.current()
-        worlds.use(Running(self.house.universe))    # type: ignore[arg-type]
+        self._runtime = runtimes.current()
+        runtimes.use(Running(self.house.universe))    # type: ignore[arg-type]
         self._watched = self.calls.watched()
 
     def __enter__(self) -> Self:
@@ -55,7 +55,7 @@ class Town:
 
     def __exit__(self, *problem: object) -> None:
         self._watched.__exit__(None, None, None)
-        worlds.use(self._world)
+        runtimes.use(self._runtime)
         self.house.close()
 
     def _around(self, label: str) -> None:
@@ -63,13 +63,13 @@ class Town:
         thread = self.house.universe.running
         if thread is None:
             return
-        if thread.world.dead:
+        if thread.runtime.dead:
             raise Killed
         passed, self._clock = self.house.universe.time - self._clock, self.house.universe.time
         if passed > 0:
             with self.calls.unwatched():
                 self.cloud.advance(passed)
-        self.house.chaos.point(label, thread.world)
+        self.house.chaos.point(label, thread.runtime)
 
     # --- the user -----------------------------------------------------------------------------------------
 
@@ -152,15 +152,15 @@ class Town:
 
         def ask(service: EngineService) -> None:
             try:
-                stack = service.driving.read(self.stack_id)
+                stack = service.controller.read(self.stack_id)
                 answers.append((question(stack[IT]) if stack is not None else None, None))
             except Exception as error:
                 answers.append((None, error))
 
-        world, service = self.house.engines[0]
+        runtime, service = self.house.engines[0]
         # Another engine may have done the last update before this one got to let go of the stack as it was.
-        self.house.universe.run(lambda: not service.driving.owns(self.stack_id), limit=60.0)
-        world.spawn(ask, service)
+        self.house.universe.run(lambda: not service.controller.owns(self.stack_id), limit=60.0)
+        runtime.spawn(ask, service)
         if not self.house.universe.run(lambda: bool(answers)):
             raise TimeoutError('no answer')
         answer, error = answers[0]
@@ -177,7 +177,7 @@ class Town:
             handler, check = it.handler('DELETE'), it.checker('DELETE')
             token = handler() if handler is not None else None
             while check is not None and not check(token):
-                it.world.sleep(1)
+                it.runtime.sleep(1)
 
         self.asked(delete)
 

@@ -146,14 +146,14 @@ class Database:
             return function(tx)
 
     def apart(self) -> Database:
-        """The same place through connections of its own, for a thread apart (World.spawn_apart)."""
+        """The same place through connections of its own, for a thread apart (World.spawn_os_thread)."""
         now, seal, seal_sources, options = self._given
         found = Database(self.url.render_as_string(hide_password=False), now, self._sleep, seal, seal_sources,
                          **options)
         found._is_apart = True                      # that thread may not write to the log
         return found
 
-    def insist(self, function: Callable[[sa.Connection], T], reading: bool = False) -> T:
+    def retry_until_available(self, function: Callable[[sa.Connection], T], reading: bool = False) -> T:
         """As `retry`, and again for as long as the database is away: for work that was begun and shall end."""
         while True:
             try:

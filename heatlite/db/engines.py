@@ -83,7 +83,7 @@ def remove(tx: sa.Connection, engine_id: str, now: datetime) -> bool:
     return bool(done.rowcount)
 
 
-def bury(tx: sa.Connection, engine_id: str, stack_id: str | None, now: datetime) -> bool:
+def release_dead_engines(tx: sa.Connection, engine_id: str, stack_id: str | None, now: datetime) -> bool:
     """Removes an engine whose process is known to be dead. `stack_id`: the stack for which it was executing code then;
     it gets a strike. False, and no strike, when somebody has removed the engine before."""
     if not remove(tx, engine_id, now):

@@ -72,7 +72,7 @@ class StoredDatum:
         return crypt.unseal(self.value, key) if self.value is not None and crypt.is_sealed(self.value) else self.value
 
 
-ROWS_IN_ONE_BREATH = 500
+ROWS_PER_SLICE = 500
 _DETAILS = ('definition', 'attributes', 'metadata')
 _BRIEF = tuple(resource.c[name] for name in Shown.__dataclass_fields__ if name not in _DETAILS)
 _DETAILED = tuple(resource.c[name] for name in Shown.__dataclass_fields__)
@@ -187,7 +187,7 @@ def types(tx: sa.Connection, stack_id: str) -> list[str]:
 # --- for those who look ------------------------------------------------------------------------------------
 
 def page(tx: sa.Connection, stack_ids: Sequence[str], with_detail: bool = False,
-         breathe: Callable[[], None] = lambda: None) -> list[Shown]:
+         yield_control: Callable[[], None] = lambda: None) -> list[Shown]:
     """Rows of these stacks, each stack's by number; `with_detail`: with definition, attributes and metadata.
 
     One SELECT for each 500 stacks; ranges of the primary key. `breathe` is called now and then while rows are read:
@@ -197,9 +197,9 @@ def page(tx: sa.Connection, stack_ids: Sequence[str], with_detail: bool = False,
     found = []
     for chunk in chunks(list(stack_ids)):
         query = selected.where(resource.c.stack_id.in_(chunk)).order_by(resource.c.stack_id, resource.c.id)
-        for block in tx.execute(query).partitions(ROWS_IN_ONE_BREATH):
+        for block in tx.execute(query).partitions(ROWS_PER_SLICE):
             found += [_shown(row) if with_detail else _shown((*row, None, None, None)) for row in block]
-            breathe()
+            yield_control()
     return found
 
 

@@ -13,7 +13,7 @@ from oslo_log import log
 from oslo_utils import uuidutils
 
 from heatlite.common import identifier, short_id
-from heatlite.common import world as worlds
+from heatlite.common import runtime as runtimes
 from heatlite.common.exception import NoActionRequired, PollDelay, ResourceInError, ResourceUnknownStatus, UpdateReplace
 from heatlite.common.i18n import _
 from heatlite.engine import attributes, rsrc_defn, support
@@ -24,7 +24,7 @@ from heatlite.engine.resource_legacy import Legacy
 from heatlite.engine.resource_reading import Reading
 from heatlite.engine.resource_services import Services
 from heatlite.engine.resource_update import Comparison, Updates
-from heatlite.engine.stored_resource import NOWHERE, Record, Recorder
+from heatlite.engine.stored_resource import NULL_WRITER, ResourceWriter, StoredResource
 from heatlite.planning.states import ResourceState
 
 LOG = log.getLogger(__name__)
@@ -32,8 +32,21 @@ LOG = log.getLogger(__name__)
 DELETION_POLICY = (DELETE, RETAIN, SNAPSHOT) = rsrc_defn.DELETION_POLICIES
 SHORTEST_NAME = 4                           # characters: two of the stack's name, a dash, one of the end
 
-__all__ = ['DELETE', 'DELETION_POLICY', 'RETAIN', 'SNAPSHOT', 'Comparison', 'NoActionRequired', 'PollDelay', 'Record',
-           'Recorder', 'Resource', 'ResourceInError', 'ResourceUnknownStatus', 'UpdateReplace']
+__all__ = [
+    'DELETE',
+    'DELETION_POLICY',
+    'RETAIN',
+    'SNAPSHOT',
+    'Comparison',
+    'NoActionRequired',
+    'PollDelay',
+    'Resource',
+    'ResourceInError',
+    'ResourceUnknownStatus',
+    'ResourceWriter',
+    'StoredResource',
+    'UpdateReplace',
+]
 
 
 class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
@@ -95,8 +108,8 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
         self.converge = False
         self.state_before: tuple[str, str] = (self.INIT, self.COMPLETE)
         self.type_environment: Any = None           # says what `type()` stands for; None: the environment of the stack
-        self._record: Record | None = None
-        self._recorder: Recorder = NOWHERE
+        self._record: StoredResource | None = None
+        self._recorder: ResourceWriter = NULL_WRITER
         self._data: dict[str, str] = {}
         self._metadata: dict[str, Any] | None = None
         self._kept_attributes: dict[str, Any] = {}
@@ -106,7 +119,7 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
 
     # --- what the engine does with it ---------------------------------------------------------------------
 
-    def bind(self, record: Record, recorder: Recorder = NOWHERE) -> None:
+    def bind(self, record: StoredResource, recorder: ResourceWriter = NULL_WRITER) -> None:
         """Fills in what is stored; from now on writes go to `recorder` (and into `record`)."""
         self._record = record
         self._recorder = recorder
@@ -198,7 +211,7 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
     # --- where it stands ----------------------------------------------------------------------------------
 
     @property
-    def record(self) -> Record | None:
+    def record(self) -> StoredResource | None:
         """What is stored of it, kept up to date."""
         return self._record
 
@@ -209,9 +222,9 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
         return stack
 
     @property
-    def world(self) -> worlds.World:
+    def runtime(self) -> runtimes.Runtime:
         """Clock and chance; types never import them."""
-        return getattr(self.stack, 'world', None) or worlds.current()
+        return getattr(self.stack, 'runtime', None) or runtimes.current()
 
     @property
     def state(self) -> tuple[str, str]:
@@ -265,7 +278,7 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
     def properties(self) -> property_set.Properties:
         """The stored ones once it was created, before that those of the template."""
         if self._properties is None:
-            self._parse(client_resolve=self._recorder is not NOWHERE, ignore_resolve_error=self._is_applied)
+            self._parse(client_resolve=self._recorder is not NULL_WRITER, ignore_resolve_error=self._is_applied)
         return self._properties             # type: ignore[return-value]
 
     @properties.setter

@@ -13,7 +13,7 @@ from typing import Any
 
 from oslo_log import log
 
-from heatlite.common import world as worlds
+from heatlite.common import runtime as runtimes
 from heatlite.common.i18n import _
 from heatlite.engine import dependencies as dependency_graph
 
@@ -38,10 +38,10 @@ class Timeout(BaseException):
 
     def __init__(self, task_runner: Any, timeout: float) -> None:
         super().__init__(_('%s Timed out') % (task_runner,))
-        self._ends = worlds.current().monotonic() + timeout
+        self._ends = runtimes.current().monotonic() + timeout
 
     def expired(self) -> bool:
-        return worlds.current().monotonic() > self._ends
+        return runtimes.current().monotonic() > self._ends
 
     def trigger(self, generator: Step) -> bool:
         """Whether the task has taken it and ended in peace; what the task raises passes through."""
@@ -210,7 +210,7 @@ class TaskRunner:
 
     def _sleep(self, seconds: float) -> None:
         if ENABLE_SLEEP and seconds is not None:
-            worlds.current().sleep(seconds)
+            runtimes.current().sleep(seconds)
 
 
 def _turns(yielded: Any) -> int:

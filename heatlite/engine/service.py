@@ -10,19 +10,19 @@ from typing import Any
 
 from heatlite.common import crypt
 from heatlite.common.limits import Limits as TemplateLimits
-from heatlite.common.world import World
+from heatlite.common.runtime import Runtime
 from heatlite.db import codec
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
 from heatlite.engine import attributes
 from heatlite.engine.durability.journal import Journal
-from heatlite.engine.durability.lease_manager import Ownership
+from heatlite.engine.durability.lease_manager import LeaseManager
 from heatlite.engine.durability.pool import Pool
 from heatlite.engine.durability.timers import Timers
 from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.notify.notifications import Notify, silent
 from heatlite.engine.reconcile import loading
-from heatlite.engine.reconcile.controller import Driving, Limits
+from heatlite.engine.reconcile.controller import Limits, StackController
 from heatlite.engine.reconcile.nesting import Children, Nesting
 from heatlite.engine.requests.endpoint import Endpoint
 from heatlite.engine.requests.health import Health
@@ -39,55 +39,56 @@ BINARY, TOPIC = 'heat-engine', 'engine'
 
 
 class EngineService:
-    def __init__(self, conf: Any, world: World, database: Database, *, engine_id: str | None = None,
+    def __init__(self, conf: Any, runtime: Runtime, database: Database, *, engine_id: str | None = None,
                  wake: Callable[[str, str | None], None] = lambda stack_id, engine_id: None,
                  notify: Notify = silent) -> None:
         """`wake(stack_id, engine_id)` rings at another engine, or at any (None). Raises Error for wrong options."""
         crypt.check_key(conf.auth_encryption_key)
-        self.engine_id = engine_id or world.uuid()
+        self.engine_id = engine_id or runtime.uuid()
         self._conf = conf
-        self._world = world
+        self._runtime = runtime
         self._database = database
-        self._journal = Journal(world, database, largest=conf.journal.max_changes)
-        self._pool = Pool(world, conf.engine.runner_pool_size)
-        self._timers = Timers(world)
+        self._journal = Journal(runtime, database, largest=conf.journal.max_changes)
+        self._pool = Pool(runtime, conf.engine.runner_pool_size)
+        self._timers = Timers(runtime)
         self.registry = registries.create(conf)
         limits = Limits(stacks=conf.engine.max_stacks, action_timeout=conf.stack_action_timeout,
                         retry_limit=conf.action_retry_limit, interval=conf.engine.poll_interval,
                         patience=conf.error_wait_time, observe=conf.observe_on_update, events=conf.max_events_per_stack)
-        sinks = EventSinks(world, database, lambda stack_id: loading.for_reading(
-            world, database, stack_id, self.registry.operator))
-        self.driving = Driving(world, database, self.engine_id, self._journal, self._pool, self._timers,
-                               self.registry, limits, self._may_act, sinks, notify)
-        self._journal.refused = self.driving.let_go
+        sinks = EventSinks(runtime, database, lambda stack_id: loading.for_reading(
+            runtime, database, stack_id, self.registry.operator))
+        self.controller = StackController(runtime, database, self.engine_id, self._journal, self._pool, self._timers,
+                                          self.registry, limits, self._may_act, sinks, notify)
+        self._journal.refused = self.controller.let_go
         self._journal.noted = sinks.ring
-        self.ownership = Ownership(
-            world, database, self.engine_id, self._describe, ttl=conf.engine.lease_ttl,
-            sweep_interval=conf.engine.sweep_interval, room=self.driving.room, take=self.driving.take,
-            missing=self.driving.missing)
+        self.lease_manager = LeaseManager(
+            runtime, database, self.engine_id, self._describe, ttl=conf.engine.lease_ttl,
+            sweep_interval=conf.engine.sweep_interval, room=self.controller.room, take=self.controller.take,
+            missing=self.controller.missing)
         quotas = Quotas(resources_per_stack=conf.max_resources_per_stack,
                         stacks_per_project=conf.max_stacks_per_tenant,
                         stack_adopt=conf.enable_stack_adopt, stack_abandon=conf.enable_stack_abandon)
-        self.stacks = Stacks(world, database, self.registry, self.driving, self.engine_id, quotas,
+        self.stacks = Stacks(runtime, database, self.registry, self.controller, self.engine_id, quotas,
                              TemplateLimits.of(conf), wake, conf.action_retry_limit, notify)
-        self.snapshots = Snapshots(world, database, self.stacks, self.driving.read, conf.max_snapshots_per_stack)
-        self.driving.snapshots = self.snapshots
-        self.health = Health(world, database, sinks, wake)
-        self.signals = Signals(world, database, self.registry, self.driving, self.engine_id, wake,
+        self.snapshots = Snapshots(runtime, database, self.stacks, self.controller.read, conf.max_snapshots_per_stack)
+        self.controller.snapshots = self.snapshots
+        self.health = Health(runtime, database, sinks, wake)
+        self.signals = Signals(runtime, database, self.registry, self.controller, self.engine_id, wake,
                                sinks)
-        self.software = Software(world, database, conf.max_software_configs_per_tenant,
+        self.software = Software(runtime, database, conf.max_software_configs_per_tenant,
                                  conf.max_software_deployments_per_tenant,
-                                 lambda stack_id, name: self.driving.read(stack_id)[name], self.driving.forget_row)
-        self.driving.software = self.software
-        children = Children(world, database)
-        self.driving.nest = lambda owned: Nesting(owned, self.stacks, children, database, self.driving.read,
-                                                  conf.max_nested_stack_depth)
+                                 lambda stack_id, name: self.controller.read(stack_id)[name],
+                                 self.controller.forget_row)
+        self.controller.software = self.software
+        children = Children(runtime, database)
+        self.controller.nest = lambda leased: Nesting(leased, self.stacks, children, database, self.controller.read,
+                                                      conf.max_nested_stack_depth)
         self.endpoint = Endpoint(self._use_cases())
 
     def start(self) -> None:
         """Registers, begins to sweep, and answers from then on."""
         self.registry.load_plugins()
-        self.ownership.start()
+        self.lease_manager.start()
         LOG.info('Engine %s is up (process %d)', self.engine_id, os.getpid())
 
     def reload(self) -> None:
@@ -101,17 +102,17 @@ class EngineService:
 
     def stop(self) -> None:
         """Lets go of all stacks at once; what was begun is written first."""
-        self.driving.stop()
+        self.controller.stop()
         if not self._journal.flush(self._conf.engine.stop_timeout):
             LOG.warning('Some changes could not be written before the engine stopped; others begin from what was')
-        self.ownership.stop()
+        self.lease_manager.stop()
         self._pool.stop()
         self._timers.stop()
         self._journal.stop()
         LOG.info('Engine %s has stopped', self.engine_id)
 
     def _may_act(self, lease: Lease) -> None:
-        self.ownership.may_act(lease)
+        self.lease_manager.may_act(lease)
 
     def _describe(self) -> dict[str, object]:
         host = self._conf.host or socket.gethostname()
@@ -146,11 +147,11 @@ class EngineService:
             messages.ListResourceTypes: types.list_types,
             messages.ResourceSchema: types.schema,
             messages.GenerateTemplate: types.template,
-            messages.Wake: lambda context, message: self.driving.wake(message.stack_id),
+            messages.Wake: lambda context, message: self.controller.wake(message.stack_id),
         }
 
     def _resolve_outputs(self, context: Any, message: messages.ResolveOutputs) -> list[dict[str, Any]]:
-        found = self.driving.outputs(message.stack_id, context)
+        found = self.controller.outputs(message.stack_id, context)
         return [each for each in found if message.keys is None or each['output_key'] in message.keys]
 
     def _resource_attributes(self, context: Any, message: messages.ResourceAttributes) -> dict[str, Any]:
@@ -166,7 +167,7 @@ class EngineService:
             named = {name: _or_null(resource, name) for name in message.names}
             return {**named, **shown, **{name: value for name, value in named.items() if value is not None}}
 
-        found: dict[str, Any] = codec.decode(codec.encode(self.driving.asked(message.stack_id, context, ask)))
+        found: dict[str, Any] = codec.decode(codec.encode(self.controller.asked(message.stack_id, context, ask)))
         return found
 
 

@@ -9,7 +9,7 @@ from heatlite.planning.states import ResourceState
 
 
 @dataclass
-class Record:
+class StoredResource:
     """One row with its heavy columns, in memory. The resource bound to it keeps it up to date.
 
     `properties`: as last applied, functions resolved, not yet coerced. `definition`: `ResourceDefinition.to_stored`
@@ -26,7 +26,7 @@ class Record:
     before: tuple[str, str] | None = None   # (action, status) before the action that is under way, where it matters
 
 
-class Recorder(Protocol):
+class ResourceWriter(Protocol):
     """Takes the writes of resources. What it was told is durable when the call returns, but for `data`,
     which may wait for the next `physical_id` or the end of the handler."""
 
@@ -42,7 +42,7 @@ class Recorder(Protocol):
     def state(self, resource: Any, action: str, status: str, reason: str) -> None: ...
 
 
-class Nowhere:
+class NullWriter:
     """The recorder of a resource that is only looked at: validation, preview."""
 
     def physical_id(self, resource: Any, value: str | None) -> None:
@@ -61,4 +61,4 @@ class Nowhere:
         pass
 
 
-NOWHERE = Nowhere()
+NULL_WRITER = NullWriter()

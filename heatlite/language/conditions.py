@@ -8,7 +8,7 @@ from typing import Any
 
 from heatlite.common import exception, turns
 from heatlite.common.i18n import _
-from heatlite.language.expression import PLACEHOLDERS, Call, Misuse, Parser, check, resolve
+from heatlite.language.expression import PLACEHOLDERS, Call, InvalidCall, Parser, check, resolve
 from heatlite.language.unknown import UNKNOWN
 
 HEADING = 'Condition validation error'
@@ -43,7 +43,7 @@ class Conditions:
         if name not in self._parsed:
             try:
                 self._parsed[name] = self.parser.parse(self.definitions[name])
-            except Misuse as misuse:
+            except InvalidCall as misuse:
                 raise misuse.at(self.key, name) from None
         return self._parsed[name]
 
@@ -89,7 +89,7 @@ class Conditions:
             error=HEADING, message=_('The definition of condition "%(name)s" is invalid: %(value)s')
             % {'name': name, 'value': value})
 
-    def complaints(self) -> Iterator[tuple[str, exception.HeatException]]:
+    def diagnostics(self) -> Iterator[tuple[str, exception.HeatException]]:
         """Check 8: type and arguments of each definition, in order; (name, error)."""
         for name, definition in self.definitions.items():
             turns.spend(STEPS)

@@ -21,7 +21,7 @@ from heatlite.language import parameters as parameter_definitions
 from heatlite.language.budget import Ledger
 from heatlite.language.conditions import Conditions
 from heatlite.language.environment import Environment
-from heatlite.language.expression import PLACEHOLDERS, Call, Misuse, Parser, condition_holds, requirements
+from heatlite.language.expression import PLACEHOLDERS, Call, InvalidCall, Parser, condition_holds, requirements
 from heatlite.language.masking import Mask
 from heatlite.language.outputs import OutputDefinition
 from heatlite.language.parameters import Parameters
@@ -249,7 +249,7 @@ class StackDefinition:
                         'name': name, 'key': key,
                         'wanted': 'string_or_boolean' if self.edition.is_hot else 'string or boolean'})
             return condition_holds(self, condition)
-        except Misuse as misuse:
+        except InvalidCall as misuse:
             raise misuse.at(self.keys.resources, name, key) from None
 
     # --- the home of calls -----------------------------------------------------------------------------------

@@ -40,10 +40,10 @@ def validation_answer(definition: StackDefinition, types: TypeCatalog, *, show_n
     return answer
 
 
-def _counting(checker: lint.Checker, ignored: Container[str]) -> Iterator[lint.Complaint]:
-    for complaint in itertools.islice(checker.complaints(), lint.MOST_COMPLAINTS):
-        if complaint.error.error_code is None or complaint.error.error_code not in ignored:
-            yield checker.placed(complaint)
+def _counting(checker: lint.Checker, ignored: Container[str]) -> Iterator[lint.Diagnostic]:
+    for diagnostic in itertools.islice(checker.diagnostics(), lint.MOST_COMPLAINTS):
+        if diagnostic.error.error_code is None or diagnostic.error.error_code not in ignored:
+            yield checker.placed(diagnostic)
 
 
 def described(definition: StackDefinition) -> dict[str, Any]:
@@ -114,8 +114,8 @@ def _nested(types: TypeCatalog, checker: lint.Checker, ignored: Container[str]) 
         inner = lint.Checker(child, types, values=False, look_inside=False, depth=checker.depth + 1,
                              memory=checker.memory)
         with shared(child.limits):
-            complaints = list(_counting(inner, ignored))
+            diagnostics = list(_counting(inner, ignored))
         if inner.facts.keys() != child.resources.keys():
-            lint.raise_first(complaints)
+            lint.raise_first(diagnostics)
         shown[name] = {'Type': resource.type, **described(child), **_nested(types, inner, ignored)}
     return {'NestedParameters': shown} if shown else {}

@@ -14,9 +14,9 @@ from heatlite.common.template_format import ROOT, VERSION_KEYS
 from heatlite.language import parameters as parameter_definitions
 from heatlite.language import template as templates
 from heatlite.language import versions
-from heatlite.language.complaints import Complaint, did_you_mean
 from heatlite.language.constraints import CustomLookup
 from heatlite.language.definition import StackDefinition
+from heatlite.language.diagnostics import Diagnostic, did_you_mean
 from heatlite.language.document import DocumentError
 from heatlite.language.facts import TypeCatalog, TypeFacts
 from heatlite.language.registry import Found
@@ -62,43 +62,43 @@ class DocumentChecks:
         return self.types.lookup if self.values and self.depth == 0 else None
 
     @staticmethod
-    def _until_error(part: Iterator[Complaint]) -> Generator[Complaint, None, bool]:
+    def _until_error(part: Iterator[Diagnostic]) -> Generator[Diagnostic, None, bool]:
         """Passes complaints on; the answer is whether there were any that make the rest pointless."""
         any_found = False
-        for complaint in part:
+        for diagnostic in part:
             any_found = True
-            yield complaint
+            yield diagnostic
         return any_found
 
-    def placed(self, complaint: Complaint) -> Complaint:
+    def placed(self, diagnostic: Diagnostic) -> Diagnostic:
         """The complaint with its place in the text, and without the values of hidden parameters."""
-        complaint = self._masked(complaint)
-        if complaint.line is not None or complaint.file != ROOT:
-            return complaint
-        path = complaint.path
-        if isinstance(complaint.error, exception.StackValidationFailed):
-            if complaint.error.elsewhere:
-                return complaint
-            path = path or tuple(complaint.error.path)
+        diagnostic = self._masked(diagnostic)
+        if diagnostic.line is not None or diagnostic.file != ROOT:
+            return diagnostic
+        path = diagnostic.path
+        if isinstance(diagnostic.error, exception.StackValidationFailed):
+            if diagnostic.error.elsewhere:
+                return diagnostic
+            path = path or tuple(diagnostic.error.path)
         template = self.definition.template
         position = template.position(path)
         if position is None:
-            return replace(complaint, path=path, file=template.source)
-        return replace(complaint, path=path, file=template.source, line=position[0], column=position[1])
+            return replace(diagnostic, path=path, file=template.source)
+        return replace(diagnostic, path=path, file=template.source, line=position[0], column=position[1])
 
-    def _masked(self, complaint: Complaint) -> Complaint:
-        error = complaint.error
+    def _masked(self, diagnostic: Diagnostic) -> Diagnostic:
+        error = diagnostic.error
         text = error.error_message if isinstance(error, exception.StackValidationFailed) else error.message
         shown = self.definition.masked(text)
         if shown == text:
-            return complaint
+            return diagnostic
         if isinstance(error, exception.StackValidationFailed):
-            return replace(complaint, error=exception.StackValidationFailed(
+            return replace(diagnostic, error=exception.StackValidationFailed(
                 error=error.error, path=error.path, message=shown, details=error.details, elsewhere=error.elsewhere))
         error.message, error.args = shown, (shown,)
-        return complaint
+        return diagnostic
 
-    def _section_errors(self) -> Generator[Complaint, None, bool]:
+    def _section_errors(self) -> Generator[Diagnostic, None, bool]:
         """Check 4; the answer is whether the resources cannot be looked at."""
         yield from self._shapes()
         try:
@@ -109,7 +109,7 @@ class DocumentChecks:
 
     # --- 2, 3 -------------------------------------------------------------------------------------------------
 
-    def _files(self) -> Iterator[Complaint]:
+    def _files(self) -> Iterator[Diagnostic]:
         files = self.definition.files
         if files.id is not None:                # they were accepted when they were stored
             return
@@ -126,9 +126,9 @@ class DocumentChecks:
                 template = files.templates[name] = Template(document, source=name, text=text)
                 parameter_definitions.schemata(template.section('parameters'), template.edition)
             except CLIENT_ERRORS as error:
-                yield Complaint(error, file=name)
+                yield Diagnostic(error, file=name)
 
-    def _definitions(self) -> Iterator[Complaint]:
+    def _definitions(self) -> Iterator[Diagnostic]:
         section = self.definition.template.section('parameters')
         key = self.definition.edition.sections['parameters']
         if isinstance(section, Mapping):
@@ -137,28 +137,28 @@ class DocumentChecks:
                 try:
                     parameter_definitions.schema_of(name, definition, self.definition.edition)
                 except CLIENT_ERRORS as error:
-                    yield Complaint(error, (key, name), **_near_key(error, definition, self.definition.edition))
+                    yield Diagnostic(error, (key, name), **_near_key(error, definition, self.definition.edition))
         else:
             try:
                 parameter_definitions.schemata(section, self.definition.edition)
             except CLIENT_ERRORS as error:
-                yield Complaint(error, (key,))
+                yield Diagnostic(error, (key,))
 
     # --- 4 ----------------------------------------------------------------------------------------------------
 
-    def _shapes(self) -> Iterator[Complaint]:
+    def _shapes(self) -> Iterator[Diagnostic]:
         definition = self.definition
         unknown = definition.template.unknown_section()
         if unknown is not None:
             error = exception.InvalidTemplateSection(section=unknown)
             known = sorted(definition.edition.section_keys - {versions.IGNORED_SECTION})
             plain = self.depth == 0 and not self.updating
-            yield Complaint(exception.StackValidationFailed(message=str(error)) if plain else error,
-                            (unknown,), found=unknown, expected=tuple(known), hint=did_you_mean(unknown, known))
+            yield Diagnostic(exception.StackValidationFailed(message=str(error)) if plain else error,
+                             (unknown,), found=unknown, expected=tuple(known), hint=did_you_mean(unknown, known))
         try:
             snippets = definition.snippets
         except CLIENT_ERRORS as error:
-            yield Complaint(error, (self.keys.resources,))
+            yield Diagnostic(error, (self.keys.resources,))
             return
         wrong = set()
         for name, snippet in snippets.items():
@@ -169,17 +169,17 @@ class DocumentChecks:
                 key = next((key for key in snippet if key not in self.keys.of_resources), None) \
                     if isinstance(snippet, Mapping) else None
                 wrong.add(name)
-                yield Complaint(error, (self.keys.resources, name) + ((key,) if key else ()), found=key,
-                                hint=did_you_mean(key, self.keys.of_resources) if key else None)
+                yield Diagnostic(error, (self.keys.resources, name) + ((key,) if key else ()), found=key,
+                                 hint=did_you_mean(key, self.keys.of_resources) if key else None)
         if wrong:
             definition.leave_out(frozenset(wrong))
         limit = definition.limits.max_resources
         if 0 <= limit < len(snippets):
-            yield Complaint(exception.StackResourceLimitExceeded(), (self.keys.resources,))
+            yield Diagnostic(exception.StackResourceLimitExceeded(), (self.keys.resources,))
 
     # --- 5 ----------------------------------------------------------------------------------------------------
 
-    def _expressions(self) -> Iterator[Complaint]:
+    def _expressions(self) -> Iterator[Diagnostic]:
         definition = self.definition
         wrong: set[str] = set()
         unconditional: set[str] = set()
@@ -188,13 +188,13 @@ class DocumentChecks:
                 resource.parsed                                             # noqa: B018
             except CLIENT_ERRORS as error:
                 wrong.add(name)
-                yield Complaint(error, self._path_of(error, (self.keys.resources, name)))
+                yield Diagnostic(error, self._path_of(error, (self.keys.resources, name)))
                 continue
             try:
                 definition.is_enabled(name, resource.snippet)
             except CLIENT_ERRORS as error:
                 unconditional.add(name)
-                yield Complaint(error, self._path_of(error, (self.keys.resources, name)))
+                yield Diagnostic(error, self._path_of(error, (self.keys.resources, name)))
         if unconditional:                           # their other errors are reported at the same time
             definition.forget_conditions(frozenset(unconditional))
         if wrong:
@@ -202,13 +202,13 @@ class DocumentChecks:
         try:
             names = list(definition.conditions.definitions)
         except CLIENT_ERRORS as error:
-            yield Complaint(error, (definition.conditions.key,))
+            yield Diagnostic(error, (definition.conditions.key,))
             return
         for name in names:
             try:
                 definition.conditions.parsed(name)
             except CLIENT_ERRORS as error:
-                yield Complaint(error, self._path_of(error, (definition.conditions.key, name)))
+                yield Diagnostic(error, self._path_of(error, (definition.conditions.key, name)))
 
     @staticmethod
     def _path_of(error: exception.HeatException, otherwise: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -217,26 +217,26 @@ class DocumentChecks:
 
     # --- 6, 7, 8 ----------------------------------------------------------------------------------------------
 
-    def _parameters(self) -> Iterator[Complaint]:
+    def _parameters(self) -> Iterator[Diagnostic]:
         parameters = self.definition.parameters
         key = self.definition.edition.sections['parameters']
-        for name, error in parameters.complaints(self.lookup, values=self.values):
+        for name, error in parameters.diagnostics(self.lookup, values=self.values):
             hint = None
             if isinstance(error, exception.UnknownUserParameter) and name is not None:
                 hint = did_you_mean(name, parameters.declared)
-            yield Complaint(error, (key, name) if name in parameters.declared else (key,), hint=hint)
+            yield Diagnostic(error, (key, name) if name in parameters.declared else (key,), hint=hint)
 
-    def _groups(self) -> Iterator[Complaint]:
+    def _groups(self) -> Iterator[Diagnostic]:
         groups = self.definition.template.section('parameter_groups')
         known = frozenset(self.definition.parameters.declared)
         for error in parameter_definitions.group_complaints(groups, known):
-            yield Complaint(error, ('parameter_groups',))
+            yield Diagnostic(error, ('parameter_groups',))
 
-    def _conditions(self) -> Iterator[Complaint]:
+    def _conditions(self) -> Iterator[Diagnostic]:
         conditions = self.definition.conditions
         try:
-            for name, error in conditions.complaints():
-                yield Complaint(error, self._path_of(error, (conditions.key, name)))
+            for name, error in conditions.diagnostics():
+                yield Diagnostic(error, self._path_of(error, (conditions.key, name)))
         except CLIENT_ERRORS:
             return                              # the section is no map, which has been said
 

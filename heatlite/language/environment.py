@@ -130,7 +130,7 @@ class Environment:
             REGISTRY: registries.for_child(self.resource_registry, resource_name, used),
             **(inherited or {})}, self.operator)
 
-    def complaints(self, sink_types: frozenset[str]) -> Iterator[exception.HeatException]:
+    def diagnostics(self, sink_types: frozenset[str]) -> Iterator[exception.HeatException]:
         """What is wrong with event sinks."""
         for sink in self.event_sinks:
             if not isinstance(sink, Mapping) or not isinstance(sink.get('type'), str):

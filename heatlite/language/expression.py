@@ -2,7 +2,7 @@
 
 Data without any call stays the data it is; a map or list with a call somewhere inside becomes a `MapNode` or
 `ListNode`, a call an instance of its function's class. Three moments refuse arguments (template specification, 4.2):
-parsing (P) and checking (V) raise `Misuse`, which gathers the path on its way up; evaluation (E) raises what the
+parsing (P) and checking (V) raise `InvalidCall`, which gathers the path on its way up; evaluation (E) raises what the
 function raises.
 """
 
@@ -69,7 +69,7 @@ class Absent:
 ABSENT = Absent()
 
 
-class Misuse(Exception):
+class InvalidCall(Exception):
     """A call that cannot be: `text` says why, `path` leads to it from where parsing or checking began."""
 
     def __init__(self, text: str) -> None:
@@ -106,7 +106,7 @@ class Home(Protocol):
         """Whether a condition, by name or boolean, holds. Raises ValueError for what is no condition."""
 
     def parse_condition(self, value: Any) -> Any:
-        """A condition expression. Raises Misuse."""
+        """A condition expression. Raises InvalidCall."""
 
     def facade(self, part: str) -> Any:
         """`metadata`, `deletion_policy`, `update_policy` of the parent's resource that stands for this stack."""
@@ -191,10 +191,10 @@ class Call(Node):
         return repr({self.name: self.args})
 
     def check(self) -> None:
-        """P: raises Misuse."""
+        """P: raises InvalidCall."""
 
     def validate(self) -> None:
-        """V: raises Misuse. The arguments inside have been checked before."""
+        """V: raises InvalidCall. The arguments inside have been checked before."""
 
     def result(self, args: Any, scope: Scope) -> Any:
         """E: the value for evaluated arguments, all known."""
@@ -268,7 +268,7 @@ class Parser:
         self.calls = 0
 
     def parse(self, value: Any) -> Any:
-        """`value` itself when it holds no call. Raises Misuse with the path below `value`."""
+        """`value` itself when it holds no call. Raises InvalidCall with the path below `value`."""
         kind = type(value)
         if kind is dict:
             if len(value) == 1:
@@ -276,7 +276,7 @@ class Parser:
                     if name in self.functions:
                         return self._call(name, value[name])
                     if name in self.elsewhere:
-                        misuse = Misuse(_('The function "%s" is invalid in this context') % name)
+                        misuse = InvalidCall(_('The function "%s" is invalid in this context') % name)
                         misuse.path.append(name)
                         raise misuse
             return self._entries(value)
@@ -291,7 +291,7 @@ class Parser:
             if type(item) is dict or type(item) is list:
                 try:
                     node = self.parse(item)
-                except Misuse as misuse:
+                except InvalidCall as misuse:
                     misuse.path.insert(0, key)
                     raise
                 if node is not item:
@@ -307,7 +307,7 @@ class Parser:
             if type(item) is dict or type(item) is list:
                 try:
                     node = self.parse(item)
-                except Misuse as misuse:
+                except InvalidCall as misuse:
                     misuse.path.insert(0, place)
                     raise
                 if node is not item:
@@ -326,7 +326,7 @@ class Parser:
             if getattr(function, 'raw_args', False):
                 return function(name, (args, self), self.home)
             return function(name, self.parse(args), self.home)
-        except Misuse as misuse:
+        except InvalidCall as misuse:
             misuse.path.insert(0, name)
             raise
 
@@ -363,7 +363,7 @@ def resolve(expression: Any, scope: Scope) -> Any:
 def condition_holds(home: Home, condition: Any) -> bool:
     """Whether the condition of a resource, an output or an `if` holds: null does.
 
-    Raises Misuse, and as it is what a missing parameter or a circular definition raises.
+    Raises InvalidCall, and as it is what a missing parameter or a circular definition raises.
     """
     if condition is None:
         return True
@@ -374,14 +374,14 @@ def condition_holds(home: Home, condition: Any) -> bool:
     except exception.HeatException:
         raise
     except Exception as error:              # functions, yaql above all, may raise anything
-        raise Misuse(str(error)) from None
+        raise InvalidCall(str(error)) from None
 
 
-Trail = tuple[Any, Any] | None
+SourcePath = tuple[Any, Any] | None
 """Where something stands: (the trail of what it is in, its part there). Spelt out only when somebody is told."""
 
 
-def spelled(trail: Trail) -> tuple[Any, ...]:
+def spelled(trail: SourcePath) -> tuple[Any, ...]:
     """The path of a trail."""
     parts = []
     while trail is not None:
@@ -390,15 +390,15 @@ def spelled(trail: Trail) -> tuple[Any, ...]:
     return tuple(reversed(parts))
 
 
-def calls(expression: Any) -> list[tuple[Trail, Call]]:
+def calls(expression: Any) -> list[tuple[SourcePath, Call]]:
     """Every call of an expression with its trail (ending in its name), inner ones first."""
-    found: list[tuple[Trail, Call]] = []
+    found: list[tuple[SourcePath, Call]] = []
     if isinstance(expression, Node):
         _collect(expression, None, found)
     return found
 
 
-def _collect(node: Node, trail: Trail, found: list[tuple[Trail, Call]]) -> None:
+def _collect(node: Node, trail: SourcePath, found: list[tuple[SourcePath, Call]]) -> None:
     if isinstance(node, Call):
         trail = (trail, node.name)
     for part, item in node.parts():
@@ -410,18 +410,18 @@ def _collect(node: Node, trail: Trail, found: list[tuple[Trail, Call]]) -> None:
             turns.spend(CALLS_A_TURN)
 
 
-def check(expression: Any) -> Iterator[Misuse]:
+def check(expression: Any) -> Iterator[InvalidCall]:
     """V: what is wrong with the calls of an expression, inner ones first, each with its path."""
     for trail, call in calls(expression):
         turns.spend(STEPS_OF_CALL)
         try:
             call.validate()
-        except Misuse as misuse:
+        except InvalidCall as misuse:
             misuse.path = list(spelled(trail))
             yield misuse
 
 
-def requirements(expression: Any, scope: Scope) -> Iterator[tuple[Trail, Requirement]]:
+def requirements(expression: Any, scope: Scope) -> Iterator[tuple[SourcePath, Requirement]]:
     """The resources an expression asks for, each with the trail of the call that asks, without its own name."""
     if not isinstance(expression, Node) or not expression.refers:
         return

@@ -19,9 +19,9 @@ from heatlite.language import nested as nesting
 from heatlite.language import template as templates
 from heatlite.language import translation
 from heatlite.language.budget import here, shared
-from heatlite.language.complaints import MOST_COMPLAINTS, Complaint, did_you_mean, raise_first
 from heatlite.language.constraints import as_json
 from heatlite.language.definition import RETAIN, ResourceDefinition, StackDefinition, property_error
+from heatlite.language.diagnostics import MOST_COMPLAINTS, Diagnostic, did_you_mean, raise_first
 from heatlite.language.document_checks import CLIENT_ERRORS, DocumentChecks, Memory
 from heatlite.language.expression import ABSENT, PLACEHOLDERS, UNKNOWNS, evaluate
 from heatlite.language.facts import TypeCatalog, TypeFacts
@@ -31,7 +31,7 @@ from heatlite.language.template import Template
 from heatlite.language.translation import TranslationRule
 from heatlite.language.unknown import UNKNOWN, is_known
 
-__all__ = ['MOST_COMPLAINTS', 'Checker', 'Complaint', 'check', 'did_you_mean', 'find_cycle', 'raise_first']
+__all__ = ['MOST_COMPLAINTS', 'Checker', 'Diagnostic', 'check', 'did_you_mean', 'find_cycle', 'raise_first']
 
 STEPS = 10                          # of `turns`, for looking at one resource or output
 LONGEST_NAME = 255                  # characters, as the column holds
@@ -40,7 +40,7 @@ MOST_INSIDE = 20_000                # resources of nested stacks that are looked
 
 def check(definition: StackDefinition, types: TypeCatalog, *, all: bool = True, values: bool = True,
           look_inside: bool = True, updating: bool = False,
-          known: Mapping[str, Template] | None = None) -> list[Complaint]:
+          known: Mapping[str, Template] | None = None) -> list[Diagnostic]:
     """Complaints in order; with `all` False at most one.
 
     `values` False: as `POST /validate` and as nested stacks are checked, without values of parameters and
@@ -49,16 +49,16 @@ def check(definition: StackDefinition, types: TypeCatalog, *, all: bool = True, 
     """
     checker = Checker(definition, types, values=values, look_inside=look_inside, updating=updating,
                       memory=Memory(dict(known or {})))
-    found: list[Complaint] = []
+    found: list[Diagnostic] = []
     seen: set[str] = set()
     section = definition.template.section('resources')
     with shared(definition.limits, len(section) if isinstance(section, Mapping) else 0):
-        for complaint in checker.complaints():
-            text = str(complaint.error)
+        for diagnostic in checker.diagnostics():
+            text = str(diagnostic.error)
             if text in seen:
                 continue
             seen.add(text)
-            found.append(checker.placed(complaint))
+            found.append(checker.placed(diagnostic))
             if not all or len(found) >= MOST_COMPLAINTS:
                 break
     return found
@@ -69,13 +69,13 @@ class Checker(DocumentChecks):
 
     # --- the order of checks ----------------------------------------------------------------------------------
 
-    def complaints(self) -> Iterator[Complaint]:
+    def diagnostics(self) -> Iterator[Diagnostic]:
         definition = self.definition
         if self.depth == 0:
             yield from self._files()
         if (yield from self._until_error(self._definitions())):
             definition.forget_wrong_parameters()
-        yield from (Complaint(error) for error in definition.environment.complaints(self.types.sink_types))
+        yield from (Diagnostic(error) for error in definition.environment.diagnostics(self.types.sink_types))
         if (yield from self._section_errors()):
             return
         yield from self._expressions()
@@ -97,20 +97,20 @@ class Checker(DocumentChecks):
 
     # --- 9, 10 ------------------------------------------------------------------------------------------------
 
-    def _types(self) -> Iterator[Complaint]:
+    def _types(self) -> Iterator[Diagnostic]:
         for name, resource in self.definition.resources.items():
             turns.spend(STEPS)
             path = (self.keys.resources, name, self.keys.type)
             if '/' in name:
-                yield Complaint(exception.StackValidationFailed(message=_('Resource name may not contain "/"')), path)
+                yield Diagnostic(exception.StackValidationFailed(message=_('Resource name may not contain "/"')), path)
             if len(name) > LONGEST_NAME:
-                yield Complaint(exception.StackValidationFailed(
+                yield Diagnostic(exception.StackValidationFailed(
                     message=_('Resource name is longer than %s characters') % LONGEST_NAME), path)
             try:
                 self.facts[name] = self._facts_of(resource)
             except CLIENT_ERRORS as error:
                 self.broken.add(name)
-                yield Complaint(error, path, found=resource.type, hint=did_you_mean(resource.type, self._type_names()))
+                yield Diagnostic(error, path, found=resource.type, hint=did_you_mean(resource.type, self._type_names()))
 
     def _type_names(self) -> list[str]:
         return list(self.definition.environment.registry.types())
@@ -149,28 +149,28 @@ class Checker(DocumentChecks):
                 self.types.fetch(name, found.is_user or not found.path), name, self.definition.limits)
         return known[name]
 
-    def _duplicates(self) -> Iterator[Complaint]:
+    def _duplicates(self) -> Iterator[Diagnostic]:
         both = sorted(set(self.definition.parameters.declared) & set(self.definition.resources))
         if both:
-            yield Complaint(exception.StackValidationFailed(message=_('Duplicate names %s') % set(both)),
-                            (self.keys.resources, both[0]))
+            yield Diagnostic(exception.StackValidationFailed(message=_('Duplicate names %s') % set(both)),
+                             (self.keys.resources, both[0]))
 
     # --- 11, 14 -----------------------------------------------------------------------------------------------
 
-    def _outputs(self) -> Iterator[Complaint]:
+    def _outputs(self) -> Iterator[Diagnostic]:
         try:
             outputs = self.definition.outputs
         except CLIENT_ERRORS as error:
-            yield Complaint(error, (self.keys.outputs,))
+            yield Diagnostic(error, (self.keys.outputs,))
             return
         for output in outputs.values():
             turns.spend(STEPS)
             try:
                 output.expression                                           # noqa: B018
             except CLIENT_ERRORS as error:
-                yield Complaint(error, self._path_of(error, output.path))
+                yield Diagnostic(error, self._path_of(error, output.path))
 
-    def _output_arguments(self) -> Iterator[Complaint]:
+    def _output_arguments(self) -> Iterator[Diagnostic]:
         for output in self.definition.outputs.values():
             turns.spend(STEPS)
             try:
@@ -181,7 +181,7 @@ class Checker(DocumentChecks):
             for misuse in expressions.check(expression):
                 yield self._misuse(misuse, prefix)
 
-    def _misuse(self, misuse: expressions.Misuse, prefix: tuple[Any, ...]) -> Complaint:
+    def _misuse(self, misuse: expressions.InvalidCall, prefix: tuple[Any, ...]) -> Diagnostic:
         error = misuse.at(*prefix)
         hint = None
         if misuse.cause is not None:
@@ -191,17 +191,17 @@ class Checker(DocumentChecks):
             else:
                 facts = self.facts.get(str(misuse.cause.kwargs.get('resource')))
                 hint = did_you_mean(found, facts.attributes) if facts else None
-        return Complaint(error, (*prefix, *misuse.path), hint=hint)
+        return Diagnostic(error, (*prefix, *misuse.path), hint=hint)
 
     # --- 12 ---------------------------------------------------------------------------------------------------
 
-    def _references(self) -> Iterator[Complaint]:
+    def _references(self) -> Iterator[Diagnostic]:
         resources, known = self.definition.resources, self.definition.resource_names
         for name, resource in resources.items():
             turns.spend(STEPS + len(resource.depends_on) // 4)
             if resource.is_external:
                 if resource.depends_on:
-                    yield Complaint(exception.InvalidExternalResourceDependency(
+                    yield Diagnostic(exception.InvalidExternalResourceDependency(
                         resource_type=resource.type, external_id=self._external_id(resource)), resource.path)
                 continue
             for needed in resource.depends_on:
@@ -221,12 +221,12 @@ class Checker(DocumentChecks):
         except Exception:           # the id is only for the text; its own error is told elsewhere
             return resource.parsed.external_id
 
-    def _bad_reference(self, resource: ResourceDefinition, found: Any, where: str, path: tuple[Any, ...]) -> Complaint:
+    def _bad_reference(self, resource: ResourceDefinition, found: Any, where: str, path: tuple[Any, ...]) -> Diagnostic:
         self.bad_references.add(resource.name)
-        return Complaint(exception.InvalidTemplateReference(resource=found, key=where), (*resource.path, *path),
-                         found=found, hint=did_you_mean(str(found), self.definition.resources))
+        return Diagnostic(exception.InvalidTemplateReference(resource=found, key=where), (*resource.path, *path),
+                          found=found, hint=did_you_mean(str(found), self.definition.resources))
 
-    def _cycles(self) -> Iterator[Complaint]:
+    def _cycles(self) -> Iterator[Diagnostic]:
         """Sorts resources so that needed ones come first; a cycle is told as the resources in it."""
         resources = self.definition.resources
         requires = {name: self._requires(resource) for name, resource in resources.items()}
@@ -249,8 +249,8 @@ class Checker(DocumentChecks):
             left = {name: [other for other in requires[name] if waiting[other]]
                     for name in resources if waiting[name]}
             cycle = find_cycle(left)
-            yield Complaint(exception.CircularDependencyException(cycle=self._cycle_text(cycle)),
-                            (self.keys.resources, cycle[0]), found=' -> '.join([*cycle, cycle[0]]))
+            yield Diagnostic(exception.CircularDependencyException(cycle=self._cycle_text(cycle)),
+                             (self.keys.resources, cycle[0]), found=' -> '.join([*cycle, cycle[0]]))
 
     def _requires(self, resource: ResourceDefinition) -> frozenset[str]:
         facts = self.facts.get(resource.name)
@@ -266,7 +266,7 @@ class Checker(DocumentChecks):
                    for name, needed in zip(cycle, [*cycle[1:], cycle[0]], strict=True)]
         return f'{{{", ".join(members)}}}'
 
-    def _within_budget(self, resource: ResourceDefinition, facts: TypeFacts) -> list[Complaint]:
+    def _within_budget(self, resource: ResourceDefinition, facts: TypeFacts) -> list[Diagnostic]:
         """Check 13 of one resource, as one evaluation."""
         with self.definition.ledger.evaluation(resource.name):
             return list(itertools.islice(self._resource(resource, facts), MOST_COMPLAINTS))
@@ -282,12 +282,12 @@ class Checker(DocumentChecks):
             return None                         # outputs of a nested stack are found out when they are read
         return facts.has_attribute(attribute)
 
-    def _resource(self, resource: ResourceDefinition, facts: TypeFacts) -> Iterator[Complaint]:
+    def _resource(self, resource: ResourceDefinition, facts: TypeFacts) -> Iterator[Diagnostic]:
         if facts.available is not None and not resource.is_external:
             try:
                 facts.available()
             except CLIENT_ERRORS as error:
-                yield Complaint(error, (*resource.path, self.keys.type))
+                yield Diagnostic(error, (*resource.path, self.keys.type))
                 return
         wrong: set[Any] = set()
         parsed = resource.parsed
@@ -302,25 +302,25 @@ class Checker(DocumentChecks):
                 yield self._misuse(misuse, policy_path)
         policy = parsed.deletion_policy
         if policy not in facts.deletion_policies and policy != RETAIN:
-            yield Complaint(exception.StackValidationFailed(
+            yield Diagnostic(exception.StackValidationFailed(
                 path=[*resource.path, self.keys.deletion_policy],
                 message=_('"%s" deletion policy not supported') % policy))
         if facts.update_policy or parsed.update_policy is not None:
             yield from self._update_policy(resource, facts)
         yield from self._properties(resource, facts, wrong)
 
-    def _update_policy(self, resource: ResourceDefinition, facts: TypeFacts) -> Iterator[Complaint]:
+    def _update_policy(self, resource: ResourceDefinition, facts: TypeFacts) -> Iterator[Diagnostic]:
         path = (*resource.path, self.keys.update_policy)
         try:
             given = resource.update_policy(PLACEHOLDERS)
         except Exception as error:          # functions, yaql above all, may raise anything
-            yield Complaint(property_error(path, error), path)
+            yield Diagnostic(property_error(path, error), path)
             return
         errors: list[exception.StackValidationFailed] = []
         Reader(errors.append, lookup=self.types.lookup).read(facts.update_policy, given, path)
         yield from (self._property_complaint(error, facts.update_policy) for error in errors)
 
-    def _properties(self, resource: ResourceDefinition, facts: TypeFacts, wrong: set[Any]) -> Iterator[Complaint]:
+    def _properties(self, resource: ResourceDefinition, facts: TypeFacts, wrong: set[Any]) -> Iterator[Diagnostic]:
         if facts.accepts_any_property:
             return
         path = resource.property_path()
@@ -340,7 +340,7 @@ class Checker(DocumentChecks):
             if given:
                 here(self.definition.limits).hold(measure(given, self.definition.limits))
         except exception.RequestLimitExceeded as error:
-            yield Complaint(error, path)
+            yield Diagnostic(error, path)
             return
         errors: list[exception.StackValidationFailed] = []
         rules = self._rules(resource, facts, given)
@@ -377,7 +377,7 @@ class Checker(DocumentChecks):
             return ()
 
     def _own_check(self, resource: ResourceDefinition, facts: TypeFacts,
-                   values: Mapping[str, Any]) -> Iterator[Complaint]:
+                   values: Mapping[str, Any]) -> Iterator[Diagnostic]:
         if facts.own_check is None:
             return
         found: list[exception.HeatException] = []
@@ -394,7 +394,7 @@ class Checker(DocumentChecks):
             # Inside nested stacks some values are guesses until the stack is made; what comes of them says nothing.
             is_of_values = isinstance(own, exception.StackValidationFailed) and bool(own.error)
             if self.depth == 0 or not is_of_values:
-                yield Complaint(own, self._path_of(own, resource.path))
+                yield Diagnostic(own, self._path_of(own, resource.path))
 
     def _evaluated(self, resource: ResourceDefinition, name: str, expression: Any) -> Any:
         try:
@@ -407,13 +407,13 @@ class Checker(DocumentChecks):
     def _was_said(self, resource: ResourceDefinition, error: Exception | None) -> bool:
         return resource.name in self.bad_references and isinstance(error, exception.InvalidTemplateReference)
 
-    def _property_complaint(self, error: exception.StackValidationFailed, schemas: Mapping[str, Any]) -> Complaint:
+    def _property_complaint(self, error: exception.StackValidationFailed, schemas: Mapping[str, Any]) -> Diagnostic:
         start, _space, name = error.error_message.rpartition(' ')
         if start == _('Unknown Property'):
             known = _schemas_at(schemas, error.path[3:])
-            return Complaint(error, (*error.path, name), found=name, expected=tuple(sorted(known)),
-                             hint=did_you_mean(name, known))
-        return Complaint(error, tuple(error.path))
+            return Diagnostic(error, (*error.path, name), found=name, expected=tuple(sorted(known)),
+                              hint=did_you_mean(name, known))
+        return Diagnostic(error, tuple(error.path))
 
     # --- nested stacks ----------------------------------------------------------------------------------------
 
@@ -453,7 +453,7 @@ class Checker(DocumentChecks):
                                                                   (resource.name,))
 
     def _inside(self, resource: ResourceDefinition, facts: TypeFacts, given: Mapping[str, Any],
-                values: Mapping[str, Any]) -> Iterator[Complaint]:
+                values: Mapping[str, Any]) -> Iterator[Diagnostic]:
         found = self.found[resource.name]
         if not self._has_inside(resource):
             return
@@ -474,17 +474,17 @@ class Checker(DocumentChecks):
             if self.depth >= limit:
                 raise exception.RequestLimitExceeded(_('Recursion depth exceeds %d.') % limit)
         except (*CLIENT_ERRORS, TypeError, ValueError) as error:
-            yield Complaint(self._from_inside(resource, error), resource.path)
+            yield Diagnostic(self._from_inside(resource, error), resource.path)
             return
         if not self._is_worth_it(resource, template, parameters, found):
             return
         child = nesting.child_definition(self.definition, resource, template, parameters, found.path)
         checker = Checker(child, self.types, values=self.values, depth=self.depth + 1, memory=self.memory)
-        for complaint in checker.complaints():
-            placed = checker.placed(complaint)
+        for diagnostic in checker.diagnostics():
+            placed = checker.placed(diagnostic)
             seen = self._from_inside(resource, placed.error)
             if template.text is None:               # made by the group: what can be pointed at is the group
-                yield replace(complaint, error=seen, path=resource.path, file=ROOT, line=None, column=None)
+                yield replace(diagnostic, error=seen, path=resource.path, file=ROOT, line=None, column=None)
             else:
                 yield replace(placed, error=seen)
 
@@ -517,14 +517,14 @@ class Checker(DocumentChecks):
         return exception.StackValidationFailed(error=type(error).__name__, path=path, message=str(error))
 
 
-def _policy_attributes(resource: ResourceDefinition) -> Iterator[expressions.Misuse]:
+def _policy_attributes(resource: ResourceDefinition) -> Iterator[expressions.InvalidCall]:
     """An update policy makes no dependency, so attributes in it are those of resources needed anyway."""
     for trail, call in expressions.calls(resource.parsed.update_policy):
         for need in call.requirements(PLACEHOLDERS):
             if need.attribute is not None and need.resource not in resource.requires:
                 cause = exception.InvalidTemplateAttribute(
                     resource=need.resource, key=need.attribute[0] if need.attribute else None)
-                misuse = expressions.Misuse(str(cause))
+                misuse = expressions.InvalidCall(str(cause))
                 misuse.path, misuse.cause = list(expressions.spelled(trail)), cause
                 yield misuse
 

@@ -10,7 +10,7 @@ from heatlite.common.i18n import _
 from heatlite.language import versions
 from heatlite.language.budget import Ledger
 from heatlite.language.document import measure
-from heatlite.language.expression import Home, Misuse, Parser, Scope, condition_holds, resolve
+from heatlite.language.expression import Home, InvalidCall, Parser, Scope, condition_holds, resolve
 from heatlite.language.versions import Keys
 
 HEADING = 'Output validation error'
@@ -74,7 +74,7 @@ class OutputDefinition:
             condition = self.snippet.get(keys.condition) if self.owner.edition.has_conditions else None
             try:
                 self._enabled = condition_holds(self.owner, condition)
-            except Misuse as misuse:
+            except InvalidCall as misuse:
                 raise misuse.at(*self.path, keys.condition) from None
         return self._enabled
 
@@ -86,7 +86,7 @@ class OutputDefinition:
             value_key = self.owner.keys.output_value
             try:
                 self._parsed = (self.owner.parser.parse(self.snippet[value_key]) if self.enabled else None,)
-            except Misuse as misuse:
+            except InvalidCall as misuse:
                 raise misuse.at(*self.path, value_key) from None
         return self._parsed[0]
 

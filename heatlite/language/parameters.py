@@ -123,7 +123,7 @@ class Parameters(Mapping[str, Any]):
             if name not in self.schemas or name in self.pseudo:
                 yield exception.UnknownUserParameter(key=name)
 
-    def complaints(self, lookup: CustomLookup | None = None, *, values: bool = True) -> Iterator[
+    def diagnostics(self, lookup: CustomLookup | None = None, *, values: bool = True) -> Iterator[
             tuple[str | None, exception.HeatException]]:
         """Check 6: unknown names, then each parameter: its definition against its constraints, then its value.
 
@@ -143,7 +143,7 @@ class Parameters(Mapping[str, Any]):
     def check(self, lookup: CustomLookup | None = None) -> None:
         """Raises the first complaint."""
         with budget.shared():
-            for _name, error in self.complaints(lookup):
+            for _name, error in self.diagnostics(lookup):
                 raise error
 
     def _check_value(self, name: str, schema: ParameterSchema, lookup: CustomLookup | None) -> None:

@@ -18,12 +18,12 @@ from heatlite.language.expression import (
     ABSENT,
     PLACEHOLDERS,
     Call,
+    InvalidCall,
     MapNode,
-    Misuse,
     Node,
     Requirement,
     Scope,
-    Trail,
+    SourcePath,
     evaluate,
     requirements,
     resolve,
@@ -38,11 +38,11 @@ DELETE, RETAIN, SNAPSHOT = DELETION_POLICIES = ('Delete', 'Retain', 'Snapshot')
 
 
 @dataclass(slots=True)
-class Need:
+class Reference:
     """One mention of a resource: in a property, or in the metadata (`property_name` None), and where there."""
 
     property_name: str | None
-    trail: Trail
+    trail: SourcePath
     requirement: Requirement
 
     @property
@@ -81,7 +81,7 @@ class ResourceDefinition:
         self.snippet: Mapping[str, Any] = snippet
         self.owner = owner
         self._parsed: _Parsed | None = None
-        self._needs: tuple[Need, ...] | None = None
+        self._needs: tuple[Reference, ...] | None = None
         self._requires: frozenset[str] | None = None
         self._referring: dict[str, frozenset[str]] | None = None
 
@@ -189,13 +189,13 @@ class ResourceDefinition:
         return self.parsed.external_id is not None
 
     @property
-    def needs(self) -> tuple[Need, ...]:
+    def needs(self) -> tuple[Reference, ...]:
         """Every mention of a resource in properties and metadata."""
         if self._needs is None:
             with shared(self.owner.limits):
-                found = [Need(name, trail, need) for name, expression in self.property_expressions.items()
+                found = [Reference(name, trail, need) for name, expression in self.property_expressions.items()
                          if isinstance(expression, Node) for trail, need in requirements(expression, PLACEHOLDERS)]
-                found += [Need(None, trail, need)
+                found += [Reference(None, trail, need)
                           for trail, need in requirements(self.parsed.metadata, PLACEHOLDERS)]
             self._needs = tuple(found)
         return self._needs
@@ -262,7 +262,7 @@ def _parse_resource(resource: ResourceDefinition) -> _Parsed:
             return None
         try:
             return parse(snippet[key])
-        except Misuse as misuse:
+        except InvalidCall as misuse:
             raise misuse.at(*resource.path, key) from None
 
     def wrong(key: str, wanted: str) -> exception.StackValidationFailed:

@@ -47,7 +47,7 @@ class NotSupported(Call):
     __slots__ = ()
 
     def validate(self) -> None:
-        self._refuse(expression.Misuse)
+        self._refuse(expression.InvalidCall)
 
     def result(self, args: Any, scope: expression.Scope) -> Any:
         return self._refuse(ValueError)

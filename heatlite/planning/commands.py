@@ -101,7 +101,7 @@ class Pause:
 
 
 @dataclass(frozen=True, slots=True)
-class Unpause:
+class ReleaseHook:
     """Nobody waits at that breakpoint any more. `why`: a line of history, when it was not cleared by the user."""
 
     step: Step
@@ -119,7 +119,7 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Later:
+class StartTimer:
     """Due comes back after `seconds`."""
 
     step: Step
@@ -127,7 +127,7 @@ class Later:
 
 
 @dataclass(frozen=True, slots=True)
-class Unwind:
+class ReportFailure:
     """Tell that the stack has failed; with `rollback`, go back to the previous definition from here."""
 
     reason: str
@@ -142,14 +142,14 @@ class Finish:
     reason: str
 
 
-Command = (Persist | Remove | Inspect | Call | Poll | Recover | Abort | Preempt | Pause | Unpause | Note | Later
-           | Unwind | Finish)
+Command = (Persist | Remove | Inspect | Call | Poll | Recover | Abort | Preempt | Pause | ReleaseHook | Note
+           | StartTimer | ReportFailure | Finish)
 
 # --- events ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Durable:
+class Persisted:
     step: Step
 
 
@@ -160,7 +160,7 @@ class Inspected:
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class HandlerReturned:
     """`handle`: what the handler returned. `done`: no check is needed, or the first one said yes."""
 
     step: Step
@@ -170,7 +170,7 @@ class Called:
 
 
 @dataclass(frozen=True, slots=True)
-class Polled:
+class CheckReturned:
     """`turns`: poll intervals until the next question (a check may ask for more than one)."""
 
     step: Step
@@ -206,7 +206,7 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class TimerFired:
     step: Step
 
 
@@ -240,4 +240,5 @@ class TimedOut:
     why: Mapping[int, str]
 
 
-Event = Durable | Inspected | Called | Polled | Recovered | Failed | Due | Away | Preempted | Cleared | TimedOut
+Event = (Persisted | Inspected | HandlerReturned | CheckReturned | Recovered | Failed | TimerFired | Away | Preempted
+         | Cleared | TimedOut)

@@ -17,31 +17,31 @@ from heatlite.planning.commands import (
     Abort,
     Away,
     Call,
-    Called,
+    CheckReturned,
     Cleared,
     Command,
-    Due,
-    Durable,
     Event,
     Failed,
     Finish,
+    HandlerReturned,
     Inspect,
     Inspected,
-    Later,
     Note,
     Outcome,
     Pause,
     Persist,
+    Persisted,
     Poll,
-    Polled,
     Preempt,
     Preempted,
     Recover,
     Recovered,
+    ReleaseHook,
     Remove,
+    ReportFailure,
+    StartTimer,
     TimedOut,
-    Unpause,
-    Unwind,
+    TimerFired,
 )
 from heatlite.planning.states import NO_HANDLE, UNSURE, Action, ResourceState, Status
 from heatlite.planning.steps import Desired, Kind, Step
@@ -63,7 +63,7 @@ class Traversal:
     """Events in, commands out. Holds a Walk; knows no clock, thread, row or cloud."""
 
     def __init__(self, action: Action, wanted: Mapping[str, Desired], rows: Iterable[ResourceState],
-                 template_id: str, *, next_row: int, uuid: Callable[[], str], chance: Callable[[], float],
+                 template_id: str, *, next_row: int, uuid: Callable[[], str], random: Callable[[], float],
                  rollback: bool = False, avoid_template_id: str | None = None, retry_limit: int = 5,
                  hooks: Hooks = no_hooks, held: Mapping[int, str] | None = None) -> None:
         """`rollback`: what to do after a failure; `avoid_template_id`: the template being rolled back from.
@@ -74,7 +74,7 @@ class Traversal:
         self.rows = {row.id: row for row in rows}
         self.retry_limit = retry_limit
         self._uuid = uuid
-        self._chance = chance
+        self._random = random
         self._next_row = max([next_row, *(number + 1 for number in self.rows)])
         self._busy: dict[int, Step] = {}            # row -> the step that works on it
         self._parked: dict[int, list[Step]] = {}    # row -> steps that wait for that work to end
@@ -177,20 +177,20 @@ class Traversal:
         if not self._is_awaited(event):
             return self._advance(now)
         match event:
-            case Durable(step):                     # IN_PROGRESS is on disk: now we may touch the cloud
+            case Persisted(step):                     # IN_PROGRESS is on disk: now we may touch the cloud
                 commands: list[Command] = [Call(step, self.rows[step.row_id], step.verb)]
-            case Called(step, handle, done, unsupported):
+            case HandlerReturned(step, handle, done, unsupported):
                 step.handle, step.away = handle, ''
                 step.unsupported = unsupported
                 commands = self._complete(step, now) if done else self._remember(step)
                 if step.preempted and not done:     # what was to be ended has begun only now
                     commands += self._preempt(step)
-            case Polled(step, True):
+            case CheckReturned(step, True):
                 commands = self._complete(step, now)
             case Away(step, reason, seconds):
                 step.away = reason
-                commands = [Later(step, seconds)]
-            case Polled(step, False, turns):
+                commands = [StartTimer(step, seconds)]
+            case CheckReturned(step, False, turns):
                 commands = [Poll(step, self.rows[step.row_id], step.verb, step.handle, turns)]
             case Inspected(step, verdict):
                 commands = self._decided(step, verdict, now)
@@ -198,7 +198,7 @@ class Traversal:
                 commands = self._recovered(step, outcome, physical_id, now)
             case Failed():
                 commands = self._failed(event, now)
-            case Due(step):
+            case TimerFired(step):
                 commands = self._again(step, now)
             case Preempted(step, ends):
                 commands = [Abort(step, self.rows[step.row_id], text.NEWER_UPDATE)] if ends else []
@@ -417,7 +417,7 @@ class Traversal:
         held, self._pausing = self._pausing, {}
         commands: list[Command] = []
         for step, row in held.items():
-            commands.append(Unpause(step, row, step.hook, text.WAITING_FAILED))
+            commands.append(ReleaseHook(step, row, step.hook, text.WAITING_FAILED))
             if step.hook == 'post-delete':
                 commands.append(self._remove(step, self.rows[step.row_id]))
             self._free(step)
@@ -532,7 +532,7 @@ class Traversal:
         step.undo = False
         commands: list[Command] = [Persist(step, row)]
         if step.attempt and not self._stopped:
-            return [*commands, Later(step, 2 ** step.attempt + 2 * self._chance())]
+            return [*commands, StartTimer(step, 2 ** step.attempt + 2 * self._random())]
         return commands + self._again(step, now)
 
     def _again(self, step: Step, now: datetime) -> list[Command]:
@@ -603,7 +603,7 @@ class Traversal:
         commands: list[Command] = []
         if row.handle is not NO_HANDLE:             # of the call that is over
             commands.append(Persist(step, self._set(row._replace(handle=NO_HANDLE)), event=False))
-        return [*commands, Later(step, 2 ** step.refusals + 2 * self._chance())]
+        return [*commands, StartTimer(step, 2 ** step.refusals + 2 * self._random())]
 
     def _tell(self) -> list[Command]:
         """The stack's failure is told at once, and once. After it a rollback may take over."""
@@ -612,7 +612,7 @@ class Traversal:
         self._announced = True
         self._unwinding = self._rollback
         _, verb, failure = self._failures[0]
-        return [Unwind(text.failed(verb, failure), rollback=self._rollback)]
+        return [ReportFailure(text.failed(verb, failure), rollback=self._rollback)]
 
     def _timed_out(self, why: Mapping[int, str]) -> list[Command]:
         self._stopped = True
@@ -622,7 +622,7 @@ class Traversal:
         if not self._announced:
             self._announced = True
             self._unwinding = self._rollback
-            commands.append(Unwind(text.TIMED_OUT, rollback=self._rollback))
+            commands.append(ReportFailure(text.TIMED_OUT, rollback=self._rollback))
         return commands
 
     # --- the end ----------------------------------------------------------------------------------------

@@ -12,9 +12,9 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Protocol
 
-from heatlite.common import exception, messaging, outages, world
+from heatlite.common import exception, messaging, outages, runtime
 from heatlite.common.context import RequestContext, admin_context
-from heatlite.common.world import World
+from heatlite.common.runtime import Runtime
 from heatlite.rpc import errors, messages
 from heatlite.rpc.server import Endpoint, answer
 
@@ -96,7 +96,7 @@ class BrokerClient:
 
     def _insist(self, context: RequestContext, message: messages.Message, seconds: float) -> Any:
         """The answer within `seconds`, of a second engine where the first may have ended with the request."""
-        here = world.current()
+        here = runtime.current()
         end = here.monotonic() + seconds
         while (left := end - here.monotonic()) > self._read_timeout and message.reads:
             with suppress(self._errors.MessagingTimeout):
@@ -105,7 +105,7 @@ class BrokerClient:
 
     def _offer(self, context: RequestContext, message: messages.Message, seconds: float) -> Any:
         """One try: an engine that receives it later than that drops it."""
-        here, client = world.current(), self._client.prepare(timeout=seconds)
+        here, client = runtime.current(), self._client.prepare(timeout=seconds)
         deadline = here.now() + timedelta(seconds=seconds)
         who = {**context.to_dict(), messages.DEADLINE: deadline.isoformat()}
         until = here.monotonic() + min(OFFERED_SECONDS, seconds)
@@ -137,15 +137,15 @@ class BrokerClient:
 class InProcessClient:
     """In this process. Messages and answers go through JSON all the same, so both ways behave alike."""
 
-    def __init__(self, world: World, endpoint: Endpoint, timeout: float = 60.0) -> None:
+    def __init__(self, runtime: Runtime, endpoint: Endpoint, timeout: float = 60.0) -> None:
         """`timeout`: seconds to wait for an answer."""
-        self._world = world
+        self._runtime = runtime
         self._endpoint = endpoint
         self._timeout = timeout
 
     def call(self, context: RequestContext, message: messages.Message) -> Any:
         request = json.dumps([context.to_dict(), message.method(), message.arguments()])
-        done = self._world.signal()
+        done = self._runtime.flag()
         found: list[str] = []
 
         def work() -> None:
@@ -156,7 +156,7 @@ class InProcessClient:
                 found.append(json.dumps({'error': errors.to_wire(error)}))
             done.set()
 
-        self._world.spawn(work)
+        self._runtime.spawn(work)
         seconds = _timeout_of(message, self._timeout)
         if not done.wait(seconds) or not found:
             raise exception.MessagingTimeout(seconds=seconds)
@@ -164,4 +164,4 @@ class InProcessClient:
 
     def wake(self, stack_id: str, engine_id: str | None = None) -> None:
         bell = messages.Wake(stack_id)
-        self._world.spawn(answer, self._endpoint, admin_context().to_dict(), bell.method(), bell.arguments())
+        self._runtime.spawn(answer, self._endpoint, admin_context().to_dict(), bell.method(), bell.arguments())

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Protocol
 
-from heatlite.common import defects, exception, limits, messaging, metrics, outages, template_format, world
+from heatlite.common import defects, exception, limits, messaging, metrics, outages, runtime, template_format
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.rpc import errors, messages
@@ -39,7 +39,7 @@ def answer(endpoint: Endpoint, context: Mapping[str, Any], method: str, argument
     try:
         if context.get(messages.DEADLINE):
             request.deadline = datetime.fromisoformat(context[messages.DEADLINE])
-            request.check_in_time(world.current().now())
+            request.check_in_time(runtime.current().now())
         wanted = MESSAGES.get(method)
         if wanted is None:                  # a newer API during an upgrade
             raise exception.NotSupported(feature=f'The request "{method}"')

@@ -8,7 +8,7 @@ import pytest
 from oslo_config import cfg
 
 from heatlite.api.cfn import deploy
-from heatlite.common.world import GreenWorld
+from heatlite.common.runtime import GreenRuntime
 from heatlite.db import tables
 from heatlite.db.connection import Database
 from heatlite.engine.service import EngineService
@@ -34,10 +34,10 @@ def app(tmp_path_factory):
     tables.metadata.create_all(database.engine)
     conf = house.options(auth_encryption_key='k' * 32)
     cfg.CONF.set_override('auth_encryption_key', 'k' * 32)
-    world = GreenWorld()
-    service = EngineService(conf, world, database)
+    runtime = GreenRuntime()
+    service = EngineService(conf, runtime, database)
     service.start()
-    yield deploy.build(conf, database, InProcessClient(world, service.endpoint), identity=house.Verified)
+    yield deploy.build(conf, database, InProcessClient(runtime, service.endpoint), identity=house.Verified)
     service.stop()
     database.close()
     cfg.CONF.clear_override('auth_encryption_key')
@@ -51,7 +51,7 @@ class Client:
 
     def raw(self, action, method='GET', **parameters):
         query = urlencode({'Action': action, **{key.replace('__', '.'): value for key, value in parameters.items()}})
-        GreenWorld().sleep(0.01)
+        GreenRuntime().sleep(0.01)
         if method == 'GET':
             return house.ask(self._app, 'GET', f'/v1/?{query}')
         return house.ask(self._app, 'POST', '/v1/', query.encode(), headers={
@@ -84,7 +84,7 @@ class Client:
             found = self.ask('DescribeStacks', StackName=name)['Stacks'][0]
             if found['StackStatus'] == status:
                 return found
-            GreenWorld().sleep(0.02)
+            GreenRuntime().sleep(0.02)
         raise AssertionError(found)
 
 

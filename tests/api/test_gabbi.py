@@ -17,7 +17,7 @@ import pytest
 from gabbi import driver, fixture, reporter
 from oslo_config import cfg
 
-from heatlite.common.world import GreenWorld
+from heatlite.common.runtime import GreenRuntime
 from heatlite.db import tables
 from heatlite.db.connection import Database
 from heatlite.engine.service import EngineService
@@ -64,10 +64,10 @@ class Engine(Files):
     def engine(self, conf):
         tables.metadata.create_all(self._database.engine)
         cfg.CONF.set_override('auth_encryption_key', 'k' * 32)
-        world = GreenWorld()
-        self._service = EngineService(conf, world, self._database)
+        runtime = GreenRuntime()
+        self._service = EngineService(conf, runtime, self._database)
         self._service.start()
-        return InProcessClient(world, self._service.endpoint)
+        return InProcessClient(runtime, self._service.endpoint)
 
     def stop_fixture(self):
         self._service.stop()
@@ -113,7 +113,7 @@ def in_this_process(environ, start_response):
     environ['HTTP_HOST'] = 'heat.example:8004'
     # The client leaves the path decoded; servers hand over its bytes.
     environ['PATH_INFO'] = environ['PATH_INFO'].encode().decode('latin-1')
-    GreenWorld().sleep(0.01)                    # an engine in this thread gets its turn
+    GreenRuntime().sleep(0.01)                    # an engine in this thread gets its turn
     return _application(environ, start_response)
 
 

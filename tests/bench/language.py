@@ -53,8 +53,8 @@ def steps(text: str) -> Iterator[tuple[str, float]]:
     yield 'parse', took
     definition = timed(build, template)
     yield 'build', took
-    complaints = timed(lint.check, definition, packed_types.PackedTypes())
-    assert not complaints, complaints[0].error
+    diagnostics = timed(lint.check, definition, packed_types.PackedTypes())
+    assert not diagnostics, diagnostics[0].error
     yield 'check', took
     order = timed(lambda: list(graph.order({name: each.requires for name, each in definition.resources.items()})))
     assert len(order) == len(definition.resources)

@@ -216,7 +216,7 @@ def takeover(backend: str, smaller: int) -> Figures:
         victim = max(found.cluster.engines, key=lambda each: sum(
             lease.engine_id == identity(each) for lease in (rows.leases() or {}).values()))
         gone = identity(victim)
-        owned = sum(lease.engine_id == gone for lease in (rows.leases() or {}).values())
+        leased = sum(lease.engine_id == gone for lease in (rows.leases() or {}).values())
         began = time.monotonic()
         victim.kill()
         found.cluster.engines.remove(victim)
@@ -224,7 +224,7 @@ def takeover(backend: str, smaller: int) -> Figures:
             lease.engine_id == gone for lease in (rows.leases() or {}).values()))
         seconds = time.monotonic() - began
         rows.close()
-    return {'stacks': float(owned), 'seconds': seconds}
+    return {'stacks': float(leased), 'seconds': seconds}
 
 
 SCENARIOS: dict[str, Callable[[str, int], Figures]] = {

@@ -16,12 +16,12 @@ from heatlite.cloudsim.routing import Routes
 from heatlite.cloudsim.store import Table, Thing
 
 
-class SteppedWorld:
+class SteppedRuntime:
     """Time that moves when it is told to."""
 
     def __init__(self):
         self.passed = 0.0
-        self._chance = random.Random(1)
+        self._random = random.Random(1)
 
     def now(self):
         return datetime(2026, 1, 1) + timedelta(seconds=self.passed)
@@ -33,12 +33,12 @@ class SteppedWorld:
         self.passed += seconds
 
     def uuid(self):
-        return str(uuid.UUID(int=self._chance.getrandbits(128), version=4))
+        return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
 
 
 @given(st.lists(st.integers(0, 100), max_size=20))
 def test_what_is_due_happens_in_order_and_sees_its_own_time(delays):
-    clock, seen = Clock(SteppedWorld()), []
+    clock, seen = Clock(SteppedRuntime()), []
     start = clock.now()
     for delay in delays:
         clock.after(delay, lambda delay=delay: seen.append((delay, clock.now() - start)))
@@ -48,7 +48,7 @@ def test_what_is_due_happens_in_order_and_sees_its_own_time(delays):
 
 
 def test_what_is_due_may_make_more_due():
-    clock, seen = Clock(SteppedWorld()), []
+    clock, seen = Clock(SteppedRuntime()), []
     clock.after(1, lambda: clock.after(1, lambda: seen.append('second')))
     clock.advance(1.5)
     assert seen == []
@@ -58,14 +58,14 @@ def test_what_is_due_may_make_more_due():
 
 
 def test_a_stopped_clock_stands_and_goes_on_from_there():
-    world = SteppedWorld()
-    clock = Clock(world)
+    runtime = SteppedRuntime()
+    clock = Clock(runtime)
     clock.stop()
     before = clock.now()
-    world.passed += 50
+    runtime.passed += 50
     assert clock.now() == before
     clock.go()
-    world.passed += 5
+    runtime.passed += 5
     assert clock.now() == pytest.approx(before + 5)
 
 
@@ -117,7 +117,7 @@ def test_patches_that_are_wrong(operations):
 
 def test_every_description_names_what_there_is():
     """References, holders and parents point at kinds and fields that exist; every service is of one piece."""
-    made = cloud.Cloud(SteppedWorld(), 'http://x')
+    made = cloud.Cloud(SteppedRuntime(), 'http://x')
     assert set(made.services) == set(cloud.SERVICES)
     for each in made.services.values():
         for collection in each.collections():
@@ -130,14 +130,14 @@ def test_every_description_names_what_there_is():
 
 
 def test_the_same_seed_gives_the_same_cloud():
-    first, second = (cloud.Cloud(SteppedWorld(), 'http://x') for _ in range(2))
+    first, second = (cloud.Cloud(SteppedRuntime(), 'http://x') for _ in range(2))
     for name, each in first.services.items():
         for one, other in zip(each.tables(), second.services[name].tables(), strict=True):
             assert list(one.things) == list(other.things)
 
 
 def test_quotas_are_charged_by_resource():
-    made = cloud.Cloud(SteppedWorld(), 'http://x').service('network')
+    made = cloud.Cloud(SteppedRuntime(), 'http://x').service('network')
     made.limits['p'] = {'port': 2}
     made.charge('p', 'port', 1, 1)
     made.charge('q', 'port', 100, 1)

@@ -67,7 +67,7 @@ def engine(tx, engine_id='e1', ttl=5.0, **changed) -> str:
     return engine_id
 
 
-def owned(tx, *rows: stacks.Stack, by='e1') -> None:
+def leased(tx, *rows: stacks.Stack, by='e1') -> None:
     """Stacks and their leases, epoch 1."""
     for row in rows:
         stacks.insert(tx, row)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from heatlite.db import credentials, leases, signals, snapshots, stacks
 from heatlite.db.credentials import Credentials
 from heatlite.db.snapshots import Snapshot
-from tests.db.rows import NOW, engine, later, owned, stack
+from tests.db.rows import NOW, engine, later, leased, stack
 
 SNAPSHOT = Snapshot('n1', 's1', 'p1', None, 'CREATE', 'IN_PROGRESS', None, {'resources': {}}, NOW)
 CREDENTIALS = Credentials('c1', 'p1', 'project', 'u1', 'ann', 'http://identity', 'R1', 'encrypted', 'u1', None,
@@ -72,7 +72,7 @@ def test_signals_wait_in_their_order(db):
 def test_a_signal_wakes_a_stack_that_nobody_drives(db):
     with db.writer() as tx:
         engine(tx)
-        owned(tx, stack('s1'), stack('s2'), by='e1')
+        leased(tx, stack('s1'), stack('s2'), by='e1')
         leases.release(tx, 's1', 'e1', 1)
         signals.insert(tx, 's1', 'r1', None, NOW)
         signals.insert(tx, 's2', 'r1', None, NOW)

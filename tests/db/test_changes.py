@@ -8,7 +8,7 @@ from heatlite.db import changes, connection, events, leases, resources, signals,
 from heatlite.db.changes import Written
 from heatlite.db.connection import Contention, Database
 from heatlite.planning.states import NO_HANDLE, Action, Datum, StackChange, Status
-from tests.db.rows import NOW, Wanted, change, engine, event, finished, later, owned, stack, state
+from tests.db.rows import NOW, Wanted, change, engine, event, finished, later, leased, stack, state
 
 FINE = Written()
 
@@ -19,7 +19,7 @@ def two(db):
     with db.writer() as tx:
         engine(tx, 'e1')
         engine(tx, 'e2', host='h2')
-        owned(tx, stack('s1'), stack('s2'))
+        leased(tx, stack('s1'), stack('s2'))
     return db
 
 

@@ -6,7 +6,7 @@ import threading
 from heatlite.common import exception
 from heatlite.db import changes, engines, events, leases, resources, signals, stacks
 from heatlite.planning.states import StackChange, Status
-from tests.db.rows import NOW, Wanted, change, engine, event, later, owned, stack, state
+from tests.db.rows import NOW, Wanted, change, engine, event, later, leased, stack, state
 
 STACKS = [f's{number}' for number in range(6)]
 ROUNDS = 25
@@ -77,7 +77,7 @@ def test_all_at_once(db, clock):
     with db.writer() as tx:
         for each in parties:
             engine(tx, each.name, host=each.name)
-        owned(tx, *(stack(stack_id) for stack_id in STACKS), by=None)
+        leased(tx, *(stack(stack_id) for stack_id in STACKS), by=None)
     user = User(db)
 
     def guarded(run):

@@ -4,14 +4,14 @@ import threading
 
 import pytest
 
-from heatlite.common.world import GreenWorld
+from heatlite.common.runtime import GreenRuntime
 from heatlite.db import resources
 from heatlite.engine.durability.journal import Journal, LeaseLost
 from heatlite.planning.states import Action, Status
-from tests.db.rows import change, engine, owned, stack, state
+from tests.db.rows import change, engine, leased, stack, state
 
 
-class Threads(GreenWorld):
+class Threads(GreenRuntime):
     """With threads of the operating system: the tests of the database are not patched for green ones."""
 
     def spawn(self, function, *arguments):
@@ -32,7 +32,7 @@ def test_what_ends_its_connection_does_not_hold_the_others(db, company):
         pytest.skip('others take values of any size')
     with db.writer() as tx:
         engine(tx, 'e1')
-        owned(tx, stack('s1'), stack('s2'))
+        leased(tx, stack('s1'), stack('s2'))
     journal, given_up = Journal(Threads(), db), []
     journal.refused = lambda stack_id, error: given_up.append(stack_id)
     with pytest.raises(LeaseLost):

@@ -9,7 +9,7 @@ from heatlite.db.connection import CERTIFIES
 from heatlite.db.leases import Lease
 from heatlite.db.tables import lease
 from heatlite.planning.states import Action, Change, Status
-from tests.db.rows import NOW, engine, event, later, owned, stack
+from tests.db.rows import NOW, engine, event, later, leased, stack
 
 
 @pytest.fixture
@@ -18,9 +18,9 @@ def two(db):
     with db.writer() as tx:
         engine(tx, 'e1')
         engine(tx, 'e2', host='h2')
-        owned(tx, stack('a'), stack('b'))
-        owned(tx, stack('c'), by=None)
-        owned(tx, stack('d'))
+        leased(tx, stack('a'), stack('b'))
+        leased(tx, stack('c'), by=None)
+        leased(tx, stack('d'))
         leases.release(tx, 'd', 'e1', 1)
     return db
 
@@ -49,8 +49,8 @@ def test_claim(two, clock):
 
 def test_an_engine_that_dies_executing_a_stack_gives_it_a_strike(two):
     with two.writer() as tx:
-        assert engines.bury(tx, 'e1', 'a', NOW)
-        assert not engines.bury(tx, 'e1', 'a', NOW)                     # by the sibling, and by the successor
+        assert engines.release_dead_engines(tx, 'e1', 'a', NOW)
+        assert not engines.release_dead_engines(tx, 'e1', 'a', NOW)       # by the sibling, and by the successor
         claimed = {lease.stack_id: lease.strikes for lease in leases.claim_expired(tx, 'e2', 9)}
         assert claimed == {'a': 1, 'b': 0, 'c': 0}
         assert leases.claim(tx, 'a', 'e2').strikes == 1
@@ -189,7 +189,7 @@ def test_two_claims_at_once_have_one_winner(db):
     with db.writer() as tx:
         for number in range(2):
             engine(tx, f'e{number}', host=f'h{number}')
-        owned(tx, stack('a'), by=None)
+        leased(tx, stack('a'), by=None)
     found, start = [], threading.Barrier(2)
 
     def claim(engine_id):
@@ -233,7 +233,7 @@ def test_engines(db, clock):
 def test_a_new_process_clears_away_the_silent_one_before_it(db, clock):
     with db.writer() as tx:
         engine(tx, 'old')
-        owned(tx, stack('a'), by='old')
+        leased(tx, stack('a'), by='old')
         engine(tx, 'elsewhere', host='h2')
     clock.seconds += 5 + 3 * 2 + 1
     with db.writer() as tx:

@@ -6,10 +6,10 @@ import pytest
 
 from heatlite.cmd import manage
 from heatlite.common import crypt
-from heatlite.common.world import GreenWorld
+from heatlite.common.runtime import GreenRuntime
 from heatlite.db import changes, engines, leases, stacks, sync, templates
 from heatlite.planning.states import Datum
-from tests.db.rows import NOW, change, engine, owned, stack, state
+from tests.db.rows import NOW, change, engine, leased, stack, state
 
 
 @pytest.fixture
@@ -36,11 +36,11 @@ def test_schema(run, make_database):
 
 
 def test_engines(run, db):
-    now = GreenWorld().now().timestamp()
+    now = GreenRuntime().now().timestamp()
     with db.writer() as tx:
         engine(tx, 'alive', ttl=now)                # the command knows only the real clock
         engine(tx, 'dead', host='h2', ttl=-1)
-        owned(tx, stack('s1'), by='dead')
+        leased(tx, stack('s1'), by='dead')
     code, out, _ = run('service', 'list')
     assert code == 0
     assert [line.split()[5] for line in out.splitlines()[1:]] == ['up', 'down']
@@ -52,7 +52,7 @@ def test_engines(run, db):
 
 
 def test_purge(run, db):
-    now = GreenWorld().now()
+    now = GreenRuntime().now()
     with db.writer() as tx:
         for number in range(5):
             stacks.insert(tx, stack(f's{number}', project_id='p2' if number == 4 else 'p1'))
@@ -69,7 +69,7 @@ def test_purge(run, db):
 def test_reset(run, db, monkeypatch):
     with db.writer() as tx:
         engine(tx)
-        owned(tx, stack('s1'))
+        leased(tx, stack('s1'))
     monkeypatch.setattr('sys.stdin', io.StringIO('n\n'))
     code, _, error = run('reset_stack_status', 's1')
     assert (code, error) == (1, 'heatlite-manage: Nothing was changed.')
@@ -86,7 +86,7 @@ def test_data(run, db):
     key = 'k' * 32
     with db.writer() as tx:
         engine(tx)
-        owned(tx, stack('s1'))
+        leased(tx, stack('s1'))
         method, value = crypt.encrypt('hush', key)
         changes.write(tx, [change(row=state(1, physical_id='server-1'), data=(Datum('a', '1'),))])
         tx.exec_driver_sql(f"UPDATE resource_data SET method = '{method}', value = '{value}'")

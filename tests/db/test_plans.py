@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from heatlite.db import events, leases, resources, software_configs, software_deployments, stacks, upkeep
 from heatlite.db.tables import metadata
 from heatlite.planning.states import Action
-from tests.db.rows import NOW, Wanted, engine, event, later, nested, owned, stack, state
+from tests.db.rows import NOW, Wanted, engine, event, later, leased, nested, stack, state
 
 PRIMARY = {'sqlite': 'sqlite_autoindex_{}', 'mysql': 'PRIMARY', 'postgresql': '{}_pkey'}
 
@@ -55,10 +55,10 @@ def full(make_database, clock):
     with database.writer() as tx:
         engine(tx)
         for number in range(600):
-            owned(tx, stack(f's{number}', project_id=f'p{number % 4}', created_at=later(number),
-                            deleted_at=later(number) if number % 10 == 9 else None))
+            leased(tx, stack(f's{number}', project_id=f'p{number % 4}', created_at=later(number),
+                             deleted_at=later(number) if number % 10 == 9 else None))
             if number % 3 == 0:
-                owned(tx, nested(f'c{number}', stack(f's{number}'), 'r1', project_id=f'p{number % 4}'), by='e9')
+                leased(tx, nested(f'c{number}', stack(f's{number}'), 'r1', project_id=f'p{number % 4}'), by='e9')
             resources.insert_many(tx, f's{number}', [
                 state(row, action=Action.CREATE, physical_id=f'ph{number}-{row}')
                 for row in range(1, 2000 if number == 7 else 6)])

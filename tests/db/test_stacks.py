@@ -3,7 +3,7 @@ import pytest
 from heatlite.common import exception
 from heatlite.db import leases, stacks
 from tests.db import rows
-from tests.db.rows import Wanted, later, nested, owned, stack
+from tests.db.rows import Wanted, later, leased, nested, stack
 
 
 def names(found):
@@ -203,7 +203,7 @@ def test_many_children_in_few_statements(db, counted):
 
 def test_a_new_request(db):
     with db.writer() as tx:
-        owned(tx, stack(tags=['a', 'b'], template_id='t1'))
+        leased(tx, stack(tags=['a', 'b'], template_id='t1'))
         leases.release(tx, 's1', 'e1', 1)
     with db.writer() as tx:
         accepted = stacks.accept(tx, 's1', action='UPDATE', reason='Stack UPDATE started', now=later(9),

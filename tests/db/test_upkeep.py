@@ -19,13 +19,13 @@ from heatlite.db import (
     upkeep,
 )
 from heatlite.planning.states import Datum, Status
-from tests.db.rows import NOW, Wanted, change, engine, event, later, nested, owned, stack, state
+from tests.db.rows import NOW, Wanted, change, engine, event, later, leased, nested, stack, state
 from tests.db.test_belongings import CREDENTIALS, SNAPSHOT
 
 
 def fill(tx, row):
     """One row in each table that knows of stacks."""
-    owned(tx, row)
+    leased(tx, row)
     templates.insert(tx, row.template_id, {}, {}, {'f': 'x'}, NOW, stack_id=row.id)
     templates.insert(tx, f'old-{row.id}', {}, {}, {'f': 'x'}, NOW, stack_id=row.id)
     snapshots.insert(tx, replace(SNAPSHOT, id=f'n-{row.id}', stack_id=row.id))
@@ -77,7 +77,7 @@ def test_reset(db):
     root = stack('root')
     with db.writer() as tx:
         engine(tx)
-        owned(tx, root, nested('child', root, 'r1'), nested('done', root, 'r2', status='COMPLETE'), stack('other'))
+        leased(tx, root, nested('child', root, 'r1'), nested('done', root, 'r2', status='COMPLETE'), stack('other'))
         for stack_id in ('root', 'child', 'other'):
             resources.insert_many(tx, stack_id, [state(1, status=Status.IN_PROGRESS), state(2)])
     with db.writer() as tx:

@@ -9,7 +9,7 @@ from oslo_config import cfg
 from oslo_messaging.notify import _impl_test
 
 from heatlite.common import config
-from heatlite.common.world import GreenWorld
+from heatlite.common.runtime import GreenRuntime
 from heatlite.db.stacks import Stack
 from heatlite.engine.notify import notifications
 
@@ -31,9 +31,9 @@ def conf():
 
 
 def told(conf, action, status, reason):
-    world = GreenWorld()
-    notifications.sender(conf, world)(STACK, action, status, reason)
-    world.sleep(0)
+    runtime = GreenRuntime()
+    notifications.sender(conf, runtime)(STACK, action, status, reason)
+    runtime.sleep(0)
     return [(message['event_type'], priority, message['publisher_id'], message['payload'])
             for context, message, priority, retry in _impl_test.NOTIFICATIONS]
 

@@ -62,12 +62,12 @@ def main() -> int:
                     found = performed(campaign, waiting, frozenset(chosen.stages.split(',')))
                     waiting = next(work, None)
                     print('\n'.join(table(found).splitlines()[1:]), flush=True)
-                    if any(row.complaints for row in found) and campaign.is_wedged:
+                    if any(row.diagnostics for row in found) and campaign.is_wedged:
                         break
         rows += campaign.rows
         seen += campaign.seen
     print(summary(rows, seen))
-    return int(any(row.complaints for row in rows))
+    return int(any(row.diagnostics for row in rows))
 
 
 if __name__ == '__main__':

@@ -34,7 +34,7 @@ class Row:
     growth: float
     neighbour_p99: float
     neighbour_worst: float
-    complaints: tuple[str, ...] = ()
+    diagnostics: tuple[str, ...] = ()
     text: str = ''
 
 
@@ -81,33 +81,33 @@ class Campaign:
         return found
 
     def _judged(self, case: Case, attempt: Attempt, seen: list[Seen]) -> Row:
-        answer, complaints = attempt.answer, []
+        answer, diagnostics = attempt.answer, []
         has_failed = 400 <= answer.status < 500 or (attempt.state or '').endswith('FAILED')
         if attempt.stage in EVALUATED and case.refused and not has_failed:
-            complaints.append(f'answered {answer.status} where a refusal was expected')
+            diagnostics.append(f'answered {answer.status} where a refusal was expected')
         if not 200 <= answer.status < 500:
-            complaints.append(f'answered {answer.status}: {answer.text[:300]}')
+            diagnostics.append(f'answered {answer.status}: {answer.text[:300]}')
         if attempt.state is not None and attempt.state.endswith('IN_PROGRESS'):
-            complaints.append(f'still {attempt.state}')
-        return self.measured(case.name, attempt.stage, answer, attempt.state, seen, complaints)
+            diagnostics.append(f'still {attempt.state}')
+        return self.measured(case.name, attempt.stage, answer, attempt.state, seen, diagnostics)
 
     def measured(self, name: str, stage: str, answer: Answer, state: str | None, seen: list[Seen],
-                 complaints: list[str], longest: float = LONGEST) -> Row:
+                 diagnostics: list[str], longest: float = LONGEST) -> Row:
         """A row, with what was outside the budgets since the memory was reset added to the complaints."""
         latencies, growth = [each.seconds for each in seen], self.memory.growth()
         p99, worst = percentile(latencies, 0.99), max(latencies, default=0.0)
         if not seen:
-            complaints.append('the neighbour was not answered at all')
+            diagnostics.append('the neighbour was not answered at all')
         if answer.seconds > longest:
-            complaints.append(f'answered after {answer.seconds:.1f} s')
+            diagnostics.append(f'answered after {answer.seconds:.1f} s')
         if growth > MEMORY:
-            complaints.append(f'memory grew by {growth:.0f} MiB')
+            diagnostics.append(f'memory grew by {growth:.0f} MiB')
         if self.strict and p99 > NEIGHBOUR:
-            complaints.append(f'the neighbour waited {p99:.2f} s')
+            diagnostics.append(f'the neighbour waited {p99:.2f} s')
         if wrong := [each for each in seen if each.status not in (200, 201)]:
-            complaints.append(f'the neighbour was answered {wrong[0].status} ({len(wrong)} times)')
-        complaints += self.target.ended()
-        return Row(name, stage, answer.status, state, answer.seconds, growth, p99, worst, tuple(complaints),
+            diagnostics.append(f'the neighbour was answered {wrong[0].status} ({len(wrong)} times)')
+        diagnostics += self.target.ended()
+        return Row(name, stage, answer.status, state, answer.seconds, growth, p99, worst, tuple(diagnostics),
                    answer.text[:200])
 
     @property
@@ -121,7 +121,7 @@ class Campaign:
 def summary(rows: Sequence[Row], seen: Sequence[Seen]) -> str:
     latencies = [each.seconds for each in seen]
     return (f'{len({row.case for row in rows})} cases, {len(rows)} requests, '
-            f'{sum(bool(row.complaints) for row in rows)} outside the budgets; '
+            f'{sum(bool(row.diagnostics) for row in rows)} outside the budgets; '
             f'worst memory {max((row.growth for row in rows), default=0):.0f} MiB, '
             f'worst answer {max((row.seconds for row in rows), default=0):.1f} s; '
             f'neighbour: {len(latencies)} requests, p50 {percentile(latencies, 0.5) * 1000:.0f} ms, '
@@ -140,9 +140,9 @@ def attack(campaign: Campaign, peer: Peer) -> Row:
     seen = campaign.neighbour.between(began, time.monotonic())
     campaign.seen += seen
     wrong = [status for status in statuses if status not in peer.allowed]
-    complaints = [f'answered {statuses}'] if wrong else []
+    diagnostics = [f'answered {statuses}'] if wrong else []
     row = campaign.measured(peer.name, 'connection', Answer(statuses[-1], str(statuses), seconds / len(statuses)),
-                            None, seen, complaints, peer.within)
+                            None, seen, diagnostics, peer.within)
     campaign.rows.append(row)
     return row
 
@@ -152,5 +152,5 @@ def table(rows: Iterable[Row]) -> str:
     for row in rows:
         lines.append(f'{row.case[:38]:38} {row.stage:15} {row.status:6} {(row.state or "")[:16]:16} {row.seconds:6.2f} '
                      f'{row.growth:6.0f} {row.neighbour_p99 * 1000:7.0f} {row.neighbour_worst * 1000:7.0f}')
-        lines += [f'    ! {complaint}' for complaint in row.complaints]
+        lines += [f'    ! {diagnostic}' for diagnostic in row.diagnostics]
     return '\n'.join(lines)

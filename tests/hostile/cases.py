@@ -333,7 +333,7 @@ def wrong_names() -> dict[str, Any]:
     return stack(wrong)
 
 
-def complaints() -> dict[str, Any]:
+def diagnostics() -> dict[str, Any]:
     return stack({f'r{number}': {'type': 'OS::Heat::RandomString', 'properties': {
         'length': 'many', 'lenght': 1, 'sequence': 'none of those', 'character_classes': [{'class': 'x', 'min': 'y'}]}}
         for number in range(900)})
@@ -430,7 +430,7 @@ CASES = (
     Case('11 000 parameters', parameters, **ANY),
     Case('5 000 unknown parameters', unknown_parameters, **ANY),
     Case('900 wrong names', wrong_names, quick=True),
-    Case('4 500 complaints', complaints, quick=True),
+    Case('4 500 complaints', diagnostics, quick=True),
     Case('long names', long_names),
     Case('random string of 10^9', random_string, **ANY),
     Case('large environment', environment, **ANY),

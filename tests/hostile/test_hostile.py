@@ -28,25 +28,25 @@ def campaign(request, tmp_path_factory):
         yield found
 
 
-def complaints(rows):
-    return [f'{row.case}, {row.stage}: {complaint}' for row in rows for complaint in row.complaints]
+def diagnostics(rows):
+    return [f'{row.case}, {row.stage}: {diagnostic}' for row in rows for diagnostic in row.diagnostics]
 
 
 @pytest.mark.parametrize('case', [case for case in CASES if case.quick], ids=lambda case: case.name)
 def test_a_case_costs_no_more_than_its_budget(campaign, case):
     rows = campaign.run([case], STAGES)
     assert {'preview', 'create'} <= {row.stage for row in rows}
-    assert complaints(rows) == []
+    assert diagnostics(rows) == []
 
 
 @pytest.mark.parametrize('seed', SEEDS)
 def test_a_grown_template_costs_no_more_than_its_budget(campaign, seed):
     rows = campaign.run([grammar.case(seed)], STAGES)
-    assert rows and complaints(rows) == []
+    assert rows and diagnostics(rows) == []
 
 
 @pytest.mark.parametrize('peer', [peer for peer in PEERS if peer.quick], ids=lambda peer: peer.name)
 def test_a_peer_costs_no_more_than_its_budget(campaign, peer):
     if peer.cfn and campaign.target.cfn_port is None:
         pytest.skip('there is no CloudFormation API in this profile')
-    assert complaints([attack(campaign, peer)]) == []
+    assert diagnostics([attack(campaign, peer)]) == []

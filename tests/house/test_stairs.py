@@ -29,7 +29,7 @@ PURE = ('language', 'planning')
 IMPURE = {'time', 'threading', 'socket', 'os', 'random', 'secrets', 'uuid', 'select', 'subprocess', 'pathlib',
           'eventlet', 'greenlet', 'sqlalchemy', 'requests', 'keystoneauth1', 'oslo_config', 'oslo_messaging', 'oslo_db'}
 # Of common, the pure rooms may use what computes; not what reads options, waits or connects.
-IMPURE_COMMON = {'world', 'http_server', 'config', 'options', 'messaging', 'urlfetch', 'metrics', 'policy', 'context',
+IMPURE_COMMON = {'runtime', 'http_server', 'config', 'options', 'messaging', 'urlfetch', 'metrics', 'policy', 'context',
                  'crypt', 'password_gen', 'timeutils'}
 GREEN_THREADS = {'eventlet', 'greenlet', 'gevent'}
 
@@ -121,4 +121,4 @@ def is_impure(module):
 def test_few_files_know_the_thread_library():
     """The clock and the threads; and the server, which wakes threads that wait for a peer."""
     knowing = {each.importer for each in all_imports() if each.imported.split('.')[0] in GREEN_THREADS}
-    assert knowing == {'heatlite.common.world', 'heatlite.common.http_server', 'heatlite.conformance.world'}
+    assert knowing == {'heatlite.common.runtime', 'heatlite.common.http_server', 'heatlite.conformance.runtime'}

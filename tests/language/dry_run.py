@@ -85,7 +85,7 @@ class Stack:
         self.definition = definition
         self.made: dict[str, Made] = {}
         checker = lint.Checker(definition, TYPES, updating=updating)
-        lint.raise_first(checker.complaints())
+        lint.raise_first(checker.diagnostics())
         self.facts, self.found = checker.facts, checker.found
         for name in checker.order:
             try:

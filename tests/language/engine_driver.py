@@ -13,7 +13,7 @@ from typing import Any
 
 from oslo_config import cfg
 
-from heatlite.common.world import GreenWorld
+from heatlite.common.runtime import GreenRuntime
 from heatlite.db import tables
 from heatlite.db.connection import Database
 from heatlite.engine.service import EngineService
@@ -44,10 +44,10 @@ class Service:
         tables.metadata.create_all(self._database.engine)
         conf = house.options(auth_encryption_key='k' * 32)
         cfg.CONF.set_override('auth_encryption_key', 'k' * 32)
-        self._world = GreenWorld()
-        self._engine = EngineService(conf, self._world, self._database)
+        self._runtime = GreenRuntime()
+        self._engine = EngineService(conf, self._runtime, self._database)
         self._engine.start()
-        self._application = house.build(conf, self._database, InProcessClient(self._world, self._engine.endpoint))
+        self._application = house.build(conf, self._database, InProcessClient(self._runtime, self._engine.endpoint))
         atexit.register(self.stop)
 
     def stop(self) -> None:
@@ -58,7 +58,7 @@ class Service:
         self._directory.cleanup()
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
-        self._world.sleep(0)
+        self._runtime.sleep(0)
         answer = house.ask(self._application, method, f'/v1/{PROJECT}{path}', body, project=PROJECT)
         if answer.status_int == 302:
             return self.ask(method, answer.headers['Location'].split(PROJECT, 1)[1], body)
@@ -70,14 +70,14 @@ class Service:
 
     def finished(self, identity: str) -> dict[str, Any]:
         """The stack, once nothing is in progress any more."""
-        deadline = self._world.monotonic() + PATIENCE
+        deadline = self._runtime.monotonic() + PATIENCE
         while True:
             stack: dict[str, Any] = self.ask('GET', f'/stacks/{identity}')['stack']
             if not stack['stack_status'].endswith('IN_PROGRESS'):
                 return stack
-            if self._world.monotonic() > deadline:
+            if self._runtime.monotonic() > deadline:
                 raise TimeoutError(f'{identity} is still {stack["stack_status"]}')
-            self._world.sleep(PAUSE)
+            self._runtime.sleep(PAUSE)
 
     def remove(self) -> None:
         """Deletes the stack of a case, if there is one, and waits for its end."""
@@ -88,7 +88,7 @@ class Service:
                 stack = self.finished(f'{NAME}/{identity}')
                 if stack['stack_status'].startswith('DELETE'):
                     return
-                self._world.sleep(PAUSE)
+                self._runtime.sleep(PAUSE)
         except Refused as refused:
             if refused.answer['status'] != 404:
                 raise

@@ -82,54 +82,54 @@ def at(value: Any, way: tuple[Any, ...]) -> Any:
     return functools.reduce(lambda found, key: found[key], way, value)
 
 
-def broken(chance: random.Random, document: Any) -> Any:
+def broken(rng: random.Random, document: Any) -> Any:
     """The document with one thing changed."""
     ways = places(document)
     if not ways:
-        return chance.choice(SCALARS)
-    *above, key = way = chance.choice(ways)
+        return rng.choice(SCALARS)
+    *above, key = way = rng.choice(ways)
     parent, old = at(document, tuple(above)), at(document, way)
-    kind = chance.randrange(8)
+    kind = rng.randrange(8)
     if kind == 0:
-        parent[key] = chance.choice(SCALARS)
+        parent[key] = rng.choice(SCALARS)
     elif kind == 1:
-        parent[key] = copy.deepcopy(at(document, chance.choice(ways)))
+        parent[key] = copy.deepcopy(at(document, rng.choice(ways)))
     elif kind == 2:
         del parent[key]
     elif kind == 3:
-        parent[key] = {chance.choice(names()): old}
+        parent[key] = {rng.choice(names()): old}
     elif kind == 4:
-        parent[key] = [old] * chance.choice((0, 1, 2, 50))
+        parent[key] = [old] * rng.choice((0, 1, 2, 50))
     elif kind == 5 and isinstance(parent, dict):
-        parent[chance.choice([*names(), *(way[-1] for way in ways), *SCALARS])] = parent.pop(key)
+        parent[rng.choice([*names(), *(way[-1] for way in ways), *SCALARS])] = parent.pop(key)
     elif kind == 6:
-        for _level in range(chance.choice((3, 30, 300))):
-            old = {chance.choice(names()): old} if chance.random() < 0.5 else [old]
+        for _level in range(rng.choice((3, 30, 300))):
+            old = {rng.choice(names()): old} if rng.random() < 0.5 else [old]
         parent[key] = old
     else:
         parent[key] = str(old)
     return document
 
 
-def text_of(chance: random.Random, document: Any) -> str:
+def text_of(rng: random.Random, document: Any) -> str:
     text: str = yaml.dump(document, Dumper=yaml.CSafeDumper, allow_unicode=True)
-    for _time in range(chance.choice((0, 0, 0, 1, 3))):
-        here = chance.randrange(len(text) + 1)
-        text = text[:here] + chance.choice(PIECES) + text[here + chance.choice((0, 0, 1, 20)):]
+    for _time in range(rng.choice((0, 0, 0, 1, 3))):
+        here = rng.randrange(len(text) + 1)
+        text = text[:here] + rng.choice(PIECES) + text[here + rng.choice((0, 0, 1, 20)):]
     return text
 
 
 def attempt(seed: int) -> str:
     """How far the template of this seed comes. Raises what nobody should see."""
-    chance = random.Random(seed)
-    document, environment, files = copy.deepcopy(chance.choice(sources()))
-    for _time in range(chance.choice((1, 1, 2, 5))):
-        if any(environment.values()) and chance.random() < 0.2:
-            environment = broken(chance, environment)
+    rng = random.Random(seed)
+    document, environment, files = copy.deepcopy(rng.choice(sources()))
+    for _time in range(rng.choice((1, 1, 2, 5))):
+        if any(environment.values()) and rng.random() < 0.2:
+            environment = broken(rng, environment)
         else:
-            document = broken(chance, document)
+            document = broken(rng, document)
     try:
-        text, sections = text_of(chance, document), text_of(chance, environment)
+        text, sections = text_of(rng, document), text_of(rng, environment)
     except (RecursionError, yaml.YAMLError):
         return 'not written'                        # the writer of the library has bounds of its own
     try:

@@ -50,7 +50,7 @@ def build(text=TEXT, environment=None, **options):
                              StackIdentity('web', 'id1', 'project1'), **options)
 
 
-class World:
+class Runtime:
     """A scope in which everything exists."""
 
     def reference(self, resource_name):
@@ -123,7 +123,7 @@ def test_referenced_attributes():
 
 def test_a_resource_resolved():
     made = build().resources['web']
-    assert made.resolved(World()) == {
+    assert made.resolved(Runtime()) == {
         'type': 'T', 'properties': {
             'ports': [['net', 'ports', 0], ['net', 'ports', 1]], 'text': 'id-of-base', 'plain': {'a': [1]}},
         'metadata': {'of': ['db', 'host']}, 'update_policy': {'pause': 2}, 'deletion_policy': 'Retain',
@@ -133,14 +133,14 @@ def test_a_resource_resolved():
 
 
 def test_equal_definitions_resolve_to_equal_data():
-    assert build().resources['web'].resolved(World()) == build().resources['web'].resolved(World())
+    assert build().resources['web'].resolved(Runtime()) == build().resources['web'].resolved(Runtime())
     changed = build(TEXT.replace('plain: {a: [1]}', 'plain: {a: [2]}'))
-    assert changed.resources['web'].resolved(World()) != build().resources['web'].resolved(World())
+    assert changed.resources['web'].resolved(Runtime()) != build().resources['web'].resolved(Runtime())
 
 
 def test_outputs():
     made = build()
-    assert {key: output.resolve(World()) for key, output in made.outputs.items()} == {
+    assert {key: output.resolve(Runtime()) for key, output in made.outputs.items()} == {
         'all': {'host': 'db'}, 'port': ['net', 'ports', 1], 'gone': None}
     assert [output.description for output in made.outputs.values()] == [
         'No description given', '5', 'No description given']
@@ -169,14 +169,14 @@ def test_nested_stacks_receive_properties_as_parameters():
     received = nested.child_parameters(schemas, {'a': ['x', None], 'b': '{"k": 1}'}, {'a': ['x', None],
         'b': '{"k": 1}'})
     assert received == {'a': 'x,', 'b': '{"k": 1}'}
-    child = nested.child_definition(parent, parent.resources['web'], inside, received, scope=World())
+    child = nested.child_definition(parent, parent.resources['web'], inside, received, scope=Runtime())
     assert child.identity.name == 'web-web'
     assert child.outputs['o'].resolve(PLACEHOLDERS) == [['x', ''], {'k': 1}, 1, {'of': ['db', 'host']}]
 
 
 def test_facades():
     made = build()
-    outer = Facade(made.resources['web'], World())
+    outer = Facade(made.resources['web'], Runtime())
     assert outer.part('deletion_policy') == 'Retain'
     assert outer.part('update_policy') == {'pause': 2}
 

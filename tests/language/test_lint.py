@@ -43,12 +43,12 @@ def build(text, environment=None, files=None, **options):
                              StackIdentity('s', None, 'p'), **options)
 
 
-def complaints(text, **options):
+def diagnostics(text, **options):
     return lint.check(build(text, **options), TYPES)
 
 
 def test_everything_wrong_is_told_with_place_and_hint():
-    found = [(complaint.line, str(complaint.error).split('\n')[0], complaint.hint) for complaint in complaints(WRONG)]
+    found = [(each.line, str(each.error).split('\n')[0], each.hint) for each in diagnostics(WRONG)]
     assert found == [
         (3, 'Invalid type (nummer)', 'did you mean "number"?'),
         (4, "Invalid key 'typ' for parameter (kind)", 'did you mean "type"?'),
@@ -66,7 +66,7 @@ def test_everything_wrong_is_told_with_place_and_hint():
 
 def test_the_first_line_is_the_one_clients_know():
     with pytest.raises(exception.InvalidSchemaError) as caught:
-        lint.raise_first(complaints(WRONG))
+        lint.raise_first(diagnostics(WRONG))
     first, place, *rest = str(caught.value).split('\n')
     assert first == 'Invalid type (nummer)'
     assert place == 'root stack, line 3, column 3: did you mean "number"?'
@@ -74,7 +74,7 @@ def test_the_first_line_is_the_one_clients_know():
     mended = WRONG.replace('nummer', 'number, default: 1').replace('typ: string', 'type: string, default: a')
     mended = mended.replace('property:', 'properties:')
     with pytest.raises(exception.StackValidationFailed) as caught:
-        lint.raise_first(complaints(mended))
+        lint.raise_first(diagnostics(mended))
     assert caught.value.first_line == 'The Resource Type (OS::Heat::RandomStrings) could not be found.'
 
 
@@ -83,14 +83,14 @@ def test_one_is_enough_when_asked_so():
 
 
 def test_nothing_wrong():
-    assert complaints('heat_template_version: rocky\nresources: {r: {type: OS::Heat::RandomString}}') == []
+    assert diagnostics('heat_template_version: rocky\nresources: {r: {type: OS::Heat::RandomString}}') == []
 
 
 def test_a_cycle_is_told_as_the_cycle():
     text = ('heat_template_version: rocky\nresources:\n' + ''.join(
         f'  r{n}: {{type: OS::Heat::TestResource, depends_on: r{(n + 1) % 3}}}\n' for n in range(3))
         + '  waits: {type: OS::Heat::TestResource, depends_on: r0}\n')
-    found, = complaints(text)
+    found, = diagnostics(text)
     assert isinstance(found.error, exception.CircularDependencyException)
     assert found.found == 'r0 -> r1 -> r2 -> r0'
     assert 'waits' not in str(found.error)
@@ -121,7 +121,7 @@ def test_a_tree_of_templates_is_looked_into_once():
 
 def test_complaints_have_an_end():
     text = 'heat_template_version: rocky\nresources:\n' + ''.join(f'  r{n}: {{type: No::T}}\n' for n in range(300))
-    assert len(complaints(text)) <= lint.MOST_COMPLAINTS
+    assert len(diagnostics(text)) <= lint.MOST_COMPLAINTS
 
 
 def test_what_a_types_own_check_raises_is_a_complaint():
@@ -137,7 +137,7 @@ def test_what_a_types_own_check_raises_is_a_complaint():
 
 def test_sections_in_an_update_have_another_name():
     text = 'heat_template_version: rocky\nresource: {}\n'
-    assert isinstance(complaints(text)[0].error, exception.StackValidationFailed)
+    assert isinstance(diagnostics(text)[0].error, exception.StackValidationFailed)
     assert isinstance(lint.check(build(text), TYPES, updating=True)[0].error, exception.InvalidTemplateSection)
 
 

@@ -44,28 +44,28 @@ def test_both_modules_read_a_pattern_alike(written):
         assert (found and found.span()) == (expected and expected.span()), text
 
 
-def written_by_chance(chance, depth=0):
-    kind = chance.randrange(9 if depth < 4 else 4)
+def written_by_chance(rng, depth=0):
+    kind = rng.randrange(9 if depth < 4 else 4)
     if kind < 2:
-        return chance.choice(['a', 'b', r'\.', '.', 'ab', 'é', ' '])
+        return rng.choice(['a', 'b', r'\.', '.', 'ab', 'é', ' '])
     if kind == 2:
-        return chance.choice([r'\w', r'\s', r'\S', '[ab]', '[^a]', r'[^\s]', r'[\W]', r'\b', '^', '$', r'\d'])
+        return rng.choice([r'\w', r'\s', r'\S', '[ab]', '[^a]', r'[^\s]', r'[\W]', r'\b', '^', '$', r'\d'])
     if kind == 3:
-        return chance.choice(['a?', 'b*', 'a+', 'a{1,2}', '.*?', 'b+?', '[ab]{2}'])
-    inner = written_by_chance(chance, depth + 1)
-    return {4: f'({inner})', 5: f'(?:{inner}){chance.choice(["*", "?", "+", "{1,2}", "*?"])}',
-            6: f'(?:{inner}|{written_by_chance(chance, depth + 1)})', 7: inner + written_by_chance(chance, depth + 1),
-            8: f'(?{chance.choice("=!")}{inner})'}[kind]
+        return rng.choice(['a?', 'b*', 'a+', 'a{1,2}', '.*?', 'b+?', '[ab]{2}'])
+    inner = written_by_chance(rng, depth + 1)
+    return {4: f'({inner})', 5: f'(?:{inner}){rng.choice(["*", "?", "+", "{1,2}", "*?"])}',
+            6: f'(?:{inner}|{written_by_chance(rng, depth + 1)})', 7: inner + written_by_chance(rng, depth + 1),
+            8: f'(?{rng.choice("=!")}{inner})'}[kind]
 
 
 @pytest.mark.parametrize('first', range(0, 1500, 500))
 def test_both_modules_read_any_pattern_alike(first):
     for seed in range(first, first + 500):
-        chance = random.Random(seed)
-        written = written_by_chance(chance)
+        rng = random.Random(seed)
+        written = written_by_chance(rng)
         quick, slow = re.compile(written), patterns._slow(written, 0)
         for _time in range(5):
-            text = ''.join(chance.choice('ab é.\n') for _place in range(chance.randrange(8)))
+            text = ''.join(rng.choice('ab é.\n') for _place in range(rng.randrange(8)))
             assert [found.span() for found in slow.finditer(text)] == [
                 found.span() for found in quick.finditer(text)], (seed, written, text)
 

@@ -41,7 +41,7 @@ class Driver:
         desired = {name: Desired('T', frozenset(needs)) for name, needs in wanted.items()}
         options.setdefault('next_row', 1)
         self.traverse = Traversal(action, desired, rows, template,
-                                  uuid=lambda: f'uuid-{next(self.numbers)}', chance=self.random.random, **options)
+                                  uuid=lambda: f'uuid-{next(self.numbers)}', random=self.random.random, **options)
         self.perform(self.traverse.start(self.now))
         return self
 
@@ -53,7 +53,7 @@ class Driver:
         while self.inbox and steps:
             steps -= 1
             event = self.inbox.pop(self.random.randrange(len(self.inbox)))
-            if isinstance(event, c.Called) and event.step.verb is Action.DELETE:
+            if isinstance(event, c.HandlerReturned) and event.step.verb is Action.DELETE:
                 self.physical.pop(event.step.row_id, None)
             self.now += timedelta(seconds=1)
             self.perform(self.traverse.handle(event, self.now))
@@ -67,7 +67,7 @@ class Driver:
                     if event:
                         self.log.append((row.name, str(row.action), str(row.status)))
                     if wait:
-                        self.inbox.append(c.Durable(step))
+                        self.inbox.append(c.Persisted(step))
                 case c.Remove(step, row, event):
                     del self.stored[row.id]
                     if event:
@@ -88,10 +88,10 @@ class Driver:
                             self.physical[row.id] = f'p{row.id}'
                             current = self.traverse.rows[row.id]._replace(physical_id=f'p{row.id}')
                             self.traverse.record(current)
-                        self.inbox.append(c.Called(step, {'n': 1}, done=row.name not in self.slow))
+                        self.inbox.append(c.HandlerReturned(step, {'n': 1}, done=row.name not in self.slow))
                 case c.Poll(step, row, verb, _handle, turns):
                     if self.preempts is None or row.name not in self.slow:
-                        self.inbox.append(c.Polled(step, turns > 1, turns + 1))
+                        self.inbox.append(c.CheckReturned(step, turns > 1, turns + 1))
                 case c.Abort(step, row, why):
                     self.inbox = [e for e in self.inbox if getattr(e, 'step', None) is not step]
                     self.inbox.append(c.Failed(step, f'{step.verb} aborted ({why})'))
@@ -99,13 +99,13 @@ class Driver:
                     self.preempted.append(row.name)
                     self.inbox.append(c.Preempted(step, bool(self.preempts)))
                     if self.preempts is False:
-                        self.inbox.append(c.Polled(step, True))
+                        self.inbox.append(c.CheckReturned(step, True))
                 case c.Recover(step, row):
                     self.inbox.append(c.Recovered(step, c.Outcome.AGAIN))
-                case c.Later(step, seconds):
+                case c.StartTimer(step, seconds):
                     self.pauses.append(seconds)
-                    self.inbox.append(c.Due(step))
-                case c.Unwind(reason, rollback):
+                    self.inbox.append(c.TimerFired(step))
+                case c.ReportFailure(reason, rollback):
                     self.unwound.append((reason, rollback))
                 case c.Finish(status, reason):
                     self.finish = (status, reason)

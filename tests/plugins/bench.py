@@ -23,11 +23,11 @@ class NeverEnds(AssertionError):
     """A check that would go on until the time of its stack is over."""
 
 
-class SteppedWorld:
+class SteppedRuntime:
     """Time moves only when somebody sleeps; chance comes from a seed."""
 
     def __init__(self, seed: int = 7) -> None:
-        self._chance = random.Random(seed)
+        self._random = random.Random(seed)
         self._passed = 0.0
 
     def now(self) -> datetime:
@@ -40,7 +40,7 @@ class SteppedWorld:
         self._passed += seconds
 
     def uuid(self) -> str:
-        return str(uuid.UUID(int=self._chance.getrandbits(128), version=4))
+        return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
 
     def turn(self):
         pass
@@ -48,8 +48,8 @@ class SteppedWorld:
     def signal(self) -> threading.Event:
         return threading.Event()
 
-    def chance(self) -> float:
-        return self._chance.random()
+    def random(self) -> float:
+        return self._random.random()
 
 
 class Stack(Mapping[str, Any]):
@@ -60,8 +60,8 @@ class Stack(Mapping[str, Any]):
     id = 'stack-id'
     name = 'city'
 
-    def __init__(self, world: Any, references: Mapping[str, Any] | None = None) -> None:
-        self.world = world
+    def __init__(self, runtime: Any, references: Mapping[str, Any] | None = None) -> None:
+        self.runtime = runtime
         self.context = RequestContext(project_id='p', auth_token='t', overwrite=False)
         self.defn = self
         self._references = references or {}
@@ -114,14 +114,14 @@ class Bench:
     """One resource of one type, driven through its life as an engine would."""
 
     def __init__(self, type_name: str, properties: dict[str, Any] | None = None, name: str = 'r',
-                 world: Any = None, **parts: Any) -> None:
-        self.world = world or SteppedWorld()
-        self.stack = Stack(self.world)
+                 runtime: Any = None, **parts: Any) -> None:
+        self.runtime = runtime or SteppedRuntime()
+        self.stack = Stack(self.runtime)
         self.type_name = type_name
         self.name = name
         self.memory = Memory()
         self.definition = self.define(properties, **parts)
-        self.record = stored_resource.Record(ResourceState(1, name, self.world.uuid(), type_name))
+        self.record = stored_resource.StoredResource(ResourceState(1, name, self.runtime.uuid(), type_name))
         self.polls: list[Any] = []
 
     def define(self, properties: dict[str, Any] | None, **parts: Any) -> rsrc_defn.ResourceDefinition:
@@ -167,7 +167,7 @@ class Bench:
                     break
                 if len(self.polls) >= FIRST_POLLS:
                     raise NeverEnds('the check never ends')
-                self.world.sleep(1)
+                self.runtime.sleep(1)
         return acting
 
     def create(self) -> resource.Resource:

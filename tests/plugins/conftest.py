@@ -8,7 +8,7 @@ import pytest
 from oslo_config import cfg
 
 from heatlite.common import config
-from heatlite.common import world as worlds
+from heatlite.common import runtime as runtimes
 from heatlite.engine.types import plugin_loading, registry
 from tests.plugins import bench
 
@@ -16,12 +16,12 @@ FIXTURES = Path(__file__).parent / 'fixtures'
 
 
 @pytest.fixture
-def world() -> Iterator[bench.SteppedWorld]:
-    before = worlds.current()
-    stepped = bench.SteppedWorld()
-    worlds.use(stepped)
+def runtime() -> Iterator[bench.SteppedRuntime]:
+    before = runtimes.current()
+    stepped = bench.SteppedRuntime()
+    runtimes.use(stepped)
     yield stepped
-    worlds.use(before)
+    runtimes.use(before)
 
 
 @pytest.fixture

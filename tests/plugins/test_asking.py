@@ -18,7 +18,7 @@ class Lamps(constraints.BaseCustomConstraint):
 
 
 @pytest.fixture
-def find(world):
+def find(runtime):
     Lamps.asked.clear()
 
     def find(project='p'):
@@ -27,12 +27,12 @@ def find(world):
     return find
 
 
-def test_one_answer_serves_one_piece_of_work(find, world):
+def test_one_answer_serves_one_piece_of_work(find, runtime):
     lamps = find()
     assert lamps('other') is None
     assert [lamps('lamp').validate('a') for _question in range(1000)] == [True] * 1000
     assert Lamps.asked == [('a', 'p')]
-    world.sleep(61)
+    runtime.sleep(61)
     lamps('lamp').validate('a')
     find('q')('lamp').validate('a')
     assert Lamps.asked == [('a', 'p'), ('a', 'p'), ('a', 'q')]
@@ -51,7 +51,7 @@ def test_values_that_are_equal_but_not_the_same(find):
     assert len(Lamps.asked) == 3
 
 
-def test_nobody_is_asked_about_what_is_known(world):
+def test_nobody_is_asked_about_what_is_known(runtime):
     Lamps.asked.clear()
     check = constraint_cache.lookup({'lamp': Lamps}.get, RequestContext(project_id='p', overwrite=False),
                           lambda value: value == 'broken')('lamp')

@@ -114,7 +114,7 @@ def test_a_value_that_a_service_has_accepted_is_not_asked_for_again(enabled, bac
             return value == 'right'
 
     enabled(memcached)
-    checks = [constraint_cache.Asking(Constraint(), project(f'p {backend}')) for _request in range(2)]
+    checks = [constraint_cache.CachedConstraint(Constraint(), project(f'p {backend}')) for _request in range(2)]
     assert [each.validate(value) for value in ('right', 'wrong') for each in checks] == [True, True, False, False]
     assert asked == ['right', 'wrong', 'wrong']
 

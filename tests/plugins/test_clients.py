@@ -225,7 +225,7 @@ def test_a_trust_acts_through_the_service_user(context):
             cfg.CONF.clear_override(option, group='trustee')
 
 
-def test_answers_are_remembered_for_a_while(context, world):
+def test_answers_are_remembered_for_a_while(context, runtime):
     asked = []
 
     class Plugin:
@@ -246,7 +246,7 @@ def test_answers_are_remembered_for_a_while(context, world):
     try:
         assert [plugin.find('a'), plugin.find('a'), Plugin(context).find('a')] == ['id of a'] * 3
         assert len(asked) == 3
-        world.sleep(3601)
+        runtime.sleep(3601)
         plugin.find('a')
         Plugin(RequestContext(project_id='other', overwrite=False)).find('a')
         assert len(asked) == 5

@@ -41,7 +41,7 @@ def types():
     registry.use(None)
 
 
-def complaints(results):
+def diagnostics(results):
     return [str(each) for each in results if each.outcome == report.FAILED
             and KNOWN.get((each.type_name, each.check), '\0') not in each.reason]
 
@@ -51,7 +51,7 @@ def test_schema(types, name):
     found, _cloud_of = types
     results = list(schemas.run(name, found.types[name]))
     assert len(results) == len(schemas.CHECKS)
-    assert complaints(results) == []
+    assert diagnostics(results) == []
 
 
 @pytest.mark.parametrize('name', EXAMPLES)
@@ -60,7 +60,7 @@ def test_life(types, name):
     every = crash.every(CRASH) if CRASH else SAMPLE.get(name, crash.NONE)
     results = list(found.check(name, cloud_of(name), every))
     assert {each.check for each in results} == set(kit.CHECKS)
-    assert complaints(results) == []
+    assert diagnostics(results) == []
     tried = {each.check for each in results if each.outcome in (report.PASSED, report.WARNED)}
     assert {'create', 'attributes read', 'no-op', 'delete', 'delete when gone'} <= tried
     if every and not any((name, check) in KNOWN for check in lives.CHECKS):
@@ -77,7 +77,7 @@ def main(names: list[str]) -> int:
             if not names or any(part in name for part in names):
                 results += found.check(name, cloud_of(name), crash.every(CRASH or 'none'))
     print('\n'.join(report.table(results, kit.CHECKS)))
-    return int(bool(complaints(results)))
+    return int(bool(diagnostics(results)))
 
 
 if __name__ == '__main__':

@@ -190,7 +190,7 @@ def test_it_goes_on_waiting_in_another_process(types):
     handle = json.loads(json.dumps(bench.fresh('CREATE').handler('CREATE')()))
     later = bench.fresh('CREATE').checker('CREATE')
     assert later(handle) is False
-    bench.world.sleep(5)
+    bench.runtime.sleep(5)
     with pytest.raises(ValueError, match=r'^Test Resource failed r$') as error:
         later(handle)
     assert exception.ResourceFailure(error.value, later.__self__).message == (
@@ -200,7 +200,7 @@ def test_it_goes_on_waiting_in_another_process(types):
 def test_a_negative_wait_has_no_end(types):
     bench = Bench('OS::Heat::TestResource', {'wait_secs': -1})
     handle = bench.fresh('CREATE').handler('CREATE')()
-    bench.world.sleep(10**6)
+    bench.runtime.sleep(10**6)
     assert bench.fresh('CREATE').checker('CREATE')(handle) is False
 
 
@@ -223,12 +223,12 @@ def test_deleting_never_fails(types):
     assert bench.polls == [False, True]
 
 
-def test_its_slow_constraint_and_attribute_take_the_worlds_time(types, world):
-    bench = Bench('OS::Heat::TestResource', {'constraint_prop_secs': 4, 'attr_wait_secs': 5}, world=world)
+def test_its_slow_constraint_and_attribute_take_the_worlds_time(types, runtime):
+    bench = Bench('OS::Heat::TestResource', {'constraint_prop_secs': 4, 'attr_wait_secs': 5}, runtime=runtime)
     bench.validate()
-    assert world.monotonic() == 4
+    assert runtime.monotonic() == 4
     bench.create().FnGetAtt('output')
-    assert world.monotonic() == 9
+    assert runtime.monotonic() == 9
 
 
 # --- OS::Heat::Delay -------------------------------------------------------------------------------------
@@ -245,7 +245,7 @@ def test_delay_waits_at_its_actions_only(types):
 def test_chance_adds_at_most_the_jitter(types):
     bench = Bench('OS::Heat::Delay', {'min_wait': 10, 'max_jitter': 5, 'jitter_multiplier': 4})
     bench.create()
-    assert 10 <= bench.world.monotonic() <= 31
+    assert 10 <= bench.runtime.monotonic() <= 31
 
 
 def test_delay_refuses_to_outlast_the_stack(types):

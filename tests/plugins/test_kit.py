@@ -155,15 +155,15 @@ def test_a_type_without_example_is_not_tried(skeleton):
     assert (found['create'].outcome, found['create'].reason) == (report.NOT_TRIED, 'no example')
 
 
-@pytest.mark.parametrize('text, complaint', [
+@pytest.mark.parametrize('text, diagnostic', [
     ('types: [', 'expected'), ('type: {}', 'the file: type is not known'),
     ('types: {Town::Lamp: {property: 1}}', 'Town::Lamp: property is not known'),
     ('types: {Town::Lamp: {update: {size: 1}}}', 'update must be a list of maps'),
     ('cloud: real', 'cloud must be "simulated"'), ('stand_in: nowhere.py:running', 'of a file beside it')])
-def test_wrong_examples_are_refused(skeleton, text, complaint):
+def test_wrong_examples_are_refused(skeleton, text, diagnostic):
     file = examples.beside(skeleton)
     file.write_text(text)
-    with pytest.raises(examples.ExamplesError, match=re.escape(complaint)) as error:
+    with pytest.raises(examples.ExamplesError, match=re.escape(diagnostic)) as error:
         examples.read(file)
     assert str(file) in str(error.value)
 

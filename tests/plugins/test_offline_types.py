@@ -85,8 +85,8 @@ def test_what_the_service_takes_is_not_refused():
         except Exception:                           # likewise
             continue
         taken += 1
-        complaints = lint.check(run_cases.definition_of(case), types)
-        assert not complaints, (case['name'], [str(complaint) for complaint in complaints])
+        diagnostics = lint.check(run_cases.definition_of(case), types)
+        assert not diagnostics, (case['name'], [str(diagnostic) for diagnostic in diagnostics])
     assert taken > 500
 
 

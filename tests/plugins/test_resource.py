@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from heatlite.common import exception
-from heatlite.common.world import GreenWorld
+from heatlite.common.runtime import GreenRuntime
 from heatlite.engine import attributes, clients, properties, resource, rsrc_defn, translation
 from heatlite.engine.clients import client_plugin
 from heatlite.language.unknown import UNKNOWN
@@ -484,4 +484,4 @@ def test_functions_of_plugins_in_a_definition():
 
 def test_the_worlds_are_what_the_engine_hands_out():
     bench = Bench('Town::Lamp')
-    assert bench.fresh('CREATE').world is bench.world and not isinstance(bench.world, GreenWorld)
+    assert bench.fresh('CREATE').runtime is bench.runtime and not isinstance(bench.runtime, GreenRuntime)

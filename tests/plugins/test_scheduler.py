@@ -48,13 +48,13 @@ def test_a_yielded_number_is_the_step_at_which_it_goes_on():
     assert [runner.step() for _turn in range(3)] == [False, False, True] and log == ['on']
 
 
-def test_run_to_completion_sleeps_between_steps(world):
+def test_run_to_completion_sleeps_between_steps(runtime):
     ticks = []
-    scheduler.TaskRunner(counting([], 3))(wait_time=2, progress_callback=lambda: ticks.append(world.monotonic()))
-    assert world.monotonic() == 6 and ticks == [2, 4, 6]
+    scheduler.TaskRunner(counting([], 3))(wait_time=2, progress_callback=lambda: ticks.append(runtime.monotonic()))
+    assert runtime.monotonic() == 6 and ticks == [2, 4, 6]
 
 
-def test_a_timeout_is_thrown_into_the_task(world):
+def test_a_timeout_is_thrown_into_the_task(runtime):
     seen = []
 
     def task():
@@ -67,14 +67,14 @@ def test_a_timeout_is_thrown_into_the_task(world):
 
     runner = scheduler.TaskRunner(task)
     runner.start(timeout=5)
-    world.sleep(6)
+    runtime.sleep(6)
     with pytest.raises(scheduler.Timeout):
         runner.step()
     assert runner.done() and seen == ['Task task Timed out']
     assert not issubclass(scheduler.Timeout, Exception)
 
 
-def test_a_task_may_take_its_timeout_calmly(world):
+def test_a_task_may_take_its_timeout_calmly(runtime):
     def task():
         try:
             while True:
@@ -86,11 +86,11 @@ def test_a_task_may_take_its_timeout_calmly(world):
     with pytest.raises(AssertionError, match='not started'):
         runner.step()
     runner.start(timeout=1)
-    world.sleep(2)
+    runtime.sleep(2)
     assert runner.step() is True
 
 
-def test_cancelling_at_once_and_after_a_grace_period(world):
+def test_cancelling_at_once_and_after_a_grace_period(runtime):
     ended = []
 
     def task(name):
@@ -98,14 +98,14 @@ def test_cancelling_at_once_and_after_a_grace_period(world):
             while True:
                 yield
         finally:
-            ended.append((name, world.monotonic()))
+            ended.append((name, runtime.monotonic()))
 
     now, later = scheduler.TaskRunner(task, 'now'), scheduler.TaskRunner(task, 'later')
     now.start(), later.start()
     now.cancel()
     later.cancel(grace_period=3)
     assert now.done() and later.step() is False
-    world.sleep(4)
+    runtime.sleep(4)
     assert later.step() is True
     assert ended == [('now', 0), ('later', 4)]
 
@@ -160,7 +160,7 @@ def test_a_group_in_reverse():
     assert log == [('b', 'end'), ('a', 'end')]
 
 
-def test_an_error_ends_the_group_and_the_others(world):
+def test_an_error_ends_the_group_and_the_others(runtime):
     log = []
 
     def bad():
@@ -173,7 +173,7 @@ def test_an_error_ends_the_group_and_the_others(world):
     assert log == [('b', 0)]
 
 
-def test_running_tasks_get_their_grace(world):
+def test_running_tasks_get_their_grace(runtime):
     log = []
 
     def bad():
@@ -185,7 +185,7 @@ def test_running_tasks_get_their_grace(world):
     assert log[-1] == ('b', 'end')
 
 
-def test_all_errors_together(world):
+def test_all_errors_together(runtime):
     def bad(text):
         def task():
             yield
@@ -205,7 +205,7 @@ def test_a_circle_is_refused():
         group([('a', 'b'), ('b', 'a')], {})
 
 
-def test_polling_group_of_2015(world):
+def test_polling_group_of_2015(runtime):
     log = []
 
     def task(name, steps):

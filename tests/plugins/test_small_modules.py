@@ -22,8 +22,8 @@ KEY = 'k' * 32
 
 # --- passwords -------------------------------------------------------------------------------------------
 
-def test_draws_are_even(world):
-    dice = password_gen.Dice(world)
+def test_draws_are_even(runtime):
+    dice = password_gen.Dice(runtime)
     counts = [0] * 10
     for _draw in range(5000):
         counts[dice.below(10)] += 1
@@ -31,23 +31,23 @@ def test_draws_are_even(world):
     assert {dice.below(1) for _draw in range(5)} == {0}
 
 
-def test_every_class_of_an_openstack_password(world):
+def test_every_class_of_an_openstack_password(runtime):
     word = password_gen.generate_openstack_password()
     assert len(word) == 32
     assert any(c.islower() for c in word) and any(c.isupper() for c in word) and any(c.isdigit() for c in word)
     assert set(word) & set(password_gen.SPECIAL)
 
 
-def test_minimums_may_exceed_the_length(world):
+def test_minimums_may_exceed_the_length(runtime):
     assert len(password_gen.generate_password(1, [password_gen.special_char_class('ab', 3)])) == 3
 
 
 def test_the_same_world_makes_the_same_password():
-    from tests.plugins.bench import SteppedWorld
+    from tests.plugins.bench import SteppedRuntime
     kinds = [password_gen.named_char_class('letters')]
-    assert (password_gen.generate_password(20, kinds, SteppedWorld(3))
-            == password_gen.generate_password(20, kinds, SteppedWorld(3))
-            != password_gen.generate_password(20, kinds, SteppedWorld(4)))
+    assert (password_gen.generate_password(20, kinds, SteppedRuntime(3))
+            == password_gen.generate_password(20, kinds, SteppedRuntime(3))
+            != password_gen.generate_password(20, kinds, SteppedRuntime(4)))
 
 
 # --- secrets ---------------------------------------------------------------------------------------------
@@ -123,19 +123,19 @@ def test_other_durations(text):
         timeutils.parse_isoduration(text)
 
 
-def test_waits_before_trying_again(world):
+def test_waits_before_trying_again(runtime):
     assert [timeutils.retry_backoff_delay(attempt) for attempt in (0, 1, 2, 5)] == [1, 2, 4, 32]
     assert timeutils.retry_backoff_delay(2, 3) == 12
     assert 4 <= timeutils.retry_backoff_delay(2, jitter_max=2.0) < 6
 
 
-def test_spans_of_time(world):
+def test_spans_of_time(runtime):
     span = timeutils.Duration(5)
-    world.sleep(5)
+    runtime.sleep(5)
     assert not span.expired()
-    world.sleep(1)
+    runtime.sleep(1)
     assert span.expired() and span.endtime() == 5
-    assert timeutils.isotime(world.now()) == '2026-01-01T00:00:06Z'
+    assert timeutils.isotime(runtime.now()) == '2026-01-01T00:00:06Z'
 
 
 # --- documents -------------------------------------------------------------------------------------------

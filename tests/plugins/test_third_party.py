@@ -53,8 +53,8 @@ def test_schemas_written_as_dictionaries_are_checked(vendors, properties, text):
     assert str(error.value) == text
 
 
-def test_the_life_of_a_plugin_of_2015(vendors, world):
-    bench = Bench('Vendor::Kilo::Lamp', {'old_bulb': 'b1', 'settings': {'mode': 'day'}}, world=world)
+def test_the_life_of_a_plugin_of_2015(vendors, runtime):
+    bench = Bench('Vendor::Kilo::Lamp', {'old_bulb': 'b1', 'settings': {'mode': 'day'}}, runtime=runtime)
     bench.validate()
     lamp = bench.create()
     assert lamp.properties['bulb'] == 'b1'

@@ -92,7 +92,7 @@ def test_no_type_stumbles_over_what_is_not_known_yet(types, monkeypatch, order, 
     context = RequestContext(project_id='p', overwrite=False)
     catalog = Catalog(types, context, Draft(definition, context, types, strict=not depth).make)
     checker = lint.Checker(definition, catalog, values=not depth, depth=depth)
-    stumbled = {f'{definition.resources[complaint.path[1]].type}: {complaint.error}'
-                for complaint in checker.complaints() if getattr(complaint.error, 'error', '') in DEFECTS
-                or repr(UNKNOWN) in str(complaint.error)}
+    stumbled = {f'{definition.resources[diagnostic.path[1]].type}: {diagnostic.error}'
+                for diagnostic in checker.diagnostics() if getattr(diagnostic.error, 'error', '') in DEFECTS
+                or repr(UNKNOWN) in str(diagnostic.error)}
     assert stumbled == set()

@@ -7,7 +7,7 @@ import json
 import sys
 
 from heatlite.common import config, exception, messaging
-from heatlite.common import world as worlds
+from heatlite.common import runtime as runtimes
 from heatlite.common.context import RequestContext
 from heatlite.rpc import client, messages, server
 
@@ -42,15 +42,15 @@ class Counting:
 
 
 def main(url):
-    worlds.patch()
-    world = worlds.GreenWorld()
+    runtimes.patch()
+    runtime = runtimes.GreenRuntime()
     conf = config.load([], 'burst', default_files=[])
     import oslo_messaging
     oslo_messaging.get_rpc_transport(conf, url)         # declares the option
     conf.set_override('transport_url', url)
-    conf.set_override('topic', f'burst-{world.uuid()}', group='engine')     # others may use the same broker
+    conf.set_override('topic', f'burst-{runtime.uuid()}', group='engine')     # others may use the same broker
     transport = messaging.transport(conf)
-    stalled = world.signal()
+    stalled = runtime.flag()
     here, elsewhere = Counting(stalled), Counting(stalled)
     ends = client.BrokerClient(conf, transport)
     context = RequestContext(project_id='p', overwrite=False)
@@ -62,25 +62,26 @@ def main(url):
             return [type(error).__name__, str(error)]
 
     ends.wake('nobody')
-    ends.wake('nobody', world.uuid())
+    ends.wake('nobody', runtime.uuid())
     found = {'nobody': asked('nobody')}
     early = []                                          # asked before the first engine has its queue
-    asking = [world.spawn(lambda: early.append(ends.call(context, messages.ExportStack('s')))) for _ in range(3)]
-    world.sleep(0.6)
-    serving = [server.serve(transport, world.uuid(), here), server.serve(transport, name := world.uuid(), elsewhere)]
+    asking = [runtime.spawn(lambda: early.append(ends.call(context, messages.ExportStack('s')))) for _ in range(3)]
+    runtime.sleep(0.6)
+    serving = [server.serve(transport, runtime.uuid(), here),
+               server.serve(transport, name := runtime.uuid(), elsewhere)]
     found['answer'] = ends.call(context, messages.ExportStack('s'))
-    deadline = world.monotonic() + PATIENCE
-    while len(early) < len(asking) and world.monotonic() < deadline:
-        world.sleep(0.02)
+    deadline = runtime.monotonic() + PATIENCE
+    while len(early) < len(asking) and runtime.monotonic() < deadline:
+        runtime.sleep(0.02)
     found['early'] = early
     found |= {stack_id: asked(stack_id) for stack_id in ('missing', 'odd')}
-    world.sleep(3.0)                                    # an idle listener polls at its slowest
+    runtime.sleep(3.0)                                    # an idle listener polls at its slowest
     for number in range(BURST):
         ends.wake(f'any-{number}')
         ends.wake(f'one-{number}', name)
-    deadline = world.monotonic() + PATIENCE
-    while len(here.woken) + len(elsewhere.woken) < 2 * BURST and world.monotonic() < deadline:
-        world.sleep(0.02)
+    deadline = runtime.monotonic() + PATIENCE
+    while len(here.woken) + len(elsewhere.woken) < 2 * BURST and runtime.monotonic() < deadline:
+        runtime.sleep(0.02)
     found['any'] = len({each for each in here.woken + elsewhere.woken if each.startswith('any')})
     found['one'] = len({each for each in elsewhere.woken if each.startswith('one')})
     found['astray'] = len([each for each in here.woken if each.startswith('one')])

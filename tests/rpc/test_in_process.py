@@ -4,7 +4,7 @@ import pytest
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
-from heatlite.common.world import GreenWorld
+from heatlite.common.runtime import GreenRuntime
 from heatlite.rpc import messages
 from heatlite.rpc.client import InProcessClient
 
@@ -23,7 +23,7 @@ class Engine:
 
 def client(answer, timeout=20.0):
     engine = Engine(answer)
-    return engine, InProcessClient(GreenWorld(), engine, timeout)
+    return engine, InProcessClient(GreenRuntime(), engine, timeout)
 
 
 def test_a_call_carries_message_and_context_and_brings_the_answer():
@@ -56,14 +56,14 @@ def test_an_answer_that_is_not_json_is_the_engines_mistake():
 
 
 def test_an_engine_that_does_not_answer_is_a_timeout():
-    world = GreenWorld()
+    runtime = GreenRuntime()
     with pytest.raises(exception.MessagingTimeout):
-        client(lambda message: world.sleep(60), timeout=0.05)[1].call(
+        client(lambda message: runtime.sleep(60), timeout=0.05)[1].call(
             RequestContext(overwrite=False), messages.DeleteStack('s'))
 
 
 def test_wake_reaches_the_endpoint_and_its_errors_reach_nobody():
-    world, rang = GreenWorld(), GreenWorld().signal()
+    runtime, rang = GreenRuntime(), GreenRuntime().flag()
 
     def hear(message):
         rang.set()
@@ -71,5 +71,5 @@ def test_wake_reaches_the_endpoint_and_its_errors_reach_nobody():
     engine, ends = client(hear)
     ends.wake('s', engine_id='e')
     assert rang.wait(20)
-    world.sleep(0)
+    runtime.sleep(0)
     assert engine.asked[0][1] == messages.Wake('s')

@@ -26,88 +26,88 @@ class Cloud:
         self.projects: dict[str, str] = {}      # id -> name, which is unique; for users inside stacks
         self.users: dict[str, str] = {}         # name -> project
 
-    def _receive(self, label: str, world) -> None:
+    def _receive(self, label: str, runtime) -> None:
         """A request is about to be sent; others may go on first."""
-        self.chaos.point(label, world)
+        self.chaos.point(label, runtime)
         fence.pass_through()
 
-    def create(self, world, name: str, value: str) -> str:
-        self._receive('create', world)
+    def create(self, runtime, name: str, value: str) -> str:
+        self._receive('create', runtime)
         ident = f'obj-{next(self._numbers)}'
         self.objects[ident] = {'name': name, 'value': value, 'polls': 0}
         self.made.append(name)
         self.calls.append(('create', name))
-        self.chaos.point('created', world)
+        self.chaos.point('created', runtime)
         if self.lose_creates and name not in self._lost:
             self._lost.add(name)
             raise Lost(name)
         return ident
 
-    def find(self, world, name: str) -> str | None:
-        self._receive('find', world)
+    def find(self, runtime, name: str) -> str | None:
+        self._receive('find', runtime)
         return next((ident for ident, found in self.objects.items() if found['name'] == name), None)
 
-    def is_ready(self, world, ident: str) -> bool:
-        self._receive('poll', world)
+    def is_ready(self, runtime, ident: str) -> bool:
+        self._receive('poll', runtime)
         found = self.objects[ident]
         found['polls'] += 1
         return found['polls'] > 1
 
-    def show(self, world, ident: str) -> dict:
-        self._receive('show', world)
+    def show(self, runtime, ident: str) -> dict:
+        self._receive('show', runtime)
         if ident not in self.objects:
             raise exception.EntityNotFound(entity='Object', name=ident)
         return self.objects[ident]
 
-    def update(self, world, ident: str, value: str) -> None:
-        self._receive('update', world)
+    def update(self, runtime, ident: str, value: str) -> None:
+        self._receive('update', runtime)
         self.objects[ident]['value'] = value
         self.calls.append(('update', self.objects[ident]['name']))
-        self.chaos.point('updated', world)
+        self.chaos.point('updated', runtime)
 
-    def tell(self, world, word: str) -> None:
-        self._receive('tell', world)
+    def tell(self, runtime, word: str) -> None:
+        self._receive('tell', runtime)
         self.heard.add(word)
-        self.chaos.point('told', world)
+        self.chaos.point('told', runtime)
 
     # --- its identity service, as `clients/os/keystone` uses one --------------------------------------------
 
-    def create_project(self, world, name: str) -> str:
+    def create_project(self, runtime, name: str) -> str:
         """One that has the name already is found."""
-        self._receive('create project', world)
+        self._receive('create project', runtime)
         found = next((ident for ident, known in self.projects.items() if known == name), None)
         if found is None:
             found = f'project-{next(self._numbers)}'
             self.projects[found] = name
-        self.chaos.point('project created', world)
+        self.chaos.point('project created', runtime)
         return found
 
-    def delete_project(self, world, ident: str) -> None:
-        self._receive('delete project', world)
+    def delete_project(self, runtime, ident: str) -> None:
+        self._receive('delete project', runtime)
         self.projects.pop(ident, None)
         self.users = {name: project for name, project in self.users.items() if project != ident}
-        self.chaos.point('project deleted', world)
+        self.chaos.point('project deleted', runtime)
 
-    def create_user(self, world, name: str, project: str) -> None:
-        self._receive('create user', world)
+    def create_user(self, runtime, name: str, project: str) -> None:
+        self._receive('create user', runtime)
         if project not in self.projects:
             raise exception.NotFound(f'There is no project {project}')
         self.users[name] = project
-        self.chaos.point('user created', world)
+        self.chaos.point('user created', runtime)
 
-    def delete_user(self, world, name: str, project: str) -> None:
-        self._receive('delete user', world)
+    def delete_user(self, runtime, name: str, project: str) -> None:
+        self._receive('delete user', runtime)
         if name in self.users and self.users[name] != project:
             raise ValueError(f'User {name} in invalid project: delete refused')
         self.users.pop(name, None)
-        self.chaos.point('user deleted', world)
+        self.chaos.point('user deleted', runtime)
 
-    def delete(self, world, ident: str) -> None:
-        self._receive('delete', world)
+    def delete(self, runtime, ident: str) -> None:
+        self._receive('delete', runtime)
         found = self.objects.pop(ident, None)
         if found is not None:
             self.calls.append(('delete', found['name']))
-        self.chaos.point('deleted', world)
+        self.chaos.point('deleted', runtime)
 
 
 CLOUD: Cloud | None = None
@@ -134,50 +134,50 @@ class Thing(resource.Resource):
         if self.properties[self.FAIL]:
             raise exception.Error('told to fail')
         if self.properties[self.USER]:
-            CLOUD.create_user(self.world, self.physical_resource_name(), self._project())
-        ident = CLOUD.create(self.world, self.physical_resource_name(), self.properties[self.VALUE])
+            CLOUD.create_user(self.runtime, self.physical_resource_name(), self._project())
+        ident = CLOUD.create(self.runtime, self.physical_resource_name(), self.properties[self.VALUE])
         self.resource_id_set(ident)
         return {'ident': ident}
 
     def _project(self):
-        return self.stack.user_project(lambda root_id: CLOUD.create_project(self.world, root_id),
-                                       lambda project: CLOUD.delete_project(self.world, project))
+        return self.stack.user_project(lambda root_id: CLOUD.create_project(self.runtime, root_id),
+                                       lambda project: CLOUD.delete_project(self.runtime, project))
 
     def find_existing(self):
-        return CLOUD.find(self.world, self.physical_resource_name())
+        return CLOUD.find(self.runtime, self.physical_resource_name())
 
     def check_create_complete(self, handle):
-        return CLOUD.is_ready(self.world, self.resource_id)
+        return CLOUD.is_ready(self.runtime, self.resource_id)
 
     def handle_update(self, json_snippet, tmpl_diff, prop_diff):
         if prop_diff.get(self.FAIL):
             raise exception.Error('told to fail')
-        CLOUD.update(self.world, self.resource_id, json_snippet.properties(self.properties_schema)[self.VALUE])
+        CLOUD.update(self.runtime, self.resource_id, json_snippet.properties(self.properties_schema)[self.VALUE])
 
     def get_live_resource_data(self):
-        return CLOUD.show(self.world, self.resource_id)
+        return CLOUD.show(self.runtime, self.resource_id)
 
     def parse_live_resource_data(self, resource_properties, resource_data):
         return {self.VALUE: resource_data['value']}
 
     def handle_signal(self, details=None):
-        CLOUD.tell(self.world, details['word'])
+        CLOUD.tell(self.runtime, details['word'])
 
     def handle_check(self):
         if self.resource_id not in CLOUD.objects:
             raise exception.Error('gone')
 
     def handle_suspend(self):
-        CLOUD.chaos.point('suspend', self.world)
+        CLOUD.chaos.point('suspend', self.runtime)
 
     def handle_resume(self):
-        CLOUD.chaos.point('resume', self.world)
+        CLOUD.chaos.point('resume', self.runtime)
 
     def handle_delete(self):
         if self.resource_id is not None:
-            CLOUD.delete(self.world, self.resource_id)
+            CLOUD.delete(self.runtime, self.resource_id)
         if self.properties[self.USER]:
-            CLOUD.delete_user(self.world, self.physical_resource_name(), self._project())
+            CLOUD.delete_user(self.runtime, self.physical_resource_name(), self._project())
 
 
 def resource_mapping():

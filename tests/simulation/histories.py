@@ -79,10 +79,10 @@ class History:
                 self.tell(f'{name} is marked {"unhealthy" if is_ill else "healthy"}')
                 house.ask(messages.MarkUnhealthy(stack_id, name, is_ill, 'felt so'), allowed=NOT_NOW)
             case 'freeze' if house.engines:
-                world, _ = dice.choice(house.engines)
+                runtime, _ = dice.choice(house.engines)
                 seconds = dice.choice([1.0, 4.0, 9.0])
-                self.tell(f'{world.name} stands still for {seconds} s')
-                world.freeze(seconds)
+                self.tell(f'{runtime.name} stands still for {seconds} s')
+                runtime.freeze(seconds)
             case 'clock':
                 seconds = dice.choice([2.0, 100.0, -100.0, -5000.0])
                 self.tell(f"the database's clock is set by {seconds} s")

@@ -44,7 +44,7 @@ def owner(house: House, stack_id: str) -> Any:
     """The world of the engine that has the stack."""
     with house.database.reader() as tx:
         found = tx.exec_driver_sql('SELECT engine_id FROM lease WHERE stack_id = ?', (stack_id,)).scalar()
-    return next(world for world, service in house.engines if service.engine_id == found)
+    return next(runtime for runtime, service in house.engines if service.engine_id == found)
 
 
 def wait(house: House, seconds: float) -> None:

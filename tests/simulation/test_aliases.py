@@ -95,7 +95,7 @@ def test_an_alias_that_means_another_type_replaces(before, after, where):
         service.registry.register('Sim::Other', type('Other', (cloud.Thing,), {}))
 
     with House() as house:
-        for _world, service in house.engines:
+        for _runtime, service in house.engines:
             prepare(service)
         stack_id = house.create('s', template(r=aliased()), environment(before, where), files=FILES)
         done(house, stack_id, 'CREATE')

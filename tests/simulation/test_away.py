@@ -49,7 +49,7 @@ def refused():
 @pytest.fixture
 def house():
     with House(engines=1) as found:
-        for _world, service in found.engines:
+        for _runtime, service in found.engines:
             service.registry.register('Sim::Shaky', Shaky)
         found.cloud.now = lambda: found.universe.time
         found.cloud.away_until, found.cloud.tries, found.cloud.failure = 0, 0, refused

@@ -19,7 +19,7 @@ class Raising(resource.Resource):
 
 class Hanging(resource.Resource):
     def handle_create(self):
-        self.world.signal().wait()
+        self.runtime.flag().wait()
 
 
 class Leaking(resource.Resource):
@@ -33,7 +33,7 @@ KINDS = {'Bad::Raising': Raising, 'Bad::Hanging': Hanging, 'Bad::Leaking': Leaki
 @pytest.fixture
 def house():
     with House(engines=1) as house:
-        for _world, service in house.engines:
+        for _runtime, service in house.engines:
             for name, kind in KINDS.items():
                 service.registry.register(name, kind)
         yield house

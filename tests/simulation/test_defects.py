@@ -16,7 +16,7 @@ class Hoarder(clouds.Thing):
 
 def test_what_cannot_be_stored_fails_its_resource():
     with House() as house:
-        for _world, service in house.engines:
+        for _runtime, service in house.engines:
             service.registry.register('Sim::Hoarder', Hoarder)
         stack_id = house.create('s', {'heat_template_version': '2018-08-31', 'resources': {
             'hoard': {'type': 'Sim::Hoarder'}}})

@@ -13,12 +13,12 @@ class StandingStill(clouds.Cloud):
 
     engine = None
 
-    def create_user(self, world, name, project):
-        super().create_user(world, name, project)
+    def create_user(self, runtime, name, project):
+        super().create_user(runtime, name, project)
         if self.engine is None:
-            self.engine = world
-            world.frozen_until = world.universe.time + 60.0
-            world.give_way()
+            self.engine = runtime
+            runtime.frozen_until = runtime.universe.time + 60.0
+            runtime.give_way()
 
 
 @pytest.mark.parametrize('seed', range(8))
@@ -42,15 +42,15 @@ class StandingStillAtSignals(clouds.Cloud):
         super().__init__(chaos)
         self.words = []
 
-    def _receive(self, label, world):
+    def _receive(self, label, runtime):
         if label == 'tell' and self.engine is None:
-            self.engine = world
-            world.frozen_until = world.universe.time + 60.0
-            world.give_way()
-        super()._receive(label, world)
+            self.engine = runtime
+            runtime.frozen_until = runtime.universe.time + 60.0
+            runtime.give_way()
+        super()._receive(label, runtime)
 
-    def tell(self, world, word):
-        super().tell(world, word)
+    def tell(self, runtime, word):
+        super().tell(runtime, word)
         self.words.append(word)
 
 

@@ -29,9 +29,9 @@ def held(house, stack_id):
 
 
 def kill_the_owner(house, stack_id):
-    world = owner(house, stack_id)
-    world.kill()
-    house.chaos.on_kill(world)
+    runtime = owner(house, stack_id)
+    runtime.kill()
+    house.chaos.on_kill(runtime)
 
 
 def stays(house, stack_id, seconds):

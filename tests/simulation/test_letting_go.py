@@ -28,36 +28,36 @@ def life(house):
     assert house.cloud.objects == {}
 
 
-def ring(house, world, service, stack_id):
+def ring(house, runtime, service, stack_id):
     for _ in range(20):                     # while the journal waits, too, for its next try
-        world.sleep(0.11)
+        runtime.sleep(0.11)
         house._ring(service, stack_id)
 
 
-def let_go(house, world):
+def let_go(house, runtime):
     """And somebody rings for it again and again."""
     for here, service in house.engines:
-        for stack_id in list(service.driving._runners):
-            service.driving.let_go(stack_id, RuntimeError('told to'))
+        for stack_id in list(service.controller._runners):
+            service.controller.let_go(stack_id, RuntimeError('told to'))
             here.spawn(ring, house, here, service, stack_id)
 
 
-def stop(house, world):
+def stop(house, runtime):
     """As SIGTERM does; another engine comes in its place."""
-    found = [service for here, service in house.engines if here is world]
+    found = [service for here, service in house.engines if here is runtime]
     if not found:
         return
     service = found[0]
-    stacks = list(service.driving._runners)
+    stacks = list(service.controller._runners)
 
     def end():
         service.stop()
-        world.kill()
-        house.chaos.on_kill(world)
+        runtime.kill()
+        house.chaos.on_kill(runtime)
 
-    world.spawn(end)
+    runtime.spawn(end)
     for stack_id in stacks:
-        world.spawn(ring, house, world, service, stack_id)
+        runtime.spawn(ring, house, runtime, service, stack_id)
 
 
 @pytest.mark.parametrize('happen, away, stride', [
@@ -65,9 +65,9 @@ def stop(house, world):
 def test_at_any_time(happen, away, stride):
     """`away`: the database goes at that moment, for so long."""
     def blow(house, number):
-        def visited(label, world):
+        def visited(label, runtime):
             if house.chaos.visits == number:
-                happen(house, world)
+                happen(house, runtime)
 
         house.chaos.on_visit = visited
         if away is not None:
@@ -79,7 +79,7 @@ def test_at_any_time(happen, away, stride):
 def test_an_update_before_the_create_has_answered():
     """Whoever asks for it knows the stack from the list. One runner does both."""
     with House(engines=1) as house:
-        world, service = house.engines[0]
+        runtime, service = house.engines[0]
         slow = []
 
         def visited(label, here):
@@ -88,7 +88,7 @@ def test_an_update_before_the_create_has_answered():
                 here.sleep(0.5)
 
         house.chaos.on_visit, house.chaos.enabled = visited, True
-        world.spawn(service.endpoint.handle, house.context, messages.CreateStack(
+        runtime.spawn(service.endpoint.handle, house.context, messages.CreateStack(
             template=growing(3, 'a'), stack_name='s', environment={}))
         assert house.universe.run(lambda: bool(slow))
         stack_id = house.user_stack('s')

@@ -30,7 +30,7 @@ def test_one_project_for_all(own, below):
         # Engines with room for one stack each: what is nested is driven by others.
         with House(seed, engines=3) as house:
             for _, service in house.engines:
-                object.__setattr__(service.driving._limits, 'stacks', 2)
+                object.__setattr__(service.controller._limits, 'stacks', 2)
             stack_id = house.create('s', tree(own, below), files={'file:///child.yaml': yaml.safe_dump(CHILD)})
             done(house, stack_id, 'CREATE')
             assert len(house.cloud.projects) == 1

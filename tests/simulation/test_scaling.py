@@ -198,7 +198,7 @@ class Machine(clouds.Thing):
     attributes_schema = {'PublicIp': attributes.Schema()}
 
     def handle_create(self):
-        self.resource_id_set(clouds.CLOUD.create(self.world, self.physical_resource_name(),
+        self.resource_id_set(clouds.CLOUD.create(self.runtime, self.physical_resource_name(),
                                                  [self.properties['UserData'], self.metadata_get()]))
 
     def _resolve_attribute(self, name):
@@ -213,7 +213,7 @@ class Anything(constraints.BaseCustomConstraint):
 def test_groups_of_servers():
     """Images and flavours are nobody's here, so they are not checked."""
     with House() as house:
-        for _world, service in house.engines:
+        for _runtime, service in house.engines:
             for name in ('glance.image', 'nova.flavor'):
                 service.registry.register_constraint(name, Anything)
             service.registry.register('Sim::Machine', Machine)

@@ -37,7 +37,7 @@ class Poison(resource.Resource):
 
     def _at(self, place):
         if self.properties[self.PLACE] == place:
-            Poison.kill(self.world)
+            Poison.kill(self.runtime)
 
     def handle_create(self):
         self._at('create')
@@ -69,27 +69,27 @@ class Place(House):
         Poison.kill = self.kill
 
     def start_engine(self):
-        world, service = super().start_engine()
-        world.engine_id = service.engine_id
+        runtime, service = super().start_engine()
+        runtime.engine_id = service.engine_id
         service.registry.register('Sim::Slow', Slow)
         service.registry.register('Sim::Poison', Poison)
-        return world, service
+        return runtime, service
 
-    def kill(self, world):
+    def kill(self, runtime):
         self.chaos.enabled = True
         # By label: threads of other stacks may come to points of theirs first.
         self.chaos.kill_at = {('poison', self.chaos.counts['poison'] + 1)}
-        self.chaos.point('poison', world)
+        self.chaos.point('poison', runtime)
 
-    def _died(self, world):
+    def _died(self, runtime):
         self.deaths += 1
-        super()._died(world)
+        super()._died(runtime)
         if self.tells:
-            self.user.spawn(self.tell, world)
+            self.user.spawn(self.tell, runtime)
 
-    def tell(self, world):
+    def tell(self, runtime):
         with self.database.writer() as tx:
-            engines.bury(tx, world.engine_id, world.died_for, self.user.now())
+            engines.release_dead_engines(tx, runtime.engine_id, runtime.died_for, self.user.now())
 
 
 def poison(place, **more):
@@ -138,9 +138,9 @@ def test_engines_that_die_for_other_reasons_do_not_count():
         innocent = house.create('innocent', slow())
         for _ in range(6):
             wait(house, 10.5)
-            for world, _service in list(house.engines):
-                world.kill()
-                house._died(world)
+            for runtime, _service in list(house.engines):
+                runtime.kill()
+                house._died(runtime)
         Slow.ready = True
         done(house, innocent, 'CREATE')
 
@@ -150,10 +150,10 @@ def test_engines_that_are_stopped_in_order_do_not_count():
         innocent = house.create('innocent', slow())
         for _ in range(6):
             wait(house, 5.0)
-            world, service = house.engines.pop(0)
-            world.spawn(service.stop)
+            runtime, service = house.engines.pop(0)
+            runtime.spawn(service.stop)
             wait(house, 5.0)
-            world.kill()
+            runtime.kill()
             house.start_engine()
         Slow.ready = True
         done(house, innocent, 'CREATE')

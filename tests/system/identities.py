@@ -44,7 +44,7 @@ class Person:
     @cached_property
     def ec2(self) -> tuple[str, str]:
         """(access, secret), made at the first use by the administrator: readers may not make any."""
-        made = service.insist(lambda: service.admin(self.auth_url).post(
+        made = service.retry_until_available(lambda: service.admin(self.auth_url).post(
             f'/users/{self.user_id}/credentials/OS-EC2',
             json={'tenant_id': self.project_id})).json()['credential']
         return made['access'], made['secret']
@@ -119,7 +119,8 @@ class Keystone:
             self.people[name] = found(self.keystone, user, project)
 
     def _make(self, kind: str, **fields: str) -> str:
-        made = str(service.insist(lambda: self.keystone.post(f'/{kind}s', json={kind: fields})).json()[kind]['id'])
+        answer = service.retry_until_available(lambda: self.keystone.post(f'/{kind}s', json={kind: fields}))
+        made = str(answer.json()[kind]['id'])
         self._cleanup.callback(remove, self.keystone, f'/{kind}s/{made}')
         return made
 
@@ -158,4 +159,4 @@ class Simulated:
 
 def remove(keystone: adapter.Adapter, path: str) -> None:
     with suppress(exceptions.NotFound):
-        service.insist(lambda: keystone.delete(path))
+        service.retry_until_available(lambda: keystone.delete(path))

@@ -48,7 +48,7 @@ def admin(url=KEYSTONE):
         project_domain_id='default')), service_type='identity', interface='public', endpoint_override=url)
 
 
-def insist(call):
+def retry_until_available(call):
     """What `call()` gives. A busy Keystone with threads has judged a request by the scope of another one: an
     administrator who is refused asks again, as one whose connection was cut."""
     for _attempt in range(4):
@@ -71,5 +71,5 @@ def catalogued(url, kind='orchestration'):
         yield region
     finally:
         for endpoint in made:
-            insist(lambda endpoint=endpoint: keystone.delete(f'/endpoints/{endpoint}'))
-        insist(lambda: keystone.delete(f'/regions/{region}'))
+            retry_until_available(lambda endpoint=endpoint: keystone.delete(f'/endpoints/{endpoint}'))
+        retry_until_available(lambda: keystone.delete(f'/regions/{region}'))

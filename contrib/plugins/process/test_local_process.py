@@ -67,7 +67,7 @@ def plugin(request, tmp_path, folder):
 
 
 def bench(command='/bin/sleep', arguments=('600',), **given):
-    return Bench(TYPE, {'command': command, 'arguments': list(arguments), **given}, world=RealTime())
+    return Bench(TYPE, {'command': command, 'arguments': list(arguments), **given}, runtime=RealTime())
 
 
 def lives(pid):
@@ -148,7 +148,7 @@ def test_a_restart_goes_on_after_a_crash(plugin):
         progress, done = dict(restart), False
         while not done:
             done = process.fresh('UPDATE').checker('UPDATE')(progress)
-            process.world.sleep(1)
+            process.runtime.sleep(1)
     new = made.FnGetAtt('pid')
     assert not lives(old) and lives(new)
     assert sleepers(700) == [new]

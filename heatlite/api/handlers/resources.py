@@ -7,7 +7,7 @@ from typing import Any
 
 from heatlite.api import finding, guests, masking, schemas, views
 from heatlite.api.query import Query, boolean, text
-from heatlite.api.wsgi import Listed, Request, breathe
+from heatlite.api.wsgi import Listed, Request, yield_control
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.db import resources, stacks
@@ -27,7 +27,7 @@ def index(req: Request, stack_name: str, stack_id: str) -> Listed:
         # One level more than is listed: whether a resource owns a stack is shown for the deepest level too.
         below = stacks.descendants(tx, top.root_id, top.id, wanted.nested_depth + 1)
         listed = [top, *(each for each in below if each.depth - top.depth <= wanted.nested_depth)]
-        found = resources.page(tx, [each.id for each in listed], wanted.with_detail, breathe)
+        found = resources.page(tx, [each.id for each in listed], wanted.with_detail, yield_control)
         masks = {each.id: masking.of_parameters(tx, each) | masking.of_resource(tx, each)
                  for each in listed} if wanted.with_detail else {}
     nested = {(each.owner_id, each.parent_resource): each for each in below}

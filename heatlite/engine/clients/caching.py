@@ -18,7 +18,7 @@ from typing import Any, Final, Protocol
 from oslo_config import cfg
 
 from heatlite.common import outages
-from heatlite.common import world as worlds
+from heatlite.common import runtime as runtimes
 
 MISSING: Final = object()
 LARGEST: Final = 10000                      # answers of one request context
@@ -43,12 +43,12 @@ class LocalCache:
 
     def get(self, key: Key) -> Any:
         until, value = self._answers.get(key, (0.0, MISSING))
-        return value if until > worlds.current().monotonic() else MISSING
+        return value if until > runtimes.current().monotonic() else MISSING
 
     def put(self, key: Key, value: Any) -> None:
         if len(self._answers) >= LARGEST:
             self._answers.clear()
-        self._answers[key] = worlds.current().monotonic() + ONE_WORK, value
+        self._answers[key] = runtimes.current().monotonic() + ONE_WORK, value
 
 
 class SharedCache:
@@ -151,7 +151,7 @@ def _text(key: Key) -> str:
 
 def _now() -> float:
     """Seconds since 1970: processes on several machines compare it."""
-    return worlds.current().now().replace(tzinfo=UTC).timestamp()
+    return runtimes.current().now().replace(tzinfo=UTC).timestamp()
 
 
 MEMOIZE_EXTENSIONS = remember('service_extension_cache')

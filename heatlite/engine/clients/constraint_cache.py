@@ -18,11 +18,13 @@ def lookup(constraint: Callable[[str], Any], context: Any,
     id that is known: `is_made(value)`."""
     def find(name: str) -> Any:
         found = constraint(name)
-        return None if found is None else Asking(found() if isinstance(found, type) else found, context, is_made)
+        if found is None:
+            return None
+        return CachedConstraint(found() if isinstance(found, type) else found, context, is_made)
     return find
 
 
-class Asking:
+class CachedConstraint:
     """A custom constraint with the context it asks in. Only "yes" is remembered."""
 
     def __init__(self, check: Any, context: Any, is_made: Callable[[Any], bool] | None = None) -> None:

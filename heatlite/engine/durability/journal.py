@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable
 
 from heatlite.common import exception, metrics, outages
-from heatlite.common.world import World
+from heatlite.common.runtime import Runtime
 from heatlite.db import changes
 from heatlite.db.connection import Contention, Database
 from heatlite.planning.states import Change
@@ -38,19 +38,19 @@ class Journal:
     PATIENCE = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)      # seconds between tries while the database is away
     TRIES = 5                                       # of a batch that ends its connection while the database answers
 
-    def __init__(self, world: World, database: Database, largest: int = 2000) -> None:
+    def __init__(self, runtime: Runtime, database: Database, largest: int = 2000) -> None:
         """`largest`: changes in one transaction."""
         self._largest = largest
-        self._world = world
+        self._runtime = runtime
         self._database = database
         self._pending: list[tuple[Change, Then | None]] = []
-        self._rung = world.signal()
-        self._hurried = world.signal()
-        self._idle = world.signal()
+        self._rung = runtime.flag()
+        self._hurried = runtime.flag()
+        self._idle = runtime.flag()
         self._idle.set()
         self.refused: Callable[[str, Exception], None] = lambda stack_id, error: None   # a change cannot be stored
         self.noted: Callable[[str], None] = lambda stack_id: None       # told of stacks with more history
-        self._thread = world.spawn(self._run)
+        self._thread = runtime.spawn(self._run)
 
     def submit(self, change: Change, then: Then | None = None) -> None:
         """Writes `change` soon. `then` is called in the journal's thread once its fate is known: do not block."""
@@ -62,7 +62,7 @@ class Journal:
 
     def write(self, change: Change) -> None:
         """Writes `change` and returns when it is durable. Raises LeaseLost or Superseded."""
-        done = self._world.signal()
+        done = self._runtime.flag()
         fate: list[BaseException | None] = []
 
         def told(why_not: BaseException | None) -> None:
@@ -87,7 +87,7 @@ class Journal:
         while True:
             self._rung.wait()
             self._hurried.wait(self.LINGER)
-            self._world.sleep(0)                    # whoever is about to submit goes into the same transaction
+            self._runtime.sleep(0)                    # whoever is about to submit goes into the same transaction
             self._rung.clear()
             self._hurried.clear()
             while self._pending:
@@ -96,14 +96,14 @@ class Journal:
             self._idle.set()
 
     def _commit(self, batch: list[tuple[Change, Then | None]], tries: int = TRIES) -> None:
-        began = self._world.monotonic()
+        began = self._runtime.monotonic()
         try:
             written = self._write([change for change, _ in batch], tries)
         except Exception as error:
             self._isolate(batch, error)
             return
         metrics.journal_changes.observe(len(batch))
-        metrics.journal_seconds.observe(self._world.monotonic() - began)
+        metrics.journal_seconds.observe(self._runtime.monotonic() - began)
         for change, then in batch:
             if change.events:
                 self.noted(change.stack_id)
@@ -152,7 +152,7 @@ class Journal:
                 outages.away(outages.DATABASE, error)
                 LOG.debug('%d changes wait for the database; next try in %.2f s', len(batch), wait)
                 attempt += 1
-                self._world.sleep(wait)
+                self._runtime.sleep(wait)
 
     def _is_writable(self) -> bool:
         """The database takes a write that changes nothing."""

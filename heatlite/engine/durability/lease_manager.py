@@ -16,7 +16,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from heatlite.common import exception, metrics, outages
-from heatlite.common.world import Thread, World
+from heatlite.common.runtime import Runtime, Thread
 from heatlite.db import engines, leases
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
@@ -29,12 +29,12 @@ class ClockWasSet(Exception):
     """The database's clock was set during a sweep."""
 
 
-class Ownership:
+class LeaseManager:
     PARALYSED = 10.0                                # lifetimes of a lease without a turn for the engine's own threads
     PORTION = 200                                   # stacks taken over at a time
     SET_BACK = 60.0                                 # seconds, more than a slow renewal can look like
 
-    def __init__(self, world: World, database: Database, engine_id: str, describe: Callable[[], dict[str, object]],
+    def __init__(self, runtime: Runtime, database: Database, engine_id: str, describe: Callable[[], dict[str, object]],
                  *, ttl: float, sweep_interval: float, room: Callable[[], int],
                  take: Callable[[Lease], None], missing: Callable[[Iterable[Lease]], list[Lease]]) -> None:
         """`ttl`: seconds a silent engine keeps its stacks. `describe()`: fields of the engine's own row.
@@ -43,7 +43,7 @@ class Ownership:
         those of our leases that nobody here works for.
         """
         self.engine_id = engine_id
-        self._world = world
+        self._runtime = runtime
         self._database = database
         self._describe = describe
         self._ttl = ttl
@@ -51,9 +51,9 @@ class Ownership:
         self._room = room
         self._take = take
         self._missing = missing
-        self._deadline = world.monotonic()
-        self._turned = world.monotonic()            # when the engine's own threads last had a turn
-        self._polite_until = world.monotonic()      # until then, what belongs to silent engines stays theirs
+        self._deadline = runtime.monotonic()
+        self._turned = runtime.monotonic()            # when the engine's own threads last had a turn
+        self._polite_until = runtime.monotonic()      # until then, what belongs to silent engines stays theirs
         self._beating = self._stopping = False
         self._lapses = 0                            # how often we renewed too late: others may have our stacks since
         self._confirmed: WeakKeyDictionary[Lease, int] = WeakKeyDictionary()    # still good after so many lapses
@@ -66,20 +66,20 @@ class Ownership:
             self._register(pulse)
         except exception.DatabaseUnavailable as error:
             LOG.warning('This engine is not registered yet, and will be once the database answers: %s', error)
-        self._threads = [self._world.spawn(self._turn), self._world.spawn(self._sweep)]
+        self._threads = [self._runtime.spawn(self._turn), self._runtime.spawn(self._sweep)]
         # Apart: an engine with much to do, or on a busy machine, must not lose its stacks for being late.
-        self._world.spawn_apart(lambda: self._beat(pulse))
+        self._runtime.spawn_os_thread(lambda: self._beat(pulse))
 
     def stop(self) -> None:
         """Lets go of everything at once: whoever sweeps next takes over without waiting for the deadline."""
         self._stopping = True
-        self._world.turned(is_last=True)
+        self._runtime.turned(is_last=True)
         for thread in self._threads:
             thread.kill()
         while self._beating:                        # else it might register what is being removed
-            self._world.sleep(0.01)
+            self._runtime.sleep(0.01)
         try:
-            self._database.retry(lambda tx: engines.remove(tx, self.engine_id, self._world.now()))
+            self._database.retry(lambda tx: engines.remove(tx, self.engine_id, self._runtime.now()))
         except exception.DatabaseUnavailable as error:
             LOG.warning('Stacks could not be handed over, others will take them in %s s: %s', self._ttl, error)
 
@@ -89,8 +89,8 @@ class Ownership:
         Raises LeaseLost: somebody else took the stack while we were too late to renew.
         """
         while True:
-            while self._world.monotonic() > self._deadline - self._ttl / 4:
-                self._world.sleep(self._ttl / 50)
+            while self._runtime.monotonic() > self._deadline - self._ttl / 4:
+                self._runtime.sleep(self._ttl / 50)
             lapses = self._lapses
             if lapses == self._confirmed.get(lease, 0):
                 return
@@ -110,7 +110,7 @@ class Ownership:
             return 0
         try:
             with self._database.writer() as tx:
-                polite = self._clock_was_set(tx) or self._world.monotonic() < self._polite_until
+                polite = self._clock_was_set(tx) or self._runtime.monotonic() < self._polite_until
                 claimed = leases.claim_expired(tx, self.engine_id, room, of_silent=not polite)
                 if claimed and not polite and self._clock_was_set(tx):
                     raise ClockWasSet               # between the two statements: nothing is taken
@@ -126,16 +126,16 @@ class Ownership:
     def _turn(self) -> None:
         """Shows the heartbeat that the engine is not only alive, but gets on."""
         while True:
-            self._turned = self._world.monotonic()
-            self._world.turned()
+            self._turned = self._runtime.monotonic()
+            self._runtime.turned()
             while self._trouble:
                 outages.away(outages.DATABASE, f'the heartbeat was not stored: {self._trouble.popleft()}')
-            self._world.sleep(self._ttl / 5)
+            self._runtime.sleep(self._ttl / 5)
 
     def _beat(self, pulse: Database) -> None:
         while not self._stopping:
-            self._world.sleep(self._ttl / 5)
-            if self._world.monotonic() - self._turned > self.PARALYSED * self._ttl:
+            self._runtime.sleep(self._ttl / 5)
+            if self._runtime.monotonic() - self._turned > self.PARALYSED * self._ttl:
                 continue                            # it lives, but does nothing: others shall take its stacks
             self._beating = True
             try:
@@ -147,17 +147,17 @@ class Ownership:
                 self._beating = False
 
     def _renew(self, pulse: Database) -> None:
-        began = self._world.monotonic()
+        began = self._runtime.monotonic()
         with pulse.writer() as tx:
             was_set = self._clock_was_set(tx)
-            known = engines.renew(tx, self.engine_id, self._ttl, self._world.now())
+            known = engines.renew(tx, self.engine_id, self._ttl, self._runtime.now())
             if was_set:
                 self._polite_until = began + self._ttl
-        if not known or was_set or self._world.monotonic() > self._deadline:
+        if not known or was_set or self._runtime.monotonic() > self._deadline:
             self._lapses += 1                       # before anybody may act again
         if not known:
             self._register(pulse)                   # somebody cleaned up after us; our leases have gone on their way
-        if self._world.monotonic() > self._deadline:        # it began in time and hung: no better
+        if self._runtime.monotonic() > self._deadline:        # it began in time and hung: no better
             # The database, or this machine, was away for longer than a lease lasts: maybe not for us alone. The
             # others get the time to come back to their own stacks.
             self._polite_until = began + self._ttl
@@ -168,13 +168,13 @@ class Ownership:
         silent who are not, until they have renewed, too."""
         deadline = self._deadline                   # first: the heartbeat may move both meanwhile
         left = engines.left(tx, self.engine_id)
-        expected = deadline - self._world.monotonic()
+        expected = deadline - self._runtime.monotonic()
         return left is not None and (left < expected - self._ttl / 4 or left > expected + self.SET_BACK)
 
     def _register(self, database: Database) -> None:
-        began = self._world.monotonic()
+        began = self._runtime.monotonic()
         with database.writer() as tx:
-            engines.register(tx, engine_id=self.engine_id, now=self._world.now(), ttl=self._ttl, **self._describe())
+            engines.register(tx, engine_id=self.engine_id, now=self._runtime.now(), ttl=self._ttl, **self._describe())
         self._deadline = began + self._ttl
 
     def _sweep(self) -> None:
@@ -186,4 +186,4 @@ class Ownership:
             except Exception:
                 LOG.exception('A sweep failed')
             # Engines that start together must not sweep together for ever.
-            self._world.sleep(self._sweep_interval * (0.75 + self._world.chance() / 2))
+            self._runtime.sleep(self._sweep_interval * (0.75 + self._runtime.random() / 2))

@@ -6,14 +6,14 @@ import logging
 from collections import deque
 from collections.abc import Callable
 
-from heatlite.common.world import Thread, World
+from heatlite.common.runtime import Runtime, Thread
 
 LOG = logging.getLogger(__name__)
 
 
 class Pool:
-    def __init__(self, world: World, size: int) -> None:
-        self._world = world
+    def __init__(self, runtime: Runtime, size: int) -> None:
+        self._runtime = runtime
         self._size = size
         self._waiting: deque[Callable[[], None]] = deque()
         self._idle: list[Worker] = []
@@ -24,7 +24,7 @@ class Pool:
         if self._idle:
             self._idle.pop().take(call)
         elif len(self._workers) < self._size:
-            self._workers.append(Worker(self._world, self, call))
+            self._workers.append(Worker(self._runtime, self, call))
         else:
             self._waiting.append(call)
 
@@ -34,7 +34,7 @@ class Pool:
             if worker.current is call:
                 self._workers.remove(worker)
                 if self._waiting:
-                    self._workers.append(Worker(self._world, self, self._waiting.popleft()))
+                    self._workers.append(Worker(self._runtime, self, self._waiting.popleft()))
                 worker.thread.kill()
                 return
 
@@ -54,13 +54,13 @@ class Pool:
 class Worker:
     """One thread of the pool. It stays, so that a burst of calls costs no burst of threads."""
 
-    def __init__(self, world: World, pool: Pool, first: Callable[[], None]) -> None:
-        self._world = world
+    def __init__(self, runtime: Runtime, pool: Pool, first: Callable[[], None]) -> None:
+        self._runtime = runtime
         self._pool = pool
         self._call: Callable[[], None] | None = first
         self.current: Callable[[], None] | None = None
-        self._given = world.signal()
-        self.thread: Thread = world.spawn(self._run)
+        self._given = runtime.flag()
+        self.thread: Thread = runtime.spawn(self._run)
 
     def take(self, call: Callable[[], None]) -> None:
         self._call = call
@@ -76,7 +76,7 @@ class Worker:
                 self._given.clear()
                 continue
             self.current = call
-            self._world.turn()          # hundreds of calls that never wait must not keep everything else waiting
+            self._runtime.turn()          # hundreds of calls that never wait must not keep everything else waiting
             try:
                 call()
             except Exception:           # a thread of the pool outlives whatever it was given

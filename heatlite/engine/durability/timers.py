@@ -6,21 +6,21 @@ import heapq
 import itertools
 from collections.abc import Callable
 
-from heatlite.common.world import World
+from heatlite.common.runtime import Runtime
 
 
 class Timers:
     """Calls things when their time has come, in one thread. What is called must not block."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
         self._heap: list[tuple[float, int, Callable[[], None]]] = []
         self._order = itertools.count()
-        self._earlier = world.signal()              # something is due before what the thread sleeps for
-        self._thread = world.spawn(self._run)
+        self._earlier = runtime.flag()              # something is due before what the thread sleeps for
+        self._thread = runtime.spawn(self._run)
 
     def after(self, seconds: float, call: Callable[[], None]) -> None:
-        due = self._world.monotonic() + seconds
+        due = self._runtime.monotonic() + seconds
         first = not self._heap or due < self._heap[0][0]
         heapq.heappush(self._heap, (due, next(self._order), call))
         if first:
@@ -32,7 +32,7 @@ class Timers:
     def _run(self) -> None:
         while True:
             self._earlier.clear()
-            now = self._world.monotonic()
+            now = self._runtime.monotonic()
             while self._heap and self._heap[0][0] <= now:
                 heapq.heappop(self._heap)[2]()
             self._earlier.wait(self._heap[0][0] - now if self._heap else None)

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from oslo_log import log
 
 from heatlite.common.context import RequestContext, bind
-from heatlite.common.world import Signal, World
+from heatlite.common.runtime import Flag, Runtime
 from heatlite.db import events, leases, templates
 from heatlite.db.connection import Database
 from heatlite.db.stacks import Stack
@@ -68,24 +68,24 @@ def make(entry: Mapping[str, Any]) -> Any:
 class EventSinks:
     """Follows the stacks of this engine that have sinks. Others cost one look into a dictionary for each change."""
 
-    def __init__(self, world: World, database: Database, read: Callable[[str], FollowedStack | None]) -> None:
+    def __init__(self, runtime: Runtime, database: Database, read: Callable[[str], FollowedStack | None]) -> None:
         """`read(stack_id)`: a stack as it is stored, None when it is gone."""
-        self._world = world
+        self._runtime = runtime
         self._database = database
         self._read = read
         self._outlets: dict[str, Outlet] = {}
 
-    def follow(self, owned: FollowedStack) -> None:
+    def follow(self, leased: FollowedStack) -> None:
         """The stack is driven here, or has a new definition."""
-        outlet = self._outlets.get(owned.id)
-        if outlet is not None and outlet.owned is owned:
+        outlet = self._outlets.get(leased.id)
+        if outlet is not None and outlet.leased is leased:
             outlet.bell.set()
-        elif owned.definition.environment.event_sinks:
-            self.leave(owned.id)
-            position = self._database.insist(lambda tx: events.position(
-                tx, owned.id, of_action=owned.row.status == Status.IN_PROGRESS), reading=True)
-            self._outlets[owned.id] = outlet = Outlet(self._world, self._database, owned, position)
-            self._world.spawn(outlet.run)
+        elif leased.definition.environment.event_sinks:
+            self.leave(leased.id)
+            position = self._database.retry_until_available(lambda tx: events.position(
+                tx, leased.id, of_action=leased.row.status == Status.IN_PROGRESS), reading=True)
+            self._outlets[leased.id] = outlet = Outlet(self._runtime, self._database, leased, position)
+            self._runtime.spawn(outlet.run)
 
     def add(self, tx: Any, row: Stack, new: Event) -> Callable[[], None]:
         """Adds to the history of a stack that this process need not drive. What it returns is called after the commit.
@@ -98,12 +98,12 @@ class EventSinks:
             return lambda: self.ring(row.id)
         if not templates.show(tx, row.template_id).environment.get('event_sinks'):
             return lambda: None
-        return lambda: self._world.spawn(self._tell_alone, row.id, since)
+        return lambda: self._runtime.spawn(self._tell_alone, row.id, since)
 
     def _tell_alone(self, stack_id: str, since: int) -> None:
-        owned = self._read(stack_id)
-        if owned is not None:
-            outlet = Outlet(self._world, self._database, owned, since)
+        leased = self._read(stack_id)
+        if leased is not None:
+            outlet = Outlet(self._runtime, self._database, leased, since)
             outlet.leaves = True
             outlet.run()
 
@@ -124,10 +124,10 @@ class EventSinks:
 class Outlet:
     """One stack's, with a thread of its own: a slow sink is slow for nobody else."""
 
-    def __init__(self, world: World, database: Database, owned: FollowedStack, position: int) -> None:
+    def __init__(self, runtime: Runtime, database: Database, leased: FollowedStack, position: int) -> None:
         """`position`: number of the last event that need not be told."""
-        self.owned = owned
-        self.bell: Signal = world.signal()
+        self.leased = leased
+        self.bell: Flag = runtime.flag()
         self.leaves = False
         self._database = database
         self._sinks: list[Any] = []
@@ -148,22 +148,22 @@ class Outlet:
 
     def _tell(self) -> bool:
         """The next events; False when there are none."""
-        bind(self.owned.context)
-        found = self._database.insist(
-            lambda tx: events.following(tx, self.owned.id, self._position, BLOCK), reading=True)
+        bind(self.leased.context)
+        found = self._database.retry_until_available(
+            lambda tx: events.following(tx, self.leased.id, self._position, BLOCK), reading=True)
         for event in found:
             self._position = event.id
             told = payload(event)
             for sink in self._current_sinks():
                 try:
-                    sink.consume(self.owned.context, told)
+                    sink.consume(self.leased.context, told)
                 except Exception as error:
-                    LOG.warning('Event %s of stack %s was not told to %s: %s', event.uuid, self.owned.id,
+                    LOG.warning('Event %s of stack %s was not told to %s: %s', event.uuid, self.leased.id,
                                 type(sink).__name__, error)
         return bool(found)
 
     def _current_sinks(self) -> list[Any]:
-        entries = self.owned.definition.environment.event_sinks
+        entries = self.leased.definition.environment.event_sinks
         if entries is not self._entries:
             self._entries = entries
             self._sinks = [sink for entry in entries if (sink := self._made(entry)) is not None]
@@ -174,7 +174,7 @@ class Outlet:
         try:
             return make(entry)
         except Exception as error:
-            LOG.warning('The event sink %s of stack %s cannot be made: %s', entry['type'], self.owned.id, error)
+            LOG.warning('The event sink %s of stack %s cannot be made: %s', entry['type'], self.leased.id, error)
             return None
 
 

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from heatlite.common import messaging, timeutils
-from heatlite.common.world import World
+from heatlite.common.runtime import Runtime
 from heatlite.db.stacks import Stack
 from heatlite.engine.durability import request_ids
 
@@ -41,7 +41,7 @@ def silent(stack: Stack, action: str, status: str, reason: str, scaling: Scaling
 SUFFIXES = {'IN_PROGRESS': 'start', 'COMPLETE': 'end', 'FAILED': 'error'}
 
 
-def sender(conf: Any, world: World) -> Notify:
+def sender(conf: Any, runtime: Runtime) -> Notify:
     """Does nothing when no driver is set. The context of a notification has the ids of the request."""
     notifier = messaging.notifier(conf, conf.default_publisher_id or f'orchestration.{conf.host}')
     if not conf.oslo_messaging_notifications.driver:
@@ -76,7 +76,7 @@ def sender(conf: Any, world: World) -> Notify:
                         'error' if suffix == 'error' else level))
         if not sending:
             sending = True
-            world.spawn(send)
+            runtime.spawn(send)
 
     return notify
 

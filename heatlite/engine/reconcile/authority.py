@@ -16,7 +16,7 @@ from oslo_config import cfg
 from heatlite.common import crypt, exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
-from heatlite.common.world import World
+from heatlite.common.runtime import Runtime
 from heatlite.db.credentials import Credentials
 from heatlite.engine import clients
 from heatlite.engine.types.registry import Registry
@@ -26,8 +26,8 @@ LOG = logging.getLogger(__name__)
 
 
 class Authority:
-    def __init__(self, world: World, registry: Registry) -> None:
-        self._world = world
+    def __init__(self, runtime: Runtime, registry: Registry) -> None:
+        self._runtime = runtime
         self._registry = registry
 
     def record(self, context: RequestContext, definition: StackDefinition, now: datetime) -> Credentials | None:
@@ -35,7 +35,7 @@ class Authority:
         if not context.user_id:
             return None                             # nobody in particular: the service's own cloud, if any
         found = Credentials(
-            id=self._world.uuid(), project_id=context.project_id, project_name=context.project_name,
+            id=self._runtime.uuid(), project_id=context.project_id, project_name=context.project_name,
             user_id=context.user_id, username=context.username, auth_url=context.auth_url,
             region_name=context.region_name, trust_id=None, trustor_user_id=None, password=None, token=None,
             method=None, created_at=now)

@@ -12,7 +12,7 @@ from typing import Any
 
 from heatlite.common import defects, exception, metrics, outages
 from heatlite.common.context import RequestContext, bind
-from heatlite.common.world import World
+from heatlite.common.runtime import Runtime
 from heatlite.db import codec, credentials, leases, signals, snapshots, stacks, templates
 from heatlite.db import events as events_of
 from heatlite.db.connection import Database
@@ -27,13 +27,13 @@ from heatlite.engine.notify.notifications import Notify, silent
 from heatlite.engine.reconcile import events, loading, outputs, surrender
 from heatlite.engine.reconcile import rollback as rollbacks
 from heatlite.engine.reconcile.authority import Authority
-from heatlite.engine.reconcile.executor import Errands
+from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.facade import Stack as Facade
-from heatlite.engine.reconcile.leased_stack import OwnedStack, desired
+from heatlite.engine.reconcile.leased_stack import LeasedStack, desired
 from heatlite.engine.reconcile.projects import Projects
 from heatlite.engine.reconcile.runner import Runner
-from heatlite.engine.reconcile.signal_dispatcher import Attendant
-from heatlite.engine.reconcile.stored_resource_cache import Records
+from heatlite.engine.reconcile.signal_dispatcher import SignalDispatcher
+from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
 from heatlite.engine.types.registry import Registry
 from heatlite.language.definition import StackDefinition
 from heatlite.planning import commands as c
@@ -60,11 +60,11 @@ class Limits:
     observe: bool = False               # every update compares with the real thing
 
 
-class Driving:
-    def __init__(self, world: World, database: Database, engine_id: str, journal: Journal, pool: Pool, timers: Timers,
-                 registry: Registry, limits: Limits, may_act: Callable[[Lease], None],
+class StackController:
+    def __init__(self, runtime: Runtime, database: Database, engine_id: str, journal: Journal, pool: Pool,
+                 timers: Timers, registry: Registry, limits: Limits, may_act: Callable[[Lease], None],
                  sinks: EventSinks, notify: Notify = silent) -> None:
-        self._world = world
+        self._runtime = runtime
         self._database = database
         self._engine_id = engine_id
         self._journal = journal
@@ -76,14 +76,14 @@ class Driving:
         self._sinks = sinks
         self._notify = notify
         self.snapshots: Any = None                  # engine.requests.snapshots.Snapshots, likewise
-        self.nest: Callable[[OwnedStack], Any] = lambda owned: None     # set once there are use cases to nest with
+        self.nest: Callable[[LeasedStack], Any] = lambda leased: None     # set once there are use cases to nest with
         self._runners: dict[str, Runner] = {}
-        self._authority = Authority(world, registry)
-        self._projects = Projects(world, database)
+        self._authority = Authority(runtime, registry)
+        self._projects = Projects(runtime, database)
         self._plugins = lifecycle_plugin.LifecyclePlugins.installed()
         self._defects: dict[str, int] = {}          # stack -> how often in a row driving it has failed
         self._loading: dict[str, Lease] = {}        # taken, and not read yet
-        self._loaders = Pool(world, LOADERS)
+        self._loaders = Pool(runtime, LOADERS)
         self._former: dict[str, Runner] = {}        # runners that have ended, with calls that have not
         self.software: Any = None                   # engine.requests.software.Software, set once there is one
         self._suspected: set[str] = set()           # held without a runner when last looked
@@ -110,23 +110,23 @@ class Driving:
         self._loading[lease.stack_id] = lease
         self._loaders.run(lambda: self._load_and_run(lease))
 
-    def adopt(self, owned: OwnedStack, taken_over: bool = False) -> None:
+    def adopt(self, leased: LeasedStack, taken_over: bool = False) -> None:
         """Drives a stack that is in hand already. `taken_over`: signals may wait for it."""
         if self._stopping:
             return                                  # whoever gets our leases begins from what is stored
-        if owned.id in self._runners:               # two requests at once: the first one's runner looks for the other
-            self._runners[owned.id].ring()
+        if leased.id in self._runners:               # two requests at once: the first one's runner looks for the other
+            self._runners[leased.id].ring()
             return
-        runner = self._make(owned)
-        runner.resting = owned.row.status != Status.IN_PROGRESS
-        self._runners[owned.id] = runner
+        runner = self._make(leased)
+        runner.resting = leased.row.status != Status.IN_PROGRESS
+        self._runners[leased.id] = runner
         metrics.stacks_owned.set(len(self._runners))
         self._watch_time(runner)
-        self._sinks.follow(owned)
+        self._sinks.follow(leased)
         if taken_over:
-            runner.attendant.take_over()
+            runner.signal_dispatcher.take_over()
             runner.ring()
-        self._world.spawn(runner.run)
+        self._runtime.spawn(runner.run)
 
     def go_on(self, lease: Lease) -> None:
         """Drives a stack whose lease was just confirmed to be ours.
@@ -134,7 +134,7 @@ class Driving:
         Its runner may be about to end, having given back the lease that this one has followed: then the epochs differ.
         """
         runner = self._runners.get(lease.stack_id)
-        if runner is not None and runner.owned.lease.epoch == lease.epoch:
+        if runner is not None and runner.leased.lease.epoch == lease.epoch:
             runner.ring()
         else:
             self.take(lease)
@@ -176,11 +176,11 @@ class Driving:
 
     def _load_and_run(self, lease: Lease) -> None:
         bind(None)                                  # until the stack is read, nobody knows whose request it follows
-        self._world.serve(lease.stack_id)           # reading a definition may be what ends an engine
+        self._runtime.serve(lease.stack_id)           # reading a definition may be what ends an engine
         try:
             self._load(lease)
         finally:
-            self._world.serve(None)
+            self._runtime.serve(None)
             if self._loading.get(lease.stack_id) is lease:
                 del self._loading[lease.stack_id]
 
@@ -191,10 +191,11 @@ class Driving:
         try:
             if not lease.is_new:                    # what we have not written yet of our last drive goes before reading
                 self._journal.write(Change(lease.stack_id, lease.epoch))
-            if lease.strikes and surrender.give_up(self._world, self._database, self._journal, lease, self._announced):
+            if lease.strikes and surrender.give_up(self._runtime, self._database, self._journal, lease,
+                                                   self._announced):
                 return
-            owned = loading.load(self._world, self._database, lease, self._registry.operator, self._limits.retry_limit,
-                                 self._known)
+            leased = loading.load(self._runtime, self._database, lease, self._registry.operator,
+                                  self._limits.retry_limit, self._known)
         except LeaseLost:
             return
         except exception.DatabaseUnavailable as error:
@@ -206,23 +207,23 @@ class Driving:
             LOG.exception('Stack %s cannot be loaded', lease.stack_id)
             self._give_back(lease, wanted=True)
             return
-        if owned is None or (owned.row.status != Status.IN_PROGRESS and owned.row.action == Action.DELETE):
+        if leased is None or (leased.row.status != Status.IN_PROGRESS and leased.row.action == Action.DELETE):
             self._give_back(lease, wanted=False)
             return
         if self._loading.get(lease.stack_id) is not lease:
             return                                  # the lease was lost and won again meanwhile
-        self._tell_of_taking(owned, lease)
+        self._tell_of_taking(leased, lease)
         # One whose action has ended too: signals may wait for it, or whoever handled the last one died before the
         # outputs were stored that it has changed.
-        self.adopt(owned, taken_over=True)
+        self.adopt(leased, taken_over=True)
 
-    def _tell_of_taking(self, owned: OwnedStack, lease: Lease) -> None:
+    def _tell_of_taking(self, leased: LeasedStack, lease: Lease) -> None:
         if lease.former is None:
             return                                  # taken for a request, not in a sweep
         if lease.former == self._engine_id:
-            LOG.warning('Stack %s [%s] was ours and nothing drove it; going on', owned.row.name, owned.id)
+            LOG.warning('Stack %s [%s] was ours and nothing drove it; going on', leased.row.name, leased.id)
         else:
-            LOG.info('Taking over stack %s [%s] from %s (epoch %d)', owned.row.name, owned.id,
+            LOG.info('Taking over stack %s [%s] from %s (epoch %d)', leased.row.name, leased.id,
                      f'engine {lease.former}, which is silent' if lease.former else 'an engine that has ended',
                      lease.epoch)
 
@@ -239,7 +240,7 @@ class Driving:
         self._notify(row, row.action, Status.FAILED, row.reason)
         parent = self._runners.get(row.owner_id or '')
         if parent is not None and row.parent_resource is not None:
-            parent.hasten(row.parent_resource)
+            parent.poll_now(row.parent_resource)
 
     def _give_back(self, lease: Lease, wanted: bool) -> None:
         try:
@@ -248,46 +249,46 @@ class Driving:
         except exception.DatabaseUnavailable:
             LOG.warning('The lease of stack %s was not given back; it runs out by itself', lease.stack_id)
 
-    def _make(self, owned: OwnedStack) -> Runner:
-        errands = self._errands(owned, self._journal)
-        runner = Runner(self._world, owned, errands, self._journal, self._pool, self._timers, self,
+    def _make(self, leased: LeasedStack) -> Runner:
+        executor = self._executor(leased, self._journal)
+        runner = Runner(self._runtime, leased, executor, self._journal, self._pool, self._timers, self,
                         self._limits.interval, self._limits.patience)
-        runner.attendant = Attendant(self._world, self._database, owned, self._journal, runner)
+        runner.signal_dispatcher = SignalDispatcher(self._runtime, self._database, leased, self._journal, runner)
         return runner
 
-    def _errands(self, owned: OwnedStack, journal: Journal | None) -> Errands:
-        made: list[Errands] = []
+    def _executor(self, leased: LeasedStack, journal: Journal | None) -> StepExecutor:
+        made: list[StepExecutor] = []
 
         def resource(name: str) -> Any:
-            row = owned.current(name)
+            row = leased.current(name)
             return made[0].stored_resource(row) if row is not None and row.exists else made[0].unmade(name)
 
-        facade = Facade(owned, resource, clients.of, self._world, self.nest(owned),
-                        lambda make, unmake: self._projects.of(owned, make, unmake))
+        facade = Facade(leased, resource, clients.of, self._runtime, self.nest(leased),
+                        lambda make, unmake: self._projects.of(leased, make, unmake))
         facade.software = self.software
         facade.tell_scaling = lambda scaling: self._notify(
-            owned.row, owned.row.action, owned.row.status, owned.row.reason, scaling)
-        made.append(Errands(self._world, owned, journal, self._registry.frozen(), facade,
-                            Records(self._world, self._database, journal, owned.id), self._may_act,
-                            observe=self._limits.observe, saved=lambda: self._saved(owned)))
+            leased.row, leased.row.action, leased.row.status, leased.row.reason, scaling)
+        made.append(StepExecutor(self._runtime, leased, journal, self._registry.frozen(), facade,
+                                 StoredResourceCache(self._runtime, self._database, journal, leased.id), self._may_act,
+                                 observe=self._limits.observe, saved=lambda: self._saved(leased)))
         return made[0]
 
-    def _saved(self, owned: OwnedStack) -> Mapping[str, Any]:
+    def _saved(self, leased: LeasedStack) -> Mapping[str, Any]:
         with self._database.reader() as tx:
-            found = snapshots.show(tx, (owned.row.request or {}).get('restore', ''))
+            found = snapshots.show(tx, (leased.row.request or {}).get('restore', ''))
         return found.data or {} if found is not None else {}
 
     def forget_row(self, stack_id: str, row: int) -> None:
         """It was changed beside whoever drives the stack."""
         runner = self._runners.get(stack_id)
         if runner is not None:
-            runner.errands.records.forget(row)
+            runner.executor.records.forget(row)
 
     def let_go(self, stack_id: str, error: Exception) -> None:
         """Stops working on a stack; the sweep begins again from what is stored."""
         runner = self._runners.get(stack_id)
         if runner is not None:
-            with runner.owned.context.bound():
+            with runner.leased.context.bound():
                 LOG.error('A change of stack %s cannot be stored', stack_id, exc_info=error)
             runner.retire(error)
         else:
@@ -297,9 +298,9 @@ class Driving:
         """A stack as types see it, for reading; driven here, elsewhere or by nobody."""
         runner = self._runners.get(stack_id)
         if runner is not None:
-            return runner.errands.facade
-        owned = loading.for_reading(self._world, self._database, stack_id, self._registry.operator)
-        return self._errands(owned, None).facade if owned is not None else None
+            return runner.executor.facade
+        leased = loading.for_reading(self._runtime, self._database, stack_id, self._registry.operator)
+        return self._executor(leased, None).facade if leased is not None else None
 
     def outputs(self, stack_id: str, context: RequestContext) -> list[dict[str, Any]]:
         """A stack's outputs, read anew for the caller; with an error each when reading them ends engines. Raises
@@ -315,14 +316,14 @@ class Driving:
 
     def _outputs(self, stack_id: str, context: RequestContext) -> list[dict[str, Any]]:
         runner = self._runners.get(stack_id)
-        if runner is not None and context.may_see(runner.owned.row.project_id, runner.owned.row.user_project_id):
-            return outputs.resolve(runner.owned.definition, runner.errands.scope)
-        owned = loading.for_reading(self._world, self._database, stack_id, self._registry.operator)
-        if owned is None or not context.may_see(owned.row.project_id, owned.row.user_project_id):
+        if runner is not None and context.may_see(runner.leased.row.project_id, runner.leased.row.user_project_id):
+            return outputs.resolve(runner.leased.definition, runner.executor.scope)
+        leased = loading.for_reading(self._runtime, self._database, stack_id, self._registry.operator)
+        if leased is None or not context.may_see(leased.row.project_id, leased.row.user_project_id):
             raise exception.EntityNotFound(entity='Stack', name=stack_id)
-        errands = self._errands(owned, None)
-        errands.forget_live()
-        return outputs.resolve(owned.definition, errands.scope)
+        executor = self._executor(leased, None)
+        executor.forget_live()
+        return outputs.resolve(leased.definition, executor.scope)
 
     def asked(self, stack_id: str, context: RequestContext, ask: Callable[[Facade], Any]) -> Any:
         """What `ask(stack)` answers to the caller. Raises EntityNotFound, and StackGivenUp when reading the stack ends
@@ -346,20 +347,20 @@ class Driving:
             if not context.may_see(row.project_id, row.user_project_id):
                 raise exception.EntityNotFound(entity='Stack', name=stack_id)
             raise exception.StackGivenUp(stack=row.name, count=count)
-        before = self._world.serve(stack_id)
+        before = self._runtime.serve(stack_id)
         try:
             yield
         finally:
-            self._world.serve(before)
+            self._runtime.serve(before)
 
     # --- time -------------------------------------------------------------------------------------------
 
     def _watch_time(self, runner: Runner, started: datetime | None = None) -> None:
         """`started`: of what is still running after it was cancelled."""
-        row = runner.owned.row
+        row = runner.leased.row
         length = row.timeout_mins * 60 if row.timeout_mins else self._limits.action_timeout
         started = started or row.started_at or row.created_at
-        left = (started + timedelta(seconds=length) - self._world.now()).total_seconds()
+        left = (started + timedelta(seconds=length) - self._runtime.now()).total_seconds()
         stack_id, generation, known = row.id, row.generation, weakref.ref(runner)    # it ends long before its time
 
         def due() -> None:
@@ -370,239 +371,239 @@ class Driving:
         self._timers.after(max(left, 0), due)
 
     def _time_is_up(self, runner: Runner, generation: int) -> Iterable[c.Command]:
-        owned = runner.owned
-        busy = owned.traversal.busy_rows()
-        if owned.row.generation != generation or (owned.row.status != Status.IN_PROGRESS and not busy):
+        leased = runner.leased
+        busy = leased.traversal.busy_rows()
+        if leased.row.generation != generation or (leased.row.status != Status.IN_PROGRESS and not busy):
             return []
         why = {}
         for row in busy:
-            kind = runner.errands.class_name(row)
-            why[row.id] = (f'Task {row.action.lower()} from {kind} "{row.name}" Stack "{owned.row.name}" '
-                           f'[{owned.id}] Timed out')
-        return owned.traversal.handle(c.TimedOut(why), self._world.now())
+            kind = runner.executor.class_name(row)
+            why[row.id] = (f'Task {row.action.lower()} from {kind} "{row.name}" Stack "{leased.row.name}" '
+                           f'[{leased.id}] Timed out')
+        return leased.traversal.handle(c.TimedOut(why), self._runtime.now())
 
     # --- what runners ask (Host) ------------------------------------------------------------------------
 
     def catch_up(self, runner: Runner) -> list[c.Command]:
-        owned = runner.owned
-        row = self._database.insist(lambda tx: stacks.get(tx, owned.id), reading=True)
+        leased = runner.leased
+        row = self._database.retry_until_available(lambda tx: stacks.get(tx, leased.id), reading=True)
         if row is None:
-            raise LeaseLost(owned.id)
-        runner.attendant.look()
-        if row.generation == owned.row.generation:
-            return [c.Finish(None, '')] if runner.resting and not runner.attendant.is_busy else []
+            raise LeaseLost(leased.id)
+        runner.signal_dispatcher.look()
+        if row.generation == leased.row.generation:
+            return [c.Finish(None, '')] if runner.resting and not runner.signal_dispatcher.is_busy else []
         runner.resting = False
         if row.status != Status.IN_PROGRESS:        # cancelled: what runs ends, nothing new begins
-            started = owned.row.started_at or owned.row.created_at
-            self._take_row(owned, row)
+            started = leased.row.started_at or leased.row.created_at
+            self._take_row(leased, row)
             self._watch_time(runner, started)
-            return owned.traversal.stop()
+            return leased.traversal.stop()
         return self._follow(runner, row)
 
     def _follow(self, runner: Runner, row: stacks.Stack, definition: StackDefinition | None = None) -> list[c.Command]:
         """Turns the traversal to what the stack's row wants now."""
-        owned = runner.owned
-        if owned.row.action == Action.SNAPSHOT and owned.row.status == Status.IN_PROGRESS:
-            self.snapshots.finished(owned.row, Status.FAILED, text.cancelled(Action.SNAPSHOT))
+        leased = runner.leased
+        if leased.row.action == Action.SNAPSHOT and leased.row.status == Status.IN_PROGRESS:
+            self.snapshots.finished(leased.row, Status.FAILED, text.cancelled(Action.SNAPSHOT))
         if definition is None:
             definition = self._definition(row)
-        self._take_row(owned, row)
-        owned.definition = definition
-        runner.errands.use_types(self._registry.frozen())
-        self._sinks.follow(owned)
+        self._take_row(leased, row)
+        leased.definition = definition
+        runner.executor.use_types(self._registry.frozen())
+        self._sinks.follow(leased)
         self._watch_time(runner)
-        return owned.traversal.retarget(
-            Action(row.action), desired(definition, row.action), row.template_id, self._world.now(),
+        return leased.traversal.retarget(
+            Action(row.action), desired(definition, row.action), row.template_id, self._runtime.now(),
             rollback=not row.disable_rollback, avoid_template_id=loading.avoided(row),
             hooks=loading.hooks(definition), abort=text.USER_CANCEL if row.action == Action.DELETE else None)
 
-    def _take_row(self, owned: OwnedStack, row: stacks.Stack) -> None:
+    def _take_row(self, leased: LeasedStack, row: stacks.Stack) -> None:
         """From now on the stack follows the request in `row`."""
-        owned.row, owned.context = row, request_ids.following(owned.context, row)
-        bind(owned.context)
+        leased.row, leased.context = row, request_ids.following(leased.context, row)
+        bind(leased.context)
 
     def _definition(self, row: stacks.Stack) -> StackDefinition:
         fresh = self._fresh.pop((row.id, row.generation), None)
         if fresh is not None:
             return fresh
-        stored = self._database.insist(lambda tx: templates.get(tx, row.template_id), reading=True)
+        stored = self._database.retry_until_available(lambda tx: templates.get(tx, row.template_id), reading=True)
         return loading.definition(stored, row, self._registry.operator)
 
     def unwind(self, runner: Runner, reason: str, rollback: bool) -> list[c.Command]:
-        owned = runner.owned
-        failed = self._event(owned, owned.row.action, Status.FAILED, reason)
-        self._notify(owned.row, owned.row.action, Status.FAILED, reason)
-        metrics.stacks.labels(owned.row.action, Status.FAILED).inc()
-        LOG.info('Stack %s [%s] %s_%s: %s', owned.row.name, owned.id, owned.row.action, Status.FAILED, reason)
+        leased = runner.leased
+        failed = self._event(leased, leased.row.action, Status.FAILED, reason)
+        self._notify(leased.row, leased.row.action, Status.FAILED, reason)
+        metrics.stacks.labels(leased.row.action, Status.FAILED).inc()
+        LOG.info('Stack %s [%s] %s_%s: %s', leased.row.name, leased.id, leased.row.action, Status.FAILED, reason)
         self._told_plugins(runner, failed=True)
         if not rollback:
-            owned.row = replace(owned.row, status=Status.FAILED, reason=reason)
-            self._journal.submit(self._change(owned, StackChange(
-                owned.row.generation, status=Status.FAILED, reason=reason), failed),
-                lambda why_not: self._tell_parent(owned))
+            leased.row = replace(leased.row, status=Status.FAILED, reason=reason)
+            self._journal.submit(self._change(leased, StackChange(
+                leased.row.generation, status=Status.FAILED, reason=reason), failed),
+                lambda why_not: self._tell_parent(leased))
             return []
-        now = self._world.now()
-        target_id, definition = self._rollback_target(owned, now)
+        now = self._runtime.now()
+        target_id, definition = self._rollback_target(leased, now)
         started = text.started(Action.ROLLBACK)
-        after = replace(owned.row, action=Action.ROLLBACK, status=Status.IN_PROGRESS, reason=started,
-                        template_id=target_id, previous_template_id=owned.row.template_id,
-                        generation=owned.row.generation + 1, updated_at=now, started_at=now)
+        after = replace(leased.row, action=Action.ROLLBACK, status=Status.IN_PROGRESS, reason=started,
+                        template_id=target_id, previous_template_id=leased.row.template_id,
+                        generation=leased.row.generation + 1, updated_at=now, started_at=now)
         try:
-            self._journal.write(self._change(owned, StackChange(
-                owned.row.generation, action=Action.ROLLBACK, status=Status.IN_PROGRESS, reason=started,
-                template_id=target_id, previous_template_id=owned.row.template_id,
+            self._journal.write(self._change(leased, StackChange(
+                leased.row.generation, action=Action.ROLLBACK, status=Status.IN_PROGRESS, reason=started,
+                template_id=target_id, previous_template_id=leased.row.template_id,
                 parameters=codec.encode(definition.parameters.shown()), description=str(definition.description),
                 next_generation=after.generation, updated_at=now),
-                failed, self._event(owned, Action.ROLLBACK, Status.IN_PROGRESS, started)))
+                failed, self._event(leased, Action.ROLLBACK, Status.IN_PROGRESS, started)))
         except Superseded:
             return self.catch_up(runner)
         self._notify(after, Action.ROLLBACK, Status.IN_PROGRESS, started)
         return self._follow(runner, after, definition)
 
-    def _rollback_target(self, owned: OwnedStack, now: datetime) -> tuple[str, StackDefinition]:
+    def _rollback_target(self, leased: LeasedStack, now: datetime) -> tuple[str, StackDefinition]:
         def find(tx: Any) -> tuple[str, templates.Template]:
-            target_id = rollbacks.target(tx, owned.row, self._world.uuid(), now)
+            target_id = rollbacks.target(tx, leased.row, self._runtime.uuid(), now)
             return target_id, templates.get(tx, target_id)
 
-        target_id, stored = self._database.insist(find)
-        return target_id, loading.definition(stored, owned.row, self._registry.operator)
+        target_id, stored = self._database.retry_until_available(find)
+        return target_id, loading.definition(stored, leased.row, self._registry.operator)
 
     def finish(self, runner: Runner, status: Status | None, reason: str, release: bool = True) -> bool:
-        owned = runner.owned
-        now = self._world.now()
-        action = owned.row.action
+        leased = runner.leased
+        now = self._runtime.now()
+        action = leased.row.action
         deleted = action == Action.DELETE and status is Status.COMPLETE
         if action == Action.SNAPSHOT:
             self._journal.flush()
-            self.snapshots.finished(owned.row, status or Status.FAILED, reason or owned.row.reason)
+            self.snapshots.finished(leased.row, status or Status.FAILED, reason or leased.row.reason)
         if deleted:
-            self._clear(owned)
+            self._clear(leased)
         shown = None
         if not deleted and action != Action.DELETE:
-            shown = codec.encode(outputs.resolve(owned.definition, runner.errands.scope, runner.errands.is_live))
+            shown = codec.encode(outputs.resolve(leased.definition, runner.executor.scope, runner.executor.is_live))
         told: tuple[Event, ...] = ()
         if status is not None:
-            told = (self._event(owned, action, status, reason),)
+            told = (self._event(leased, action, status, reason),)
         try:
-            self._journal.write(self._change(owned, StackChange(
-                owned.row.generation, status=status, reason=reason if status is not None else None, outputs=shown,
+            self._journal.write(self._change(leased, StackChange(
+                leased.row.generation, status=status, reason=reason if status is not None else None, outputs=shown,
                 deleted_at=now if deleted else None, release=release or deleted), *told))
         except Superseded:
             return False
         if status is not None:
             metrics.stacks.labels(action, status).inc()
-            self._notify(owned.row, action, status, reason)
+            self._notify(leased.row, action, status, reason)
             self._told_plugins(runner, failed=status is Status.FAILED)
-            self._tell_parent(owned)
-            if not deleted and self._leaves_something(owned):
-                self._tidy(owned)
-            LOG.info('Stack %s [%s] %s_%s: %s', owned.row.name, owned.id, action, status, reason)
+            self._tell_parent(leased)
+            if not deleted and self._leaves_something(leased):
+                self._tidy(leased)
+            LOG.info('Stack %s [%s] %s_%s: %s', leased.row.name, leased.id, action, status, reason)
         return True
 
-    def _clear(self, owned: OwnedStack) -> None:
+    def _clear(self, leased: LeasedStack) -> None:
         """What belongs to a stack and is no resource of it, before it goes."""
-        kept = self._database.insist(lambda tx: snapshots.page(tx, owned.id), reading=True)
+        kept = self._database.retry_until_available(lambda tx: snapshots.page(tx, leased.id), reading=True)
         for each in kept:
-            self.snapshots.forget(owned.id, each)
-        authority_id = owned.row.credentials_id if owned.row.owner_id is None else None
+            self.snapshots.forget(leased.id, each)
+        authority_id = leased.row.credentials_id if leased.row.owner_id is None else None
 
         def clear(tx: Any) -> credentials.Credentials | None:
             if kept:
-                snapshots.delete_all(tx, owned.id)
+                snapshots.delete_all(tx, leased.id)
             if authority_id is None:
                 return None
             found = credentials.get(tx, authority_id)
             credentials.delete(tx, authority_id)
             return found
 
-        authority = self._database.insist(clear) if kept or authority_id is not None else None
-        if owned.row.owner_id is None:
+        authority = self._database.retry_until_available(clear) if kept or authority_id is not None else None
+        if leased.row.owner_id is None:
             # As stored: a stack below, perhaps of another engine, may have made the project since we read our row.
-            stored = self._database.insist(lambda tx: stacks.get(tx, owned.id), reading=True)
+            stored = self._database.retry_until_available(lambda tx: stacks.get(tx, leased.id), reading=True)
             if stored is not None and stored.user_project_id is not None:
-                self._authority.give_up_project(stored.user_project_id, owned.context)
+                self._authority.give_up_project(stored.user_project_id, leased.context)
         if authority is not None:                   # last: what came before may have been done in its name
-            self._authority.give_up(authority, owned.context)
+            self._authority.give_up(authority, leased.context)
 
-    def _leaves_something(self, owned: OwnedStack) -> bool:
+    def _leaves_something(self, leased: LeasedStack) -> bool:
         """A former template, or more events than may stay (a resource leaves a handful)."""
-        return owned.row.generation > 1 or 0 < self._limits.events < 5 * (len(owned.rows) + 1)
+        return leased.row.generation > 1 or 0 < self._limits.events < 5 * (len(leased.rows) + 1)
 
-    def _tidy(self, owned: OwnedStack) -> None:
+    def _tidy(self, leased: LeasedStack) -> None:
         """What the action has left behind: templates nobody refers to any more, and the old end of the history."""
         try:
             with self._database.writer() as tx:
-                leases.lock(tx, owned.id)           # locked, so that no request is accepted in between
-                templates.prune(tx, owned.id)
+                leases.lock(tx, leased.id)           # locked, so that no request is accepted in between
+                templates.prune(tx, leased.id)
                 if self._limits.events:
-                    events_of.purge_over(tx, owned.id, self._limits.events)
+                    events_of.purge_over(tx, leased.id, self._limits.events)
         except exception.DatabaseUnavailable as error:
-            LOG.info('Stack %s was not tidied up: %s', owned.id, error)
+            LOG.info('Stack %s was not tidied up: %s', leased.id, error)
 
-    def _tell_parent(self, owned: OwnedStack) -> None:
+    def _tell_parent(self, leased: LeasedStack) -> None:
         """A parent driven here need not wait for its next look."""
-        parent = self._runners.get(owned.row.owner_id or '')
-        if parent is not None and owned.row.parent_resource is not None:
-            parent.hasten(owned.row.parent_resource)
+        parent = self._runners.get(leased.row.owner_id or '')
+        if parent is not None and leased.row.parent_resource is not None:
+            parent.poll_now(leased.row.parent_resource)
 
     def begin(self, runner: Runner) -> list[c.Command]:
         refusal = self._refusal(runner)
         if refusal is not None:
-            runner.owned.traversal.stop()           # its own end is not the one to tell
+            runner.leased.traversal.stop()           # its own end is not the one to tell
             return [c.Finish(Status.FAILED, refusal)]
-        return runner.owned.traversal.start(self._world.now())
+        return runner.leased.traversal.start(self._runtime.now())
 
     def _refusal(self, runner: Runner) -> str | None:
         """Why an operator's plug-in does not let the action begin."""
         if not self._plugins:
             return None
-        owned = runner.owned
+        leased = runner.leased
         try:
-            self._plugins.before(owned.context, runner.errands.facade, None, owned.row.action)
+            self._plugins.before(leased.context, runner.executor.facade, None, leased.row.action)
         except Exception as error:
-            defects.log(LOG, error, 'A lifecycle plug-in refused %s of stack %s', owned.row.action, owned.id)
+            defects.log(LOG, error, 'A lifecycle plug-in refused %s of stack %s', leased.row.action, leased.id)
             return str(error.args[0]) if error.args else f'Failed stack pre-ops: {error}'
         return None
 
     def _told_plugins(self, runner: Runner, failed: bool) -> None:
         if self._plugins:
-            self._plugins.after(runner.owned.context, runner.errands.facade, None, runner.owned.row.action,
+            self._plugins.after(runner.leased.context, runner.executor.facade, None, runner.leased.row.action,
                                 is_stack_failure=failed)
 
-    def _give_up(self, owned: OwnedStack, error: Exception) -> None:
+    def _give_up(self, leased: LeasedStack, error: Exception) -> None:
         """A defect of ours keeps the stack from going on, again and again: its user must be able to act."""
         reason = f'Internal error: {type(error).__name__}; the log of engine {self._engine_id} has the details'
         self._journal.submit(self._change(
-            owned, StackChange(owned.row.generation, status=Status.FAILED, reason=reason, release=True),
-            self._event(owned, owned.row.action, Status.FAILED, reason)))
+            leased, StackChange(leased.row.generation, status=Status.FAILED, reason=reason, release=True),
+            self._event(leased, leased.row.action, Status.FAILED, reason)))
 
     def ended(self, runner: Runner, error: Exception | None) -> None:
-        stack_id = runner.owned.id
+        stack_id = runner.leased.id
         if error is None:
             self._defects.pop(stack_id, None)
         else:
             self._defects[stack_id] = self._defects.get(stack_id, 0) + 1
             if self._defects[stack_id] >= PATIENCE:
                 del self._defects[stack_id]
-                self._give_up(runner.owned, error)
+                self._give_up(runner.leased, error)
         if not runner.idle.is_set():
             self._former[stack_id] = runner
-            self._world.spawn(self._forget, runner)
-        if self._runners.get(runner.owned.id) is runner:
-            del self._runners[runner.owned.id]
+            self._runtime.spawn(self._forget, runner)
+        if self._runners.get(runner.leased.id) is runner:
+            del self._runners[runner.leased.id]
             self._sinks.leave(stack_id)
-            for key in [key for key in self._fresh if key[0] == runner.owned.id]:
+            for key in [key for key in self._fresh if key[0] == runner.leased.id]:
                 del self._fresh[key]
         metrics.stacks_owned.set(len(self._runners))
 
     def _forget(self, runner: Runner) -> None:
         runner.idle.wait()
-        if self._former.get(runner.owned.id) is runner:
-            del self._former[runner.owned.id]
+        if self._former.get(runner.leased.id) is runner:
+            del self._former[runner.leased.id]
 
-    def _change(self, owned: OwnedStack, change: StackChange, *told: Event) -> Change:
-        return Change(owned.id, owned.lease.epoch, stack=change, events=told)
+    def _change(self, leased: LeasedStack, change: StackChange, *told: Event) -> Change:
+        return Change(leased.id, leased.lease.epoch, stack=change, events=told)
 
-    def _event(self, owned: OwnedStack, action: str, status: str, reason: str) -> Event:
-        return events.of_stack(self._world, owned.id, owned.row.name, action, status, reason)
+    def _event(self, leased: LeasedStack, action: str, status: str, reason: str) -> Event:
+        return events.of_stack(self._runtime, leased.id, leased.row.name, action, status, reason)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from heatlite.common import exception
-from heatlite.engine.reconcile.leased_stack import OwnedStack
+from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.resource import Resource
 from heatlite.engine.resource_update import Comparison, changed_names
 from heatlite.engine.rsrc_defn import ResourceDefinition
@@ -19,7 +19,7 @@ UPDATE, REPLACE = RESTRICTABLE = ('update', 'replace')
 
 
 @dataclass(frozen=True)
-class Difference:
+class UpdateArguments:
     """What `handle_update` is told."""
 
     definition: ResourceDefinition
@@ -27,15 +27,15 @@ class Difference:
     properties: Mapping[str, Any]
 
 
-def inspect(resource: Resource, kind: type[Resource], wanted: ResourceDefinition, owned: OwnedStack,
-            row: ResourceState, observe: bool = False) -> tuple[Verdict, Difference | None]:
+def inspect(resource: Resource, kind: type[Resource], wanted: ResourceDefinition, leased: LeasedStack,
+            row: ResourceState, observe: bool = False) -> tuple[Verdict, UpdateArguments | None]:
     """The verdict, and for an update what it is about.
 
     `resource`: the old one, bound to what is stored; `kind`: the class the wanted type has now; `observe`: compare
     with the real thing. Raises what the type raises: the resource then fails.
     """
-    restricted = owned.definition.environment.restricted_actions(resource.name)
-    verdict, difference = _ask(resource, kind, wanted, owned, row, observe)
+    restricted = leased.definition.environment.restricted_actions(resource.name)
+    verdict, difference = _ask(resource, kind, wanted, leased, row, observe)
     if verdict.refused is None:
         if verdict.replace is not None and REPLACE in restricted:
             return _restricted(REPLACE, row), None
@@ -49,19 +49,19 @@ def _restricted(action: str, row: ResourceState) -> Verdict:
     return Verdict(changed=True, refused=exception.ResourceFailure(error, row).message, why_refused=str(error))
 
 
-def _ask(resource: Resource, kind: type[Resource], wanted: ResourceDefinition, owned: OwnedStack,
-         row: ResourceState, observe: bool) -> tuple[Verdict, Difference | None]:
+def _ask(resource: Resource, kind: type[Resource], wanted: ResourceDefinition, leased: LeasedStack,
+         row: ResourceState, observe: bool) -> tuple[Verdict, UpdateArguments | None]:
     plain = text.requires_replacement(resource.name)
     if type(resource) is not kind and not resource.support_status.is_substituted(kind):
         return Verdict(changed=True, replace=plain), None
-    if owned.row.action == Action.ROLLBACK and row.replaced_by is not None:
+    if leased.row.action == Action.ROLLBACK and row.replaced_by is not None:
         resource.restore_prev_rsrc(convergence=True)
     if wanted.external_id() is not None or resource.external_id is not None:
         resource.check_external_id_kept(wanted)
         return Verdict(changed=False), None
     comparison = resource.compare(wanted)
     is_unsure = row.fingerprint == UNSURE and resource.resource_id is not None
-    if observe or owned.row.converge or is_unsure:      # what an interrupted update has left, nobody has written down
+    if observe or leased.row.converge or is_unsure:      # what an interrupted update has left, nobody has written down
         try:
             comparison = resource.observe(comparison)
         except exception.EntityNotFound:
@@ -78,7 +78,7 @@ def _ask(resource: Resource, kind: type[Resource], wanted: ResourceDefinition, o
         return Verdict(changed=True, replace=str(replaced), announced=True,
                        changed_properties=_changed(comparison)), None
     return (Verdict(changed=True, changed_properties=tuple(sorted(property_diff))),
-            Difference(wanted, template_diff, property_diff))
+            UpdateArguments(wanted, template_diff, property_diff))
 
 
 def _changed(comparison: Comparison) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Errands for one stack: asks types, calls their handlers, brings back what they said as events.
+"""Executes the commands of one stack: asks resource types, calls their handlers, returns what they did as events.
 
 Runs in the threads of the pool. No opinions: what follows from an answer is planning's business.
 """
@@ -12,20 +12,20 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from heatlite.common import defects, exception, short_id
-from heatlite.common.world import World
+from heatlite.common.runtime import Runtime
 from heatlite.db.leases import Lease
 from heatlite.engine import rsrc_defn
 from heatlite.engine.attributes import CACHE_NONE, SHOW_ATTR
 from heatlite.engine.durability.journal import Journal, LeaseLost
 from heatlite.engine.reconcile import attribute_cache, diff, exports, unknowns
 from heatlite.engine.reconcile.facade import Stack
-from heatlite.engine.reconcile.leased_stack import OwnedStack
-from heatlite.engine.reconcile.resource_writer import Recorder
+from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.resource_writer import JournalWriter
 from heatlite.engine.reconcile.service_errors import is_away, is_final
-from heatlite.engine.reconcile.step_context import Work, definition_of, fingerprint, plain, stored_definition
-from heatlite.engine.reconcile.stored_resource_cache import Records
+from heatlite.engine.reconcile.step_context import StepContext, definition_of, fingerprint, plain, stored_definition
+from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
 from heatlite.engine.resource import Resource
-from heatlite.engine.stored_resource import Record
+from heatlite.engine.stored_resource import StoredResource
 from heatlite.engine.types.registry import Registry
 from heatlite.language.environment import Environment
 from heatlite.language.unknown import UNKNOWN
@@ -43,9 +43,9 @@ AWAY_PATIENCE = 5.0                 # seconds until a service that does not answ
 AWAY_TURNS = 5                      # of polling, likewise
 
 
-class Errands:
-    def __init__(self, world: World, owned: OwnedStack, journal: Journal, registry: Registry, facade: Stack,
-                 records: Records, may_act: Callable[[Lease], None], *, dry: bool = False,
+class StepExecutor:
+    def __init__(self, runtime: Runtime, leased: LeasedStack, journal: Journal, registry: Registry, facade: Stack,
+                 records: StoredResourceCache, may_act: Callable[[Lease], None], *, dry: bool = False,
                  observe: bool = False, saved: Callable[[], Mapping[str, Any]] = dict) -> None:
         """`records`: what is stored of resources. `may_act(lease)`: returns once the lease is surely ours.
 
@@ -55,14 +55,14 @@ class Errands:
         self._saved = saved
         self._dry = dry
         self._observe = observe
-        self._world = world
-        self._owned = owned
+        self._runtime = runtime
+        self._leased = leased
         self._journal = journal
         self._registry = registry
         self.facade = facade                        # types hold it by a weak reference; this keeps it
         self.records = records
         self._may_act = may_act
-        self.scope = attribute_cache.StackScope(self._current, lambda row: owned.kept.get(row.id, {}), self._ask,
+        self.scope = attribute_cache.StackScope(self._current, lambda row: leased.kept.get(row.id, {}), self._ask,
                                        self._is_future)
         facade.scope = self.scope
         self.to_make: set[int] = set()              # rows that a preview would make, and would change
@@ -78,14 +78,14 @@ class Errands:
 
     # --- definitions ------------------------------------------------------------------------------------
 
-    def resolve(self, step: Step) -> Work:
+    def resolve(self, step: Step) -> StepContext:
         """The wanted definition of a step with the values its requirements now have."""
-        work = Work()
+        work = StepContext()
         step.context = work
-        wanted = self._owned.definition.resources[step.name]
+        wanted = self._leased.definition.resources[step.name]
         try:
             resolved = wanted.resolved(self.scope)
-            if self._owned.row.action == Action.RESTORE:
+            if self._leased.row.action == Action.RESTORE:
                 resolved = self._restored(step.name, resolved)
         except Exception as error:
             work.error = error
@@ -110,34 +110,34 @@ class Errands:
         changed = resource.handle_restore(definition_of(name, resolved), saved)
         return {**resolved, 'properties': dict(changed.get('Properties') or {})}
 
-    def begin(self, step: Step) -> Work:
+    def begin(self, step: Step) -> StepContext:
         """What the step works on, made when it is first needed."""
         if step.context is None:
             if step.as_stored:
                 return self._as_stored(step)
-            if step.kind is Kind.APPLY and step.name in self._owned.definition.resources:
+            if step.kind is Kind.APPLY and step.name in self._leased.definition.resources:
                 return self.resolve(step)
-            step.context = Work()
+            step.context = StepContext()
         return step.context
 
-    def _as_stored(self, step: Step) -> Work:
+    def _as_stored(self, step: Step) -> StepContext:
         """The definition that was stored with the intent. Without one the handler was never called."""
-        record = self.records.get(self._owned.rows[step.row_id])
+        record = self.records.get(self._leased.rows[step.row_id])
         if record.properties is None:
             step.as_stored = False
             return self.begin(step)
-        work = step.context = Work()
+        work = step.context = StepContext()
         work.definition = stored_definition(record)
         work.metadata = record.metadata
         step.fingerprint = fingerprint({**(record.definition or {}), 'type': record.state.type,
                                         'properties': record.properties})
         return work
 
-    def physical_name(self, row: ResourceState, work: Work | None) -> str:
+    def physical_name(self, row: ResourceState, work: StepContext | None) -> str:
         """The name the real thing has or would have, for events before there is an id."""
         if work is not None and work.resource is not None and work.resource.id == row.id:
             return work.resource.physical_resource_name() or ''
-        return f'{self._owned.row.name}-{row.name}-{short_id.get_id(row.uuid)}'
+        return f'{self._leased.row.name}-{row.name}-{short_id.get_id(row.uuid)}'
 
     # --- objects of types -------------------------------------------------------------------------------
 
@@ -149,7 +149,7 @@ class Errands:
             return work.resource
         applies = step.kind is Kind.APPLY and step.verb is not Action.UPDATE and work.definition is not None
         fresh = applies and row.physical_id is None and row.action in (Action.CREATE, Action.ADOPT)
-        record = Record(row) if fresh and not step.attempt and not step.resumed else self.records.get(row)
+        record = StoredResource(row) if fresh and not step.attempt and not step.resumed else self.records.get(row)
         definition = work.definition if applies else stored_definition(record)
         if fresh:
             record.metadata = work.metadata
@@ -160,7 +160,7 @@ class Errands:
     @property
     def _environment(self) -> Environment:
         """Of the wanted definition."""
-        return self._owned.definition.environment
+        return self._leased.definition.environment
 
     def _environment_of(self, row: ResourceState) -> Environment:
         """The one `row` was last applied with: only that says what the name of its type stands for.
@@ -168,7 +168,7 @@ class Errands:
         It is kept as long as a row refers to its template (db.templates.prune).
         """
         template_id = row.template_id
-        if template_id is None or template_id == self._owned.row.template_id:
+        if template_id is None or template_id == self._leased.row.template_id:
             return self._environment
         if template_id not in self._environments:
             stored = self.records.environment(template_id)
@@ -187,10 +187,10 @@ class Errands:
         then, now = self._environment_of(row), self._environment
         return then is now or then.find(row.type, row.name).target == now.find(row.type, row.name).target
 
-    def _recorder(self, work: Work) -> Recorder:
-        return Recorder(self._journal, self._owned, self._world, work, self.records)
+    def _recorder(self, work: StepContext) -> JournalWriter:
+        return JournalWriter(self._journal, self._leased, self._runtime, work, self.records)
 
-    def _make(self, definition: rsrc_defn.ResourceDefinition, record: Record, recorder: Any,
+    def _make(self, definition: rsrc_defn.ResourceDefinition, record: StoredResource, recorder: Any,
               environment: Environment) -> Resource:
         """`environment`: the one that belongs to `definition`."""
         kind: type[Resource] = self._registry.resolve(definition.resource_type, definition.name, environment)
@@ -202,7 +202,7 @@ class Errands:
     def stored_resource(self, row: ResourceState, recorder: Any = None) -> Resource:
         """An object of what is stored, outside any step: for reading, or for a signal, which brings its `recorder`."""
         record = self.records.get(row)
-        return self._make(stored_definition(record), record, recorder or self._recorder(Work()),
+        return self._make(stored_definition(record), record, recorder or self._recorder(StepContext()),
                           self._environment_of(row))
 
     def kind_of(self, row: ResourceState) -> type[Resource]:
@@ -211,7 +211,7 @@ class Errands:
 
     def unmade(self, name: str) -> Resource:
         """An object for a resource that does not exist yet: its definition with what is known so far."""
-        resolved = self._owned.definition.resources[name].resolved(self.scope)
+        resolved = self._leased.definition.resources[name].resolved(self.scope)
         definition = definition_of(name, resolved)
         kind: type[Resource] = self._registry.resolve(definition.resource_type, name, self._environment)
         return kind(name, definition, self.facade)
@@ -232,14 +232,14 @@ class Errands:
 
     def forget_live(self) -> None:
         """What must be read anew each time is no longer taken from what is kept."""
-        for row_id, kept in list(self._owned.kept.items()):
-            row = self._owned.rows.get(row_id)
+        for row_id, kept in list(self._leased.kept.items()):
+            row = self._leased.rows.get(row_id)
             if row is None:                         # made since the rows were read
-                del self._owned.kept[row_id]
+                del self._leased.kept[row_id]
                 continue
             name = row.name
-            self._owned.kept[row_id] = {kept_as: value for kept_as, value in kept.items()
-                                        if not self.is_live(name, attribute_cache.attribute_of(kept_as))}
+            self._leased.kept[row_id] = {kept_as: value for kept_as, value in kept.items()
+                                         if not self.is_live(name, attribute_cache.attribute_of(kept_as))}
 
     def class_name(self, row: ResourceState) -> str:
         return self._kind(row).__name__
@@ -254,7 +254,7 @@ class Errands:
             return False
 
     def _current(self, name: str) -> ResourceState | None:
-        return self._owned.current(name)
+        return self._leased.current(name)
 
     def _is_future(self, row: ResourceState, attribute: bool) -> bool:
         return row.id in self.to_make or (attribute and row.id in self.changed and row.id not in self.foreseen)
@@ -271,16 +271,16 @@ class Errands:
                 return UNKNOWN
             raise
 
-    # --- errands ----------------------------------------------------------------------------------------
+    # --- commands ---------------------------------------------------------------------------------------
 
     def is_plainly_unchanged(self, step: Step, row: ResourceState) -> bool:
         """Whether nothing has changed, when that can be told from the definition alone: most resources in most updates.
 
         Asks nobody and never waits: it needs no thread of the pool.
         """
-        wanted = self._owned.definition.resources[step.name]
+        wanted = self._leased.definition.resources[step.name]
         try:
-            if (wanted.needs or wanted.is_external or self._owned.row.action == Action.RESTORE
+            if (wanted.needs or wanted.is_external or self._leased.row.action == Action.RESTORE
                     or not self._is_settled(row, wanted.type)):
                 return False
             step.fingerprint = fingerprint(wanted.resolved(self.scope))
@@ -300,7 +300,7 @@ class Errands:
             if self._dry:
                 return commands.Inspected(step, self._foretold(step, row, work, kind))
             verdict, work.difference = diff.inspect(
-                resource, kind, work.definition, self._owned, row, observe=self._observe)
+                resource, kind, work.definition, self._leased, row, observe=self._observe)
             if verdict.replace is not None and verdict.refused is None:
                 resource.prepare_for_replace()
             return commands.Inspected(step, verdict)
@@ -309,12 +309,12 @@ class Errands:
         except Exception as error:
             return self._failure(step, row, error, Action.UPDATE)
 
-    def _foretold(self, step: Step, row: ResourceState, work: Work, kind: type[Resource]) -> Verdict:
+    def _foretold(self, step: Step, row: ResourceState, work: StepContext, kind: type[Resource]) -> Verdict:
         """For a preview: also why the verdict may be another, and what differs."""
         stored = stored_definition(self.records.get(row))
 
-        def ask(wanted: rsrc_defn.ResourceDefinition) -> tuple[Verdict, diff.Difference | None]:
-            return diff.inspect(self.resource_as_stored(step, row, work), kind, wanted, self._owned, row,
+        def ask(wanted: rsrc_defn.ResourceDefinition) -> tuple[Verdict, diff.UpdateArguments | None]:
+            return diff.inspect(self.resource_as_stored(step, row, work), kind, wanted, self._leased, row,
                                       observe=self._observe)
 
         try:
@@ -332,7 +332,7 @@ class Errands:
             self.resource_as_stored(step, row, work), work.definition)
         return verdict
 
-    def resource_as_stored(self, step: Step, row: ResourceState, work: Work) -> Resource:
+    def resource_as_stored(self, step: Step, row: ResourceState, work: StepContext) -> Resource:
         record = self.records.get(row)
         work.resource = self._make(stored_definition(record), record, self._recorder(work), self._environment_of(row))
         return work.resource
@@ -340,12 +340,12 @@ class Errands:
     def _is_settled(self, row: ResourceState, wanted_type: str) -> bool:
         """With the same definition there is nothing to do."""
         return (row.status == 'COMPLETE' and row.replaced_by is None
-                and not (self._observe or self._owned.row.converge) and row.type == wanted_type
+                and not (self._observe or self._leased.row.converge) and row.type == wanted_type
                 and self._means_the_same(row) and not self._kind(row).always_inspected)
 
     def ensure_lease(self) -> None:
         """Returns once the lease of the stack is surely ours. Raises LeaseLost."""
-        self._may_act(self._owned.lease)
+        self._may_act(self._leased.lease)
 
     def call(self, step: Step, row: ResourceState, verb: Action) -> commands.Event:
         """handle_<verb>, and the first check right behind it. Raises DatabaseUnavailable, as its neighbours do.
@@ -353,7 +353,7 @@ class Errands:
         As they are, it is called behind the fence (Runner.fenced)."""
         try:
             if verb is Action.DELETE and self._kind(row).leaves_nothing():      # what is stored of it is not needed
-                return commands.Called(step, None, done=True)
+                return commands.HandlerReturned(step, None, done=True)
             work = self.begin(step)
             if work.error is not None:
                 raise work.error
@@ -361,7 +361,7 @@ class Errands:
             handler, arguments = self._handler(resource, step, work, verb)
             if handler is None:
                 self._done(step, verb)
-                return commands.Called(step, None, done=True, unsupported=verb is Action.CHECK)
+                return commands.HandlerReturned(step, None, done=True, unsupported=verb is Action.CHECK)
             work.handle = (self._create(resource, handler, bool(step.away)) if verb is Action.CREATE
                            else handler(*arguments))
             self._is_back(step, row, verb)
@@ -369,9 +369,9 @@ class Errands:
                 self._store_handle(row, work.handle)    # the first check may take the first of several steps
             delay = self._ask_whether_done(resource, work, verb)
             if delay:
-                return commands.Called(step, plain(work.handle))
+                return commands.HandlerReturned(step, plain(work.handle))
             self._done(step, verb)
-            return commands.Called(step, None, done=True)
+            return commands.HandlerReturned(step, None, done=True)
         except exception.DatabaseUnavailable:
             raise
         except Exception as error:
@@ -394,12 +394,12 @@ class Errands:
         failure = exception.ResourceFailure(error, row, verb)
         if not step.away:                           # one line for each change, not for each try
             LOG.warning('%s of %s in stack %s waits for a service that does not answer: %s', verb, row.name,
-                        self._owned.id, failure.message)
+                        self._leased.id, failure.message)
         return commands.Away(step, failure.message, AWAY_PATIENCE)
 
     def _is_back(self, step: Step, row: ResourceState, verb: Action) -> None:
         if step.away:
-            LOG.info('%s of %s in stack %s goes on: the service answers again', verb, row.name, self._owned.id)
+            LOG.info('%s of %s in stack %s goes on: the service answers again', verb, row.name, self._leased.id)
 
     def _create(self, resource: Resource, handler: Callable[[], Any], is_again: bool) -> Any:
         """What the handler returns. When it fails without an id, the object may be there all the same; `is_again`: it
@@ -417,7 +417,7 @@ class Errands:
             if is_away(error):
                 raise
             if resource.resource_id is None and self._find(resource):
-                LOG.info('%s of stack %s was made although its creation failed: %s', resource.name, self._owned.id,
+                LOG.info('%s of stack %s was made although its creation failed: %s', resource.name, self._leased.id,
                          error)
                 return None
             raise
@@ -435,10 +435,10 @@ class Errands:
             raise
         except Exception as error:
             defects.log(LOG, error, 'Looking for what may be left of %s in stack %s failed', resource.name,
-                        self._owned.id)
+                        self._leased.id)
             return False
         if found is None or any(row.physical_id == str(found) and row.type == resource.type()
-                                for row in self._owned.rows.values() if row.id != resource.id):
+                                for row in self._leased.rows.values() if row.id != resource.id):
             return False
         resource.resource_id_set(str(found))
         return True
@@ -457,27 +457,27 @@ class Errands:
             if delay:
                 if before is not None and _as_text(work.handle) != before:
                     self._store_handle(row, work.handle)
-                return commands.Polled(step, False, delay)
+                return commands.CheckReturned(step, False, delay)
             self._done(step, verb)
-            return commands.Polled(step, True)
+            return commands.CheckReturned(step, True)
         except exception.DatabaseUnavailable:
             raise
         except Exception as error:
             if is_away(error) and verb is not Action.CHECK:
-                LOG.info('%s of %s in stack %s will be asked for again: %s: %s', verb, row.name, self._owned.id,
+                LOG.info('%s of %s in stack %s will be asked for again: %s: %s', verb, row.name, self._leased.id,
                          type(error).__name__, error)
-                return commands.Polled(step, False, AWAY_TURNS)
+                return commands.CheckReturned(step, False, AWAY_TURNS)
             return self._failure(step, row, error, verb)
 
     def _store_handle(self, row: ResourceState, handle: Any) -> None:
         """Work in several steps notes in its handle how far it is: durable before the next step is taken."""
         if plain(handle) is NO_HANDLE:
             return                                  # after a crash the handler begins anew
-        current = self._owned.rows[row.id]
-        self._owned.rows[row.id] = changed = current._replace(handle=handle)
-        self._journal.write(Change(self._owned.id, self._owned.lease.epoch, row=changed))
+        current = self._leased.rows[row.id]
+        self._leased.rows[row.id] = changed = current._replace(handle=handle)
+        self._journal.write(Change(self._leased.id, self._leased.lease.epoch, row=changed))
 
-    def _ask_whether_done(self, resource: Resource, work: Work, verb: Action) -> int:
+    def _ask_whether_done(self, resource: Resource, work: StepContext, verb: Action) -> int:
         """0, or the number of turns until the next question."""
         checker = getattr(resource, 'check_delete_complete', None) if work.undoing else resource.checker(verb)
         if checker is None:
@@ -487,7 +487,7 @@ class Errands:
         except exception.PollDelay as delay:
             return delay.period
 
-    def _handler(self, resource: Resource, step: Step, work: Work,
+    def _handler(self, resource: Resource, step: Step, work: StepContext,
                  verb: Action) -> tuple[Callable[..., Any] | None, tuple[Any, ...]]:
         match verb:
             case Action.CREATE:
@@ -495,13 +495,13 @@ class Errands:
                 resource.check_properties()
             case Action.UPDATE:
                 if work.difference is None:             # begun before a crash, gone on with now
-                    _, work.difference = diff.inspect(resource, type(resource), work.definition, self._owned,
+                    _, work.difference = diff.inspect(resource, type(resource), work.definition, self._leased,
                                                             resource.record.state)
                 change = work.difference
                 if change is None:
                     return None, ()
                 return resource.handler(verb), (change.definition, change.template, change.properties)
-            case Action.DELETE if exports.is_abandoned(self._owned.row):
+            case Action.DELETE if exports.is_abandoned(self._leased.row):
                 return self._abandonment(resource), ()
             case Action.DELETE if resource.resource_id is None:
                 self._find(resource)                    # a create that failed may have left something
@@ -514,7 +514,7 @@ class Errands:
                 if external is not None:
                     resource.resource_id_set(external)
                     return None, ()
-                adopted = (self._owned.row.request or {}).get('adopt', {}).get(step.name)
+                adopted = (self._leased.row.request or {}).get('adopt', {}).get(step.name)
                 return resource.handler(verb), (adopted,)
         return resource.handler(verb), ()
 
@@ -527,13 +527,13 @@ class Errands:
     def _done(self, step: Step, verb: Action) -> None:
         """The action is over; what others will want to know of the resource is read now, in this thread."""
         work = step.context
-        if verb not in APPLYING or step.name not in self._owned.definition.resources:
+        if verb not in APPLYING or step.name not in self._leased.definition.resources:
             return
-        resource = self.resource(step, self._owned.rows[step.row_id])
+        resource = self.resource(step, self._leased.rows[step.row_id])
         if verb is Action.UPDATE:
             resource.apply_definition(work.definition)
         kept = self.keep(resource, step.name)
-        self._owned.kept[step.row_id] = kept
+        self._leased.kept[step.row_id] = kept
         if len(kept) > 1 or kept[attribute_cache.REFERENCE] != resource.resource_id:
             work.columns['attributes'] = {name: value for name, value in kept.items()
                                           if not isinstance(value, Exception)}
@@ -541,7 +541,7 @@ class Errands:
     def keep(self, resource: Resource, name: str) -> dict[str, Any]:
         """The reference and the attributes that the template, or a reader of the API, will ask for."""
         kept: dict[str, Any] = {attribute_cache.REFERENCE: resource.get_reference_id()}
-        wanted = set(self._owned.definition.referenced_attributes(name))
+        wanted = set(self._leased.definition.referenced_attributes(name))
         if () in wanted or resource.default_client_name is None:        # all of them, or nobody needs to be asked
             wanted.discard(())
             wanted |= {(attribute,) for attribute in resource.attributes_schema if attribute != 'show'}
@@ -583,12 +583,12 @@ class Errands:
         try:
             if self._kind(row).handle_preempt is Resource.handle_preempt:
                 return commands.Preempted(step, False)
-            resource = self.stored_resource(self._owned.rows.get(row.id, row))
+            resource = self.stored_resource(self._leased.rows.get(row.id, row))
             return commands.Preempted(step, resource.handle_preempt() is True)
         except (exception.DatabaseUnavailable, LeaseLost):
             raise
         except Exception as error:
-            defects.log(LOG, error, 'Preempting %s of %s in stack %s failed', row.action, row.name, self._owned.id)
+            defects.log(LOG, error, 'Preempting %s of %s in stack %s failed', row.action, row.name, self._leased.id)
             return commands.Preempted(step, False)
 
     def cancel(self, step: Step, row: ResourceState) -> None:
@@ -600,10 +600,10 @@ class Errands:
         handler = getattr(work.resource, f'handle_{row.action.lower()}_cancel', None)
         if callable(handler):
             try:
-                with self._owned.context.bound():           # it may be a timer's thread
+                with self._leased.context.bound():           # it may be a timer's thread
                     handler(work.handle if work.handle is not NO_HANDLE else None)
             except Exception as error:
-                defects.log(LOG, error, 'Cancelling %s of %s in stack %s failed', row.action, row.name, self._owned.id)
+                defects.log(LOG, error, 'Cancelling %s of %s in stack %s failed', row.action, row.name, self._leased.id)
 
     def _failure(self, step: Step, row: ResourceState, error: Exception, verb: Action) -> commands.Failed:
         if isinstance(error, exception.UpdateReplace):
@@ -616,20 +616,20 @@ class Errands:
             try:
                 retry = is_worth_retrying(resource, error, verb)
             except Exception as defect:
-                defects.log(LOG, defect, 'Classifying an error of %s in stack %s failed', row.name, self._owned.id)
+                defects.log(LOG, defect, 'Classifying an error of %s in stack %s failed', row.name, self._leased.id)
         if defects.is_defect(error):                # what else fails is one line, when the step ends
-            defects.log(LOG, error, '%s of %s (%s) in stack %s failed', verb, row.name, row.type, self._owned.id)
+            defects.log(LOG, error, '%s of %s (%s) in stack %s failed', verb, row.name, row.type, self._leased.id)
         else:
             if retry and not isinstance(error, exception.HeatException):
-                LOG.info('%s of %s in stack %s failed: %s', verb, row.name, self._owned.id,
+                LOG.info('%s of %s in stack %s failed: %s', verb, row.name, self._leased.id,
                          self._masked(str(error)))
-            LOG.debug('%s of %s in stack %s failed:\n%s', verb, row.name, self._owned.id,
+            LOG.debug('%s of %s in stack %s failed:\n%s', verb, row.name, self._leased.id,
                       self._masked(''.join(traceback.format_exception(error))))
         return commands.Failed(step, self._masked(failure.message), retry=retry)
 
     def _masked(self, text: str) -> str:
         """Without values of hidden parameters, which services and types quote when they refuse them."""
-        return self._owned.definition.mask.text(text)
+        return self._leased.definition.mask.text(text)
 
 
 def _as_text(handle: Any) -> str | None:

@@ -10,9 +10,9 @@ from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.identifier import HeatIdentifier
-from heatlite.common.world import World
+from heatlite.common.runtime import Runtime
 from heatlite.engine.notify.notifications import Scaling
-from heatlite.engine.reconcile.leased_stack import OwnedStack
+from heatlite.engine.reconcile.leased_stack import LeasedStack
 
 # States in which others may refer to a resource.
 USABLE = frozenset({('INIT', 'COMPLETE'), ('CHECK', 'COMPLETE'),
@@ -26,14 +26,14 @@ class Stack(Mapping[str, Any]):
     convergence = True
     thread_group_mgr = None
 
-    def __init__(self, owned: OwnedStack, make: Callable[[str], Any], clients: Callable[[Any], Any],
-                 world: World, nesting: Any = None,
+    def __init__(self, leased: LeasedStack, make: Callable[[str], Any], clients: Callable[[Any], Any],
+                 runtime: Runtime, nesting: Any = None,
                  project: Callable[[Any, Any], str] | None = None) -> None:
         """`make(name)`: the object for a resource of that name; `nesting`: engine.reconcile.nesting.Nesting;
         `project(make, unmake)`: the project of users inside the whole tree of stacks."""
-        self.world = world
+        self.runtime = runtime
         self.nesting = nesting
-        self._owned = owned
+        self._leased = leased
         self._make = make
         self._clients = clients
         self._project = project
@@ -53,15 +53,15 @@ class Stack(Mapping[str, Any]):
 
     @property
     def id(self) -> str | None:
-        return self._owned.row.id
+        return self._leased.row.id
 
     @property
     def name(self) -> str:
-        return self._owned.row.name
+        return self._leased.row.name
 
     @property
     def context(self) -> Any:
-        return self._owned.context
+        return self._leased.context
 
     @property
     def clients(self) -> Any:
@@ -71,33 +71,33 @@ class Stack(Mapping[str, Any]):
 
     @property
     def definition(self) -> Any:
-        return self._owned.definition
+        return self._leased.definition
 
     defn = definition
 
     @property
     def t(self) -> Any:
-        return self._owned.definition.template
+        return self._leased.definition.template
 
     @property
     def env(self) -> Any:
-        return self._owned.definition.environment
+        return self._leased.definition.environment
 
     @property
     def parameters(self) -> Any:
-        return self._owned.definition.parameters
+        return self._leased.definition.parameters
 
     @property
     def action(self) -> str:
-        return self._owned.row.action
+        return self._leased.row.action
 
     @property
     def status(self) -> str:
-        return self._owned.row.status
+        return self._leased.row.status
 
     @property
     def status_reason(self) -> str:
-        return self._owned.row.reason
+        return self._leased.row.reason
 
     @property
     def state(self) -> tuple[str, str]:
@@ -105,7 +105,7 @@ class Stack(Mapping[str, Any]):
 
     @property
     def timeout_mins(self) -> int | None:
-        return self._owned.row.timeout_mins
+        return self._leased.row.timeout_mins
 
     def timeout_secs(self) -> int:
         from oslo_config import cfg
@@ -113,51 +113,51 @@ class Stack(Mapping[str, Any]):
 
     @property
     def disable_rollback(self) -> bool:
-        return self._owned.row.disable_rollback
+        return self._leased.row.disable_rollback
 
     @property
     def converge(self) -> bool:
-        return self._owned.row.converge
+        return self._leased.row.converge
 
     @property
     def tags(self) -> list[str] | None:
-        return self._owned.row.tags
+        return self._leased.row.tags
 
     @property
     def created_time(self) -> datetime:
-        return self._owned.row.created_at
+        return self._leased.row.created_at
 
     @property
     def updated_time(self) -> datetime | None:
-        return self._owned.row.updated_at
+        return self._leased.row.updated_at
 
     @property
     def nested_depth(self) -> int:
-        return self._owned.row.depth
+        return self._leased.row.depth
 
     @property
     def owner_id(self) -> str | None:
-        return self._owned.row.owner_id
+        return self._leased.row.owner_id
 
     @property
     def parent_resource_name(self) -> str | None:
-        return self._owned.row.parent_resource
+        return self._leased.row.parent_resource
 
     @property
     def stack_user_project_id(self) -> str | None:
-        known = self._owned.row.user_project_id
-        if known is None and self._owned.row.owner_id is not None and self.nesting is not None:
+        known = self._leased.row.user_project_id
+        if known is None and self._leased.row.owner_id is not None and self.nesting is not None:
             known = self.nesting.user_project()
         return known
 
     def set_stack_user_project_id(self, project_id: str) -> None:
         """The project in the identity service for users inside the stack; one for the whole tree."""
-        self._owned.row = replace(self._owned.row, user_project_id=project_id)
+        self._leased.row = replace(self._leased.row, user_project_id=project_id)
         self.nesting.set_user_project(project_id)
 
     def user_project(self, make: Callable[[str], str], unmake: Callable[[str], None]) -> str:
         """The project of the users inside this tree of stacks; made when there is none, and only once."""
-        known = self._owned.row.user_project_id
+        known = self._leased.row.user_project_id
         if known is not None or self._project is None:
             return str(known)
         return self._project(make, unmake)
@@ -167,42 +167,42 @@ class Stack(Mapping[str, Any]):
 
     @property
     def strict_validate(self) -> bool:
-        return self._owned.row.owner_id is None
+        return self._leased.row.owner_id is None
 
     @property
     def outputs(self) -> Any:
-        return self._owned.definition.outputs
+        return self._leased.definition.outputs
 
     def output_value(self, name: str) -> Any:
         """Worked out now. Raises what its functions raise."""
         return self.outputs[name].resolve(self.scope)
 
     def root_stack_id(self) -> str:
-        return self._owned.row.root_id
+        return self._leased.row.root_id
 
     def is_seen_by(self, context: Any) -> bool:
         """Whether the caller of a request may know of this stack."""
-        row = self._owned.row
+        row = self._leased.row
         return bool(context.may_see(row.project_id, row.user_project_id))
 
     def identifier(self) -> HeatIdentifier:
-        return HeatIdentifier(self._owned.row.project_id, self.name, self._owned.row.id)
+        return HeatIdentifier(self._leased.row.project_id, self.name, self._leased.row.id)
 
     # --- its resources ----------------------------------------------------------------------------------
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self._owned.definition.resources:
+        if name not in self._leased.definition.resources:
             raise KeyError(name)
         return self._make(name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._owned.definition.resources)
+        return iter(self._leased.definition.resources)
 
     def __len__(self) -> int:
-        return len(self._owned.definition.resources)
+        return len(self._leased.definition.resources)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._owned.definition.resources
+        return name in self._leased.definition.resources
 
     @property
     def resources(self) -> Mapping[str, Any]:
@@ -233,22 +233,22 @@ class Stack(Mapping[str, Any]):
         return None
 
     def _is_referred(self, name: str, refid: Any) -> bool:
-        row = self._owned.current(name)
+        row = self._leased.current(name)
         if row is None or row.state not in USABLE:
             return False
-        if refid in (row.physical_id, self._owned.kept.get(row.id, {}).get('')):
+        if refid in (row.physical_id, self._leased.kept.get(row.id, {}).get('')):
             return True
-        return self._owned.kept.get(row.id) is None and self[name].get_reference_id() == refid
+        return self._leased.kept.get(row.id) is None and self[name].get_reference_id() == refid
 
     def physical_id_of(self, row_id: int) -> str | None:
         """Of one row, such as a resource's replacement; None when there is no such row, or nothing real behind it."""
-        row = self._owned.rows.get(row_id)
+        row = self._leased.rows.get(row_id)
         return row.physical_id if row is not None else None
 
     def has_made(self, physical_id: str, name: str) -> bool:
         """It is of a resource that the one of that name depends on."""
-        wanted = self._owned.definition.resources.get(name)
-        rows = [self._owned.current(required) for required in wanted.requires] if wanted is not None else []
+        wanted = self._leased.definition.resources.get(name)
+        rows = [self._leased.current(required) for required in wanted.requires] if wanted is not None else []
         return any(row is not None and row.physical_id == physical_id for row in rows)
 
     def preview_resources(self) -> list[Any]:

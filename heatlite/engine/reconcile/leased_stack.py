@@ -15,7 +15,7 @@ from heatlite.planning.steps import Desired
 from heatlite.planning.traversal import Traversal
 
 
-class OwnedStack:
+class LeasedStack:
     """Mutable, and touched by one runner only. `row` is the newest row of the stack itself that was read."""
 
     def __init__(self, row: Stack, lease: Lease, definition: StackDefinition, context: RequestContext,

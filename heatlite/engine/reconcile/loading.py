@@ -9,12 +9,12 @@ from typing import Any
 from heatlite.common import crypt
 from heatlite.common.context import RequestContext
 from heatlite.common.limits import Limits
-from heatlite.common.world import World
+from heatlite.common.runtime import Runtime
 from heatlite.db import credentials, resources, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
 from heatlite.engine.durability import request_ids
-from heatlite.engine.reconcile.leased_stack import OwnedStack, desired
+from heatlite.engine.reconcile.leased_stack import LeasedStack, desired
 from heatlite.engine.reconcile.nesting import StoredFacade
 from heatlite.language import definition as definitions
 from heatlite.language import template as language_template
@@ -42,11 +42,11 @@ def facade(row: stacks.Stack) -> StoredFacade | None:
     return StoredFacade(parts) if parts is not None else None
 
 
-def traversal(world: World, row: stacks.Stack, target: StackDefinition, rows: list[ResourceState],
+def traversal(runtime: Runtime, row: stacks.Stack, target: StackDefinition, rows: list[ResourceState],
               retry_limit: int, held: Mapping[int, str] | None = None) -> Traversal:
     """The drive the stack's row asks for. `held`: rows that a breakpoint of the user holds, and which."""
     return Traversal(Action(row.action), desired(target, row.action), rows, row.template_id,
-                     next_row=row.next_resource, uuid=world.uuid, chance=world.chance,
+                     next_row=row.next_resource, uuid=runtime.uuid, random=runtime.random,
                      rollback=not row.disable_rollback, avoid_template_id=avoided(row), retry_limit=retry_limit,
                      hooks=hooks(target), held=held)
 
@@ -70,8 +70,8 @@ def as_updated(row: stacks.Stack) -> stacks.Stack:
                    template_id='preview')
 
 
-def load(world: World, database: Database, lease: Lease, operator: Registry, retry_limit: int,
-         known: Callable[[stacks.Stack], StackDefinition | None] = lambda row: None) -> OwnedStack | None:
+def load(runtime: Runtime, database: Database, lease: Lease, operator: Registry, retry_limit: int,
+         known: Callable[[stacks.Stack], StackDefinition | None] = lambda row: None) -> LeasedStack | None:
     """The stack with all that driving it needs; None when it is gone. `known(row)`: its definition, if at hand."""
     with database.reader() as tx:
         row = stacks.get(tx, lease.stack_id)
@@ -82,9 +82,9 @@ def load(world: World, database: Database, lease: Lease, operator: Registry, ret
         kept = kept_values(tx, row.id) if rows else {}
         context = stored_context(tx, row)
     held = _held(database, row, target)
-    owned = OwnedStack(row, lease, target, context, traversal(world, row, target, rows, retry_limit, held))
-    owned.kept.update(kept)
-    return owned
+    leased = LeasedStack(row, lease, target, context, traversal(runtime, row, target, rows, retry_limit, held))
+    leased.kept.update(kept)
+    return leased
 
 
 def _held(database: Database, row: stacks.Stack, target: StackDefinition) -> dict[int, str]:
@@ -115,6 +115,6 @@ def stored_context(tx: Any, row: stacks.Stack) -> RequestContext:
         **request_ids.of(row))
 
 
-def for_reading(world: World, database: Database, stack_id: str, operator: Registry) -> OwnedStack | None:
+def for_reading(runtime: Runtime, database: Database, stack_id: str, operator: Registry) -> LeasedStack | None:
     """A stack nobody drives here: to read from what is stored, never to write. None when it is gone."""
-    return load(world, database, Lease(stack_id, '', 0), operator, 0)
+    return load(runtime, database, Lease(stack_id, '', 0), operator, 0)

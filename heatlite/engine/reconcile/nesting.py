@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 from heatlite.common import exception
 from heatlite.common.files import Files
 from heatlite.common.i18n import _
-from heatlite.common.world import Signal, World
+from heatlite.common.runtime import Flag, Runtime
 from heatlite.db import resources, stacks, templates
 from heatlite.db.connection import Database
-from heatlite.engine.reconcile.leased_stack import OwnedStack
+from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.language import nested
 from heatlite.language.definition import Facade, StackDefinition, StackIdentity
 from heatlite.language.masking import Mask
@@ -32,29 +32,29 @@ class Children:
 
     GATHER = 0.01                                   # seconds to wait for others that want to know
 
-    def __init__(self, world: World, database: Database) -> None:
-        self._world = world
+    def __init__(self, runtime: Runtime, database: Database) -> None:
+        self._runtime = runtime
         self._database = database
         self._asked: set[str] = set()
-        self._answer: Signal | None = None
+        self._answer: Flag | None = None
         self._found: dict[str, stacks.Identity] = {}
 
     def state(self, stack_id: str) -> stacks.Identity | None:
         """Deleted ones included; None when there is no row any more."""
         if self._answer is None:
-            self._answer = self._world.signal()
-            self._world.spawn(self._ask)
+            self._answer = self._runtime.flag()
+            self._runtime.spawn(self._ask)
         self._asked.add(stack_id)
         answer, found = self._answer, self._found
         answer.wait()
         return found.get(stack_id)
 
     def _ask(self) -> None:
-        self._world.sleep(self.GATHER)
+        self._runtime.sleep(self.GATHER)
         answer, found, asked = self._answer, self._found, self._asked
         self._answer, self._found, self._asked = None, {}, set()
         try:
-            found.update(self._database.insist(lambda tx: stacks.children(tx, asked), reading=True))
+            found.update(self._database.retry_until_available(lambda tx: stacks.children(tx, asked), reading=True))
         finally:
             if answer is not None:
                 answer.set()
@@ -63,7 +63,7 @@ class Children:
 class Nesting:
     """For the types of one parent stack. `use_cases` is engine.requests.stacks.Stacks."""
 
-    def __init__(self, parent: OwnedStack, use_cases: Any, children: Children, database: Database,
+    def __init__(self, parent: LeasedStack, use_cases: Any, children: Children, database: Database,
                  read: Any, max_depth: int) -> None:
         """`read(stack_id)`: the stack as a facade, for reading."""
         self._parent = parent

@@ -7,38 +7,38 @@ from dataclasses import replace
 from typing import Any
 
 from heatlite.common import exception
-from heatlite.common.world import Signal, World
+from heatlite.common.runtime import Flag, Runtime
 from heatlite.db import stacks
 from heatlite.db.connection import Database
-from heatlite.engine.reconcile.leased_stack import OwnedStack
+from heatlite.engine.reconcile.leased_stack import LeasedStack
 
 
 class Projects:
-    def __init__(self, world: World, database: Database) -> None:
-        self._world = world
+    def __init__(self, runtime: Runtime, database: Database) -> None:
+        self._runtime = runtime
         self._database = database
-        self._making: dict[str, Signal] = {}        # root stacks whose project is being made here
+        self._making: dict[str, Flag] = {}        # root stacks whose project is being made here
 
-    def of(self, owned: OwnedStack, make: Callable[[str], str], unmake: Callable[[str], None]) -> str:
+    def of(self, leased: LeasedStack, make: Callable[[str], str], unmake: Callable[[str], None]) -> str:
         """The project of the tree. `make(root id)`: a new one, or the one of that name if it exists already, so what it
         returns may be in use elsewhere; `unmake(project)`: it is known to be nobody's."""
-        root_id = owned.row.root_id
+        root_id = leased.row.root_id
         while root_id in self._making:
             self._making[root_id].wait()
         # Entered before anything gives way: whoever looks from now on waits.
-        done = self._making[root_id] = self._world.signal()
+        done = self._making[root_id] = self._runtime.flag()
         try:
             with self._database.reader() as tx:
                 root = stacks.get(tx, root_id)
             project = root.user_project_id if root is not None else None
             if project is None:
                 project = self._keep(root_id, make(root_id), unmake)
-            elif root_id != owned.id:               # this stack may have been stored while the project was being made
-                self._database.retry(lambda tx: stacks.set_user_project(tx, owned.id, project))
+            elif root_id != leased.id:               # this stack may have been stored while the project was being made
+                self._database.retry(lambda tx: stacks.set_user_project(tx, leased.id, project))
         finally:
             del self._making[root_id]
             done.set()
-        owned.row = replace(owned.row, user_project_id=project)
+        leased.row = replace(leased.row, user_project_id=project)
         return project
 
     def _keep(self, root_id: str, made: str, unmake: Callable[[str], None]) -> str:

@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from heatlite.common.world import World
+from heatlite.common.runtime import Runtime
 from heatlite.engine.durability.journal import Journal
-from heatlite.engine.reconcile.leased_stack import OwnedStack
-from heatlite.engine.reconcile.step_context import Work
-from heatlite.engine.reconcile.stored_resource_cache import Records
+from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.step_context import StepContext
+from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
 from heatlite.engine.resource import Resource
 from heatlite.planning.states import Action, Change, Datum, Event, ResourceState
 
 
-class Recorder:
+class JournalWriter:
     """Where a type's own writes go. Each is durable when it returns, unless the type says nobody needs that."""
 
-    def __init__(self, journal: Journal, owned: OwnedStack, world: World, work: Work, records: Records) -> None:
+    def __init__(self, journal: Journal, leased: LeasedStack, runtime: Runtime, work: StepContext,
+                 records: StoredResourceCache) -> None:
         self._records = records
         self._journal = journal
-        self._owned = owned
-        self._world = world
+        self._leased = leased
+        self._runtime = runtime
         self._work = work
 
     def physical_id(self, resource: Resource, value: str | None) -> None:
@@ -31,7 +32,7 @@ class Recorder:
     def data(self, resource: Resource, key: str, value: str | None, redact: bool) -> None:
         self._work.data.append(Datum(key, value, redact))
         if redact and value:
-            self._owned.secrets.add(value)
+            self._leased.secrets.add(value)
 
     def metadata(self, resource: Resource, value: Mapping[str, Any]) -> None:
         self._store(resource, self._row(resource), {'metadata': value})
@@ -44,18 +45,18 @@ class Recorder:
     def event(self, resource: Resource, action: str, status: str, reason: str) -> None:
         row = self._row(resource)
         self._journal.submit(Change(
-            self._owned.id, self._owned.lease.epoch,
-            events=(Event(self._world.uuid(), self._world.now(), row.name, row.type,
+            self._leased.id, self._leased.lease.epoch,
+            events=(Event(self._runtime.uuid(), self._runtime.now(), row.name, row.type,
                           row.physical_id or resource.physical_resource_name(), action, status, reason,
                           resource_id=row.id),)))
 
     def _row(self, resource: Resource) -> ResourceState:
-        return self._owned.rows[resource.id]
+        return self._leased.rows[resource.id]
 
     def _store(self, resource: Resource, row: ResourceState, columns: Mapping[str, Any] | None = None) -> None:
-        self._owned.rows[row.id] = row
+        self._leased.rows[row.id] = row
         resource.take_state(row)
-        change = Change(self._owned.id, self._owned.lease.epoch, row=row, columns=columns or {},
+        change = Change(self._leased.id, self._leased.lease.epoch, row=row, columns=columns or {},
                         data=self._work.take_data())
         self._records.forget(row.id)
         if row.action is Action.CREATE and resource.idempotent_create:

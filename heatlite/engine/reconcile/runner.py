@@ -1,6 +1,6 @@
-"""The errand boy of one stack: performs the commands of its traversal and brings the events back. No opinions.
+"""Executes one stack's traversal: performs each command and returns the result as an event. Makes no decisions.
 
-One thread a stack; calls into types run in the pool, waits are entries in the heap of due times.
+One thread for each stack; calls into types run in the thread pool, waits are entries in the heap of due times.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import Any, Protocol, TypeVar
 
 from heatlite.common import exception, metrics, outages
 from heatlite.common.context import bind
-from heatlite.common.world import World
+from heatlite.common.runtime import Runtime
 from heatlite.db import resources
 from heatlite.engine.durability import fence
 from heatlite.engine.durability.journal import Journal, LeaseLost
 from heatlite.engine.durability.pool import Pool
 from heatlite.engine.durability.timers import Timers
-from heatlite.engine.reconcile.executor import UNCHANGED, Errands
-from heatlite.engine.reconcile.leased_stack import OwnedStack
-from heatlite.engine.reconcile.step_context import Work
+from heatlite.engine.reconcile.executor import UNCHANGED, StepExecutor
+from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.step_context import StepContext
 from heatlite.planning import commands as c
 from heatlite.planning import text
 from heatlite.planning.states import Action, Change, Datum, Event, ResourceState, Status
@@ -57,21 +57,21 @@ class Host(Protocol):
 
 
 class Runner:
-    def __init__(self, world: World, owned: OwnedStack, errands: Errands, journal: Journal, pool: Pool,
+    def __init__(self, runtime: Runtime, leased: LeasedStack, executor: StepExecutor, journal: Journal, pool: Pool,
                  timers: Timers, host: Host, interval: float = 1.0, patience: float = 240.0) -> None:
         """`interval`: seconds between two polls, unless the type says otherwise; `patience`: seconds that a call nobody
         wants any more gets to return."""
         self._patience = patience
         self._interval = interval
-        self.owned = owned
-        self.errands = errands
-        self._world = world
+        self.leased = leased
+        self.executor = executor
+        self._runtime = runtime
         self._journal = journal
         self._pool = pool
         self._timers = timers
         self._host = host
         self._inbox: deque[Callable[[], Iterable[c.Command]]] = deque()
-        self._rung = world.signal()
+        self._rung = runtime.flag()
         self._retired = False                       # told to let go, or the lease was lost
         self._has_ended = False
         self._defect: Exception | None = None       # why it cannot go on
@@ -82,21 +82,21 @@ class Runner:
         self._announced: set[Step | None] = set()   # steps an event of which is in the inbox
         self._calling: dict[Step, Callable[[], None]] = {}      # steps with a call under way, and the call
         self._preempting = 0                        # calls of handle_preempt that are under way
-        self.idle = world.signal()                  # has ended, and nothing of it is under way any more
-        self.attendant: Any = None                  # signal_dispatcher.Attendant; None: no signals are handled
+        self.idle = runtime.flag()                  # has ended, and nothing of it is under way any more
+        self.signal_dispatcher: Any = None          # a SignalDispatcher; None: no signals are handled
         self.resting = False                        # nothing is driven: it is here for signals only
 
     # --- from other threads -----------------------------------------------------------------------------
 
     def post(self, event: c.Event) -> None:
-        traversal = self.owned.traversal
+        traversal = self.leased.traversal
         # None: the step itself gets no further by it.
         step = None if isinstance(event, c.Preempted | c.TimedOut) else event.step
         self._announced.add(step)
 
         def handle() -> list[c.Command]:
             self._announced.discard(step)
-            return traversal.handle(event, self._world.now())
+            return traversal.handle(event, self._runtime.now())
 
         self.ask(handle)
 
@@ -107,7 +107,7 @@ class Runner:
     def rest(self) -> None:
         """The last signal was handled: with nothing else to do, let go of the stack."""
         self._note_idle()
-        self.ask(lambda: [c.Finish(None, '')] if self.resting and not self.attendant.is_busy else [])
+        self.ask(lambda: [c.Finish(None, '')] if self.resting and not self.signal_dispatcher.is_busy else [])
 
     @property
     def is_retired(self) -> bool:
@@ -124,20 +124,20 @@ class Runner:
         self._retired = True
         self._rung.set()
 
-    def hasten(self, name: str) -> None:
+    def poll_now(self, name: str) -> None:
         """What the resource of that name waits for has happened: ask now, not at the next turn."""
         for ask in self._asking.pop(name, {}).values():
             ask()
 
     def fenced(self, work: Callable[[], T]) -> T:
         """What `work` returns, which may send requests only as long as the stack is ours. Raises LeaseLost."""
-        return fence.behind(self.errands.ensure_lease, work)
+        return fence.behind(self.executor.ensure_lease, work)
 
     # --- its own thread ---------------------------------------------------------------------------------
 
     def run(self) -> None:
-        bind(self.owned.context)                    # log lines of this thread, those of libraries too
-        self._world.serve(self.owned.id)
+        bind(self.leased.context)                    # log lines of this thread, those of libraries too
+        self._runtime.serve(self.leased.id)
         try:
             if not self.resting:
                 self._perform(self._host.begin(self))
@@ -150,13 +150,13 @@ class Runner:
                 self._rung.clear()
         except LeaseLost:
             metrics.leases_lost.inc()
-            LOG.warning('Stack %s belongs to another engine now, letting go of it', self.owned.id)
+            LOG.warning('Stack %s belongs to another engine now, letting go of it', self.leased.id)
         except exception.DatabaseUnavailable as error:
             outages.away(outages.DATABASE, error)
-            LOG.debug('Driving stack %s waits for the database', self.owned.id)
+            LOG.debug('Driving stack %s waits for the database', self.leased.id)
         except Exception as error:
             self._defect = error
-            LOG.exception('Driving stack %s failed; another engine, or this one, will try again', self.owned.id)
+            LOG.exception('Driving stack %s failed; another engine, or this one, will try again', self.leased.id)
         finally:
             self._retired = self._has_ended = True
             self._note_idle()
@@ -170,7 +170,7 @@ class Runner:
                 case c.Persist():
                     waiting.extend(self._persist(command))
                 case c.Call(step, row, verb):
-                    self._call(step, row, lambda s=step, r=row, v=verb: self.errands.call(s, r, v), is_handler=True)
+                    self._call(step, row, lambda s=step, r=row, v=verb: self.executor.call(s, r, v), is_handler=True)
                 case c.Poll():
                     self._poll(command)
                 case c.Inspect(step, row):
@@ -178,29 +178,29 @@ class Runner:
                 case c.Remove():
                     self._remove(command)
                 case c.Recover(step, row):
-                    self._call(step, row, lambda s=step, r=row: self.errands.recover(s, r))
+                    self._call(step, row, lambda s=step, r=row: self.executor.recover(s, r))
                 case c.Abort(step, row, why):
                     self._abort(step, row, why)
                 case c.Preempt(step, row):
                     self._preempt(step, row)
                 case c.Pause(step, row, hook):
                     self._pause(step, row, hook)
-                case c.Unpause(step, row, hook, why):
+                case c.ReleaseHook(step, row, hook, why):
                     self._held.pop((row.name, hook), None)
                     self._note_hook(row, hook, None, why)
                 case c.Note(step, row):
-                    self._journal.submit(Change(self.owned.id, self.owned.lease.epoch,
+                    self._journal.submit(Change(self.leased.id, self.leased.lease.epoch,
                                                 events=(self._event(row, None, self._work(step)),)))
-                case c.Later(step, seconds):
+                case c.StartTimer(step, seconds):
                     self._timers.after(0.0 if step in self._aborted else seconds, lambda s=step: self._due(s))
-                case c.Unwind(reason, rollback):
+                case c.ReportFailure(reason, rollback):
                     waiting.extend(self._host.unwind(self, reason, rollback))
                 case c.Finish(status, reason):
                     self._finish(status, reason)
 
     def _finish(self, status: Status | None, reason: str) -> None:
         """Stores the end. While signals are being handled the stack stays ours."""
-        stays = self.attendant is not None and self.attendant.is_busy
+        stays = self.signal_dispatcher is not None and self.signal_dispatcher.is_busy
         if not self._host.finish(self, status, reason, release=not stays):
             self.resting = False
             self.ring()
@@ -210,40 +210,41 @@ class Runner:
         else:
             self._retired = True
 
-    # --- errands ----------------------------------------------------------------------------------------
+    # --- commands ---------------------------------------------------------------------------------------
 
     def _inspect(self, step: Step, row: ResourceState) -> list[c.Command]:
-        if not self.errands.is_plainly_unchanged(step, row):
-            self._call(step, row, lambda: self.errands.inspect(step, row))
+        if not self.executor.is_plainly_unchanged(step, row):
+            self._call(step, row, lambda: self.executor.inspect(step, row))
             return []
         self._inspected += 1
         if not self._inspected % INSPECTED_AT_ONCE:
-            self._world.sleep(0)
-        return self.owned.traversal.handle(c.Inspected(step, UNCHANGED), self._world.now())
+            self._runtime.sleep(0)
+        return self.leased.traversal.handle(c.Inspected(step, UNCHANGED), self._runtime.now())
 
-    def _call(self, step: Step, row: ResourceState, errand: Callable[[], c.Event], *, is_handler: bool = False) -> None:
+    def _call(self, step: Step, row: ResourceState, perform: Callable[[], c.Event], *,
+              is_handler: bool = False) -> None:
         """`is_handler`: nobody knows what became of it when it is broken off."""
         def work() -> None:
-            bind(self.owned.context)
+            bind(self.leased.context)
             if self._calling.get(step) is not work:
                 return
             if self._retired:
                 self._returned(step)
                 return
             why = self._aborted.pop(step, None)
-            self._world.serve(self.owned.id)
+            self._runtime.serve(self.leased.id)
             try:
-                event = c.Failed(step, text.aborted(row.action, why)) if why else self.fenced(errand)
+                event = c.Failed(step, text.aborted(row.action, why)) if why else self.fenced(perform)
             except LeaseLost:
                 self.ask(self._lost)
                 return
             except exception.DatabaseUnavailable as error:      # our own trouble is no failure of the resource
                 outages.away(outages.DATABASE, error)
-                LOG.debug('%s of %s in stack %s waits for the database', row.action, row.name, self.owned.id)
-                self._ask_after(step, DATABASE_PATIENCE, lambda: self._once_more(step, row, errand, is_handler))
+                LOG.debug('%s of %s in stack %s waits for the database', row.action, row.name, self.leased.id)
+                self._ask_after(step, DATABASE_PATIENCE, lambda: self._once_more(step, row, perform, is_handler))
                 return
             finally:
-                self._world.serve(None)             # the thread goes back to the pool
+                self._runtime.serve(None)             # the thread goes back to the pool
                 given_up = self._calling.get(step) is not work
                 if not given_up:
                     self._returned(step)
@@ -258,22 +259,22 @@ class Runner:
         self._note_idle()
 
     def _note_idle(self) -> None:
-        is_attending = self.attendant is not None and self.attendant.is_busy
+        is_attending = self.signal_dispatcher is not None and self.signal_dispatcher.is_busy
         if self._has_ended and not self._calling and not self._preempting and not is_attending:
             self.idle.set()
 
-    def _once_more(self, step: Step, row: ResourceState, errand: Callable[[], c.Event], is_handler: bool) -> None:
+    def _once_more(self, step: Step, row: ResourceState, perform: Callable[[], c.Event], is_handler: bool) -> None:
         if step in self._aborted:
             self._end_aborted(step, row)
         elif self._retired:
             return
         elif is_handler:                            # as after a crash
-            if isinstance(step.context, Work):
+            if isinstance(step.context, StepContext):
                 step.context.resource = None
-            row = self.owned.rows.get(step.row_id, row)
-            self._call(step, row, lambda: self.errands.recover(step, row))
+            row = self.leased.rows.get(step.row_id, row)
+            self._call(step, row, lambda: self.executor.recover(step, row))
         else:
-            self._call(step, row, errand)
+            self._call(step, row, perform)
 
     def _poll(self, poll: c.Poll) -> None:
         step = poll.step
@@ -282,14 +283,14 @@ class Runner:
             return
         interval = self._interval
         work = step.context
-        if isinstance(work, Work) and work.resource is not None and work.resource.poll_interval is not None:
+        if isinstance(work, StepContext) and work.resource is not None and work.resource.poll_interval is not None:
             interval = work.resource.poll_interval
 
         def ask() -> None:
             if step in self._aborted:
                 self._end_aborted(step, poll.row)
             elif not self._retired:
-                self._call(step, poll.row, lambda: self.errands.check(step, poll.row, poll.verb, poll.handle))
+                self._call(step, poll.row, lambda: self.executor.check(step, poll.row, poll.verb, poll.handle))
 
         if not poll.turns:
             ask()
@@ -316,7 +317,7 @@ class Runner:
         if step in self._aborted:
             self.post(c.Failed(step, text.aborted(step.verb, self._aborted.pop(step))))
         else:
-            self.post(c.Due(step))
+            self.post(c.TimerFired(step))
 
     def _abort(self, step: Step, row: ResourceState, why: str) -> None:
         """Ends the step at once when it only waits. Otherwise it ends when the call under way has returned, or has not
@@ -332,11 +333,11 @@ class Runner:
         """Nobody knows what became of it, as after a crash."""
         if self._calling.get(step) is not call:
             return
-        with self.owned.context.bound():
+        with self.leased.context.bound():
             LOG.warning('%s of %s in stack %s did not return for %d s and is given up', row.action, row.name,
-                        self.owned.id, self._patience)
+                        self.leased.id, self._patience)
         self._returned(step)
-        if isinstance(step.context, Work):
+        if isinstance(step.context, StepContext):
             step.context.resource = None
         self._end_aborted(step, row)
         self._pool.give_up(call)
@@ -344,22 +345,22 @@ class Runner:
     def _preempt(self, step: Step, row: ResourceState) -> None:
         """Beside the call of the step that may be under way."""
         def work() -> None:
-            bind(self.owned.context)
-            self._world.serve(self.owned.id)
+            bind(self.leased.context)
+            self._runtime.serve(self.leased.id)
             try:
                 if self._retired:
                     return
-                event = self.fenced(lambda: self.errands.preempt(step, row))
+                event = self.fenced(lambda: self.executor.preempt(step, row))
                 self.post(event)
                 if not event.ends:
-                    self.hasten(step.name)          # what it has stopped need not wait for the next turn
+                    self.poll_now(step.name)          # what it has stopped need not wait for the next turn
             except LeaseLost:
                 self.ask(self._lost)
             except exception.DatabaseUnavailable as error:
                 outages.away(outages.DATABASE, error)
                 self._timers.after(DATABASE_PATIENCE, lambda: self.ask(lambda: self._preempt_again(step, row)))
             finally:
-                self._world.serve(None)
+                self._runtime.serve(None)
                 self._preempting -= 1
                 self._note_idle()
 
@@ -367,22 +368,22 @@ class Runner:
         self._pool.run(work)
 
     def _preempt_again(self, step: Step, row: ResourceState) -> list[c.Command]:
-        return [c.Preempt(step, row)] if self.owned.traversal.is_busy(step) else []
+        return [c.Preempt(step, row)] if self.leased.traversal.is_busy(step) else []
 
     def _waits_for_journal(self, step: Step) -> bool:
         work = step.context
-        return isinstance(work, Work) and work.storing
+        return isinstance(work, StepContext) and work.storing
 
     def _end_aborted(self, step: Step, row: ResourceState) -> None:
         why = self._aborted.pop(step, None)
         if why is None:
             return                                  # ended already; this was its timer
         self._ask_no_more(step)                     # the question it waited to ask must not be asked any more
-        self.errands.cancel(step, row)
+        self.executor.cancel(step, row)
         self.post(c.Failed(step, text.aborted(row.action, why)))
 
     def _lost(self) -> list[c.Command]:
-        raise LeaseLost(self.owned.id)
+        raise LeaseLost(self.leased.id)
 
     # --- breakpoints of the user ------------------------------------------------------------------------
 
@@ -390,17 +391,17 @@ class Runner:
         """Lets a resource go on; one that has not come there yet, since the stack was taken over, will not be held."""
         step = self._held.pop((row.name, hook), None)
         if step is not None:
-            row = self.owned.rows[step.row_id]
+            row = self.leased.rows[step.row_id]
             self.post(c.Cleared(step))
         self._note_hook(row, hook, self._cleared(), text.cleared(hook))
 
     def _cleared(self) -> str:
         """What stands for a breakpoint that this request has passed, until it is set anew by another."""
-        return f'cleared in {self.owned.row.generation}'
+        return f'cleared in {self.leased.row.generation}'
 
     def _pause(self, step: Step, row: ResourceState, hook: str) -> None:
         self._held[row.name, hook] = step
-        noted = self.errands.records.get(row).data.get(hook)
+        noted = self.executor.records.get(row).data.get(hook)
         if self._held.get((row.name, hook)) is not step:
             return                                  # cleared while that was being read
         if noted == self._cleared():                # and then whoever drove the stack died
@@ -412,9 +413,9 @@ class Runner:
     def _note_hook(self, row: ResourceState, hook: str, value: str | None, why: str) -> None:
         """Clients find a held resource by the event; the entry in its data is what says that it is held."""
         told = self._event(row._replace(reason=why), None, None)
-        self._journal.submit(Change(self.owned.id, self.owned.lease.epoch, row=self.owned.rows.get(row.id, row),
+        self._journal.submit(Change(self.leased.id, self.leased.lease.epoch, row=self.leased.rows.get(row.id, row),
                                     data=(Datum(hook, value),), events=(told,) if why else ()))
-        self.errands.records.forget(row.id)
+        self.executor.records.forget(row.id)
 
     # --- what is stored ---------------------------------------------------------------------------------
 
@@ -430,62 +431,62 @@ class Runner:
             columns = work.columns if row.action is Action.UPDATE else {
                 name: value for name, value in work.columns.items() if name == 'attributes'}
         events = (self._event(row, columns.get('properties') if persist.wait else None, work),) if persist.event else ()
-        change = Change(self.owned.id, self.owned.lease.epoch, row=row, columns=columns, events=events,
+        change = Change(self.leased.id, self.leased.lease.epoch, row=row, columns=columns, events=events,
                         data=work.take_data() if work is not None else ())
         if row.status is not Status.IN_PROGRESS:
             self._aborted.pop(step, None)           # it ended before it could be aborted
         if change.columns or change.data:           # else what was read of it is as good as before
-            self.errands.records.forget(row.id)
+            self.executor.records.forget(row.id)
         if persist.event and row.status is not Status.IN_PROGRESS:
             self._ended(row)
         if not persist.wait:
             self._journal.submit(change)
             return []
-        if self.errands.is_harmless(step, row):
+        if self.executor.is_harmless(step, row):
             self._journal.submit(change)
-            return self.owned.traversal.handle(c.Durable(step), self._world.now())
+            return self.leased.traversal.handle(c.Persisted(step), self._runtime.now())
         if work is not None:
             work.storing = True
         self._journal.submit(change, lambda why_not: self._stored(step, row, why_not))
         return []
 
     def _stored(self, step: Step, row: ResourceState, why_not: Exception | None) -> None:
-        if isinstance(step.context, Work):
+        if isinstance(step.context, StepContext):
             step.context.storing = False
         if why_not is not None:
             self.ask(self._lost)
         elif step in self._aborted:
             self.post(c.Failed(step, text.aborted(row.action, self._aborted.pop(step))))
         else:
-            self.post(c.Durable(step))
+            self.post(c.Persisted(step))
 
-    def _work(self, step: Step) -> Work | None:
+    def _work(self, step: Step) -> StepContext | None:
         if step.context is None:
-            return self.errands.begin(step)
+            return self.executor.begin(step)
         return step.context
 
     def _remove(self, remove: c.Remove) -> None:
         row = remove.row
         self._aborted.pop(remove.step, None)
-        self.owned.kept.pop(row.id, None)
-        self.errands.records.forget(row.id)
+        self.leased.kept.pop(row.id, None)
+        self.executor.records.forget(row.id)
         events = (self._event(row, None, remove.step.context),) if remove.event else ()
         if remove.event:
             self._ended(row)
-        self._journal.submit(Change(self.owned.id, self.owned.lease.epoch, remove=row.id, events=events))
+        self._journal.submit(Change(self.leased.id, self.leased.lease.epoch, remove=row.id, events=events))
 
     def _ended(self, row: ResourceState) -> None:
         """One line for each step that failed; at DEBUG also of those that went well: a line takes 70 us, a step 500."""
         metrics.steps.labels(row.action, row.status).inc()
         level = logging.INFO if row.status is Status.FAILED else logging.DEBUG
         if STEPS.isEnabledFor(level):
-            STEPS.log(level, 'Stack %s [%s]: %s (%s) %s_%s%s', self.owned.row.name, self.owned.id, row.name, row.type,
+            STEPS.log(level, 'Stack %s [%s]: %s (%s) %s_%s%s', self.leased.row.name, self.leased.id, row.name, row.type,
                       row.action, row.status, f': {row.reason}' if row.status is Status.FAILED else '')
 
-    def _event(self, row: ResourceState, properties: Any, work: Work | None) -> Event:
+    def _event(self, row: ResourceState, properties: Any, work: StepContext | None) -> Event:
         physical_id = row.physical_id
         if physical_id is None:
-            physical_id = self.errands.physical_name(row, work)
-        return Event(self._world.uuid(), self._world.now(), row.name, row.type, physical_id, row.action, row.status,
-                     row.reason, resource_id=row.id, properties=self.owned.definition.mask(properties))
+            physical_id = self.executor.physical_name(row, work)
+        return Event(self._runtime.uuid(), self._runtime.now(), row.name, row.type, physical_id, row.action, row.status,
+                     row.reason, resource_id=row.id, properties=self.leased.definition.mask(properties))
 

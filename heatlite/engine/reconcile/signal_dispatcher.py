@@ -17,14 +17,14 @@ from typing import Any
 from heatlite.common import defects, exception, outages
 from heatlite.common.context import bind
 from heatlite.common.exception import NoActionRequired
-from heatlite.common.world import World
+from heatlite.common.runtime import Runtime
 from heatlite.db import signals
 from heatlite.db.connection import Database
 from heatlite.db.signals import Signal
 from heatlite.engine.durability import request_ids
 from heatlite.engine.durability.journal import Journal, LeaseLost
 from heatlite.engine.reconcile import attribute_cache
-from heatlite.engine.reconcile.leased_stack import OwnedStack
+from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.resource import Resource
 from heatlite.engine.resource_keeping import Keeping
 from heatlite.language.definition import StackDefinition
@@ -43,19 +43,20 @@ def hook_of(details: Any) -> Any:
     return details.get(UNSET_HOOK) if isinstance(details, Mapping) else None
 
 
-class Attendant:
-    """For one runner, whose errands it uses."""
+class SignalDispatcher:
+    """Dispatches the signals that wait for one stack: in order for each resource. Uses its runner's executor."""
 
-    def __init__(self, world: World, database: Database, owned: OwnedStack, journal: Journal, runner: Any) -> None:
-        self._world = world
+    def __init__(self, runtime: Runtime, database: Database, leased: LeasedStack, journal: Journal,
+                 runner: Any) -> None:
+        self._runtime = runtime
         self._database = database
-        self._owned = owned
+        self._leased = leased
         self._journal = journal
         self._runner = runner
         self._waiting: dict[str, deque[Signal]] = {}        # resource -> signals behind the one being handled
         self._known: set[int] = set()
         self._handled: set[int] = set()                     # since the last look began: its answer may still have them
-        self._neighbours = _Neighbours(owned.definition)
+        self._neighbours = _Neighbours(leased.definition)
         self._working = 0
 
     @property
@@ -66,7 +67,7 @@ class Attendant:
         """Begins with every signal that is not known yet. In the runner's thread only."""
         self._handled.clear()
         with self._database.reader() as tx:
-            found = signals.pending(tx, self._owned.id)
+            found = signals.pending(tx, self._leased.id)
         for signal in found:
             if signal.id in self._known or signal.id in self._handled:
                 continue
@@ -81,21 +82,21 @@ class Attendant:
 
     def _spawn(self, queue: deque[Signal], name: str | None) -> None:
         self._working += 1
-        self._world.spawn(self._work, queue, name)
+        self._runtime.spawn(self._work, queue, name)
 
     def _is_parallel(self, name: str) -> bool:
-        row = self._owned.current(name)
+        row = self._leased.current(name)
         try:
-            return row is not None and bool(self._runner.errands.kind_of(row).parallel_signals)
+            return row is not None and bool(self._runner.executor.kind_of(row).parallel_signals)
         except exception.HeatException:
             return False
 
     def _work(self, queue: deque[Signal], name: str | None) -> None:
-        self._world.serve(self._owned.id)
+        self._runtime.serve(self._leased.id)
         try:
             while queue and not self._runner.is_retired:
                 signal = queue[0]
-                bind(request_ids.of_signal(self._owned.context, signal.request))
+                bind(request_ids.of_signal(self._leased.context, signal.request))
                 self._runner.fenced(lambda: self._handle(signal))       # noqa: B023 - called at once
                 queue.popleft()
                 self._handled.add(signal.id)
@@ -104,11 +105,11 @@ class Attendant:
             self._runner.retire()
         except exception.DatabaseUnavailable as error:
             outages.away(outages.DATABASE, error)
-            LOG.debug('A signal to %s in stack %s waits for the database', name, self._owned.id)
+            LOG.debug('A signal to %s in stack %s waits for the database', name, self._leased.id)
             self._runner.retire()                   # what it has begun is known to nobody, as after a crash
         except Exception:
             # It stays where it is, and is tried again by whoever drives the stack next.
-            LOG.exception('A signal to %s in stack %s could not be handled', name, self._owned.id)
+            LOG.exception('A signal to %s in stack %s could not be handled', name, self._leased.id)
             self._runner.retire()
         finally:
             if name is not None:
@@ -118,21 +119,21 @@ class Attendant:
 
     def _handle(self, signal: Signal) -> None:
         hook = hook_of(signal.details)
-        row = self._owned.current(signal.resource_name)
+        row = self._leased.current(signal.resource_name)
         if row is None or hook is not None:
             if row is not None:
                 self._runner.clear_hook(row, hook)
-            self._journal.write(Change(self._owned.id, self._owned.lease.epoch, signals=(signal.id,)))
+            self._journal.write(Change(self._leased.id, self._leased.lease.epoch, signals=(signal.id,)))
             return
-        recorder = SignalRecorder(self._owned, self._world)
-        resource = self._runner.errands.stored_resource(row, recorder)
+        recorder = SignalWriter(self._leased, self._runtime)
+        resource = self._runner.executor.stored_resource(row, recorder)
         others, error = self._tell(resource, signal)
         self._journal.write(Change(
-            self._owned.id, self._owned.lease.epoch, row=self._owned.rows.get(row.id), columns=recorder.columns,
+            self._leased.id, self._leased.lease.epoch, row=self._leased.rows.get(row.id), columns=recorder.columns,
             data=tuple(recorder.data_noted), events=tuple(recorder.events), signals=(signal.id,),
             signal_error=error))
-        self._runner.errands.records.forget(row.id)
-        self._runner.hasten(row.name)
+        self._runner.executor.records.forget(row.id)
+        self._runner.poll_now(row.name)
         if others:
             self._refresh({row.name: row}, LOOKED_AT)
 
@@ -146,37 +147,37 @@ class Attendant:
         except exception.DatabaseUnavailable:       # our own trouble: the signal is handled later
             raise
         except Exception as error:
-            defects.log(LOG, error, 'A signal to %s in stack %s was not accepted', resource.name, self._owned.id)
-            return False, SignalError(signal.mark, errors.to_wire(error), self._world.now())
+            defects.log(LOG, error, 'A signal to %s in stack %s was not accepted', resource.name, self._leased.id)
+            return False, SignalError(signal.mark, errors.to_wire(error), self._runtime.now())
 
     # --- what others have of it ---------------------------------------------------------------------------
 
     def take_over(self) -> None:
         """Whoever had the stack may have died with a signal handled, and what follows from it not yet."""
         signalled = {}
-        for name in self._owned.definition.resources:
-            row = self._owned.current(name)
+        for name in self._leased.definition.resources:
+            row = self._leased.current(name)
             if row is not None and row.exists and not row.in_progress and self._is_followed(row):
                 signalled[name] = row
         if signalled:
             self._working += 1
-            self._world.spawn(self._make_up_for, signalled)
+            self._runtime.spawn(self._make_up_for, signalled)
 
     def _is_followed(self, row: ResourceState) -> bool:
         """Others look again after its signals."""
         try:
-            kind = self._runner.errands.kind_of(row)
+            kind = self._runner.executor.kind_of(row)
         except exception.HeatException:
             return False
         return kind.signal_needs_metadata_updates and callable(getattr(kind, 'handle_signal', None))
 
     def _make_up_for(self, signalled: Mapping[str, ResourceState]) -> None:
-        bind(self._owned.context)
-        self._world.serve(self._owned.id)
+        bind(self._leased.context)
+        self._runtime.serve(self._leased.id)
         try:
             self._runner.fenced(lambda: self._refresh(signalled))
         except (LeaseLost, exception.DatabaseUnavailable) as error:
-            LOG.info('Nobody looked around resources of stack %s that take signals: %s', self._owned.id, error)
+            LOG.info('Nobody looked around resources of stack %s that take signals: %s', self._leased.id, error)
             self._runner.retire()
         finally:
             self._working -= 1
@@ -185,55 +186,55 @@ class Attendant:
     def _refresh(self, signalled: Mapping[str, ResourceState], most: int | None = None) -> None:
         """Attributes around these resources (at most so many) are read anew, metadata that follows others is told,
         waits look at once."""
-        errands, definition = self._runner.errands, self._owned.definition
+        executor, definition = self._runner.executor, self._leased.definition
         if self._neighbours.definition is not definition:
             self._neighbours = _Neighbours(definition)
         around = dict.fromkeys(itertools.chain.from_iterable(
             (name, *row.requires, *self._neighbours.dependents.get(name, ())) for name, row in signalled.items()))
         for name in itertools.islice(around, most):
-            self._runner.hasten(name)
-            row = self._owned.current(name)
+            self._runner.poll_now(name)
+            row = self._leased.current(name)
             if row is None or row.in_progress or not row.exists:
                 continue
             try:
-                self._keep(errands, row)
+                self._keep(executor, row)
             except exception.DatabaseUnavailable:
                 raise
             except exception.HeatException as error:
-                LOG.info('Attributes of %s in stack %s were not read: %s', row.name, self._owned.id, error)
+                LOG.info('Attributes of %s in stack %s were not read: %s', row.name, self._leased.id, error)
         for name in self._neighbours.followers:
-            current = self._owned.current(name)
+            current = self._leased.current(name)
             if current is None or not current.exists or name in signalled:
                 continue
-            if errands.kind_of(current).metadata_update is Keeping.metadata_update:
+            if executor.kind_of(current).metadata_update is Keeping.metadata_update:
                 continue
             try:
-                errands.stored_resource(current).metadata_update(
-                    definition.resources[name].metadata(errands.scope))
+                executor.stored_resource(current).metadata_update(
+                    definition.resources[name].metadata(executor.scope))
             except exception.DatabaseUnavailable:
                 raise
             except Exception as error:
-                defects.log(LOG, error, 'Metadata of %s in stack %s does not follow', name, self._owned.id)
+                defects.log(LOG, error, 'Metadata of %s in stack %s does not follow', name, self._leased.id)
 
-    def _keep(self, errands: Any, row: ResourceState) -> None:
-        if errands.kind_of(row).default_client_name is not None:
+    def _keep(self, executor: Any, row: ResourceState) -> None:
+        if executor.kind_of(row).default_client_name is not None:
             return
         while True:
-            before = self._owned.kept.get(row.id)
-            kept = errands.keep(errands.stored_resource(row), row.name)
-            now = self._owned.rows.get(row.id)
+            before = self._leased.kept.get(row.id)
+            kept = executor.keep(executor.stored_resource(row), row.name)
+            now = self._leased.rows.get(row.id)
             if now is None or now.in_progress:
                 return                              # an action has begun meanwhile; it reads them at its end
-            if now is row and self._owned.kept.get(row.id) is before:
+            if now is row and self._leased.kept.get(row.id) is before:
                 break
             row = now                               # what was read is a mixture of before and after a change
         if kept == before:
             return
-        self._owned.kept[row.id] = kept
+        self._leased.kept[row.id] = kept
         told = {name: value for name, value in kept.items() if not isinstance(value, Exception)}
         if told.get(attribute_cache.REFERENCE) == row.physical_id and len(told) == 1:
             return
-        self._journal.submit(Change(self._owned.id, self._owned.lease.epoch, row=self._owned.rows[row.id],
+        self._journal.submit(Change(self._leased.id, self._leased.lease.epoch, row=self._leased.rows[row.id],
                                     columns={'attributes': told}))
 
 
@@ -254,18 +255,18 @@ class _Neighbours:
                 if getattr(resource.parsed.metadata, 'refers', False)]
 
 
-class SignalRecorder:
+class SignalWriter:
     """Keeps what the signalled resource writes, until it is stored together with the end of the signal."""
 
-    def __init__(self, owned: OwnedStack, world: World) -> None:
-        self._owned = owned
-        self._world = world
+    def __init__(self, leased: LeasedStack, runtime: Runtime) -> None:
+        self._leased = leased
+        self._runtime = runtime
         self.columns: dict[str, Any] = {}
         self.data_noted: list[Datum] = []
         self.events: list[Event] = []
 
     def physical_id(self, resource: Resource, value: str | None) -> None:
-        self._owned.rows[resource.id] = self._owned.rows[resource.id]._replace(physical_id=value)
+        self._leased.rows[resource.id] = self._leased.rows[resource.id]._replace(physical_id=value)
 
     def data(self, resource: Resource, key: str, value: str | None, redact: bool) -> None:
         self.data_noted.append(Datum(key, value, redact))
@@ -274,12 +275,12 @@ class SignalRecorder:
         self.columns['metadata'] = value
 
     def state(self, resource: Resource, action: str, status: str, reason: str) -> None:
-        row = self._owned.rows[resource.id]
-        self._owned.rows[resource.id] = row._replace(
+        row = self._leased.rows[resource.id]
+        self._leased.rows[resource.id] = row._replace(
             action=Action(action), status=type(row.status)(status), reason=reason)
 
     def event(self, resource: Resource, action: str, status: str, reason: str) -> None:
-        row = self._owned.rows[resource.id]
+        row = self._leased.rows[resource.id]
         self.events.append(Event(
-            self._world.uuid(), self._world.now(), row.name, row.type,
+            self._runtime.uuid(), self._runtime.now(), row.name, row.type,
             row.physical_id or resource.physical_resource_name(), action, row.status, reason, resource_id=row.id))

@@ -10,13 +10,13 @@ from typing import Any
 from heatlite.engine import rsrc_defn
 from heatlite.engine.reconcile import diff
 from heatlite.engine.resource import Resource
-from heatlite.engine.stored_resource import Record
+from heatlite.engine.stored_resource import StoredResource
 from heatlite.planning.states import NO_HANDLE, Datum
 
 CANONICAL = json.JSONEncoder(sort_keys=True, default=str, separators=(',', ':'))     # made once: runs for each resource
 
 
-class Work:
+class StepContext:
     """What one step is about while it lasts: the wanted definition resolved, the object of the type, its notes."""
 
     __slots__ = ('columns', 'data', 'definition', 'difference', 'error', 'handle', 'metadata',
@@ -28,7 +28,7 @@ class Work:
         self.resource: Resource | None = None
         self.error: Exception | None = None             # why the definition could not be resolved
         self.data: list[Datum] = []                     # notes of the type that no change has carried yet
-        self.difference: diff.Difference | None = None    # what an update is about
+        self.difference: diff.UpdateArguments | None = None    # what an update is about
         self.handle: Any = NO_HANDLE                    # what the handler returned, plain JSON or not
         self.undoing = False
         self.storing = False                            # its intent is on the way to the disk
@@ -52,7 +52,7 @@ def definition_of(name: str, resolved: Mapping[str, Any]) -> rsrc_defn.ResourceD
         resolved.get('description'), resolved.get('external_id'), evaluate=as_it_is)
 
 
-def stored_definition(record: Record) -> rsrc_defn.ResourceDefinition:
+def stored_definition(record: StoredResource) -> rsrc_defn.ResourceDefinition:
     return definition_of(record.state.name, {**(record.definition or {}), 'type': record.state.type,
                                              'properties': record.properties})
 

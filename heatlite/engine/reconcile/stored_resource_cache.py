@@ -5,33 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from heatlite.common.world import Signal, World
+from heatlite.common.runtime import Flag, Runtime
 from heatlite.db import resources, templates
 from heatlite.db.connection import Database
 from heatlite.engine.durability.journal import Journal
-from heatlite.engine.stored_resource import Record
+from heatlite.engine.stored_resource import StoredResource
 from heatlite.planning.states import ResourceState
 
 BLOCK = 256                                         # rows, neighbours by number, read together
 BLOCKS = 8                                          # kept at most
-NOWHERE = ResourceState(0, '', '', '')              # until somebody asks for the row
+NOT_READ = ResourceState(0, '', '', '')              # until somebody asks for the row
 
 
-class Records:
+class StoredResourceCache:
     """Reads through the journal: what was submitted is written before anything is read."""
 
-    def __init__(self, world: World, database: Database, journal: Journal | None, stack_id: str) -> None:
+    def __init__(self, runtime: Runtime, database: Database, journal: Journal | None, stack_id: str) -> None:
         """`journal` None: nothing is written meanwhile (a preview)."""
-        self._world = world
+        self._runtime = runtime
         self._database = database
         self._journal = journal
         self._stack_id = stack_id
-        self._blocks: dict[int, dict[int, Record]] = {}
-        self._reading: dict[int, Signal] = {}       # blocks under way; whoever wants one of them waits
+        self._blocks: dict[int, dict[int, StoredResource]] = {}
+        self._reading: dict[int, Flag] = {}       # blocks under way; whoever wants one of them waits
         self._changed: dict[int, set[int]] = {}     # rows that changed while their block was being read
         self._environments: dict[str, Mapping[str, Any] | None] = {}    # by template, which never changes
 
-    def get(self, state: ResourceState) -> Record:
+    def get(self, state: ResourceState) -> StoredResource:
         """All that is stored of the row; `state` itself is the newer one."""
         number = state.id // BLOCK
         while state.id not in self._blocks.get(number, ()):
@@ -39,7 +39,7 @@ class Records:
                 self._reading[number].wait()
             elif not self._read(number, state.id):
                 break
-        found = self._blocks.get(number, {}).pop(state.id, None) or Record(state)
+        found = self._blocks.get(number, {}).pop(state.id, None) or StoredResource(state)
         found.state = state
         return found
 
@@ -50,7 +50,7 @@ class Records:
                 found = templates.documents(tx, [template_id]).get(template_id)
                 return found.environment if found is not None else None
 
-            self._environments[template_id] = self._database.insist(read, reading=True)
+            self._environments[template_id] = self._database.retry_until_available(read, reading=True)
         return self._environments[template_id]
 
     def forget(self, row: int) -> None:
@@ -62,19 +62,20 @@ class Records:
 
     def _read(self, number: int, wanted: int) -> bool:
         """False: nothing is stored of `wanted`. True: it is there now, or has changed meanwhile."""
-        done = self._reading[number] = self._world.signal()
+        done = self._reading[number] = self._runtime.flag()
         changed = self._changed[number] = set()
         try:
             if self._journal is not None:
                 self._journal.flush()
             known = self._blocks.get(number)        # then only this row has changed, or was asked for before
             first, end = (number * BLOCK, (number + 1) * BLOCK) if known is None else (wanted, wanted + 1)
-            found = self._database.insist(lambda tx: resources.stored(tx, self._stack_id, first, end), reading=True)
+            found = self._database.retry_until_available(
+                lambda tx: resources.stored(tx, self._stack_id, first, end), reading=True)
             while known is None and len(self._blocks) >= BLOCKS:
                 del self._blocks[next(iter(self._blocks))]
             self._blocks.setdefault(number, {}).update({
-                row: Record(NOWHERE, columns['properties'], columns['definition'], columns['metadata'],
-                            {entry.key: entry.clear() for entry in data}, {})
+                row: StoredResource(NOT_READ, columns['properties'], columns['definition'], columns['metadata'],
+                                    {entry.key: entry.clear() for entry in data}, {})
                 for row, (columns, data) in found.items() if row not in changed})
             return wanted in found or wanted in changed
         finally:

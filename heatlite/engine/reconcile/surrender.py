@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from heatlite.common.i18n import _
-from heatlite.common.world import World
+from heatlite.common.runtime import Runtime
 from heatlite.db import leases, resources, signals, stacks
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
@@ -22,7 +22,7 @@ from heatlite.planning.states import Change, Event, ResourceState, StackChange, 
 LOG = logging.getLogger(__name__)
 
 
-def give_up(world: World, database: Database, journal: Journal, lease: Lease,
+def give_up(runtime: Runtime, database: Database, journal: Journal, lease: Lease,
             announce: Callable[[stacks.Stack], None]) -> bool:
     """Whether the stack of `lease` was given up: it is FAILED then, and the lease is given back.
 
@@ -41,12 +41,12 @@ def give_up(world: World, database: Database, journal: Journal, lease: Lease,
                'the template stops them: see their logs.') % {'count': count, 'action': row.action}
     for each in busy:
         failed = each._replace(status=Status.FAILED, reason=reason)
-        journal.submit(Change(row.id, lease.epoch, row=failed, events=(_event(world, failed),)))
+        journal.submit(Change(row.id, lease.epoch, row=failed, events=(_event(runtime, failed),)))
     given_up = replace(row, status=Status.FAILED, reason=reason)
     try:
         journal.write(Change(
             row.id, lease.epoch, stack=StackChange(row.generation, status=Status.FAILED, reason=reason, release=True),
-            events=(events.of_stack(world, row.id, row.name, row.action, Status.FAILED, reason),), signals=waiting))
+            events=(events.of_stack(runtime, row.id, row.name, row.action, Status.FAILED, reason),), signals=waiting))
     except Superseded:
         return False                                # the newer request has tries of its own
     LOG.error('Stack %s [%s] was given up: %s', row.name, row.id, reason)
@@ -54,6 +54,6 @@ def give_up(world: World, database: Database, journal: Journal, lease: Lease,
     return True
 
 
-def _event(world: World, row: ResourceState) -> Event:
-    return Event(world.uuid(), world.now(), row.name, row.type, row.physical_id or '', row.action, row.status,
+def _event(runtime: Runtime, row: ResourceState) -> Event:
+    return Event(runtime.uuid(), runtime.now(), row.name, row.type, row.physical_id or '', row.action, row.status,
                  row.reason, resource_id=row.id)

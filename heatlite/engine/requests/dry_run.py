@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from heatlite.common.i18n import _
-from heatlite.common.world import World
+from heatlite.common.runtime import Runtime
 from heatlite.engine.reconcile.attribute_cache import REFERENCE
 from heatlite.engine.reconcile.diff import PropertyChange
-from heatlite.engine.reconcile.executor import Errands
-from heatlite.engine.reconcile.leased_stack import OwnedStack
+from heatlite.engine.reconcile.executor import StepExecutor
+from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.resource import Resource
 from heatlite.language.unknown import UNKNOWN
 from heatlite.planning import commands as c
@@ -46,29 +46,29 @@ Inside = Callable[['DryRun', Step, ResourceState, Action], str | None]
 class DryRun:
     """Answers each command of the traversal at once."""
 
-    def __init__(self, world: World, owned: OwnedStack, errands: Errands, inside: Inside) -> None:
-        self._world = world
-        self.owned = owned
-        self.errands = errands
+    def __init__(self, runtime: Runtime, leased: LeasedStack, executor: StepExecutor, inside: Inside) -> None:
+        self._runtime = runtime
+        self.leased = leased
+        self.executor = executor
         self._inside = inside
         self.changes: dict[str, Change] = {}
         self.failures: dict[str, str] = {}
         self._reached: set[str] = set()
 
     def run(self) -> dict[str, Change]:
-        owned = self.owned
-        before = {row.name: row for row in owned.rows.values() if row.replaced_by is None}
-        busy = {row.name: row for row in owned.rows.values() if row.in_progress}
-        self.errands.to_make |= {row.id for row in busy.values()}
-        waiting: deque[c.Command] = deque(owned.traversal.start(self._world.now()))
+        leased = self.leased
+        before = {row.name: row for row in leased.rows.values() if row.replaced_by is None}
+        busy = {row.name: row for row in leased.rows.values() if row.in_progress}
+        self.executor.to_make |= {row.id for row in busy.values()}
+        waiting: deque[c.Command] = deque(leased.traversal.start(self._runtime.now()))
         while waiting:
             event = self._answer(waiting.popleft())
             if event is not None:
-                waiting.extend(owned.traversal.handle(event, self._world.now()))
-        for name, properties in self.errands.property_changes.items():
+                waiting.extend(leased.traversal.handle(event, self._runtime.now()))
+        for name, properties in self.executor.property_changes.items():
             if name in self.changes:
                 self.changes[name].properties = properties
-        for name in owned.traversal.wanted:
+        for name in leased.traversal.wanted:
             if name in self._reached:
                 self.changes.setdefault(name, Change(name, 'unchanged', before.get(name)))
             else:                                   # the update ends before it comes there, or goes on otherwise
@@ -76,7 +76,7 @@ class DryRun:
         for name, row in before.items():
             if name not in self.changes:            # not wanted any more, and the update ends before it goes
                 self._undecided(name, row, self._why_not())
-        for name, doubt in self.errands.doubts.items():
+        for name, doubt in self.executor.doubts.items():
             self._undecided(name, before.get(name), doubt.reason)
         for name, row in busy.items():
             self._undecided(name, row, _('%s of it is under way, and may end well or not') % row.action)
@@ -103,22 +103,22 @@ class DryRun:
     def _answer(self, command: c.Command) -> c.Event | None:
         match command:
             case c.Persist(step, row, wait=True):
-                self.owned.kept.pop(row.id, None)
-                return c.Durable(step)
+                self.leased.kept.pop(row.id, None)
+                return c.Persisted(step)
             case c.Inspect(step, row):
                 return self._inspected(step, row)
             case c.Call(step, row, verb):
                 return self._called(step, row, verb)
             case c.Poll(step) | c.Recover(step):
-                return c.Polled(step, True)
+                return c.CheckReturned(step, True)
             case c.Pause(step):                     # a breakpoint: its user lets it go on
                 return c.Cleared(step)
-            case c.Later(step):
-                return c.Due(step)
+            case c.StartTimer(step):
+                return c.TimerFired(step)
         return None
 
     def _inspected(self, step: Step, row: ResourceState) -> c.Event:
-        found = self.errands.inspect(step, row)
+        found = self.executor.inspect(step, row)
         self._reached.add(row.name)
         match found:
             case c.Inspected(_, verdict) if verdict.refused is not None:
@@ -135,9 +135,9 @@ class DryRun:
         name = row.name
         self._reached.add(name)
         if verb in (Action.CREATE, Action.ADOPT):
-            self.errands.to_make.add(row.id)
+            self.executor.to_make.add(row.id)
             self._change(name, 'added' if row.replaces is None else 'replaced', None)
-        elif verb is Action.DELETE and name not in self.owned.traversal.wanted:
+        elif verb is Action.DELETE and name not in self.leased.traversal.wanted:
             self._change(name, 'deleted', row)
         elif verb is Action.UPDATE:
             if self._is_replaced_after_all(step):
@@ -148,7 +148,7 @@ class DryRun:
         if why is not None:
             self.failures[name] = why
             return c.Failed(step, why)
-        return c.Called(step, None, done=True)
+        return c.HandlerReturned(step, None, done=True)
 
     def _is_replaced_after_all(self, step: Step) -> bool:
         """Types without a handler of their own have the resource replaced when any property changes."""
@@ -158,13 +158,13 @@ class DryRun:
 
     def _foresee_reference(self, step: Step, row: ResourceState) -> None:
         """Its attributes may be any now; its reference is what it was, unless the type makes one of what may change."""
-        self.errands.changed.add(row.id)
+        self.executor.changed.add(row.id)
         kind = type(step.context.resource)
-        doubt = self.errands.doubts.get(row.name)
+        doubt = self.executor.doubts.get(row.name)
         if doubt is not None and doubt.may_replace:
-            self.errands.to_make.add(row.id)
+            self.executor.to_make.add(row.id)
         elif kind.get_reference_id is not Resource.get_reference_id:
-            self.owned.kept[row.id] = {REFERENCE: UNKNOWN}
+            self.leased.kept[row.id] = {REFERENCE: UNKNOWN}
 
     def _change(self, name: str, kind: str, row: ResourceState | None) -> Change:
         known = self.changes.get(name)

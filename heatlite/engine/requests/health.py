@@ -7,7 +7,7 @@ from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
-from heatlite.common.world import World
+from heatlite.common.runtime import Runtime
 from heatlite.db import leases, resources, stacks
 from heatlite.db.connection import Database
 from heatlite.engine.notify.event_sinks import EventSinks
@@ -20,11 +20,11 @@ REASON = 'state changed by resource_mark_unhealthy api'
 
 
 class Health:
-    def __init__(self, world: World, database: Database, sinks: EventSinks,
+    def __init__(self, runtime: Runtime, database: Database, sinks: EventSinks,
                  wake: Callable[[str, str | None], None]) -> None:
         """`wake(stack_id, engine_id)`: rings at the engine that owns a stack, or at any."""
         self._wake = wake
-        self._world = world
+        self._runtime = runtime
         self._database = database
         self._sinks = sinks
 
@@ -35,7 +35,7 @@ class Health:
         """
         def store(tx: Any) -> tuple[Callable[[], None], str | None]:
             leases.lock(tx, message.stack_id)       # before the stack, as everywhere
-            context.check_in_time(self._world.now())
+            context.check_in_time(self._runtime.now())
             row = stacks.get(tx, message.stack_id, for_update=True)
             if row is None or not context.may_see(row.project_id, row.user_project_id):
                 raise exception.EntityNotFound(entity='Stack', name=message.stack_id)
@@ -50,7 +50,7 @@ class Health:
             owner = leases.start_over(tx, row.id)
             resources.set_state(tx, row.id, marked)
             return self._sinks.add(tx, row, Event(
-                self._world.uuid(), self._world.now(), marked.name, marked.type, marked.physical_id, marked.action,
+                self._runtime.uuid(), self._runtime.now(), marked.name, marked.type, marked.physical_id, marked.action,
                 marked.status, marked.reason, resource_id=marked.id)), owner
 
         tell, owner = self._database.retry(store)
@@ -68,7 +68,7 @@ class Health:
                 return None
             status = Status.COMPLETE
         return found._replace(action=Action.CHECK, status=status, reason=message.reason or REASON,
-                              updated_at=self._world.now())
+                              updated_at=self._runtime.now())
 
     def _find(self, tx: Any, row: stacks.Stack, rows: Mapping[int, ResourceState], wanted: str) -> ResourceState:
         """By name, else by physical id, else by what `get_resource` gives for it."""

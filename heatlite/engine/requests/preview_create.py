@@ -55,7 +55,7 @@ class _Tree:
     def resources(self, checker: lint.Checker, parent: str | None = None) -> list[Any]:
         """Raises StackResourceLimitExceeded when the tree outgrows its quota."""
         definition = checker.definition
-        deque(checker.complaints(), maxlen=0)       # it learns the types on the way; the complaints were told before
+        deque(checker.diagnostics(), maxlen=0)       # it learns the types on the way; the complaints were told before
         needed_by = presenters.required_by(definition)
         self._take(len(definition.resources))
         found: list[Any] = []

@@ -13,7 +13,7 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
-from heatlite.common.world import World
+from heatlite.common.runtime import Runtime
 from heatlite.db import resources, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
@@ -21,10 +21,10 @@ from heatlite.db.stacks import Stack
 from heatlite.engine import clients
 from heatlite.engine.reconcile import loading
 from heatlite.engine.reconcile.attribute_cache import REFERENCE
-from heatlite.engine.reconcile.executor import Errands
+from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.facade import Stack as Facade
-from heatlite.engine.reconcile.leased_stack import OwnedStack
-from heatlite.engine.reconcile.stored_resource_cache import Records
+from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
 from heatlite.engine.requests import validation
 from heatlite.engine.requests.dry_run import Change, DryRun
 from heatlite.engine.resources.stack_resource import StackResource, as_template
@@ -86,11 +86,11 @@ class Ahead:
 class Preview:
     """Of one update of one tree."""
 
-    def __init__(self, world: World, database: Database, registry: Any, context: RequestContext,
-                 nest: Callable[[OwnedStack], Any], software: Any, quota: int, most: int) -> None:
+    def __init__(self, runtime: Runtime, database: Database, registry: Any, context: RequestContext,
+                 nest: Callable[[LeasedStack], Any], software: Any, quota: int, most: int) -> None:
         """`nest`: makes reconcile.nesting.Nesting; `software`: what types ask for software configs; `quota`: resources
         of a tree, or UNLIMITED: then at most `most` are looked at."""
-        self._world = world
+        self._runtime = runtime
         self._database = database
         self._registry = registry
         self._context = context
@@ -109,13 +109,13 @@ class Preview:
             rows = resources.light(tx, row.id) if row.id != NEW else []
             kept = loading.kept_values(tx, row.id) if rows else {}
             mask |= Mask(resources.secrets(tx, row.id)) if rows else masking.NOTHING
-        owned = OwnedStack(row, Lease(row.id, '', 0), wanted, self._context,
-                           loading.traversal(self._world, row, wanted, list(rows), 0))
-        owned.kept.update(kept)
+        leased = LeasedStack(row, Lease(row.id, '', 0), wanted, self._context,
+                             loading.traversal(self._runtime, row, wanted, list(rows), 0))
+        leased.kept.update(kept)
         found = Previewed(row, wanted, mask)
-        run = DryRun(self._world, owned, self._errands(owned), lambda *what: self._inside(found, *what))
+        run = DryRun(self._runtime, leased, self._executor(leased), lambda *what: self._inside(found, *what))
         changes = run.run()
-        order = [*owned.traversal.wanted, *(name for name in changes if name not in owned.traversal.wanted)]
+        order = [*leased.traversal.wanted, *(name for name in changes if name not in leased.traversal.wanted)]
         found.changes = {name: changes[name] for name in order}
         self._open(found)
         found.fails = next((f'{name}: {why}' for name, why in run.failures.items()), '')
@@ -123,12 +123,13 @@ class Preview:
             found.row = replace(row, outputs=_outputs(wanted, run))
         return found
 
-    def _errands(self, owned: OwnedStack) -> Errands:
-        made: list[Errands] = []
-        facade = Facade(owned, lambda name: made[0].unmade(name), clients.of, self._world, Ahead(self._nest(owned)))
+    def _executor(self, leased: LeasedStack) -> StepExecutor:
+        made: list[StepExecutor] = []
+        facade = Facade(leased, lambda name: made[0].unmade(name), clients.of, self._runtime, Ahead(self._nest(leased)))
         facade.software = self._software
-        made.append(Errands(self._world, owned, None, self._registry, facade,
-                            Records(self._world, self._database, None, owned.id), lambda lease: None, dry=True))
+        stored = StoredResourceCache(self._runtime, self._database, None, leased.id)
+        made.append(StepExecutor(self._runtime, leased, None, self._registry, facade, stored, lambda lease: None,
+                                 dry=True))
         return made[0]
 
     def _take(self, count: int) -> None:
@@ -139,10 +140,10 @@ class Preview:
 
     def _inside(self, above: Previewed, run: DryRun, step: Step, row: ResourceState, verb: Action) -> str | None:
         """What becomes of the stack inside a resource. The reason when it would fail."""
-        resource = (run.errands.stored_resource(row) if verb is Action.DELETE else run.errands.resource(step, row))
+        resource = (run.executor.stored_resource(row) if verb is Action.DELETE else run.executor.resource(step, row))
         if not isinstance(resource, StackResource):
             return None
-        stored = run.errands.facade.nesting.row(resource)
+        stored = run.executor.facade.nesting.row(resource)
         if verb is Action.DELETE:
             if stored is not None:
                 self._gone(above, run, row, stored)
@@ -159,7 +160,7 @@ class Preview:
             change.inside = _('What is inside is not known before: %s') % error
             self._undecided(above, stored, change.inside)
             return None
-        wanted = self._wanted_row(run.owned.row, resource, stored)
+        wanted = self._wanted_row(run.leased.row, resource, stored)
         found = self._of(wanted, definition, mask | above.mask)
         above.inside.append(found)
         if found.fails:
@@ -171,8 +172,8 @@ class Preview:
     def _defined(self, run: DryRun, step: Step, resource: StackResource, row: ResourceState,
                  stored: Stack | None) -> tuple[StackDefinition, Mask]:
         """As `Nesting` defines it when the type asks for it. Raises what it would be refused for."""
-        nesting = run.errands.facade.nesting
-        above = run.owned.row
+        nesting = run.executor.facade.nesting
+        above = run.leased.row
         work = step.context
         difference: Mapping[str, Any] = {}
         if stored is not None:
@@ -203,14 +204,14 @@ class Preview:
 
     def _foresee(self, run: DryRun, resource: StackResource, row: ResourceState, after: Stack) -> None:
         """From now on the parent reads of it what will be."""
-        run.errands.facade.nesting.rows[after.id] = after
+        run.executor.facade.nesting.rows[after.id] = after
         resource.forget_nested()
-        run.errands.foreseen[row.id] = resource
+        run.executor.foreseen[row.id] = resource
         try:
             reference = resource.get_reference_id()
         except Exception:                           # raised by the type: it is unknown then
             reference = UNKNOWN
-        run.owned.kept[row.id] = {REFERENCE: reference}
+        run.leased.kept[row.id] = {REFERENCE: reference}
 
     def _stored(self, stored: Stack) -> tuple[StackDefinition, Mask]:
         with self._database.reader() as tx:
@@ -267,7 +268,7 @@ def _outputs(definition: StackDefinition, run: DryRun) -> list[dict[str, Any]]:
     for name, output in definition.outputs.items():
         shown: dict[str, Any] = {'output_key': name, 'description': output.description, 'output_value': UNKNOWN}
         try:
-            shown['output_value'] = output.resolve(run.errands.scope)
+            shown['output_value'] = output.resolve(run.executor.scope)
         except exception.DatabaseUnavailable:
             raise
         except Exception as error:

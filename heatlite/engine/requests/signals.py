@@ -10,7 +10,7 @@ from typing import Any
 from heatlite.common import exception, limits
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
-from heatlite.common.world import World
+from heatlite.common.runtime import Runtime
 from heatlite.db import leases, resources, stacks
 from heatlite.db import signals as signal_rows
 from heatlite.db.connection import Database
@@ -40,14 +40,14 @@ class Accepted:
 
 
 class Signals:
-    def __init__(self, world: World, database: Database, registry: Registry, driving: Any, engine_id: str,
+    def __init__(self, runtime: Runtime, database: Database, registry: Registry, controller: Any, engine_id: str,
                  wake: Any, sinks: EventSinks) -> None:
         """`wake(stack_id, engine_id)`: rings at the engine that owns a stack, or at any."""
         self._sinks = sinks
-        self._world = world
+        self._runtime = runtime
         self._database = database
         self._registry = registry
-        self._driving = driving
+        self._controller = controller
         self._engine_id = engine_id
         self._wake = wake
 
@@ -56,7 +56,7 @@ class Signals:
 
         Raises ResourceNotFound, ResourceNotAvailable, NotSupported, ResourceActionNotSupported, RequestLimitExceeded.
         """
-        now = self._world.now()
+        now = self._runtime.now()
 
         def store(tx: Any) -> Accepted:
             """Again from the beginning after a conflict with another transaction: nothing of it was stored."""
@@ -83,14 +83,14 @@ class Signals:
             accepted.tell()
             raise accepted.refused
         if isinstance(accepted.owner, leases.Lease):
-            self._driving.go_on(accepted.owner)
+            self._controller.go_on(accepted.owner)
         else:
             self._wake(accepted.stack_id, accepted.owner)
         return self._result(accepted, signal_rows.mark(accepted.number, now)) if message.wait else None
 
     def _claim(self, tx: Any, stack_id: str) -> leases.Lease | str | None:
         """The lease when it is ours now, else who has it."""
-        if self._driving.owns(stack_id) or self._driving.room() > 0:
+        if self._controller.owns(stack_id) or self._controller.room() > 0:
             found = leases.claim(tx, stack_id, self._engine_id)
             if found is not None:
                 return found
@@ -150,13 +150,13 @@ class Signals:
                 % {'count': count, 'name': row.name})
 
     def _told(self, row: ResourceState) -> Event:
-        return Event(self._world.uuid(), self._world.now(), row.name, row.type, row.physical_id, row.action, row.status,
-                     _('Cannot signal resource during %s') % row.action, resource_id=row.id)
+        return Event(self._runtime.uuid(), self._runtime.now(), row.name, row.type, row.physical_id, row.action,
+                     row.status, _('Cannot signal resource during %s') % row.action, resource_id=row.id)
 
     def _result(self, accepted: Accepted, mark: str) -> Any:
         """Once the signal is gone, it was handled; by whichever process, so what came of it is in the database."""
-        end = self._world.monotonic() + PATIENCE
-        while self._world.monotonic() < end:
+        end = self._runtime.monotonic() + PATIENCE
+        while self._runtime.monotonic() < end:
             with self._database.reader() as tx:
                 waits = signal_rows.exists(tx, accepted.number)
                 error = None if waits else signal_rows.error(tx, mark)
@@ -166,7 +166,7 @@ class Signals:
                 raise _told(errors.from_wire(error))
             if not waits:
                 return metadata or {}
-            self._world.sleep(LOOK)
+            self._runtime.sleep(LOOK)
         raise exception.Error(_('The signal was stored, but not handled within %d seconds.') % PATIENCE)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from heatlite.common import defects, exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
+from heatlite.common.runtime import Runtime
 from heatlite.common.timeutils import isotime
-from heatlite.common.world import World
 from heatlite.db import snapshots, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.engine.reconcile import exports, rollback
@@ -23,10 +23,10 @@ UNLIMITED = -1
 
 
 class Snapshots:
-    def __init__(self, world: World, database: Database, use_cases: Any, read: Callable[[str], Any],
+    def __init__(self, runtime: Runtime, database: Database, use_cases: Any, read: Callable[[str], Any],
                  limit: int) -> None:
         """`use_cases`: engine.requests.stacks.Stacks; `read(stack_id)`: a stack as types see it; `limit`: per stack."""
-        self._world = world
+        self._runtime = runtime
         self._database = database
         self._use_cases = use_cases
         self._read = read
@@ -34,7 +34,7 @@ class Snapshots:
 
     def create(self, context: RequestContext, message: messages.SnapshotStack) -> dict[str, Any]:
         """Answers at once; the snapshot is complete when the stack's action is."""
-        snapshot_id = self._world.uuid()
+        snapshot_id = self._runtime.uuid()
         made: list[snapshots.Snapshot] = []
 
         def store(tx: Any, row: stacks.Stack) -> Mapping[str, Any]:
@@ -47,7 +47,7 @@ class Snapshots:
             data = {**exports.document(tx, row.id), 'resources': {}}
             made.append(snapshots.Snapshot(snapshot_id, row.id, row.project_id, message.name, Action.CREATE,
                                            Status.IN_PROGRESS, text.started(Action.SNAPSHOT), data,
-                                           self._world.now()))
+                                           self._runtime.now()))
             snapshots.insert(tx, made[-1])
             return {'request': {'snapshot': snapshot_id}}
 
@@ -61,8 +61,8 @@ class Snapshots:
                 raise exception.NotSupported(feature=_('Restoring incomplete snapshot'))
             if row.action == Action.DELETE:
                 raise exception.NotSupported(feature=_('Restore of a stack that is being deleted'))
-            template_id = templates.insert(tx, self._world.uuid(), found.data['template'], found.data['environment'],
-                                           found.data.get('files') or {}, self._world.now(), stack_id=row.id,
+            template_id = templates.insert(tx, self._runtime.uuid(), found.data['template'], found.data['environment'],
+                                           found.data.get('files') or {}, self._runtime.now(), stack_id=row.id,
                                            is_nested=row.owner_id is not None)
             return {'template_id': template_id, 'previous_template_id': rollback.last_good(row),
                     'request': {'restore': found.id},
@@ -111,7 +111,7 @@ class Snapshots:
             data = {**exports.document(tx, row.id), 'action': row.action, 'status': str(status)}
             snapshots.set_state(tx, snapshot_id, status=status, reason=reason, data=data)
 
-        self._database.insist(store)
+        self._database.retry_until_available(store)
 
     def _found(self, tx: Any, row: stacks.Stack, snapshot_id: str) -> snapshots.Snapshot:
         found = snapshots.show(tx, snapshot_id)

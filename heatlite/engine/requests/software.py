@@ -13,8 +13,8 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
+from heatlite.common.runtime import Runtime
 from heatlite.common.timeutils import isotime
-from heatlite.common.world import World
 from heatlite.db import codec, resources, software_configs, software_deployments, stacks
 from heatlite.db.connection import Database
 from heatlite.db.software_configs import Config
@@ -53,10 +53,10 @@ class _Changed(Exception):
 
 
 class Software:
-    def __init__(self, world: World, database: Database, max_configs: int, max_deployments: int,
+    def __init__(self, runtime: Runtime, database: Database, max_configs: int, max_deployments: int,
                  resource_of: Callable[[str, str], Any], changed: Callable[[str, int], None]) -> None:
         """`resource_of(stack id, name)`: an object of the type; `changed(stack id, row)`: what was read is old."""
-        self._world = world
+        self._runtime = runtime
         self._database = database
         self._max_configs = max_configs
         self._max_deployments = max_deployments
@@ -106,7 +106,7 @@ class Software:
 
         Raises RequestLimitExceeded.
         """
-        new = self._config(context, config_id or self._world.uuid(), fields)
+        new = self._config(context, config_id or self._runtime.uuid(), fields)
         def store(tx: Any) -> Config:
             known = software_configs.show(tx, new.id)       # also when an earlier try was stored after all
             if known is not None:
@@ -124,7 +124,7 @@ class Software:
     def _config(self, context: RequestContext, config_id: str, fields: Mapping[str, Any]) -> Config:
         return Config(config_id, context.project_id, fields.get('name'), fields.get('group'), {
             'config': fields.get('config'), 'inputs': list(fields.get('inputs') or ()),
-            'outputs': list(fields.get('outputs') or ()), 'options': fields.get('options') or {}}, self._world.now())
+            'outputs': list(fields.get('outputs') or ()), 'options': fields.get('options') or {}}, self._runtime.now())
 
     def show_software_config(self, context: RequestContext, config_id: str) -> dict[str, Any]:
         """Raises NotFound."""
@@ -157,7 +157,7 @@ class Software:
             self._insert(tx, context, made_id, server_id, config_id, fields)
             return server_id
 
-        made_id = deployment_id or self._world.uuid()
+        made_id = deployment_id or self._runtime.uuid()
         self._telling(context, insert)
         return self.show_software_deployment(context, made_id)
 
@@ -172,7 +172,7 @@ class Software:
         software_deployments.insert(tx, Deployment(
             deployment_id, context.project_id, fields.get('stack_user_project_id'), server_id, config_id,
             fields.get('action'), fields.get('status'), str(fields.get('status_reason')),
-            fields.get('input_values') or {}, None, self._world.now(), None))
+            fields.get('input_values') or {}, None, self._runtime.now(), None))
 
     def deploy(self, context: RequestContext, deployment_id: str, server_id: str, config: Mapping[str, Any],
                **fields: Any) -> dict[str, Any]:
@@ -194,12 +194,12 @@ class Software:
             else:
                 changed = {name: fields[name] for name in ('action', 'status', 'status_reason', 'input_values')
                            if name in fields}
-                software_deployments.update(tx, deployment_id, self._world.now(), config_id=new.id, **changed)
+                software_deployments.update(tx, deployment_id, self._runtime.now(), config_id=new.id, **changed)
                 if not software_configs.is_deployed(tx, known.config_id):
                     software_configs.delete(tx, known.config_id)
             return server_id
 
-        new = self._config(context, self._world.uuid(), config)
+        new = self._config(context, self._runtime.uuid(), config)
         self._telling(context, put)
         return self.show_software_deployment(context, deployment_id)
 
@@ -215,7 +215,7 @@ class Software:
             found = self._own_deployment(tx, context, deployment_id)
             if changed.get('config_id'):
                 self._own_config(tx, context, changed['config_id'])
-            software_deployments.update(tx, deployment_id, updated_at or self._world.now(), **changed)
+            software_deployments.update(tx, deployment_id, updated_at or self._runtime.now(), **changed)
             return found.server_id if changed.get('config_id') else None
 
         changed = {name: value for name, value in fields.items() if value and name in software_deployments.CHANGEABLE}

@@ -13,8 +13,8 @@ from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.identifier import HeatIdentifier
 from heatlite.common.limits import Limits
+from heatlite.common.runtime import Runtime
 from heatlite.common.timeutils import isotime
-from heatlite.common.world import World
 from heatlite.db import credentials, leases, resources, stacks, templates
 from heatlite.db import events as event_rows
 from heatlite.db.connection import Database
@@ -23,8 +23,8 @@ from heatlite.engine.durability import request_ids
 from heatlite.engine.notify.notifications import Notify, silent
 from heatlite.engine.reconcile import events, exports, implicit_dependencies, loading, outputs, rollback
 from heatlite.engine.reconcile.authority import Authority
-from heatlite.engine.reconcile.controller import Driving
-from heatlite.engine.reconcile.leased_stack import OwnedStack
+from heatlite.engine.reconcile.controller import StackController
+from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.requests import presenters, preview_create, sources, validation
 from heatlite.engine.requests import preview_update as previews
 from heatlite.engine.types import tree_size
@@ -50,17 +50,17 @@ class Quotas:
 
 
 class Stacks:
-    def __init__(self, world: World, database: Database, registry: Registry, driving: Driving, engine_id: str,
-                 quotas: Quotas, limits: Limits, wake: Any, retry_limit: int = 5,
+    def __init__(self, runtime: Runtime, database: Database, registry: Registry, controller: StackController,
+                 engine_id: str, quotas: Quotas, limits: Limits, wake: Any, retry_limit: int = 5,
                  notify: Notify = silent) -> None:
-        """`wake(stack_id, engine_id)`: rings at the engine that owns a stack, or at any."""
+        """`wake(stack_id, engine_id)`: tells the engine that owns a stack to look at it, or any engine."""
         self._limits = limits
         self._notify = notify
-        self._authority = Authority(world, registry)
-        self._world = world
+        self._authority = Authority(runtime, registry)
+        self._runtime = runtime
         self._database = database
         self._registry = registry
-        self._driving = driving
+        self._controller = controller
         self._engine_id = engine_id
         self._quotas = quotas
         self._wake = wake
@@ -72,7 +72,7 @@ class Stacks:
         """Identity of the stack. The stack, its resources' rows, its first event and its lease are stored then."""
         if message.adopt is not None and not self._quotas.stack_adopt:
             raise exception.NotSupported(feature='Stack Adopt')
-        stack_id = self._world.uuid()
+        stack_id = self._runtime.uuid()
         self._check_name_free(context, message.stack_name)
         definition = self._define(message, StackIdentity(message.stack_name, stack_id, context.project_id))
         self._check_quota(context)
@@ -81,7 +81,7 @@ class Stacks:
         validation.check_request(definition, self._registry, context)
         self._check_sizes(definition, context)
         action = Action.CREATE if message.adopt is None else Action.ADOPT
-        now = self._world.now()
+        now = self._runtime.now()
         authority = self._authority.record(context, definition, now)
         row = replace(self._new_row(context, message, definition, stack_id, action, now),
                       credentials_id=authority.id if authority is not None else None)
@@ -94,9 +94,9 @@ class Stacks:
                rows: list[ResourceState], now: datetime, authority: credentials.Credentials | None = None) -> None:
         """Everything of a new stack in one transaction; then somebody drives it."""
         def store(tx: Any) -> Lease | None:
-            lease = leases.insert(tx, row.id, self._engine_id if self._driving.room() > 0 else None)
+            lease = leases.insert(tx, row.id, self._engine_id if self._controller.room() > 0 else None)
             stacks.insert(tx, row)              # StackExists when another request was faster
-            context.check_in_time(self._world.now())
+            context.check_in_time(self._runtime.now())
             templates.insert(tx, row.template_id, definition.template.document, definition.environment.document(),
                              definition.files, now, stack_id=row.id, is_nested=row.owner_id is not None)
             if authority is not None:
@@ -111,9 +111,9 @@ class Stacks:
         if lease is None:
             self._wake(row.id, None)
         else:
-            self._driving.adopt(OwnedStack(
+            self._controller.adopt(LeasedStack(
                 row, lease, definition, request_ids.following(context, row),
-                loading.traversal(self._world, row, definition, rows, self._retry_limit)))
+                loading.traversal(self._runtime, row, definition, rows, self._retry_limit)))
 
     def preview(self, context: RequestContext, message: messages.PreviewStack) -> dict[str, Any]:
         self._check_name_free(context, message.stack_name)
@@ -122,12 +122,12 @@ class Stacks:
         self._check_size(definition)
         validation.check_request(definition, self._registry, context)
         return preview_create.shown(*validation.checker(definition, self._registry, context), message, context.username,
-                                 isotime(self._world.now()), self._quotas.resources_per_stack)
+                                    isotime(self._runtime.now()), self._quotas.resources_per_stack)
 
     def _new_resources(self, definition: StackDefinition, template_id: str, now: datetime) -> list[ResourceState]:
         implicit_dependencies.complete(definition)
         numbers = {name: number for number, name in enumerate(definition.resources, 1)}
-        return [ResourceState(id=numbers[name], name=name, uuid=self._world.uuid(), type=resource.type,
+        return [ResourceState(id=numbers[name], name=name, uuid=self._runtime.uuid(), type=resource.type,
                               requires={needed: numbers[needed] for needed in resource.requires},
                               template_id=template_id, created_at=now)
                 for name, resource in definition.resources.items()]
@@ -138,7 +138,7 @@ class Stacks:
             id=stack_id, name=message.stack_name, project_id=context.project_id, username=context.username,
             owner_id=None, root_id=stack_id, parent_resource=None, depth=0, action=action,
             status=Status.IN_PROGRESS, reason=text.started(action), description=str(definition.description),
-            template_id=self._world.uuid(), previous_template_id=None, generation=1, next_resource=1,
+            template_id=self._runtime.uuid(), previous_template_id=None, generation=1, next_resource=1,
             timeout_mins=message.timeout_mins or None, disable_rollback=message.disable_rollback, converge=False,
             credentials_id=None, user_project_id=None,
             tags=list(message.tags) if message.tags else None, parameters=definition.parameters.shown(),
@@ -160,7 +160,7 @@ class Stacks:
         definition.hide_too(before.mask)
         validation.check_request(definition, self._registry, context, updating=True)
         self._check_sizes(definition, context)
-        now = self._world.now()
+        now = self._runtime.now()
         renewed = self._renewed_authority(context, row, definition, now)
 
         def accept(tx: Any) -> tuple[Lease | str | None, stacks.Stack]:
@@ -171,7 +171,7 @@ class Stacks:
             if renewed is not None:
                 credentials.insert(tx, renewed)
                 credentials_id = renewed.id
-            template_id = templates.insert(tx, self._world.uuid(), definition.template.document,
+            template_id = templates.insert(tx, self._runtime.uuid(), definition.template.document,
                                            definition.environment.document(), definition.files, now, stack_id=row.id)
             accepted = stacks.accept(
                 tx, row.id, action=Action.UPDATE, reason=text.started(Action.UPDATE), now=now,
@@ -188,7 +188,7 @@ class Stacks:
 
         owner, accepted = self._database.retry(accept)
         if isinstance(owner, Lease):                # else somebody else drives it, from what is stored
-            self._driving.expect(row.id, accepted.generation, definition)
+            self._controller.expect(row.id, accepted.generation, definition)
         self._announce(accepted)
         self._ring(row.id, owner)
         return dict(identity(accepted))
@@ -215,7 +215,7 @@ class Stacks:
         validation.check_request(definition, self._registry, context, updating=True)
         self._check_sizes(definition, context)
         found = previews.Preview(
-            self._world, self._database, self._registry, context, self._driving.nest, self._driving.software,
+            self._runtime, self._database, self._registry, context, self._controller.nest, self._controller.software,
             self._quotas.resources_per_stack, preview_create.MOST_SHOWN).of_update(
                 row, definition, definition.mask | before.mask, converge=bool(message.converge))
         return presenters.changes(found, show_nested=message.show_nested)
@@ -255,7 +255,7 @@ class Stacks:
 
     def cancel(self, context: RequestContext, message: messages.CancelStack) -> None:
         """With rollback: back to the last good definition, at once. Without: nothing new is begun."""
-        now = self._world.now()
+        now = self._runtime.now()
 
         def accept(tx: Any) -> tuple[Lease | str | None, stacks.Stack]:
             owner = self._claim(tx, message.stack_id, context)
@@ -265,7 +265,7 @@ class Stacks:
                 raise exception.NotSupported(feature=_('Cancelling update when stack is %(action)s_%(status)s')
                                              % {'action': row.action, 'status': row.status})
             if message.rollback:
-                target_id = rollback.target(tx, row, self._world.uuid(), now)
+                target_id = rollback.target(tx, row, self._runtime.uuid(), now)
                 accepted = stacks.accept(
                     tx, row.id, action=Action.ROLLBACK, reason=text.started(Action.ROLLBACK), now=now,
                     template_id=target_id, previous_template_id=row.template_id,
@@ -294,7 +294,7 @@ class Stacks:
         to it and says what of the row changes (the keywords of `db.stacks.accept`); it may be called again.
 
         `asked_by`: on whose behalf we act ourselves. Raises EntityNotFound also for a stack of another project."""
-        now = self._world.now()
+        now = self._runtime.now()
         if context is not None and action is not Action.CHECK:
             self._check_rights(stack_id, context)
 
@@ -308,7 +308,7 @@ class Stacks:
             accepted = stacks.accept(tx, row.id, action=action, reason=text.started(action), now=now, **requested)
             told = [self._told(accepted)]
             if action is Action.DELETE and row.status == Status.IN_PROGRESS and row.action != Action.DELETE:
-                told.insert(0, events.of_stack(self._world, row.id, row.name, row.action, Status.FAILED,
+                told.insert(0, events.of_stack(self._runtime, row.id, row.name, row.action, Status.FAILED,
                                                text.cancelled(row.action)))
             event_rows.insert_many(tx, row.id, told)
             return owner, accepted
@@ -333,20 +333,20 @@ class Stacks:
 
     # --- nested stacks (engine.nesting) -----------------------------------------------------------------
 
-    def create_child(self, parent: OwnedStack, resource_name: str, name: str,
+    def create_child(self, parent: LeasedStack, resource_name: str, name: str,
                      define: Callable[[StackIdentity], StackDefinition], facade: Mapping[str, Any], *,
                      timeout_mins: int | None, adopt: Mapping[str, Any] | None) -> stacks.Stack:
         above = parent.row
-        stack_id = self._world.uuid()
+        stack_id = self._runtime.uuid()
         definition = define(StackIdentity(name, stack_id, above.project_id))
         validation.check_child(definition, self._registry, parent.context)
-        now = self._world.now()
+        now = self._runtime.now()
         action = Action.CREATE if adopt is None else Action.ADOPT
         row = stacks.Stack(
             id=stack_id, name=name, project_id=above.project_id, username=above.username, owner_id=above.id,
             root_id=above.root_id, parent_resource=resource_name, depth=above.depth + 1, action=action,
             status=Status.IN_PROGRESS, reason=text.started(action), description=str(definition.description),
-            template_id=self._world.uuid(), previous_template_id=None, generation=1,
+            template_id=self._runtime.uuid(), previous_template_id=None, generation=1,
             next_resource=len(definition.resources) + 1,
             timeout_mins=above.timeout_mins if timeout_mins is None else timeout_mins, disable_rollback=True,
             converge=False, credentials_id=above.credentials_id, user_project_id=above.user_project_id, tags=None,
@@ -357,7 +357,7 @@ class Stacks:
         self._store(parent.context, row, definition, self._new_resources(definition, row.template_id, now), now)
         return row
 
-    def update_child(self, parent: OwnedStack, stack_id: str, define: Callable[[StackIdentity], StackDefinition],
+    def update_child(self, parent: LeasedStack, stack_id: str, define: Callable[[StackIdentity], StackDefinition],
                      facade: Mapping[str, Any], *, timeout_mins: int | None, converge: bool) -> stacks.Stack:
         with self._database.reader() as tx:
             row = self._found(tx, stack_id, _on_behalf_of(parent))
@@ -368,7 +368,7 @@ class Stacks:
             definition.hide_too(masking.of_documents(stored.document, stored.environment))
         validation.check_child(definition, self._registry,
                                RequestContext(project_id=row.project_id, overwrite=False))
-        now = self._world.now()
+        now = self._runtime.now()
 
         def accept(tx: Any) -> tuple[Lease | str | None, stacks.Stack]:
             owner = self._claim(tx, row.id)
@@ -376,7 +376,7 @@ class Stacks:
             accepted = stacks.accept(
                 tx, row.id, action=Action.UPDATE, reason=text.started(Action.UPDATE), now=now,
                 template_id=templates.insert(
-                    tx, self._world.uuid(), definition.template.document, definition.environment.document(),
+                    tx, self._runtime.uuid(), definition.template.document, definition.environment.document(),
                     definition.files, now, stack_id=row.id, is_nested=True),
                 previous_template_id=rollback.last_good(current), description=str(definition.description),
                 parameters=definition.parameters.shown(), converge=converge,
@@ -387,18 +387,18 @@ class Stacks:
 
         owner, accepted = self._database.retry(accept)
         if isinstance(owner, Lease):                # else somebody else drives it, from what is stored
-            self._driving.expect(row.id, accepted.generation, definition)
+            self._controller.expect(row.id, accepted.generation, definition)
         self._announce(accepted)
         self._ring(row.id, owner)
         return accepted
 
-    def act_on_child(self, parent: OwnedStack, stack_id: str, action: Action, abandon: bool = False) -> stacks.Stack:
+    def act_on_child(self, parent: LeasedStack, stack_id: str, action: Action, abandon: bool = False) -> stacks.Stack:
         """Raises EntityNotFound when it is gone, or of another project."""
         return self.begin(stack_id, action, lambda tx, row: {
             'request': {**(row.request or {}), **(exports.ABANDONING if abandon else {})}},
             asked_by=_on_behalf_of(parent))
 
-    def cancel_child(self, parent: OwnedStack, stack_id: str) -> None:
+    def cancel_child(self, parent: LeasedStack, stack_id: str) -> None:
         try:
             self.cancel(_on_behalf_of(parent), messages.CancelStack(stack_id, rollback=False))
         except (exception.NotSupported, exception.EntityNotFound):
@@ -446,16 +446,16 @@ class Stacks:
     def _claim(self, tx: Any, stack_id: str, context: RequestContext | None = None) -> Lease | str | None:
         """The lease when it is ours now, else who has it. Locks the lease before the stack. Raises TooLate."""
         lease = None
-        if self._driving.owns(stack_id) or self._driving.room() > 0:
+        if self._controller.owns(stack_id) or self._controller.room() > 0:
             lease = leases.claim(tx, stack_id, self._engine_id)
         if context is not None:
-            context.check_in_time(self._world.now())
+            context.check_in_time(self._runtime.now())
         return lease if lease is not None else leases.owner(tx, stack_id)
 
     def _ring(self, stack_id: str, owner: Lease | str | None) -> None:
         """After the commit. If we die here, the sweep finds it."""
         if isinstance(owner, Lease):
-            self._driving.go_on(owner)
+            self._controller.go_on(owner)
         else:
             self._wake(stack_id, owner)
 
@@ -464,7 +464,7 @@ class Stacks:
         self._notify(row, row.action, row.status, row.reason)
 
     def _told(self, row: stacks.Stack) -> Event:
-        return events.of_stack(self._world, row.id, row.name, row.action, row.status, row.reason)
+        return events.of_stack(self._runtime, row.id, row.name, row.action, row.status, row.reason)
 
     def _check_name_free(self, context: RequestContext, name: str) -> None:
         with self._database.reader() as tx:
@@ -494,7 +494,7 @@ class Stacks:
         tree_size.check(len(definition.snippets), self._quotas.resources_per_stack)
 
 
-def _on_behalf_of(parent: OwnedStack) -> RequestContext:
+def _on_behalf_of(parent: LeasedStack) -> RequestContext:
     """Whom a parent acts for: its own project, and never an administrator; in the request that it works for."""
     asking = request_ids.asking(parent.context)
     return RequestContext(project_id=parent.row.project_id, overwrite=False, request_id=asking.request_id,

@@ -32,10 +32,10 @@ def check_request(definition: StackDefinition, registry: Registry, context: Requ
     may not use a type, in nested stacks too."""
     with without_hidden_values(definition):
         catalog = _catalog(definition, registry, context)
-        complaints = lint.check(definition, catalog, updating=updating)
+        diagnostics = lint.check(definition, catalog, updating=updating)
         if catalog.forbidden is not None:
             raise exception.Forbidden(action=policy.rule_of_type(catalog.forbidden))
-        lint.raise_first(complaints)
+        lint.raise_first(diagnostics)
 
 
 @contextmanager

@@ -30,14 +30,14 @@ class CooldownMixin:
         if metadata.get(IN_PROGRESS):
             raise NoActionRequired(name, _('scaling activity'))
         end = cooldown_end(metadata, self._sanitize_cooldown(cooldown))
-        if end is not None and self.world.now() < end:          # type: ignore[attr-defined]
+        if end is not None and self.runtime.now() < end:          # type: ignore[attr-defined]
             raise NoActionRequired(name, _('cooling down'))
 
     def _finished_scaling(self, cooldown: Any, cooldown_reason: str, size_changed: bool = True) -> None:
         """From now on it cools down, if its size has changed; an end that is known already never comes earlier."""
         metadata = dict(self.metadata_get(refresh=True))        # type: ignore[attr-defined]
         if size_changed:
-            end = self.world.now() + datetime.timedelta(        # type: ignore[attr-defined]
+            end = self.runtime.now() + datetime.timedelta(        # type: ignore[attr-defined]
                 seconds=self._sanitize_cooldown(cooldown))
             known = cooldown_end(metadata, 0) if END in metadata else None
             metadata = {END: {max(end, known or end).isoformat(): cooldown_reason}}

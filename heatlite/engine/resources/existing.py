@@ -27,7 +27,7 @@ def create(resource: Any, make: Callable[[], str], namesakes: Callable[[], Entri
     `namesakes()`: what has the name that the template gives; None: nobody else has the resource's name.
     """
     if namesakes is not None:
-        look_around(resource, lambda: (str(entry['id']) for entry in namesakes()))
+        snapshot_candidates(resource, lambda: (str(entry['id']) for entry in namesakes()))
     try:
         made = make()
     except Exception as error:
@@ -53,7 +53,7 @@ def choose(resource: Any, entries: Entries, own_name: bool, wanted: Mapping[str,
         entry.get(name) == value for name, value in (wanted or {}).items() if name in entry and value is not None))
 
 
-def look_around(resource: Any, ids: Callable[[], Iterable[str]]) -> None:
+def snapshot_candidates(resource: Any, ids: Callable[[], Iterable[str]]) -> None:
     """Right before a create: stores `ids()`, what could be taken for the resource's own. Durable when it returns."""
     if BEFORE in resource.data():
         return                              # the engine that died has looked; what was made since may be ours

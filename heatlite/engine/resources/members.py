@@ -162,7 +162,7 @@ class Group(StackResource):
         wanted = cookie.get('wanted')
         if wanted is None:
             return True
-        if until is not None and self.world.now() < datetime.datetime.fromisoformat(until):
+        if until is not None and self.runtime.now() < datetime.datetime.fromisoformat(until):
             return False
         self.take_properties(rsrc_defn.ResourceDefinition.from_stored(
             self.name, wanted['definition'], wanted['properties']))
@@ -171,7 +171,7 @@ class Group(StackResource):
             return True
         if until is None and self.pause():
             # Kept in memory only: who takes over waits a whole pause again.
-            cookie['until'] = (self.world.now() + datetime.timedelta(seconds=self.pause())).isoformat()
+            cookie['until'] = (self.runtime.now() + datetime.timedelta(seconds=self.pause())).isoformat()
             return False
         cookie.pop('until', None)
         cookie.update(self.update_with_template(template, self.child_params()))

@@ -65,7 +65,7 @@ class ScaledGroup(members.Group):
 
     def _new_name(self) -> str:
         turns.spend()
-        return short_id.get_id(self.world.uuid())
+        return short_id.get_id(self.runtime.uuid())
 
     def _names_of(self, size: int, ordered: list[str]) -> list[str]:
         self.check_size(size)
@@ -285,7 +285,7 @@ class AdjustedGroup(cooldown.CooldownMixin, ScaledGroup):
             else:
                 cookie = self._cookie_of_what_runs()
             while not self.is_nested_done(cookie):
-                self.world.sleep(LOOK)
+                self.runtime.sleep(LOOK)
         finally:
             self.forget_nested()
             self.data_delete(RESIZING)

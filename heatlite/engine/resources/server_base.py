@@ -71,7 +71,7 @@ class BaseServer(stack_user.StackUser):
 
     def _make_up_keypair(self) -> None:
         """In a cloud without identity nobody checks it."""
-        self.data_set('access_key', self.world.uuid().replace('-', ''), redact=True)
+        self.data_set('access_key', self.runtime.uuid().replace('-', ''), redact=True)
         self.data_set('secret_key', self._new_password(), redact=True)
 
     def _delete_transport(self) -> None:
@@ -140,7 +140,7 @@ class BaseServer(stack_user.StackUser):
         swift = self.client_plugin('swift')
         given = props.get(self.DEPLOYMENT_SWIFT_DATA) or {}     # type: ignore[attr-defined]
         container = given.get('container') or str(self.physical_resource_name())
-        name = self.data().get('metadata_object_name') or given.get('object') or self.world.uuid()
+        name = self.data().get('metadata_object_name') or given.get('object') or self.runtime.uuid()
         put_url = swift.get_temp_url(container, name, TEMP_URL_LIFETIME)    # without a service there is nothing to note
         self.data_set('metadata_container', container)
         self.data_set('metadata_object_name', name)

@@ -81,7 +81,7 @@ class SignalResponder(stack_user.StackUser):
         path = place.path + self.identifier().arn_url_path()
         params = {'SignatureMethod': 'HmacSHA256', 'SignatureVersion': '2', 'AWSAccessKeyId': access}
         if not never_expire:
-            params['Timestamp'] = self.world.now().strftime(TIME)
+            params['Timestamp'] = self.runtime.now().strftime(TIME)
         host = place.netloc.lower()
         signature = utils.Ec2Signer(secret).generate(
             {'host': host, 'verb': SIGNAL_VERB[signal_type], 'path': unquote(path), 'params': params})

@@ -63,7 +63,7 @@ class StackUser(resource.Resource):
         if self.data().get('user_id'):
             return
         if not self.has_identity:
-            self.data_set('user_id', self.world.uuid())
+            self.data_set('user_id', self.runtime.uuid())
             return
         user_id = self.keystone().create_stack_domain_user(
             username=self.physical_resource_name(), password=self.password, project_id=self._project())

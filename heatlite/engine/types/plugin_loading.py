@@ -184,13 +184,13 @@ def _reason(error: BaseException, file: str = '') -> str:
 
 def _read(module: ModuleType, found: Found) -> None:
     for name, kind in _mapping(module, RESOURCE_MAPPINGS, found).items():
-        complaint = _complaint(kind)
-        if complaint is None:
+        diagnostic = _complaint(kind)
+        if diagnostic is None:
             found.types.pop(name, None)     # a later module wins, and is listed as the later one
             found.types[name] = kind
             found.files[name] = module.__file__ or ''
         else:
-            found.left_out(Failure(_shown(module.__name__), module.__file__ or '', (name,), complaint))
+            found.left_out(Failure(_shown(module.__name__), module.__file__ or '', (name,), diagnostic))
     for name, kind in _mapping(module, (CONSTRAINT_MAPPING,), found).items():
         if callable(getattr(kind, 'validate', None)):
             found.constraints[name] = kind
@@ -207,14 +207,14 @@ def _mapping(module: ModuleType, names: Iterable[str], found: Found) -> Mapping[
     try:
         answer = function()
     except Exception as error:
-        complaint = _('%(function)s failed: %(error)s') % {
+        diagnostic = _('%(function)s failed: %(error)s') % {
             'function': function.__name__, 'error': _reason(error, module.__file__ or '')}
     else:
         if answer is None or isinstance(answer, Mapping):
             return answer or {}
-        complaint = _('%(function)s must return a map, not %(kind)s') % {
+        diagnostic = _('%(function)s must return a map, not %(kind)s') % {
             'function': function.__name__, 'kind': type(answer).__name__}
-    found.left_out(Failure(_shown(module.__name__), module.__file__ or '', (), complaint))
+    found.left_out(Failure(_shown(module.__name__), module.__file__ or '', (), diagnostic))
     return {}
 
 
@@ -254,11 +254,11 @@ def environments(directory: str, found: Found, former: Found | None = None) -> N
         file = os.path.join(directory, name)
         if not os.path.isfile(file) or name.startswith('.'):
             continue
-        sections, complaint = _environment(file)
-        if complaint is None:
+        sections, diagnostic = _environment(file)
+        if diagnostic is None:
             found.environments[file] = sections
             continue
-        found.left_out(Failure(name, file, (), complaint))
+        found.left_out(Failure(name, file, (), diagnostic))
         LOG.error('Environment %s', found.failures[-1])
         if former is not None and file in former.environments:
             found.environments[file] = former.environments[file]

@@ -18,7 +18,7 @@ from oslo_config import cfg
 from oslo_log import log
 
 from heatlite.common import exception, policy, urlfetch
-from heatlite.common import world as worlds
+from heatlite.common import runtime as runtimes
 from heatlite.common.i18n import _
 from heatlite.engine import support
 from heatlite.engine.clients import constraint_names
@@ -297,7 +297,7 @@ class _Pure:
 
 
 def _pure_constraints() -> Mapping[str, Callable[[], Any]]:
-    return custom_constraints.builtin(lambda: worlds.current().now().replace(tzinfo=UTC), zoneinfo.ZoneInfo)
+    return custom_constraints.builtin(lambda: runtimes.current().now().replace(tzinfo=UTC), zoneinfo.ZoneInfo)
 
 
 def _find_constraint(name: str) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from heatlite.common.i18n import _
 from heatlite.language import budget as budgets
 from heatlite.language.document import measure
-from heatlite.language.expression import ABSENT, Call, Misuse, Node, Parser, Scope, condition_holds, evaluate
+from heatlite.language.expression import ABSENT, Call, InvalidCall, Node, Parser, Scope, condition_holds, evaluate
 
 
 class If(Call):
@@ -21,8 +21,8 @@ class If(Call):
     def check(self) -> None:
         raw, parser = self.args
         if not isinstance(raw, list) or len(raw) not in self.lengths:
-            raise Misuse(_('Arguments to "%s" must be of the form: [condition_name, value_if_true, value_if_false]')
-                         % self.name)
+            raise InvalidCall(
+                _('Arguments to "%s" must be of the form: [condition_name, value_if_true, value_if_false]') % self.name)
         self.place = 1 if condition_holds(self.home, raw[0]) else 2
         self.chosen: Any = ABSENT if self.place >= len(raw) else self._parsed(parser, raw[self.place])
         self.args = raw
@@ -31,7 +31,7 @@ class If(Call):
     def _parsed(self, parser: Parser, value: Any) -> Any:
         try:
             return parser.parse(value)
-        except Misuse as misuse:
+        except InvalidCall as misuse:
             misuse.path.insert(0, self.place)
             raise
 
@@ -58,7 +58,7 @@ class Equals(Call):
     def check(self) -> None:
         items = self.literal_list()
         if items is None or len(items) != 2:
-            raise Misuse(_('Arguments to "%s" must be of the form: [value_1, value_2]') % self.name)
+            raise InvalidCall(_('Arguments to "%s" must be of the form: [value_1, value_2]') % self.name)
 
     def result(self, args: Any, scope: Scope) -> bool:
         if isinstance(args[0], list | dict) and isinstance(args[1], list | dict):
@@ -74,7 +74,7 @@ class Not(Call):
 
     def check(self) -> None:
         if self.args is None:
-            raise Misuse(_('Argument to "%s" must be a condition') % self.name)
+            raise InvalidCall(_('Argument to "%s" must be a condition') % self.name)
 
     def result(self, args: Any, scope: Scope) -> bool:
         return not self.home.condition(args)
@@ -88,7 +88,7 @@ class CfnNot(Not):
     def check(self) -> None:
         items = self.literal_list()
         if items is None or len(items) != 1:
-            raise Misuse(_('Arguments to "%s" must be of the form: [condition]') % self.name)
+            raise InvalidCall(_('Arguments to "%s" must be of the form: [condition]') % self.name)
 
     def result(self, args: Any, scope: Scope) -> bool:
         return not self.home.condition(args[0])
@@ -100,9 +100,9 @@ class _Several(Call):
     def check(self) -> None:
         items = self.literal_list()
         if items is None:
-            raise Misuse(_('Arguments to "%s" must be a list of conditions') % self.name)
+            raise InvalidCall(_('Arguments to "%s" must be a list of conditions') % self.name)
         if len(items) < 2:
-            raise Misuse(_('The minimum number of condition arguments to "%s" is 2.') % self.name)
+            raise InvalidCall(_('The minimum number of condition arguments to "%s" is 2.') % self.name)
 
 
 class And(_Several):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from heatlite.common.i18n import _
-from heatlite.language.expression import Call, Misuse, Scope
+from heatlite.language.expression import Call, InvalidCall, Scope
 from heatlite.language.functions.texts import syntax
 
 
@@ -17,21 +17,21 @@ class Yaql(Call):
     def check(self) -> None:
         entries = self.literal_map()
         if entries is None:
-            raise Misuse(_('Arguments to "%s" must be a map.') % self.name)
+            raise InvalidCall(_('Arguments to "%s" must be a map.') % self.name)
         if 'expression' not in entries or any(key not in ('expression', 'data') for key in entries):
             example = ('expression: $.data.var1.sum()', 'data:', '  var1: [3, 2, 1]')
-            raise Misuse(repr(syntax(self.name, example)))
+            raise InvalidCall(repr(syntax(self.name, example)))
 
     def validate(self) -> None:
         expression = (self.literal_map() or {}).get('expression')
         if isinstance(expression, Call):
             return
         if not isinstance(expression, str):
-            raise Misuse(_('The "expression" argument to %s must contain a string.') % self.name)
+            raise InvalidCall(_('The "expression" argument to %s must contain a string.') % self.name)
         try:
             self._parsed(expression)
         except ValueError as error:
-            raise Misuse(str(error)) from None
+            raise InvalidCall(str(error)) from None
 
     def _parsed(self, expression: str) -> Any:
         from yaql.language import exceptions

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
-from heatlite.language.expression import PLACEHOLDERS, Call, Misuse, Node, Requirement, Scope, resolve
+from heatlite.language.expression import PLACEHOLDERS, Call, InvalidCall, Node, Requirement, Scope, resolve
 from heatlite.language.unknown import UNKNOWN
 
 
@@ -99,9 +99,9 @@ class GetAttr(Call):
     def check(self) -> None:
         items = self.literal_list()
         if items is None:
-            raise Misuse(_('Argument to "%s" must be a list') % self.name)
+            raise InvalidCall(_('Argument to "%s" must be a list') % self.name)
         if len(items) < self.shortest:
-            raise Misuse(_(self.usage) % self.name)
+            raise InvalidCall(_(self.usage) % self.name)
 
     def _items(self) -> list[Any]:
         items = self.literal_list()
@@ -113,7 +113,7 @@ class GetAttr(Call):
         if resource is UNKNOWN or (rest and rest[0] is UNKNOWN):
             return
         if not isinstance(resource, str) or resource not in self.home.resource_names:
-            misuse = Misuse(str(exception.InvalidTemplateReference(resource=resource, key='unknown')))
+            misuse = InvalidCall(str(exception.InvalidTemplateReference(resource=resource, key='unknown')))
             misuse.cause = exception.InvalidTemplateReference(resource=resource, key='unknown')
             raise misuse
         broken_path = any(part is UNKNOWN for part in rest[1:])
@@ -121,7 +121,7 @@ class GetAttr(Call):
         if attribute is None and not broken_path:
             return
         if broken_path or self.home.attribute_exists(resource, str(attribute)) is False:
-            misuse = Misuse(str(exception.InvalidTemplateAttribute(resource=resource, key=attribute)))
+            misuse = InvalidCall(str(exception.InvalidTemplateAttribute(resource=resource, key=attribute)))
             misuse.cause = exception.InvalidTemplateAttribute(resource=resource, key=attribute)
             raise misuse
 
@@ -169,7 +169,7 @@ class GetAtt(GetAttr):
     def check(self) -> None:
         items = self.literal_list()
         if items is None or len(items) != 2:
-            raise Misuse(_('Arguments to "%s" must be of the form [resource_name, attribute]') % self.name)
+            raise InvalidCall(_('Arguments to "%s" must be of the form [resource_name, attribute]') % self.name)
 
 
 def select(value: Any, path: tuple[Any, ...]) -> Any:
@@ -211,8 +211,8 @@ class ResourceFacade(Call):
 
     def check(self) -> None:
         if not isinstance(self.args, str) or self.args not in self.parts_known:
-            raise Misuse(_('Incorrect arguments to "%(function)s" should be one of: %(allowed)s')
-                         % {'function': self.name, 'allowed': ', '.join(self.parts_known)})
+            raise InvalidCall(_('Incorrect arguments to "%(function)s" should be one of: %(allowed)s')
+                              % {'function': self.name, 'allowed': ', '.join(self.parts_known)})
 
     def result(self, args: Any, scope: Scope) -> Any:
         return self.home.facade(self.parts_known[args])
@@ -234,7 +234,7 @@ class Ref(Call):
 
     def validate(self) -> None:
         if isinstance(self.args, list | dict | Node):
-            raise Misuse(_('Argument to "%s" must be a string') % self.name)
+            raise InvalidCall(_('Argument to "%s" must be a string') % self.name)
 
     def result(self, args: Any, scope: Scope) -> Any:
         if isinstance(args, list | dict):
@@ -271,9 +271,9 @@ class FindInMap(Call):
     def check(self) -> None:
         items = self.literal_list()
         if items is None or len(items) < 3:
-            raise Misuse(repr(_('not enough values to unpack (expected 3, got %d)') % len(items or ())))
+            raise InvalidCall(repr(_('not enough values to unpack (expected 3, got %d)') % len(items or ())))
         if len(items) > 3:
-            raise Misuse(repr(_('too many values to unpack (expected 3)')))
+            raise InvalidCall(repr(_('too many values to unpack (expected 3)')))
 
     def result(self, args: Any, scope: Scope) -> Any:
         value = self.home.mappings

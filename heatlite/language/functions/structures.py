@@ -13,7 +13,7 @@ from heatlite.common.template_format import loads
 from heatlite.language import budget as budgets
 from heatlite.language.budget import ITEM, frozen
 from heatlite.language.document import measure
-from heatlite.language.expression import Call, ListNode, Misuse, Node, Scope
+from heatlite.language.expression import Call, InvalidCall, ListNode, Node, Scope
 from heatlite.language.functions.texts import syntax
 
 
@@ -165,10 +165,10 @@ class Filter(Call):
     def check(self) -> None:
         items = self.literal_list()
         if items is None:
-            raise Misuse(_('Argument to "%s" must be a list') % self.name)
+            raise InvalidCall(_('Argument to "%s" must be a list') % self.name)
         if len(items) != 2:
-            raise Misuse(_('"%(function)s" expected 2 arguments of the form [values, sequence] but got %(count)d '
-                           'arguments instead') % {'function': self.name, 'count': len(items)})
+            raise InvalidCall(_('"%(function)s" expected 2 arguments of the form [values, sequence] but got %(count)d '
+                                'arguments instead') % {'function': self.name, 'count': len(items)})
 
     def result(self, args: Any, scope: Scope) -> Any:
         values, items = args
@@ -193,10 +193,10 @@ class Contains(Call):
     def check(self) -> None:
         items = self.literal_list()
         if not items:
-            raise Misuse(_('Incorrect arguments to "%(fn)s" should be: "%(fn)s" : '
-                           '[ "value1", [ "value1", "value2"]]') % {'fn': self.name})
+            raise InvalidCall(_('Incorrect arguments to "%(fn)s" should be: "%(fn)s" : '
+                                '[ "value1", [ "value1", "value2"]]') % {'fn': self.name})
         if len(items) != 2:
-            raise Misuse(_('Arguments to "%s" must be of the form: [value1, [value1, value2]]') % self.name)
+            raise InvalidCall(_('Arguments to "%s" must be of the form: [value1, [value1, value2]]') % self.name)
 
     def result(self, args: Any, scope: Scope) -> bool:
         value, sequence = args
@@ -224,17 +224,17 @@ class Repeat(Call):
     def check(self) -> None:
         entries = self.literal_map()
         if entries is None:
-            raise Misuse(_('Arguments to "%s" must be a map') % self.name)
+            raise InvalidCall(_('Arguments to "%s" must be a map') % self.name)
         if 'for_each' not in entries or 'template' not in entries:
             example = ('template: This is %var%', 'for_each:', "  %var%: ['a', 'b', 'c']")
-            raise Misuse(repr(syntax(self.name, example)))
+            raise InvalidCall(repr(syntax(self.name, example)))
         if self.permutations and not isinstance(entries.get('permutations', True), bool | Node):
-            raise Misuse(_('"permutations" should be boolean type for %s function.') % self.name)
+            raise InvalidCall(_('"permutations" should be boolean type for %s function.') % self.name)
 
     def validate(self) -> None:
         for_each = (self.literal_map() or {}).get('for_each')
         if not isinstance(for_each, Mapping | Node) or isinstance(for_each, ListNode):
-            raise Misuse(_('The "for_each" argument to "%s" must contain a map') % self.name)
+            raise InvalidCall(_('The "for_each" argument to "%s" must contain a map') % self.name)
 
     def result(self, args: Any, scope: Scope) -> list[Any]:
         for_each, template = args['for_each'], args['template']
@@ -348,7 +348,7 @@ class Select(Call):
     def check(self) -> None:
         items = self.literal_list()
         if items is None or len(items) != 2:
-            raise Misuse(_('Arguments to "%s" must be of the form [index, collection]') % self.name)
+            raise InvalidCall(_('Arguments to "%s" must be of the form [index, collection]') % self.name)
 
     def result(self, args: Any, scope: Scope) -> Any:
         index, collection = args
@@ -387,13 +387,13 @@ class MemberListToMap(Call):
         items = self.literal_list()
         if items is None or len(items) != 3:
             indent = ' ' * 12
-            raise Misuse(_('Wrong Arguments try: "%s"')
-                         % f"\n{indent}{{'{self.name}': ['Name', 'Value',\n{indent}{' ' * 25}"
-                           f"['.member.0.Name=key',\n{indent}{' ' * 26}'.member.0.Value=door']]}}\n{indent}")
+            raise InvalidCall(_('Wrong Arguments try: "%s"')
+                              % f"\n{indent}{{'{self.name}': ['Name', 'Value',\n{indent}{' ' * 25}"
+                              f"['.member.0.Name=key',\n{indent}{' ' * 26}'.member.0.Value=door']]}}\n{indent}")
         for position, word in ((0, 'Key'), (1, 'Value')):
             if not isinstance(items[position], str):
-                raise Misuse(_('%(function)s %(word)s Name must be a string')
-                             % {'function': self.name, 'word': word})
+                raise InvalidCall(_('%(function)s %(word)s Name must be a string')
+                                  % {'function': self.name, 'word': word})
 
     def result(self, args: Any, scope: Scope) -> dict[str, str]:
         key_word, value_word, members = args

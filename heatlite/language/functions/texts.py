@@ -14,7 +14,7 @@ from heatlite.common.limits import Limits, exceeded
 from heatlite.language import budget as budgets
 from heatlite.language.budget import ITEM
 from heatlite.language.document import measure
-from heatlite.language.expression import Call, Misuse, Node, Scope
+from heatlite.language.expression import Call, InvalidCall, Node, Scope
 
 PIECES_A_TURN = 200
 QUICK = 2_000_000               # characters times keys that one pattern of all keys looks through in milliseconds
@@ -71,12 +71,12 @@ class StrReplace(Call):
     def check(self) -> None:
         entries = self.literal_map()
         if entries is None:
-            raise Misuse(_('Arguments to "%s" must be a map') % self.name)
+            raise InvalidCall(_('Arguments to "%s" must be a map') % self.name)
         if 'params' not in entries or 'template' not in entries:
             example = ('template: This is var1 template var2', 'params:', '  var1: a', '  var2: string')
-            raise Misuse(repr(syntax(self.name, example)))
+            raise InvalidCall(repr(syntax(self.name, example)))
         if not isinstance(entries['params'], dict | Node) or type(entries['params']).__name__ == 'ListNode':
-            raise Misuse(_('"%s" parameters must be a mapping') % self.name)
+            raise InvalidCall(_('"%s" parameters must be a mapping') % self.name)
 
     def result(self, args: Any, scope: Scope) -> Any:
         return self._replace(args['template'], args['params'])
@@ -164,10 +164,11 @@ class Replace(StrReplaceScalars):
     def check(self) -> None:
         items = self.literal_list()
         if items is None or len(items) != 2:
-            raise Misuse(_('Incorrect arguments to "%(function)s" should be: {"%(function)s": '
-                           '[ {"$var1": "foo", "%%var2%%": "bar"}, "$var1 is %%var2%%"]}') % {'function': self.name})
+            raise InvalidCall(_(
+                'Incorrect arguments to "%(function)s" should be: {"%(function)s": '
+                '[ {"$var1": "foo", "%%var2%%": "bar"}, "$var1 is %%var2%%"]}') % {'function': self.name})
         if not isinstance(items[0], dict | Node) or type(items[0]).__name__ == 'ListNode':
-            raise Misuse(_('"%s" parameters must be a mapping') % self.name)
+            raise InvalidCall(_('"%s" parameters must be a mapping') % self.name)
 
     def result(self, args: Any, scope: Scope) -> Any:
         return self._replace(args[1], args[0])
@@ -188,7 +189,7 @@ class ListJoin(Call):
     def check(self) -> None:
         items = self.literal_list()
         if items is None or len(items) < 2 or (len(items) > 2 and not self.several):
-            raise Misuse(_(self.usage) % {'fn': self.name})
+            raise InvalidCall(_(self.usage) % {'fn': self.name})
 
     def result(self, args: Any, scope: Scope) -> str:
         delimiter, *lists = args
@@ -261,7 +262,7 @@ class StrSplit(Call):
 
     def check(self) -> None:
         if isinstance(self.args, str) or self.literal_map() is not None:
-            raise Misuse(self._wrong())
+            raise InvalidCall(self._wrong())
 
     def result(self, args: Any, scope: Scope) -> Any:
         if not isinstance(args, list) or len(args) < 2:
@@ -297,8 +298,8 @@ class Split(Call):
     def check(self) -> None:
         items = self.literal_list()
         if items is None or len(items) != 2:
-            raise Misuse(_('Incorrect arguments to "%(fn)s" should be: "%(fn)s" : [ ",", "str1,str2"]]')
-                         % {'fn': self.name})
+            raise InvalidCall(_('Incorrect arguments to "%(fn)s" should be: "%(fn)s" : [ ",", "str1,str2"]]')
+                              % {'fn': self.name})
 
     def result(self, args: Any, scope: Scope) -> list[str]:
         delimiter, text = args
@@ -352,13 +353,13 @@ class MakeUrl(Call):
 
     def check(self) -> None:
         if self.literal_map() is None:
-            raise Misuse(_('The arguments to "%s" must be a map') % self.name)
+            raise InvalidCall(_('The arguments to "%s" must be a map') % self.name)
 
     def validate(self) -> None:
         try:
             self._check_parts(self.literal_map() or {})
         except (ValueError, TypeError) as error:
-            raise Misuse(str(error)) from None
+            raise InvalidCall(str(error)) from None
 
     def _check_parts(self, args: Mapping[str, Any]) -> None:
         """Values that are calls are left alone."""

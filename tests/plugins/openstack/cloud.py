@@ -8,7 +8,7 @@ from typing import Any
 
 import requests
 
-from heatlite.common import world as worlds
+from heatlite.common import runtime as runtimes
 from heatlite.common.context import RequestContext
 from heatlite.engine import clients
 from tests.plugins import bench
@@ -18,7 +18,7 @@ VERSION = re.compile(r'v\d+(\.\d+)?')
 WRITING = ('POST', 'PUT', 'PATCH', 'DELETE')
 
 
-class CloudWorld(bench.SteppedWorld):
+class CloudWorld(bench.SteppedRuntime):
     """When somebody sleeps, the cloud's clock moves on."""
 
     def __init__(self, cloud: Cloud) -> None:
@@ -34,7 +34,7 @@ class Cloud:
     def __init__(self, url: str, user: str = 'demo') -> None:
         """`user`: demo or admin, in the project of the same name."""
         self.url = url
-        self.world = CloudWorld(self)           # one clock for all that lives in it
+        self.runtime = CloudWorld(self)           # one clock for all that lives in it
         self._seen = 0
         self._user = user
         self.context = RequestContext(username=user, password='secret', auth_url=f'{url}/v3', overwrite=False,
@@ -104,8 +104,8 @@ class Stack(bench.Stack):
 
     stack_user_project_id: str | None = None
 
-    def __init__(self, world: Any, context: RequestContext) -> None:
-        super().__init__(world)
+    def __init__(self, runtime: Any, context: RequestContext) -> None:
+        super().__init__(runtime)
         self.context = context
         self.rows: dict[int, str] = {}
 
@@ -131,10 +131,10 @@ class Life(bench.Bench):
 
     def __init__(self, cloud: Cloud, type_name: str, properties: dict[str, Any] | None = None, name: str = 'r',
                  **parts: Any) -> None:
-        super().__init__(type_name, properties, name, world=cloud.world, **parts)
-        worlds.use(self.world)
+        super().__init__(type_name, properties, name, runtime=cloud.runtime, **parts)
+        runtimes.use(self.runtime)
         self.cloud = cloud
-        self.stack = Stack(self.world, cloud.context)
+        self.stack = Stack(self.runtime, cloud.context)
 
     @property
     def physical_id(self) -> str | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from heatlite.common import exception
-from heatlite.engine.clients import elsewhere
+from heatlite.engine.clients import remote_cloud
 from tests.plugins.openstack.cloud import Cloud
 
 
@@ -19,13 +19,13 @@ def login(cloud: Cloud) -> str:
 
 
 def test_another_region_keeps_who_asks(cloud: Cloud):
-    found = elsewhere.context(cloud.context, 'RegionTwo')
+    found = remote_cloud.context(cloud.context, 'RegionTwo')
     assert (found.region_name, found.project_id) == ('RegionTwo', cloud.context.project_id)
     assert found.keystone_session.get_project_id() == cloud.context.project_id
 
 
 def test_a_login_is_somebody_else(cloud: Cloud):
-    found = elsewhere.context(cloud.context, 'RegionOne', login=login(cloud))
+    found = remote_cloud.context(cloud.context, 'RegionOne', login=login(cloud))
     assert found.project_id == found.keystone_session.get_project_id() != cloud.context.project_id
     assert found.password is None and found.user_id is None
 
@@ -33,14 +33,14 @@ def test_a_login_is_somebody_else(cloud: Cloud):
 @pytest.mark.parametrize('wrong', ['', 'x', '[]', '{}', '{"auth_type": "v3password"}', '{"auth": {}}'])
 def test_a_secret_that_is_no_login(cloud: Cloud, wrong):
     with pytest.raises(exception.Error, match='"auth_type" and "auth"'):
-        elsewhere.context(cloud.context, None, login=wrong)
+        remote_cloud.context(cloud.context, None, login=wrong)
 
 
 def test_certificates_are_those_given(cloud: Cloud):
-    session = elsewhere.context(cloud.context, None, ca_cert='-----BEGIN').keystone_session
+    session = remote_cloud.context(cloud.context, None, ca_cert='-----BEGIN').keystone_session
     assert Path(session.verify).read_text() == '-----BEGIN'
     assert session.get_project_id() == cloud.context.project_id
 
 
 def test_none_are_checked_when_the_template_says_so(cloud: Cloud):
-    assert elsewhere.context(cloud.context, None, insecure=True).keystone_session.verify is False
+    assert remote_cloud.context(cloud.context, None, insecure=True).keystone_session.verify is False

@@ -140,7 +140,7 @@ def test_a_fault_leaves_nothing_behind(town: Cloud, impatient: None, name: str, 
     scene.surround()
     before = town.ids()
     life = scene.it()
-    life.record.state = life.record.state._replace(created_at=life.world.now())
+    life.record.state = life.record.state._replace(created_at=life.runtime.now())
     endless = fault == 'conflict' and life.type_name.startswith(UNTIL_TIMEOUT)
     rule = FAULTS[fault]
     for method in [rule['method']] if 'method' in rule else ['P*', 'DELETE']:

@@ -9,8 +9,8 @@ import json
 import pytest
 
 from heatlite.common import exception
-from heatlite.engine.clients import memory
-from heatlite.engine.clients.os import nova_crowd
+from heatlite.engine.clients import caching
+from heatlite.engine.clients.os import pending_servers
 from tests.plugins.openstack.cloud import Cloud, Life, plain
 
 SERVER, SERVERS, PORTS = 'OS::Nova::Server', 'compute.servers', 'network.ports'
@@ -59,7 +59,7 @@ def test_many_that_wait_ask_once(cloud: Cloud):
         each.handle_create()
     cloud.forget_requests()
     assert [each.check_create_complete() for each in made] == [False] * 5 and looks(cloud) == ['/servers']
-    lives[0].world.sleep(nova_crowd.FRESH)
+    lives[0].runtime.sleep(pending_servers.FRESH)
     cloud.advance(60)
     cloud.forget_requests()
     assert [each.check_create_complete() for each in made] == [True] * 5
@@ -71,7 +71,7 @@ def test_many_that_wait_ask_once(cloud: Cloud):
 def test_a_deletion_asks_for_no_names(cloud: Cloud):
     life = server(cloud)
     life.create()
-    life.world.sleep(memory.ONE_WORK + 1)
+    life.runtime.sleep(caching.ONE_WORK + 1)
     cloud.forget_requests()
     life.delete()
     assert {plain(path).split('/')[1] for service, _method, path, _status in cloud.requests()
@@ -193,7 +193,7 @@ def test_a_port_that_went_with_its_server_keeps_nobody_from_deleting_it(cloud: C
     port = cloud.client('neutron').list_ports(device_id=made.resource_id)['ports'][0]['id']
     life.update({**PLAIN, 'networks': [{'port': port}]})
     cloud.client('nova').servers.delete(made.resource_id)
-    life.world.sleep(memory.ONE_WORK + 1)
+    life.runtime.sleep(caching.ONE_WORK + 1)
     life.delete()
 
 

@@ -74,7 +74,7 @@ def test_messages_of_a_queue_are_signals(cloud: Cloud, handle):
     told = json.loads(life.attribute('signal'))
     here = life.fresh('CREATE', 'COMPLETE')
     assert here.get_status() == []
-    guest(told).post(f'/v2/queues/{told["queue_id"]}/messages', headers={'Client-ID': life.world.uuid()},
+    guest(told).post(f'/v2/queues/{told["queue_id"]}/messages', headers={'Client-ID': life.runtime.uuid()},
                      endpoint_filter={'service_type': 'messaging'}, json={
                          'messages': [{'body': {'data': 'here', 'id': 'it'}, 'ttl': 60}]})
     assert here.get_status() == ['SUCCESS']

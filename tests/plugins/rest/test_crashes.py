@@ -241,7 +241,7 @@ class Neighbours(Stack):
     """A stack with the resources that are given."""
 
     def __init__(self, like, **resources):
-        super().__init__(like.world)
+        super().__init__(like.runtime)
         self.context, self.resources = like.context, resources
 
     def __getitem__(self, name):

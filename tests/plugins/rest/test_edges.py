@@ -8,7 +8,7 @@ import pytest
 
 from heatlite.engine import dependencies, rsrc_defn
 from heatlite.engine.types import registry
-from tests.plugins.bench import Stack, SteppedWorld
+from tests.plugins.bench import Stack, SteppedRuntime
 
 NET, SUBNET, ROUTER = 'OS::Neutron::Net', 'OS::Neutron::Subnet', 'OS::Neutron::Router'
 INTERFACE, GATEWAY, PORT = 'OS::Neutron::RouterInterface', 'OS::Neutron::RouterGateway', 'OS::Neutron::Port'
@@ -19,7 +19,7 @@ class Town(Stack):
     """A stack of resources that do not exist yet: a reference is the name of what it refers to."""
 
     def __init__(self, entries):
-        super().__init__(SteppedWorld())
+        super().__init__(SteppedRuntime())
         self._resources = {
             name: registry.resolve(kind, name)(name, rsrc_defn.ResourceDefinition(
                 name, kind, properties, depends=needs), self)

@@ -35,7 +35,7 @@ def stand_ready(cloud, name, action):
 
 @pytest.mark.parametrize('name', EVERY)
 def test_description_and_facts_agree(name):
-    assert list(agreement.complaints(types.description_of(name), packed.facts(name))) == []
+    assert list(agreement.diagnostics(types.description_of(name), packed.facts(name))) == []
 
 
 @pytest.mark.parametrize('name', EVERY)

@@ -17,7 +17,7 @@ from keystoneauth1.identity import v3
 from heatlite.common.context import RequestContext
 from heatlite.engine.resources.rest import types
 from heatlite.engine.types import registry
-from tests.plugins.bench import Bench, SteppedWorld
+from tests.plugins.bench import Bench, SteppedRuntime
 
 pytestmark = pytest.mark.random_order(disabled=True)         # a sequence: each test goes on where the one before ended
 
@@ -28,7 +28,7 @@ WORK = 0.01                                 # seconds that a change of state tak
 LEFT = ('network.security-group', 'key-manager.secrets')
 
 
-class World(SteppedWorld):
+class Runtime(SteppedRuntime):
     """A second is over when the simulated cloud has done its work."""
 
     def sleep(self, seconds):
@@ -48,14 +48,14 @@ class Town:
             project_id=access.project_id, user_id=access.user_id, auth_token=access.auth_token,
             auth_token_info={'token': access._data['token']}, auth_url=f'{url}/v3', region_name='RegionOne',
             roles=['admin'], overwrite=False)
-        self.world = World()
+        self.runtime = Runtime()
         self.made = {}
 
     def make(self, name):
         if name in self.made:
             return self.made[name]
         entry = TEMPLATE['resources'][name]
-        bench = Bench(entry['type'], self.resolved(entry.get('properties', {})), name=name, world=self.world)
+        bench = Bench(entry['type'], self.resolved(entry.get('properties', {})), name=name, runtime=self.runtime)
         bench.stack.context = self.context
         assert bench.validate() is None
         bench.create()

@@ -77,21 +77,21 @@ class Weather(threading.Thread):
 
     def kill_an_engine(self, event: Event) -> None:
         victim = self._victim()
-        owned = self._owned(victim)
+        leased = self._leased(victim)
         victim.kill()
         self._cluster.engines.remove(victim)
-        self._watch(event, identity(victim), owned)
+        self._watch(event, identity(victim), leased)
         time.sleep(self._dice.random() * 2)
         self._cluster.start_engine()
 
     def stop_an_engine_for_a_while(self, event: Event) -> None:
         """Longer than its lease: it wakes up as a zombie."""
         victim = self._victim()
-        owned = self._owned(victim)
+        leased = self._leased(victim)
         victim.signal(signal.SIGSTOP)
         waking = threading.Timer(TTL + 3 + self._dice.random() * 5, victim.signal, (signal.SIGCONT,))
         waking.start()
-        self._watch(event, identity(victim), owned)
+        self._watch(event, identity(victim), leased)
         waking.join()
         time.sleep(1)
         if victim.process.poll() is not None:
@@ -100,10 +100,10 @@ class Weather(threading.Thread):
     def roll_all_engines(self, event: Event) -> None:
         """As an upgrade would: each is told to stop and followed by a new one."""
         for old in list(self._cluster.engines):
-            owned = self._owned(old)
+            leased = self._leased(old)
             old.process.send_signal(signal.SIGTERM)
             self._cluster.engines.remove(old)
-            self._watch(event, identity(old), owned)
+            self._watch(event, identity(old), leased)
             code = old.ended()
             if code != 0:
                 event.wrong.append(f'{old.log.name} ended with {code}')
@@ -175,17 +175,17 @@ class Weather(threading.Thread):
             time.sleep(0.1)
         return leases
 
-    def _owned(self, engine: Program) -> dict[str, int]:
+    def _leased(self, engine: Program) -> dict[str, int]:
         """Stacks it is working on: {id: epoch}."""
         mine = identity(engine)
         return {each.stack_id: each.epoch for each in self._leases().values()
                 if each.engine_id == mine and each.wanted}
 
-    def _watch(self, event: Event, gone: str | None, owned: dict[str, int]) -> None:
+    def _watch(self, event: Event, gone: str | None, leased: dict[str, int]) -> None:
         """Waits until each of the stacks has another owner, or none because its work is done."""
         began = time.monotonic()
-        event.touched += len(owned)
-        left = dict(owned)
+        event.touched += len(leased)
+        left = dict(leased)
         while left and time.monotonic() < began + PATIENCE:
             leases = self._rows.leases() or {}
             for stack_id in list(left):

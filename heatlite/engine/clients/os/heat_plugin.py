@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from oslo_config import cfg
 
 from heatlite.engine import clients
-from heatlite.engine.clients import elsewhere
+from heatlite.engine.clients import remote_cloud
 from heatlite.engine.clients.os import collection, service
 
 CLIENT_NAME = 'heat'
@@ -96,7 +96,7 @@ class HeatClientPlugin(service.ServicePlugin):
         wanted = (region, secret, ca_cert, insecure)
         if wanted not in self._elsewhere:
             login = self.clients.client_plugin('barbican').get_secret_payload_by_ref(secret) if secret else None
-            there = elsewhere.context(self.context, region, login=login, ca_cert=ca_cert, insecure=insecure)
+            there = remote_cloud.context(self.context, region, login=login, ca_cert=ca_cert, insecure=insecure)
             self._elsewhere[wanted] = clients.of(there).client(CLIENT_NAME)
         return self._elsewhere[wanted]
 

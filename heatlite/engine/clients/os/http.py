@@ -16,7 +16,7 @@ from keystoneauth1 import adapter, exceptions
 from oslo_config import cfg
 from requests import exceptions as transport
 
-from heatlite.common import world as worlds
+from heatlite.common import runtime as runtimes
 from heatlite.engine.durability import fence
 
 RETRIES = 4                                 # further tries, with pauses of 0.5, 1, 2, 4 seconds
@@ -51,7 +51,7 @@ class ServiceAdapter(adapter.Adapter):
             except exceptions.RetriableConnectionFailure as error:
                 if repeatable or not never_arrived(error):
                     raise
-                worlds.current().sleep(FIRST_PAUSE * 2 ** attempt)
+                runtimes.current().sleep(FIRST_PAUSE * 2 ** attempt)
         return self._sent(url, method, kwargs)
 
     @functools.cached_property

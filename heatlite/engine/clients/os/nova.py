@@ -16,7 +16,7 @@ from heatlite.engine.clients import os as shared
 from heatlite.engine.clients.microversion_mixin import MicroversionMixin
 from heatlite.engine.clients.os import nova_userdata, service
 from heatlite.engine.clients.os.nova_collections import ComputeClient
-from heatlite.engine.clients.os.nova_crowd import Crowd
+from heatlite.engine.clients.os.pending_servers import Crowd
 
 LOG = logging.getLogger(__name__)
 

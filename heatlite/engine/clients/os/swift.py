@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from heatlite.common import password_gen
-from heatlite.common import world as worlds
+from heatlite.common import runtime as runtimes
 from heatlite.engine.clients.os import service
 
 CLIENT_NAME = 'swift'
@@ -119,7 +119,7 @@ class SwiftClientPlugin(service.ServicePlugin):
         key = self._key()
         endpoint = urlsplit(self.client().url)
         path = f'{endpoint.path}/{quote(container_name)}/{quote(obj_name)}'
-        expires = MAX_EPOCH if timeout is None else int(_seconds(worlds.current().now()) + timeout)
+        expires = MAX_EPOCH if timeout is None else int(_seconds(runtimes.current().now()) + timeout)
         text = f'{method}\n{expires}\n{endpoint.path}/{container_name}/{obj_name}'
         digest = self._digest()
         signature = hmac.new(key.encode(), text.encode(), digest).hexdigest()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from heatlite.common import world as worlds
+from heatlite.common import runtime as runtimes
 from heatlite.engine import constraints
 from heatlite.engine.clients.os import service
 
@@ -53,7 +53,7 @@ class Queue:
         if methods:
             body['methods'] = methods
         if ttl_seconds:
-            expires = worlds.current().now().timestamp() + ttl_seconds
+            expires = runtimes.current().now().timestamp() + ttl_seconds
             body['expires'] = expires
         return dict(self._http.post(self._path('share'), json=body).json())
 
@@ -83,7 +83,7 @@ class ZaqarClientPlugin(service.ServicePlugin):
     DEFAULT_TTL = 3600                      # seconds
 
     def adapter(self, service_type: str | None = None, **given: Any) -> Any:
-        given.setdefault('additional_headers', {CLIENT_ID: worlds.current().uuid()})
+        given.setdefault('additional_headers', {CLIENT_ID: runtimes.current().uuid()})
         return super().adapter(service_type, **given)
 
     def _create(self, version: str | None = None) -> Any:
@@ -97,7 +97,7 @@ class ZaqarClientPlugin(service.ServicePlugin):
         auth = token_endpoint.Token(self.url_for(service_type=self.MESSAGING, interface=self.interface()), token)
         return MessageClient(http.ServiceAdapter(
             self.context.keystone_session, service_type=self.MESSAGING, auth=auth,
-            additional_headers={CLIENT_ID: worlds.current().uuid(), 'X-Project-Id': tenant_id}), self.context)
+            additional_headers={CLIENT_ID: runtimes.current().uuid(), 'X-Project-Id': tenant_id}), self.context)
 
     def create_from_signed_url(self, project_id: str, paths: Any, expires: str, methods: Any,
                                signature: str) -> MessageClient:
@@ -106,7 +106,7 @@ class ZaqarClientPlugin(service.ServicePlugin):
 
         from heatlite.engine.clients.os import http
         base = self.url_for(service_type=self.MESSAGING, interface=self.interface())
-        headers = {CLIENT_ID: worlds.current().uuid(), 'X-Project-Id': project_id, 'URL-Signature': signature,
+        headers = {CLIENT_ID: runtimes.current().uuid(), 'X-Project-Id': project_id, 'URL-Signature': signature,
                    'URL-Expires': expires, 'URL-Paths': ','.join(paths), 'URL-Methods': ','.join(methods)}
         return MessageClient(http.ServiceAdapter(
             self.context.keystone_session, service_type=self.MESSAGING, endpoint_override=base,

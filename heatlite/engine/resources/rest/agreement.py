@@ -15,7 +15,7 @@ KNOWN = frozenset({'id', 'uuid', 'physical_name', 'name', 'own_project', 'own_pr
 HANDLERS = {'healthy': 'handle_check', 'suspend': 'handle_suspend', 'resume': 'handle_resume'}
 
 
-def complaints(what: Description, facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def diagnostics(what: Description, facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """(word of the description, what is wrong with it)."""
     properties = facts.get('properties', {})
     yield from _names(what, properties)

@@ -68,7 +68,7 @@ class Described(resource.Resource):
         if what.create is None:
             self._made(str(self._id_of({})))
             return
-        existing.look_around(self)
+        existing.snapshot_candidates(self)
         call = plans.create(what, self.scope(), self)
         try:
             answer = self.send(call)

@@ -30,11 +30,11 @@ def find(resource: Any) -> str | None:
     return existing.the_new_one(resource, found, lambda entry: _is_as_asked(resource, entry))
 
 
-def look_around(resource: Any) -> None:
+def snapshot_candidates(resource: Any) -> None:
     """Right before a create: remembers what could be mistaken for what it makes."""
     if (resource.description.existing != AGAIN and resource.description.create is not None
             and _can_tell(resource) and not _is_its_own(resource)):
-        existing.look_around(resource, lambda: _candidates(resource))
+        existing.snapshot_candidates(resource, lambda: _candidates(resource))
 
 
 def _can_tell(resource: Any) -> bool:

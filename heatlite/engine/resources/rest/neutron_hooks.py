@@ -85,7 +85,7 @@ def one_route_more(resource: Any, call: Call) -> Call:
     """A route that is there is refused, unless it has come since this resource began to be created."""
     routes, ours = _routes(resource)
     found = [str(ours)] if ours in routes else []
-    existing.look_around(resource, lambda: found)
+    existing.snapshot_candidates(resource, lambda: found)
     if found and existing.the_new_one(resource, {str(ours): ours}, lambda route: True) is None:
         raise exception.Error(_('Route duplicates an existing route.'))
     routes = [route for route in routes if route != ours]

@@ -56,7 +56,7 @@ def made(name: str, entry: Mapping[str, Any], document: Document) -> Any:
     """The class of one type. Raises DescriptionError."""
     what = compiled(name, entry, document, document.file)
     facts = facts_of(what, document)
-    for word, text in agreement.complaints(what, facts):
+    for word, text in agreement.diagnostics(what, facts):
         raise document.error((name, word), f'{name}, {word}: {text}')
     try:
         return types.class_of(what, facts)

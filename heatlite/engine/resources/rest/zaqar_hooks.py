@@ -52,7 +52,7 @@ def share_of_a_queue(resource: Any, call: Call) -> Call:
     given = resource.properties
     body = {name: given[name] for name in ('paths', 'methods') if given[name] is not None}
     if given['ttl'] is not None:
-        until = resource.world.now() + timedelta(seconds=given['ttl'])
+        until = resource.runtime.now() + timedelta(seconds=given['ttl'])
         body['expires'] = until.strftime('%Y-%m-%dT%H:%M:%S')
     return replace(call, body=body)
 

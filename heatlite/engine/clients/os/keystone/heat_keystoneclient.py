@@ -17,7 +17,7 @@ from keystoneauth1.identity import v3
 from oslo_config import cfg
 
 from heatlite.common import config, exception, password_gen
-from heatlite.common import world as worlds
+from heatlite.common import runtime as runtimes
 from heatlite.common.i18n import _
 from heatlite.engine.clients import sessions
 from heatlite.engine.clients.os import http
@@ -293,7 +293,7 @@ class KeystoneClient:
 
     @staticmethod
     def _create_keypair(client: Any, user_id: str, project_id: str) -> AccessKey:
-        access = worlds.current().uuid().replace('-', '')
+        access = runtimes.current().uuid().replace('-', '')
         secret = password_gen.generate_openstack_password()
         made = client.credentials.create(user_id=user_id, type='ec2', project_id=project_id,
                                          blob=json.dumps({'access': access, 'secret': secret}))

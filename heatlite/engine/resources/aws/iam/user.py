@@ -72,7 +72,7 @@ class AccessKey(resource.Resource):
                 'user': self.properties[self.USER_NAME], 'type': USER})
         if not user.has_identity:
             self.data_set(self.SECRET, user._new_password(), redact=True)
-            self.resource_id_set(self.world.uuid().replace('-', ''))
+            self.resource_id_set(self.runtime.uuid().replace('-', ''))
             return
         made = self.keystone().create_stack_domain_user_keypair(
             user_id=user._get_user_id(), project_id=user._project())

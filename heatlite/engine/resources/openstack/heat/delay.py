@@ -84,11 +84,11 @@ class Delay(resource.Resource):
         if action not in self.properties[self.DELAY_ACTIONS]:
             return None
         jitter = self.properties[self.MAX_JITTER_SECS] * self.properties[self.JITTER_MULTIPLIER_SECS]
-        seconds = self.properties[self.MIN_WAIT_SECS] + self.world.chance() * jitter
-        return (self.world.now() + timedelta(seconds=seconds)).isoformat()
+        seconds = self.properties[self.MIN_WAIT_SECS] + self.runtime.random() * jitter
+        return (self.runtime.now() + timedelta(seconds=seconds)).isoformat()
 
     def _is_over(self, until: str | None) -> bool:
-        return until is None or self.world.now() >= datetime.fromisoformat(until)
+        return until is None or self.runtime.now() >= datetime.fromisoformat(until)
 
 
 def resource_mapping() -> dict[str, type[resource.Resource]]:

@@ -33,7 +33,7 @@ class NoneResource(resource.Resource):
         """There is nothing that could be wrong."""
 
     def handle_create(self) -> None:
-        self.resource_id_set(self.world.uuid())
+        self.resource_id_set(self.runtime.uuid())
 
     def _needs_update(self, after: Any, before: Any, after_props: Any, before_props: Any, prev_resource: Any,
                       check_init_complete: bool = True) -> bool:

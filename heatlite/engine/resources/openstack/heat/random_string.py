@@ -90,7 +90,7 @@ class RandomString(resource.Resource):
             if self.CHARACTER_SEQUENCES_SEQUENCE in entry
             else password_gen.named_char_class(entry[self.CHARACTER_CLASSES_CLASS], entry['min'])
             for entry in self._rules()]
-        value = password_gen.generate_password(self.properties[self.LENGTH], kinds, self.world)
+        value = password_gen.generate_password(self.properties[self.LENGTH], kinds, self.runtime)
         self.data_set(self.VALUE, value, redact=True)
         self.resource_id_set(self.physical_resource_name())
 

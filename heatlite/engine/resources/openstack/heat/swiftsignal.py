@@ -93,7 +93,7 @@ class SwiftSignal(resource.Resource):
 
     def handle_create(self) -> dict[str, str]:
         self.resource_id_set(self.physical_resource_name())
-        until = self.world.now() + datetime.timedelta(seconds=self.properties[self.TIMEOUT])
+        until = self.runtime.now() + datetime.timedelta(seconds=self.properties[self.TIMEOUT])
         return {'until': until.isoformat()}
 
     def check_create_complete(self, waiting: dict[str, str]) -> bool:
@@ -103,7 +103,7 @@ class SwiftSignal(resource.Resource):
             raise SwiftSignalFailure(self.get_status_reason(FAILURE))
         if len(told) >= self.properties[self.COUNT]:
             return True
-        if self.world.now() > datetime.datetime.fromisoformat(waiting['until']):
+        if self.runtime.now() > datetime.datetime.fromisoformat(waiting['until']):
             reasons = self.get_status_reason(SUCCESS)
             text = _('%(got)d of %(wanted)d received') % {'got': len(told), 'wanted': self.properties[self.COUNT]}
             raise SwiftSignalTimeout(f'{text} - {reasons}' if reasons else text)

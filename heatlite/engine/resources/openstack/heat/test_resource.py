@@ -108,13 +108,13 @@ class TestResource(resource.Resource):
         seconds = (wanted[self.ACTION_WAIT_SECS] or {}).get(self.action.lower())
         if seconds is None:
             seconds = wanted[self.WAIT_SECS]
-        until = (self.world.now() + timedelta(seconds=seconds)).isoformat() if seconds >= 0 else None
+        until = (self.runtime.now() + timedelta(seconds=seconds)).isoformat() if seconds >= 0 else None
         return {'until': until, 'fail': may_fail and wanted[self.FAIL],
                 'ask': [wanted[self.CLIENT_NAME], wanted[self.ENTITY_NAME]]}
 
     def _is_over(self, progress: dict[str, Any]) -> bool:
         until = progress['until']
-        if until is not None and self.world.now() >= datetime.fromisoformat(until):
+        if until is not None and self.runtime.now() >= datetime.fromisoformat(until):
             if progress['fail']:
                 raise ValueError(f'Test Resource failed {self.name}')
             return True
@@ -134,7 +134,7 @@ class TestResource(resource.Resource):
     def _resolve_attribute(self, name: str) -> str | None:
         seconds = self.properties[self.ATTR_WAIT_SECS]
         if seconds:
-            self.world.sleep(seconds)
+            self.runtime.sleep(seconds)
         return self.data().get('value') if name == self.OUTPUT else None
 
 
@@ -144,9 +144,9 @@ class TestConstraintDelay(constraints.BaseCustomConstraint):
     __test__ = False
 
     def validate_with_client(self, client: Any, value: Any) -> None:
-        from heatlite.common import world
+        from heatlite.common import runtime
         if value:
-            world.current().sleep(value)
+            runtime.current().sleep(value)
 
     def validate(self, value: Any, context: Any) -> bool:
         self.validate_with_client(None, value)

@@ -53,7 +53,7 @@ class HeatWaitCondition(resource.Resource):
             handle.metadata_set({})
 
     def _begin(self, wanted: Any) -> dict[str, Any]:
-        until = self.world.now() + datetime.timedelta(seconds=wanted[self.TIMEOUT])
+        until = self.runtime.now() + datetime.timedelta(seconds=wanted[self.TIMEOUT])
         return {'until': until.isoformat(), 'count': wanted[self.COUNT]}
 
     # --- waiting ------------------------------------------------------------------------------------------
@@ -75,7 +75,7 @@ class HeatWaitCondition(resource.Resource):
             raise handles.WaitConditionFailure(self, handle)
         if len(told) >= waiting['count']:
             return True
-        if self.world.now() > datetime.datetime.fromisoformat(waiting['until']):
+        if self.runtime.now() > datetime.datetime.fromisoformat(waiting['until']):
             raise handles.WaitConditionTimeout(self, handle)
         return False
 

@@ -87,7 +87,7 @@ class Workflow(signal_responder.SignalResponder):
         super().handle_create()
         text = self.definition_of(self.properties)
         if self.properties[self.NAME]:
-            existing.look_around(self, self._namesakes)
+            existing.snapshot_candidates(self, self._namesakes)
         try:
             name = self.client().workflows.create(text)[0].name
         except Exception as error:

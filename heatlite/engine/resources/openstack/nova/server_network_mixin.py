@@ -326,7 +326,7 @@ class ServerNetworkMixin:
             for _turn in range(DETACH_TURNS):
                 if plugin.check_interface_detach(server_id, port):
                     break
-                self.world.sleep(1)
+                self.runtime.sleep(1)
             else:
                 raise exception.InterfaceDetachFailed(port=port, server=server_id)
 

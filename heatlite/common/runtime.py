@@ -27,7 +27,7 @@ class Thread(Protocol):
         """Ends it at its next switch; nothing happens if it has ended."""
 
 
-class Signal(Protocol):
+class Flag(Protocol):
     """A flag one can wait for."""
 
     def set(self) -> None: ...
@@ -40,7 +40,7 @@ class Signal(Protocol):
         """True once set, False when `timeout` seconds passed first."""
 
 
-class World(Protocol):
+class Runtime(Protocol):
     def now(self) -> datetime:
         """UTC without zone, microseconds."""
 
@@ -51,11 +51,11 @@ class World(Protocol):
 
     def spawn(self, function: Callable[..., Any], *args: Any) -> Thread: ...
 
-    def spawn_apart(self, function: Callable[[], Any]) -> None:
+    def spawn_os_thread(self, function: Callable[[], Any]) -> None:
         """In a thread that no busy one holds up. It shares nothing with them but plain values: no signal, no log
         line, no connection to a database, and nobody can kill it."""
 
-    def signal(self) -> Signal: ...
+    def flag(self) -> Flag: ...
 
     def serve(self, stack_id: str | None) -> str | None:
         """From now on this thread works for that stack, or for none; for which one it did before.
@@ -73,7 +73,7 @@ class World(Protocol):
         """Lets other threads go first if this process has been busy for long. To be asked before work of some
         milliseconds that many threads may have at once."""
 
-    def chance(self) -> float:
+    def random(self) -> float:
         """From 0 up to, not including, 1."""
 
 
@@ -163,7 +163,7 @@ def _rounds() -> Rounds:
     return Rounds()
 
 
-class GreenSignal:
+class GreenFlag:
     """`Signal` over eventlet, for threads of one process."""
 
     __slots__ = ('_set', '_waiters')
@@ -212,7 +212,7 @@ class GreenThread:
         self._thread.kill()
 
 
-class GreenWorld:
+class GreenRuntime:
     """The real one: wall clock, operating system's chance, eventlet's threads."""
 
     def __init__(self) -> None:
@@ -233,12 +233,12 @@ class GreenWorld:
         import eventlet
         return GreenThread(eventlet.spawn(function, *args))
 
-    def spawn_apart(self, function: Callable[[], Any]) -> None:
+    def spawn_os_thread(self, function: Callable[[], Any]) -> None:
         from eventlet import patcher
         patcher.original('threading').Thread(target=function, daemon=True).start()
 
-    def signal(self) -> Signal:
-        return GreenSignal()
+    def flag(self) -> Flag:
+        return GreenFlag()
 
     def record(self, record: activity.Activity) -> None:
         """From now on `record` tells what the main thread of this process executes. One switch costs 0.3 us more."""
@@ -274,7 +274,7 @@ class GreenWorld:
     def turn(self) -> None:
         _rounds().turn()
 
-    def chance(self) -> float:
+    def random(self) -> float:
         return random.random()
 
 
@@ -288,15 +288,15 @@ def blocking(function: Callable[..., Any], *arguments: Any) -> Any:
     return tpool.execute(function, *arguments)
 
 
-_current: World = GreenWorld()
+_current: Runtime = GreenRuntime()
 
 
-def current() -> World:
+def current() -> Runtime:
     """The world of this process, for code that nobody hands one to (resource types, tasks of plug-ins)."""
     return _current
 
 
-def use(world: World) -> None:
+def use(runtime: Runtime) -> None:
     """Replaces it. A door or a test does so once, before anything runs."""
     global _current
-    _current = world
+    _current = runtime

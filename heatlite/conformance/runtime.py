@@ -1,7 +1,7 @@
 """A world with virtual time and seeded chance, in which processes can be killed at any point.
 
 Threads are greenlets, run one at a time in an order the seed decides; time passes only when all of them wait. With a
-real server a green thread gives way at every statement and every call: `SimWorld.give_way` does the same here.
+real server a green thread gives way at every statement and every call: `SimulatedRuntime.give_way` does the same here.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class Universe:
         self.steps = 0
         self.database_ahead = 0.0               # of its clock, seconds
         self.running: SimThread | None = None
-        self.processes: list[SimWorld] = []
-        self.interleaved = True                 # statements and calls give way (`SimWorld.give_way`)
+        self.processes: list[SimulatedRuntime] = []
+        self.interleaved = True                 # statements and calls give way (`SimulatedRuntime.give_way`)
 
-    def process(self, name: str) -> SimWorld:
-        self.processes.append(SimWorld(self, name))
+    def process(self, name: str) -> SimulatedRuntime:
+        self.processes.append(SimulatedRuntime(self, name))
         return self.processes[-1]
 
     def close(self) -> None:
@@ -74,9 +74,9 @@ class Universe:
                 raise AssertionError(f'no end after {most_steps} steps, at {self.time:.1f} s')
             if self._ready:
                 thread = self._ready.pop(self.random.randrange(len(self._ready)))
-                if thread.world.frozen_until > self.time:
+                if thread.runtime.frozen_until > self.time:
                     thread.token = token = object()
-                    self.wake_at(thread.world.frozen_until - self.time, thread, token)
+                    self.wake_at(thread.runtime.frozen_until - self.time, thread, token)
                 else:
                     thread.resume()
             elif self._timers:
@@ -93,49 +93,49 @@ class Universe:
 
 
 class SimThread:
-    def __init__(self, world: SimWorld, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
-        self.world = world
+    def __init__(self, runtime: SimulatedRuntime, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        self.runtime = runtime
         self.token: object = None               # what it waits for
         self.stack_id: str | None = None        # for which stack it works
-        self._greenlet = greenlet.greenlet(lambda: function(*args), world.universe.main)
+        self._greenlet = greenlet.greenlet(lambda: function(*args), runtime.universe.main)
         self.error: BaseException | None = None
         self.is_ending = False                  # somebody has killed it: it unwinds, and gives way no more
 
     def resume(self) -> None:
-        if self._greenlet.dead or self.world.dead:
+        if self._greenlet.dead or self.runtime.dead:
             return
-        before, self.world.universe.running = self.world.universe.running, self
+        before, self.runtime.universe.running = self.runtime.universe.running, self
         try:
             self._greenlet.switch()
         except Killed:
             pass
         finally:
-            self.world.universe.running = before
+            self.runtime.universe.running = before
             if self._greenlet.dead:
-                self.world.threads.pop(self, None)
+                self.runtime.threads.pop(self, None)
 
     def is_waiting_for(self, token: object) -> bool:
-        return self.token is token and not self._greenlet.dead and not self.world.dead
+        return self.token is token and not self._greenlet.dead and not self.runtime.dead
 
     def pause(self) -> None:
         """Gives way; called by the thread itself. A thread of a dead process does not come back."""
-        if not self.world.dead:
-            self.world.universe.main.switch()
-        if self.world.dead:
+        if not self.runtime.dead:
+            self.runtime.universe.main.switch()
+        if self.runtime.dead:
             raise Killed
 
     def unwind(self) -> None:
         if self._greenlet and not self._greenlet.dead:
             self._greenlet.parent = greenlet.getcurrent()
-            self.world.universe.running = self
+            self.runtime.universe.running = self
             self.is_ending = True
             self._greenlet.throw(Killed)
 
     def kill(self) -> None:
-        if not self._greenlet.dead and self is not self.world.universe.running:
+        if not self._greenlet.dead and self is not self.runtime.universe.running:
             self._greenlet.parent = greenlet.getcurrent()
             if self._greenlet:
-                universe = self.world.universe
+                universe = self.runtime.universe
                 before, universe.running, self.is_ending = universe.running, self, True
                 try:
                     self._greenlet.throw(Killed)
@@ -144,8 +144,8 @@ class SimThread:
 
 
 class SimSignal:
-    def __init__(self, world: SimWorld) -> None:
-        self._world = world
+    def __init__(self, runtime: SimulatedRuntime) -> None:
+        self._runtime = runtime
         self._set = False
         self._waiting: list[tuple[SimThread, object]] = []
 
@@ -155,7 +155,7 @@ class SimSignal:
         for thread, token in waiting:
             if thread.is_waiting_for(token):
                 thread.token = None
-                self._world.universe.schedule(thread)
+                self._runtime.universe.schedule(thread)
 
     def clear(self) -> None:
         self._set = False
@@ -166,16 +166,16 @@ class SimSignal:
     def wait(self, timeout: float | None = None) -> bool:
         if self._set:
             return True
-        thread = self._world.universe.running
+        thread = self._runtime.universe.running
         token = thread.token = object()
         self._waiting.append((thread, token))
         if timeout is not None:
-            self._world.universe.wake_at(timeout, thread, token)
+            self._runtime.universe.wake_at(timeout, thread, token)
         thread.pause()
         return self._set
 
 
-class SimWorld:
+class SimulatedRuntime:
     """One process. `kill()` is SIGKILL: its threads never run again, and nothing of it is tidied up."""
 
     def __init__(self, universe: Universe, name: str) -> None:
@@ -206,10 +206,10 @@ class SimWorld:
         self.universe.schedule(thread)
         return thread
 
-    def spawn_apart(self, function: Callable[[], Any]) -> None:
+    def spawn_os_thread(self, function: Callable[[], Any]) -> None:
         self.spawn(function)
 
-    def signal(self) -> SimSignal:
+    def flag(self) -> SimSignal:
         return SimSignal(self)
 
     def serve(self, stack_id: str | None) -> str | None:
@@ -228,7 +228,7 @@ class SimWorld:
     def turn(self) -> None:
         """Virtual time passes in no work."""
 
-    def chance(self) -> float:
+    def random(self) -> float:
         return self.universe.random.random()
 
     def give_way(self) -> None:
@@ -238,7 +238,7 @@ class SimWorld:
         """
         universe = self.universe
         thread = universe.running
-        if not universe.interleaved or thread is None or thread.world.dead or thread.is_ending:
+        if not universe.interleaved or thread is None or thread.runtime.dead or thread.is_ending:
             return
         latency = universe.random.random()
         if latency < SLOW[1]:
@@ -257,7 +257,7 @@ class SimWorld:
     def kill(self) -> None:
         """At once. A thread that calls this on its own process must raise Killed right after."""
         running = self.universe.running
-        if running is not None and running.world is self and not self.dead:     # else it only unwinds
+        if running is not None and running.runtime is self and not self.dead:     # else it only unwinds
             self.died_for = running.stack_id
         self.dead = True
         for release in self.on_kill:

@@ -19,7 +19,7 @@ MOST_TEXT = 100_000                 # characters of all complaints of one answer
 
 
 @dataclass(frozen=True)
-class Complaint:
+class Diagnostic:
     """One thing that is wrong. `path` leads to it in the document of `file`; `line`, `column` count from 1."""
 
     error: exception.HeatException
@@ -36,9 +36,9 @@ class Complaint:
         return f'{place}: {self.error}' + (f' ({self.hint})' if self.hint else '')
 
 
-def raise_first(complaints: Iterable[Complaint]) -> None:
+def raise_first(diagnostics: Iterable[Diagnostic]) -> None:
     """Raises the first error, with the text clients know as its first line and the rest as further lines."""
-    every = list(complaints)
+    every = list(diagnostics)
     if not every:
         return
     first = every[0].error
@@ -57,10 +57,10 @@ def raise_first(complaints: Iterable[Complaint]) -> None:
     raise first
 
 
-def _first_detail(complaint: Complaint) -> str:
-    place = '' if complaint.line is None else _('%(file)s, line %(line)d, column %(column)d') % {
-        'file': complaint.file, 'line': complaint.line, 'column': complaint.column}
-    return f'{place}: {complaint.hint}' if place and complaint.hint else place or complaint.hint or ''
+def _first_detail(diagnostic: Diagnostic) -> str:
+    place = '' if diagnostic.line is None else _('%(file)s, line %(line)d, column %(column)d') % {
+        'file': diagnostic.file, 'line': diagnostic.line, 'column': diagnostic.column}
+    return f'{place}: {diagnostic.hint}' if place and diagnostic.hint else place or diagnostic.hint or ''
 
 
 def did_you_mean(found: Any, known: Iterable[str]) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from heatlite.common import world as worlds
+from heatlite.common import runtime as runtimes
 
 FRESH = 0.5                                 # seconds that a list holds
 
@@ -16,18 +16,18 @@ class Crowd:
         self._ask = ask
         self._ids: frozenset[str] = frozenset()
         self._fresh_until = 0.0             # of the world's monotonic clock
-        self._answered: worlds.Signal | None = None         # set when the list that is asked for now has come
+        self._answered: runtimes.Signal | None = None         # set when the list that is asked for now has come
 
     def has(self, server_id: str) -> bool:
         """False tells nothing: it may have been left before, or entered since. Raises what the service answers."""
-        world = worlds.current()
+        runtime = runtimes.current()
         while self._answered is not None:
             self._answered.wait()
-        if world.monotonic() >= self._fresh_until:
-            self._answered = answered = world.signal()
+        if runtime.monotonic() >= self._fresh_until:
+            self._answered = answered = runtime.flag()
             try:
                 self._ids = frozenset(self._ask())
-                self._fresh_until = world.monotonic() + FRESH
+                self._fresh_until = runtime.monotonic() + FRESH
             finally:
                 self._answered = None
                 answered.set()
