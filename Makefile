@@ -9,6 +9,7 @@
 #                       enable_stack_abandon and enable_stack_adopt are set
 #   make test-cloud CLOUD=name   the lives of resource types in a cloud of your clouds.yaml, as its administrator
 #   make lint           ruff and mypy
+#   make docs           the documentation as HTML in docs/_build; a warning or a broken link is an error
 #   make sample         writes the sample configuration anew
 #   make clean          removes what these made
 
@@ -26,7 +27,7 @@ SERVE ?= --cloud simulated
 
 CLOUD ?= simulated
 
-.PHONY: demo serve test test-services test-api test-cloud lint sample constraints clean
+.PHONY: demo serve test test-services test-api test-cloud lint docs sample constraints clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/python tools/demo.py
@@ -58,20 +59,24 @@ lint: $(VENV)/.tests
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
+docs: $(VENV)/.docs
+	@$(BIN)/sphinx-build -q -W --keep-going -d docs/_build/doctrees docs docs/_build/html
+	@echo docs/_build/html/index.html
+
 sample: $(VENV)/.runtime
 	$(BIN)/oslo-config-generator --config-file etc/heatlite/config-generator.conf
 
 constraints:
 	rm -rf .constraints-venv
 	$(PYTHON) -m venv .constraints-venv
-	PIP_CONSTRAINT= .constraints-venv/bin/pip install -q --upgrade -e '.[postgres,test,lint]'
+	PIP_CONSTRAINT= .constraints-venv/bin/pip install -q --upgrade -e '.[postgres,test,lint,docs]'
 	{ sed -n '/^#/p' constraints.txt; .constraints-venv/bin/pip freeze --exclude-editable; \
 	  sed -n '/^setuptools==/p' constraints.txt; } > .constraints-new
 	mv .constraints-new constraints.txt
 	rm -rf .constraints-venv
 
 clean:
-	rm -rf $(VENV) .constraints-venv heatlite.egg-info build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .constraints-venv heatlite.egg-info build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # What is installed is written down: nothing happens here until one of these files changes.
 $(VENV)/.runtime: setup.cfg pyproject.toml constraints.txt
@@ -80,6 +85,9 @@ $(VENV)/.runtime: setup.cfg pyproject.toml constraints.txt
 $(VENV)/.tests: setup.cfg pyproject.toml constraints.txt
 	@$(call install,.[postgres$(comma)test$(comma)lint])
 	@touch $(VENV)/.runtime
+
+$(VENV)/.docs: setup.cfg pyproject.toml constraints.txt
+	@$(call install,.[docs])
 
 comma := ,
 define install
