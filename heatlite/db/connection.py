@@ -53,6 +53,10 @@ LOCK_WAIT = 10                              # seconds for a lock another transac
 # machine that vanishes, or a proxy that forgets us, says nothing; the system would wait for hours. heatlite-manage does
 # wait: a migration may take that long.
 SILENCE = 30
+# wsrep_sync_wait on Galera unless [database] mysql_wsrep_sync_wait is set: a SELECT, UPDATE or DELETE that is alone or
+# the first of a transaction waits until its node has applied what all nodes have accepted. Otherwise a node that is
+# behind would answer 404 for a stack that exists.
+WAIT_FOR_OTHERS = 3
 # Seconds between two statements of a transaction, on a server that can tell. A machine that stands still must not
 # keep the locks it happens to hold: others take its stacks over meanwhile.
 IDLE = 5
@@ -306,9 +310,11 @@ def _mysql(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.Engine:
                 cursor.execute(f'SET SESSION innodb_lock_wait_timeout = {LOCK_WAIT}')
                 if 'MariaDB' in connection.get_server_info():
                     cursor.execute(f'SET SESSION idle_transaction_timeout = {IDLE}')
-                cursor.execute("SHOW VARIABLES LIKE 'wsrep_on'")
-                known = cursor.fetchone()
-                record.info[CERTIFIES] = known is not None and str(known[1]).upper() == 'ON'
+            cursor.execute("SHOW VARIABLES LIKE 'wsrep_on'")
+            known = cursor.fetchone()
+            record.info[CERTIFIES] = known is not None and str(known[1]).upper() == 'ON'
+            if record.info[CERTIFIES] and options.get('mysql_wsrep_sync_wait') is None:
+                cursor.execute(f'SET SESSION wsrep_sync_wait = @@SESSION.wsrep_sync_wait | {WAIT_FOR_OTHERS}')
         if reading:
             connection.autocommit(True)
 

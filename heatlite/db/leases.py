@@ -62,7 +62,13 @@ def claim(tx: sa.Connection, stack_id: str, engine_id: str) -> Lease | None:
 
 
 def is_good(tx: sa.Connection, known: Lease) -> bool:
-    """Whether nobody has taken the lease since it was claimed."""
+    """Whether nobody has taken the lease since it was claimed. Needs a writer.
+
+    On Galera it is a write, which fails with Contention while the node has not applied what others have done to the
+    lease: what the node knows may be old, and the engine is about to call a cloud.
+    """
+    if certifies(tx):
+        tx.execute(_WRITE, {'wanted_stack': known.stack_id})
     row = tx.execute(_EPOCH, {'wanted_stack': known.stack_id}).first()
     return row is not None and (row.engine_id, row.epoch) == (known.engine_id, known.epoch)
 

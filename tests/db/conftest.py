@@ -1,8 +1,11 @@
-"""A throw-away database of each kind. Servers are those of HEATLITE_TEST_MYSQL_URL and HEATLITE_TEST_POSTGRES_URL.
+"""A throw-away database of each kind. Servers are those of HEATLITE_TEST_MYSQL_URL, HEATLITE_TEST_POSTGRES_URL and
+HEATLITE_TEST_GALERA_URLS.
 
-`eval "$(tools/services up)"` brings them up and sets both.
+`eval "$(tools/services up --galera)"` starts them and sets all three. On Galera the transactions of a test run on the
+nodes in turn, so each reads what another node has written.
 """
 
+import itertools
 import os
 import uuid
 from contextlib import contextmanager
@@ -16,7 +19,54 @@ from heatlite.db.tables import metadata
 from tests.db.rows import Clock
 
 SERVERS = {'mysql': 'HEATLITE_TEST_MYSQL_URL', 'postgresql': 'HEATLITE_TEST_POSTGRES_URL'}
-KINDS = ('sqlite', *SERVERS)
+GALERA = 'HEATLITE_TEST_GALERA_URLS'            # the URLs of the nodes of one cluster, a blank between
+KINDS = ('sqlite', *SERVERS, 'galera')
+NO_GALERA = f'{GALERA} is not set: eval "$(tools/services up --galera)"'
+
+
+def nodes():
+    """The URLs of the cluster's nodes, without a database; none where no cluster runs."""
+    return [sa.make_url(url) for url in os.environ.get(GALERA, '').split()]
+
+
+def on_nodes(name, **options):
+    """A Database on each node for the database `name`, which is on all of them when this returns."""
+    found = [Database(url.set(database=name).render_as_string(hide_password=False), **options) for url in nodes()]
+    for url in nodes():
+        administer(url, 'SET SESSION wsrep_sync_wait = 7', 'SHOW TABLES FROM mysql')
+    return found
+
+
+def administer(url, *statements):
+    server = sa.create_engine(url, isolation_level='AUTOCOMMIT')
+    with server.connect() as connection:
+        for statement in statements:
+            connection.exec_driver_sql(statement)
+    server.dispose()
+
+
+class Nodes(Database):
+    """A database whose transactions run on the nodes of a cluster in turn.
+
+    Each waits for what the one before it has written, whatever it begins with: these tests do not try again.
+    """
+
+    def __init__(self, name, **options):
+        options = {'mysql_wsrep_sync_wait': 15, **options}
+        super().__init__(nodes()[0].set(database=name).render_as_string(hide_password=False), **options)
+        self._nodes = on_nodes(name, **options)
+        self._turns = itertools.cycle(self._nodes)
+
+    def reader(self):
+        return next(self._turns).reader()
+
+    def writer(self):
+        return next(self._turns).writer()
+
+    def close(self):
+        super().close()
+        for node in self._nodes:
+            node.close()
 
 
 @pytest.fixture(scope='session', params=KINDS)
@@ -38,6 +88,22 @@ def make_database(kind, tmp_path_factory):
         yield make
         for database in made:
             database.close()
+        return
+    if kind == 'galera':
+        if len(nodes()) < 2:
+            pytest.skip(NO_GALERA)
+        made = []
+
+        def make(**options):
+            name = f'heatlite_test_{uuid.uuid4().hex[:12]}'
+            administer(nodes()[0], f'CREATE DATABASE {name}')
+            made.append((name, Nodes(name, **options)))
+            return made[-1][1]
+
+        yield make
+        for name, database in made:
+            database.close()
+            administer(nodes()[0], f'DROP DATABASE {name}')
         return
     variable = SERVERS[kind]
     if variable not in os.environ:
@@ -83,6 +149,21 @@ def db(schema, clock):
             tx.execute(table.delete())
     clock.seconds = Clock.START
     return schema
+
+
+@pytest.fixture
+def places(db, kind, clock):
+    """`places[0]`, `places[1]`, ...: `db` as processes see it that do not share a node, or the same where there is one.
+
+    A process on Galera reads what its own node has applied, with what the server says about reads from others.
+    """
+    if kind != 'galera':
+        yield [db] * 3
+        return
+    found = on_nodes(db.url.database, now=clock, mysql_wsrep_sync_wait=0)
+    yield found
+    for node in found:
+        node.close()
 
 
 @pytest.fixture

@@ -15,6 +15,13 @@ from tests.db.conftest import SERVERS
 from tests.db.rows import Wanted, engine, stack
 
 
+@pytest.fixture(autouse=True)
+def one_server(request):
+    """Connections to a node are those to a MariaDB; what is special about nodes is in test_galera.py."""
+    if 'kind' in request.fixturenames and request.getfixturevalue('kind') == 'galera':
+        pytest.skip('a node is reached as a MariaDB is')
+
+
 def ids(db):
     with db.reader() as tx:
         return [each.id for each in stacks.page(tx, None, Wanted())]

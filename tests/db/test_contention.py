@@ -71,14 +71,14 @@ class User:
                 self.db.retry(lambda tx, stack_id=stack_id: signals.insert(tx, stack_id, 'r1', {}, NOW))
 
 
-def test_all_at_once(db, clock):
+def test_all_at_once(db, places, clock):
     written, errors = [], []
-    parties = [Engine(db, clock, f'e{number}', written) for number in range(3)]
+    parties = [Engine(place, clock, f'e{number}', written) for number, place in enumerate(places)]
     with db.writer() as tx:
         for each in parties:
             engine(tx, each.name, host=each.name)
         leased(tx, *(stack(stack_id) for stack_id in STACKS), by=None)
-    user = User(db)
+    user = User(places[0])
 
     def guarded(run):
         try:

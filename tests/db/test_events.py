@@ -91,7 +91,7 @@ def test_properties_of_a_later_event_are_not_overwritten_by_a_purge(db):
 
 def test_history_is_followed_from_a_position(told):
     with told.reader() as tx:
-        start = events.position(tx, 'b', of_action=False) - 3
+        start = events.following(tx, 'b', 0, 1)[0].id - 1
         assert [(each.uuid, each.properties) for each in events.following(tx, 'a', 0, 5)] == [
             ('v0', None), ('v1', {'n': 1}), ('v2', None), ('v3', {'n': 3}), ('v4', None)]
         found = events.following(tx, 'a', events.following(tx, 'a', 0, 3)[-1].id, 5)

@@ -94,9 +94,8 @@ class LeaseManager:
             lapses = self._lapses
             if lapses == self._confirmed.get(lease, 0):
                 return
-            with self._database.reader() as tx:
-                if not leases.is_good(tx, lease):
-                    raise LeaseLost(lease.stack_id)
+            if not self._database.retry(lambda tx: leases.is_good(tx, lease)):
+                raise LeaseLost(lease.stack_id)
             self._confirmed[lease] = lapses
 
     def sweep(self) -> int:
