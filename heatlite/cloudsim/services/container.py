@@ -33,7 +33,7 @@ class Containers(Collection):
         ready = 'Running' if call.is_asked('run') else None
 
         def up() -> None:
-            for each in thing.hidden['nets']:
+            for each in thing.hidden.pop('nets'):
                 self.attach(thing, each.get('network'), each.get('port'))
 
         super().work(call, thing, verb, ready=ready, then=up if verb == 'create' else None)

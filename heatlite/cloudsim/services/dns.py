@@ -56,13 +56,21 @@ class Zones(Pending):
     def started(self, call: Call, thing: Thing) -> None:
         sets = self.service.collection('recordsets')
         asking = self.cloud.nobody(self.service, call)
-        for kind, record in (('SOA', f'ns1.example.org. {(thing["email"] or "").replace("@", ".")}. 1 3600 600 86400 '
-                                     '3600'), ('NS', 'ns1.example.org.')):
+        for kind, record in (('SOA', self.authority(thing)), ('NS', 'ns1.example.org.')):
             sets.make(asking, {'name': thing['name'], 'type': kind, 'records': [record]}, thing.id)
 
     def changed(self, call: Call, thing: Thing) -> None:
         thing.data['version'] += 1
         thing.data['serial'] += 1
+        sets = self.service.collection('recordsets').table
+        for each in sets.find('parent', thing.id):
+            if each['type'] == 'SOA':
+                sets.change(each, records=[self.authority(thing)])
+
+    @staticmethod
+    def authority(thing: Thing) -> str:
+        """The SOA record, which names who is responsible for the zone."""
+        return f'ns1.example.org. {(thing["email"] or "").replace("@", ".")}. 1 3600 600 86400 3600'
 
 
 class RecordSets(Pending):

@@ -34,6 +34,11 @@ class Shares(Detailed):
                     user_id=call.identity.user_id if call.identity else None, metadata=data['metadata'] or {})
         thing.hidden['rules'] = {}
 
+    def changing(self, call: Call, thing: Thing, changes: dict[str, Any]) -> None:
+        for field in ('name', 'description'):
+            if f'display_{field}' in changes:
+                changes[field] = changes.pop(f'display_{field}')
+
     def work(self, call: Call, thing: Thing, verb: str, **how: Any) -> None:
         place = f'127.0.0.1:/shares/{thing.id}'
         super().work(call, thing, verb, then=lambda: self.table.change(

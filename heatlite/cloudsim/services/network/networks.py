@@ -10,6 +10,8 @@ from heatlite.cloudsim.store import Thing
 
 ADMIN_ONLY = ('shared', 'router:external', 'provider:network_type', 'provider:physical_network',
               'provider:segmentation_id', 'segments')
+SEGMENT = ('provider:network_type', 'provider:physical_network', 'provider:segmentation_id')
+NUMBERED = ('vxlan', 'vlan', 'gre')         # kinds of networks with a segmentation id
 # Ports that go with their network or subnet instead of holding it.
 VANISHING = ('network:dhcp', 'network:distributed')
 
@@ -24,13 +26,22 @@ class Networks(NeutronCollection):
     def prepare(self, call: Call, thing: Thing, given: dict[str, Any]) -> None:
         self.admin_fields(call, thing.data, thing.data)
         data = thing.data
-        if data['provider:segmentation_id'] is None and data['provider:network_type'] in ('vxlan', 'vlan', 'gre'):
+        if data['provider:segmentation_id'] is None and data['provider:network_type'] in NUMBERED:
             self.service.segmentation += 1
             data['provider:segmentation_id'] = self.service.segmentation
         data['subnets'] = []
 
     def changing(self, call: Call, thing: Thing, changes: dict[str, Any]) -> None:
         self.admin_fields(call, changes, thing.data)
+        if changes.get('provider:network_type', NUMBERED[0]) not in NUMBERED:
+            changes.setdefault('provider:segmentation_id', None)
+
+    def changed(self, call: Call, thing: Thing) -> None:
+        super().changed(call, thing)
+        segments = self.service.collection('segments').table
+        found = segments.find('network_id', thing.id)
+        if len(found) == 1:                     # a network with several has none of these fields of its own
+            segments.change(found[0], **{name.partition(':')[2]: thing[name] for name in SEGMENT})
 
     def admin_fields(self, call: Call, given: dict[str, Any], now: dict[str, Any]) -> None:
         if call.is_admin:
@@ -42,8 +53,7 @@ class Networks(NeutronCollection):
 
     def started(self, call: Call, thing: Thing) -> None:
         segments = self.service.collection('segments')
-        said = thing.data.pop('segments', None) or [{name: thing[name] for name in (
-            'provider:network_type', 'provider:physical_network', 'provider:segmentation_id')}]
+        said = thing.data.pop('segments', None) or [{name: thing[name] for name in SEGMENT}]
         for each in said:
             segments.system_make({'network_id': thing.id, **{
                 name.partition(':')[2]: value for name, value in each.items()}})
@@ -82,6 +92,9 @@ class Networks(NeutronCollection):
             collection = self.service.collection(kind)
             for each in collection.table.find('network_id', thing.id):
                 collection.drop(each)
+        for agent in self.service.collection('agents').table:
+            if thing.id in agent.hidden.get('networks', ()):
+                agent.hidden['networks'].remove(thing.id)
 
 
 class Segments(NeutronCollection):
@@ -104,3 +117,7 @@ class RbacPolicies(NeutronCollection):
             if (each['action'], each['target_tenant']) == (thing['action'], thing['target_tenant']):
                 raise Conflict('An RBAC policy already exists with those values.', 'DuplicatePolicy')
         thing.data['target_project'] = thing['target_tenant']
+
+    def changed(self, call: Call, thing: Thing) -> None:
+        super().changed(call, thing)
+        self.table.change(thing, target_project=thing['target_tenant'])

@@ -52,6 +52,12 @@ class Routers(NeutronCollection):
             raise Conflict(f'Router {thing.id} still has floating IPs', 'RouterInUse')
         self.close_gateway(thing)
 
+    def left(self, thing: Thing) -> None:
+        super().left(thing)
+        for agent in self.service.collection('agents').table:
+            if thing.id in agent.hidden.get('routers', ()):
+                agent.hidden['routers'].remove(thing.id)
+
     def ports_of(self, router: Thing) -> list[Thing]:
         found: list[Thing] = self.service.collection('ports').table.find('device_id', router.id)
         return found

@@ -27,6 +27,11 @@ class Types(Collection):
         data['extra_specs'] = dict(data['extra_specs'] or {})
         thing.hidden['projects'] = []
 
+    def changing(self, call: Call, thing: Thing, changes: dict[str, Any]) -> None:
+        for field in ('is_public', PUBLIC):
+            if field in changes:
+                changes['is_public'] = changes[PUBLIC] = bool(changes[field])
+
     def named(self, wanted: Any) -> Thing:
         """By id or name. Raises Problem (404)."""
         found = self.table.get(str(wanted)) or next(iter(self.table.find('name', wanted)), None)
