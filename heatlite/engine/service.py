@@ -77,8 +77,7 @@ class EngineService:
                                sinks)
         self.software = Software(runtime, database, conf.max_software_configs_per_tenant,
                                  conf.max_software_deployments_per_tenant,
-                                 lambda stack_id, name: self.controller.read(stack_id)[name],
-                                 self.controller.forget_row)
+                                 self.controller.resource_of, self.controller.forget_row)
         self.controller.software = self.software
         children = Children(runtime, database)
         self.controller.nest = lambda leased: Nesting(leased, self.stacks, children, database, self.controller.read,

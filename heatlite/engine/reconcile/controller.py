@@ -302,6 +302,19 @@ class StackController:
         leased = loading.for_reading(self._runtime, self._database, stack_id, self._registry.operator)
         return self._executor(leased, None).facade if leased is not None else None
 
+    def resource_of(self, stack_id: str, row_id: int) -> Any:
+        """The object of one row, whether or not another row has taken its place; None when there is no such row."""
+        runner = self._runners.get(stack_id)
+        if runner is not None:
+            leased, executor = runner.leased, runner.executor
+        else:
+            leased = loading.for_reading(self._runtime, self._database, stack_id, self._registry.operator)
+            if leased is None:
+                return None
+            executor = self._executor(leased, None)
+        row = leased.rows.get(row_id)
+        return executor.stored_resource(row) if row is not None else None
+
     def outputs(self, stack_id: str, context: RequestContext) -> list[dict[str, Any]]:
         """A stack's outputs, read anew for the caller; with an error each when reading them ends engines. Raises
         EntityNotFound."""

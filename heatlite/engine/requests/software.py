@@ -54,8 +54,8 @@ class _Changed(Exception):
 
 class Software:
     def __init__(self, runtime: Runtime, database: Database, max_configs: int, max_deployments: int,
-                 resource_of: Callable[[str, str], Any], changed: Callable[[str, int], None]) -> None:
-        """`resource_of(stack id, name)`: an object of the type; `changed(stack id, row)`: what was read is old."""
+                 resource_of: Callable[[str, int], Any], changed: Callable[[str, int], None]) -> None:
+        """`resource_of(stack id, row)`: an object of the type; `changed(stack id, row)`: what was read is old."""
         self._runtime = runtime
         self._database = database
         self._max_configs = max_configs
@@ -287,7 +287,8 @@ class Software:
             self._changed(row.stack_id, row.id)
         for row, value in pushed:
             try:
-                self._resource_of(row.stack_id, row.name)._push_metadata(value)
+                # By its row: while a server is replaced, its name belongs to two.
+                self._resource_of(row.stack_id, row.id)._push_metadata(value)
             except Exception as error:
                 LOG.warning('Server %s could not be told its deployments: %s', row.physical_id, error)
 
