@@ -86,20 +86,28 @@ class BaseServer(stack_user.StackUser):
         self._delete_temp_object()
 
     def _delete_temp_object(self) -> None:
-        name = self.data().get('metadata_object_name')
-        if name is None:
+        noted = self._temp_object()
+        if noted is None:
             return
-        container = self._temp_container()
         plugin = self.client_plugin('swift')
-        with plugin.ignore_not_found:
-            self.client('swift').delete_object(container, name)
-        with plugin.ignore_conflict_and_not_found:
-            self.client('swift').delete_container(container)
-        for key in ('metadata_object_name', 'metadata_put_url'):
+        for container, name in (noted, *self._former_objects()):
+            with plugin.ignore_not_found:
+                self.client('swift').delete_object(container, name)
+            with plugin.ignore_conflict_and_not_found:
+                self.client('swift').delete_container(container)
+        for key in ('metadata_object_name', 'metadata_put_url', 'metadata_former'):
             self.data_delete(key)
 
-    def _temp_container(self) -> str:
-        return self.data().get('metadata_container') or str(self.physical_resource_name())
+    def _temp_object(self) -> tuple[str, str] | None:
+        """Container and name of the object with the metadata."""
+        name = self.data().get('metadata_object_name')
+        if name is None:
+            return None
+        return self.data().get('metadata_container') or str(self.physical_resource_name()), name
+
+    def _former_objects(self) -> list[tuple[str, str]]:
+        """Those it had before: a server that polls one of them finds the new URL there, so they stay with it."""
+        return [(container, name) for container, name in json.loads(self.data().get('metadata_former', '[]'))]
 
     def _zaqar(self) -> Any:
         """A client in the stack's own project, with the token of the user inside the stack."""
@@ -140,8 +148,11 @@ class BaseServer(stack_user.StackUser):
         swift = self.client_plugin('swift')
         given = props.get(self.DEPLOYMENT_SWIFT_DATA) or {}     # type: ignore[attr-defined]
         container = given.get('container') or str(self.physical_resource_name())
-        name = self.data().get('metadata_object_name') or given.get('object') or self.runtime.uuid()
+        noted = self._temp_object()
+        name = given.get('object') or (noted[1] if noted else self.runtime.uuid())
         put_url = swift.get_temp_url(container, name, TEMP_URL_LIFETIME)    # without a service there is nothing to note
+        if noted is not None and noted != (container, name):
+            self.data_set('metadata_former', json.dumps([*self._former_objects(), noted]))
         self.data_set('metadata_container', container)
         self.data_set('metadata_object_name', name)
         self.data_set('metadata_put_url', put_url, redact=True)
@@ -168,9 +179,9 @@ class BaseServer(stack_user.StackUser):
 
     def _push_metadata(self, metadata: Mapping[str, Any]) -> None:
         """For transports where the server does not ask us: an object, or a message, with the new metadata."""
-        if self.data().get('metadata_object_name') is not None:
-            self.client('swift').put_object(self._temp_container(), self.data()['metadata_object_name'],
-                                            json.dumps(metadata))
+        noted = self._temp_object()
+        for container, name in (noted, *self._former_objects()) if noted is not None else ():
+            self.client('swift').put_object(container, name, json.dumps(metadata))
         queue = self.data().get('metadata_queue_id')
         if queue is not None:
             self._zaqar().queue(queue).post({'body': metadata, 'ttl': METADATA_TTL})
