@@ -72,7 +72,7 @@ class AutoScalingGroup(scaled.AdjustedGroup, instance_group.InstanceGroup):
         return self.LAUNCH_CONFIGURATION_NAME in prop_diff
 
     def _tags(self) -> list[dict[str, Any]]:
-        return [*super()._tags(), {'Key': 'metering.AutoScalingGroupName', 'Value': self.get_reference_id()}]
+        return [*super()._tags(), {'Key': 'metering.AutoScalingGroupName', 'Value': self._group_name()}]
 
 
 def like(server: Any) -> dict[str, Any]:

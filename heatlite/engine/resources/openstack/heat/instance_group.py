@@ -76,7 +76,12 @@ class InstanceGroup(scaled.ScaledGroup):
 
     def _tags(self) -> list[dict[str, Any]]:
         given = [dict(tag) for tag in self.properties[self.TAGS] or ()]
-        return [*given, {'Key': 'metering.groupname', 'Value': self.get_reference_id()}]
+        return [*given, {'Key': 'metering.groupname', 'Value': self._group_name()}]
+
+    def _group_name(self) -> str:
+        """The same for members made with the group and for later ones, unlike the reference, which is the name in the
+        template until the group has an id."""
+        return str(self.physical_resource_name())
 
     def assembled(self, members: Mapping[str, members.Member], version: Any = None) -> Template:
         names = list(members)
