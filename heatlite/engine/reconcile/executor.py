@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from heatlite.common import defects, exception, short_id
+from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 from heatlite.db.leases import Lease
 from heatlite.engine import rsrc_defn
@@ -625,7 +626,10 @@ class StepExecutor:
                          self._masked(str(error)))
             LOG.debug('%s of %s in stack %s failed:\n%s', verb, row.name, self._leased.id,
                       self._masked(''.join(traceback.format_exception(error))))
-        return commands.Failed(step, self._masked(failure.message), retry=retry)
+        message = failure.message
+        if isinstance(error, exception.ResourceInError) and resource is not None and resource.resource_id is not None:
+            message += _(' (id %s)') % resource.resource_id     # it may be gone by the time somebody looks
+        return commands.Failed(step, self._masked(message), retry=retry)
 
     def _masked(self, text: str) -> str:
         """Without values of hidden parameters, which services and types quote when they refuse them."""

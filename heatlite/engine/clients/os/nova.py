@@ -151,11 +151,7 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
             case 'DELETED' | 'SOFT_DELETED':
                 return True
             case 'ERROR' if task not in TASKS_WHILE_DELETED:
-                fault = getattr(server, 'fault', None) or {}
-                raise exception.ResourceInError(
-                    resource_status='ERROR',
-                    status_reason=_('Message: %(message)s, Code: %(code)s') % {
-                        'message': fault.get('message', _('Unknown')), 'code': fault.get('code', _('Unknown'))})
+                raise exception.ResourceInError(resource_status='ERROR', status_reason=_fault_of(server))
         return False
 
     def check_server_active(self, server: Any, res_name: str = 'Server') -> bool:
@@ -166,11 +162,7 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
         if status in self.deferred_server_statuses:
             return False
         if status == 'ERROR':
-            fault = getattr(server, 'fault', None) or {}
-            raise exception.ResourceInError(
-                resource_status=status,
-                status_reason=_('Message: %(message)s, Code: %(code)s') % {
-                    'message': fault.get('message', _('Unknown')), 'code': fault.get('code', _('Unknown'))})
+            raise exception.ResourceInError(resource_status=status, status_reason=_fault_of(server))
         raise exception.ResourceUnknownStatus(resource_status=server.status,
                                               result=_('%s is not active') % res_name)
 
@@ -476,3 +468,10 @@ class HostConstraint(NovaBaseConstraint):
 
 __all__ = ['CLIENT_NAME', 'ConsoleUrls', 'FlavorConstraint', 'HostConstraint', 'KeypairConstraint',
            'NovaBaseConstraint', 'NovaClientPlugin', 'ServerConstraint']
+
+
+def _fault_of(server: Any) -> str:
+    """What Nova says of a server in ERROR."""
+    fault = getattr(server, 'fault', None) or {}
+    return _('Message: %(message)s, Code: %(code)s') % {
+        'message': str(fault.get('message', _('Unknown'))).strip(), 'code': fault.get('code', _('Unknown'))}
