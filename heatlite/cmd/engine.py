@@ -60,7 +60,7 @@ def work(conf: Any, worker: Worker) -> int:
     database = parts.database(conf)
     service = EngineService(conf, runtime, database, engine_id=worker.identity,
                             wake=BrokerClient(conf, transport).wake, notify=notifications.sender(conf, runtime))
-    server = Server(transport, worker.identity, service.endpoint)
+    server = Server(transport, worker.identity, service.endpoint, service.lease_manager.check)
     parts.watch_parent(runtime, worker, lambda identity, stack_id: parts.release_dead_engines(
         database, runtime, [identity], stack_id))
 

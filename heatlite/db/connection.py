@@ -27,7 +27,7 @@ from oslo_db.sqlalchemy import engines as oslo_engines
 from oslo_db.sqlalchemy import exc_filters
 from sqlalchemy import exc, pool
 
-from heatlite.common import config, crypt, exception, outages, turns
+from heatlite.common import commits, config, crypt, exception, outages, turns
 from heatlite.common.i18n import _
 from heatlite.db.pooling import with_pooling
 
@@ -132,6 +132,7 @@ class Database:
         """A transaction. Raises Contention, or DatabaseUnavailable - at its end, nobody knows whether it was done."""
         with _translated(), self._turn(), turns.held(), _connected(self._writing) as tx, tx.begin():
             yield tx
+            commits.begin()
         self._answered()
 
     def _answered(self) -> None:

@@ -25,6 +25,8 @@ RETRIES = 1
 # How long a call is offered again while no engine has a queue: the first one may just be starting.
 OFFERED_SECONDS = 10.0
 OFFERS_APART = 0.25
+# How long a call is offered to other engines while those that take it cannot reach the database and stored nothing.
+ELSEWHERE_SECONDS = 5.0
 
 
 class EngineClient(Protocol):
@@ -95,6 +97,16 @@ class BrokerClient:
             outages.back(outages.BROKER)
 
     def _insist(self, context: RequestContext, message: messages.Message, seconds: float) -> Any:
+        """The answer within `seconds`, of another engine where the first one cannot reach the database."""
+        here = runtime.current()
+        began = here.monotonic()
+        while True:
+            found = self._await(context, message, began + seconds - here.monotonic())
+            if not found.get('elsewhere') or here.monotonic() > began + min(ELSEWHERE_SECONDS, seconds / 2):
+                return found
+            here.sleep(OFFERS_APART)
+
+    def _await(self, context: RequestContext, message: messages.Message, seconds: float) -> Any:
         """The answer within `seconds`, of a second engine where the first may have ended with the request."""
         here = runtime.current()
         end = here.monotonic() + seconds

@@ -1,18 +1,19 @@
 """The engine's end of the wire: a message in, `endpoint.handle(context, message)`, an answer or an error out.
 
 Answers travel as `{'answer': ...}`, errors as `{'error': ...}` (heatlite.rpc.errors): an error of a handler is an
-ordinary answer for the messaging library, which would otherwise send its traceback along.
+ordinary answer for the messaging library, which would otherwise send its traceback along. `'elsewhere': True` beside an
+error: this engine cannot reach the database and has stored nothing, another engine may be asked.
 """
 
 from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, Protocol
 
-from heatlite.common import defects, exception, limits, messaging, metrics, outages, runtime, template_format
+from heatlite.common import commits, defects, exception, limits, messaging, metrics, outages, runtime, template_format
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.rpc import errors, messages
@@ -33,9 +34,14 @@ class Endpoint(Protocol):
     def handle(self, context: RequestContext, message: messages.Message) -> Any: ...
 
 
-def answer(endpoint: Endpoint, context: Mapping[str, Any], method: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """One message, from its wire form to the wire form of its answer. Never raises an Exception."""
+def answer(endpoint: Endpoint, context: Mapping[str, Any], method: str, arguments: Mapping[str, Any],
+           check: Callable[[], None] = lambda: None) -> dict[str, Any]:
+    """One message, from its wire form to the wire form of its answer. Never raises an Exception.
+
+    `check()` raises DatabaseUnavailable while this engine should answer no calls.
+    """
     request = RequestContext.from_dict(dict(context))
+    before = commits.begun()
     try:
         if context.get(messages.DEADLINE):
             request.deadline = datetime.fromisoformat(context[messages.DEADLINE])
@@ -43,11 +49,16 @@ def answer(endpoint: Endpoint, context: Mapping[str, Any], method: str, argument
         wanted = MESSAGES.get(method)
         if wanted is None:                  # a newer API during an upgrade
             raise exception.NotSupported(feature=f'The request "{method}"')
+        if wanted is not messages.Wake:     # nobody would send that again
+            check()
         with metrics.rpc_seconds.labels(method).time():
             return {'answer': _bounded(endpoint.handle(request, wanted.from_arguments(arguments)))}
     except Exception as error:
         _record(error, method, request)
-        return {'error': errors.to_wire(error)}
+        found: dict[str, Any] = {'error': errors.to_wire(error)}
+        if isinstance(error, exception.DatabaseUnavailable) and commits.begun() == before:
+            found['elsewhere'] = True
+        return found
 
 
 def _bounded(value: Any) -> Any:
@@ -80,26 +91,28 @@ def _record(error: Exception, method: str, request: RequestContext) -> None:
 class _Methods:
     """The endpoint as the messaging library wants it: one public method for each message."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, check: Callable[[], None]) -> None:
+        self._endpoint = endpoint
+        self._check = check
         for method in MESSAGES:
-            setattr(self, method, functools.partial(self._answer, endpoint, method))
+            setattr(self, method, functools.partial(self._answer, method))
 
-    @staticmethod
-    def _answer(endpoint: Endpoint, method: str, context: Mapping[str, Any], **arguments: Any) -> dict[str, Any]:
-        return answer(endpoint, context, method, arguments)
+    def _answer(self, method: str, context: Mapping[str, Any], **arguments: Any) -> dict[str, Any]:
+        return answer(self._endpoint, context, method, arguments, self._check)
 
 
 class Server:
     """Listens for messages to any engine and for those to `engine_id`."""
 
-    def __init__(self, transport: Any, engine_id: str, endpoint: Endpoint) -> None:
-        """`transport`: heatlite.common.messaging.transport(). Nothing is connected yet."""
+    def __init__(self, transport: Any, engine_id: str, endpoint: Endpoint,
+                 check: Callable[[], None] = lambda: None) -> None:
+        """`transport`: heatlite.common.messaging.transport(). Nothing is connected yet. `check`: as in `answer`."""
         import oslo_messaging
         self._transport = transport
         self._engine_id = engine_id
         self._listens = False
         self._server = oslo_messaging.get_rpc_server(
-            transport, messaging.target(transport.conf, engine_id), [_Methods(endpoint)],
+            transport, messaging.target(transport.conf, engine_id), [_Methods(endpoint, check)],
             serializer=oslo_messaging.NoOpSerializer(), access_policy=oslo_messaging.DefaultRPCAccessPolicy)
 
     def start(self) -> None:

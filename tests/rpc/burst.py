@@ -6,7 +6,7 @@
 import json
 import sys
 
-from heatlite.common import config, exception, messaging
+from heatlite.common import commits, config, exception, messaging
 from heatlite.common import runtime as runtimes
 from heatlite.common.context import RequestContext
 from heatlite.rpc import client, messages, server
@@ -21,6 +21,8 @@ class Counting:
     def __init__(self, stalled):
         self.woken = []
         self.previews = []
+        self.doubtful = 0
+        self.has_database = True
         self._stalled = stalled
 
     def handle(self, context, message):
@@ -32,6 +34,12 @@ class Counting:
                 raise exception.StackNotFound('missing')
             case messages.DeleteStack():
                 raise ZeroDivisionError('by design')
+            case messages.ExportStack(stack_id='unreached') if not self.has_database:
+                raise exception.DatabaseUnavailable(reason='by design')
+            case messages.DeleteSnapshot():
+                self.doubtful += 1
+                commits.begin()
+                raise exception.DatabaseUnavailable(reason='by design')
             case messages.PreviewStack():
                 self.previews.append(message.stack_name)
                 if message.stack_name == 'slow' and len(self.previews) == 1:
@@ -89,6 +97,17 @@ def main(url):
     found['again'] = client.BrokerClient(conf, transport, read_timeout=0.5).call(
         context, messages.PreviewStack(stack_name='slow'))
     stalled.set()
+    here.has_database = False
+    found['elsewhere'] = [ends.call(context, messages.ExportStack('unreached')) for _ in range(6)]
+    try:
+        ends.call(context, messages.DeleteSnapshot('s', 'n'))
+    except exception.DatabaseUnavailable:
+        found['doubtful'] = here.doubtful + elsewhere.doubtful
+    here.has_database = elsewhere.has_database = False
+    try:
+        ends.call(context, messages.ExportStack('unreached'))
+    except exception.DatabaseUnavailable:
+        found['nowhere'] = True
     for each in serving:
         each.stop()
     print(json.dumps(found))

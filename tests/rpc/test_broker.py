@@ -68,6 +68,17 @@ def test_a_request_that_only_reads_is_sent_again_when_its_engine_has_ended(burst
     assert burst['again'] == 2
 
 
+@pytest.mark.service
+def test_an_engine_that_cannot_reach_the_database_lets_others_answer(burst):
+    assert burst['elsewhere'] == [{'project': 'p', 'method': 'export_stack'}] * 6
+    assert burst['nowhere'], 'without another engine callers hear why'
+
+
+@pytest.mark.service
+def test_what_may_have_been_stored_is_not_asked_again(burst):
+    assert burst['doubtful'] == 1
+
+
 def test_without_a_broker_callers_hear_so_at_once():
     with closing(socket.socket()) as unused:
         unused.bind(('127.0.0.1', 0))

@@ -55,6 +55,7 @@ class LeaseManager:
         self._turned = runtime.monotonic()            # when the engine's own threads last had a turn
         self._polite_until = runtime.monotonic()      # until then, what belongs to silent engines stays theirs
         self._beating = self._stopping = False
+        self._hindered = True                       # by the database: the last renewal has failed, or does not end
         self._lapses = 0                            # how often we renewed too late: others may have our stacks since
         self._confirmed: WeakKeyDictionary[Lease, int] = WeakKeyDictionary()    # still good after so many lapses
         self._trouble: deque[str] = deque()         # of the heartbeat, which cannot write to the log itself
@@ -64,6 +65,7 @@ class LeaseManager:
         pulse = self._database.apart()
         try:
             self._register(pulse)
+            self._hindered = False
         except exception.DatabaseUnavailable as error:
             LOG.warning('This engine is not registered yet, and will be once the database answers: %s', error)
         self._threads = [self._runtime.spawn(self._turn), self._runtime.spawn(self._sweep)]
@@ -97,6 +99,12 @@ class LeaseManager:
             if not self._database.retry(lambda tx: leases.is_good(tx, lease)):
                 raise LeaseLost(lease.stack_id)
             self._confirmed[lease] = lapses
+
+    def check(self) -> None:
+        """Raises DatabaseUnavailable while the heartbeat cannot be stored in time: another engine, which may reach the
+        database, shall answer what is asked."""
+        if self._hindered and self._runtime.monotonic() > self._deadline:
+            raise exception.DatabaseUnavailable(reason='the heartbeat was not stored')
 
     def sweep(self) -> int:
         """Takes over stacks that are left; how many."""
@@ -136,10 +144,11 @@ class LeaseManager:
             self._runtime.sleep(self._ttl / 5)
             if self._runtime.monotonic() - self._turned > self.PARALYSED * self._ttl:
                 continue                            # it lives, but does nothing: others shall take its stacks
-            self._beating = True
+            self._beating = self._hindered = True
             try:
                 if not self._stopping:
                     self._renew(pulse)
+                    self._hindered = False
             except Exception as error:
                 self._trouble.append(f'{type(error).__name__}: {error}')
             finally:

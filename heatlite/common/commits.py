@@ -1,0 +1,20 @@
+"""Counts, for each thread, the transactions that came to their commit.
+
+A request that failed before its first one has stored nothing: another engine may be asked instead.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+
+_begun: ContextVar[int] = ContextVar('commits', default=0)
+
+
+def begun() -> int:
+    """How many commits this thread has begun; whether they were done is not known here."""
+    return _begun.get()
+
+
+def begin() -> None:
+    """The transaction of this thread is about to be committed."""
+    _begun.set(_begun.get() + 1)
