@@ -92,12 +92,12 @@ def release_dead_engines(database: Any, runtime: Runtime, engine_ids: Iterable[s
     """
     from heatlite.common import exception
     from heatlite.db import engines
+    dead = list(engine_ids)
     try:
-        with database.writer() as tx:
-            for engine_id in engine_ids:
-                if engines.release_dead_engines(tx, engine_id, stack_id, runtime.now()):
-                    LOG.warning('Engine %s is dead; its stacks are free%s', engine_id,
-                                f'; it was executing stack {stack_id}' if stack_id else '')
+        for engine_id in database.retry(lambda tx: [
+                each for each in dead if engines.release_dead_engines(tx, each, stack_id, runtime.now())]):
+            LOG.warning('Engine %s is dead; its stacks are free%s', engine_id,
+                        f'; it was executing stack {stack_id}' if stack_id else '')
     except exception.DatabaseUnavailable as error:
         LOG.warning('Stacks of dead engines stay theirs until the deadline: %s', error)
 

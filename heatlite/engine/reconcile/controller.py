@@ -244,8 +244,8 @@ class StackController:
 
     def _give_back(self, lease: Lease, wanted: bool) -> None:
         try:
-            with self._database.writer() as tx:
-                leases.release(tx, lease.stack_id, self._engine_id, lease.epoch, wanted=wanted)
+            self._database.retry(lambda tx: leases.release(
+                tx, lease.stack_id, self._engine_id, lease.epoch, wanted=wanted))
         except exception.DatabaseUnavailable:
             LOG.warning('The lease of stack %s was not given back; it runs out by itself', lease.stack_id)
 
@@ -544,12 +544,14 @@ class StackController:
 
     def _tidy(self, leased: LeasedStack) -> None:
         """What the action has left behind: templates nobody refers to any more, and the old end of the history."""
+        def tidy(tx: Any) -> None:
+            leases.lock(tx, leased.id)               # locked, so that no request is accepted in between
+            templates.prune(tx, leased.id)
+            if self._limits.events:
+                events_of.purge_over(tx, leased.id, self._limits.events)
+
         try:
-            with self._database.writer() as tx:
-                leases.lock(tx, leased.id)           # locked, so that no request is accepted in between
-                templates.prune(tx, leased.id)
-                if self._limits.events:
-                    events_of.purge_over(tx, leased.id, self._limits.events)
+            self._database.retry(tidy)
         except exception.DatabaseUnavailable as error:
             LOG.info('Stack %s was not tidied up: %s', leased.id, error)
 
