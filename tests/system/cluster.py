@@ -18,9 +18,12 @@ PLUGINS = Path(__file__).with_name('plugins')
 
 
 class Cluster:
-    """`database_url`: of a server on which databases can be made; each cluster has one of its own."""
+    """`database_url`: of a server on which databases can be made; each cluster has one of its own.
 
-    def __init__(self, folder, database_url, rabbit_url, engines=2, **more):
+    `nodes`: URLs of servers that all have that database, one for each engine; by default it is the same for all.
+    """
+
+    def __init__(self, folder, database_url, rabbit_url, engines=2, nodes=(), **more):
         self.folder = Path(folder)
         self.ledger = self.folder / 'ledger'
         self.ledger.touch()
@@ -38,10 +41,12 @@ class Cluster:
                        'paste_deploy': {'flavor': 'noauth'}}, options.from_keywords(settings))
         self.run('heatlite.cmd.manage', 'db_sync')
         self.engines: list[Program] = []
+        self._nodes = [self.on(url) for url in nodes] or [self.database_url]
         self._count = 0
         for _ in range(engines):
             self.start_engine()
         self.api = self._start('api', 'heatlite.cmd.api')
+        self.apis = [self.api]
         answers(f'http://127.0.0.1:{self.port}/')
         eventually('the engines', lambda: len(self.services()) >= engines)
         for program in self.engines:
@@ -55,14 +60,29 @@ class Cluster:
         return Program(self.folder / f'{name}.log', '--config-file', self.file, *arguments, module=module,
                        HEATLITE_TEST_LEDGER=str(self.ledger))
 
+    def on(self, server):
+        """The URL of the cluster's database on another server that has it."""
+        return sa.make_url(server).set(database=self._name).render_as_string(hide_password=False)
+
+    def start_api(self, server):
+        """Another API, with the database on that server; its URL."""
+        port = free_port()
+        self.apis.append(self._start(f'api{len(self.apis) + 1}', 'heatlite.cmd.api',
+                                     '--set', f'heat_api.bind_port={port}',
+                                     '--set', f'database.connection={self.on(server)}'))
+        answers(f'http://127.0.0.1:{port}/')
+        return f'http://127.0.0.1:{port}/v1/admin'
+
     def start_engine(self):
+        url = self._nodes[self._count % len(self._nodes)]
         self._count += 1
-        program = self._start(f'engine{self._count}', 'heatlite.cmd.engine', '--workers', '1')
+        program = self._start(f'engine{self._count}', 'heatlite.cmd.engine', '--workers', '1',
+                              '--set', f'database.connection={url}')
         self.engines.append(program)
         return program
 
     def stop(self):
-        for program in [self.api, *self.engines]:
+        for program in [*self.apis, *self.engines]:
             program.kill()
         databases.drop(self._server, self._name)
 

@@ -117,7 +117,7 @@ class LeaseManager:
             return 0
         try:
             with self._database.writer() as tx:
-                polite = self._clock_was_set(tx) or self._runtime.monotonic() < self._polite_until
+                polite = self._clock_was_set(tx) or self._is_polite()
                 claimed = leases.claim_expired(tx, self.engine_id, room, of_silent=not polite)
                 if claimed and not polite and self._clock_was_set(tx):
                     raise ClockWasSet               # between the two statements: nothing is taken
@@ -127,6 +127,11 @@ class LeaseManager:
             metrics.takeovers.inc()
             self._take(lease)
         return len(claimed)
+
+    def _is_polite(self) -> bool:
+        """What belongs to silent engines stays theirs: what kept us from renewing in time may have kept them, too."""
+        now = self._runtime.monotonic()
+        return now < self._polite_until or now > self._deadline
 
     # --- its threads --------------------------------------------------------------------------------------
 
@@ -165,11 +170,14 @@ class LeaseManager:
             self._lapses += 1                       # before anybody may act again
         if not known:
             self._register(pulse)                   # somebody cleaned up after us; our leases have gone on their way
-        if self._runtime.monotonic() > self._deadline:        # it began in time and hung: no better
+        ended = self._runtime.monotonic()
+        if ended > self._deadline:                  # it began in time and hung: no better
             # The database, or this machine, was away for longer than a lease lasts: maybe not for us alone. The
-            # others get the time to come back to their own stacks.
-            self._polite_until = began + self._ttl
+            # others get the time, from now on, to come back to their own stacks.
+            self._polite_until = ended + self._ttl
         self._deadline = began + self._ttl
+        if ended > self._deadline and not self._stopping:
+            self._renew(pulse)                      # what was stored had run out when it was committed
 
     def _clock_was_set(self, tx: Any) -> bool:
         """The database's clock has moved, since our last renewal, otherwise than time has: by that clock others look

@@ -1,4 +1,4 @@
-"""A MariaDB and a RabbitMQ of our own: they are killed and restarted, which nobody else should notice."""
+"""Servers of our own, which are killed and restarted without others noticing: a database or three nodes, a broker."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from pathlib import Path
 from tests.system.processes import ROOT
 
 TOOL = ROOT / 'tools' / 'services'
-PORTS = (13306, 15673, 16673, 14369)            # of tools/services, to which the offset is added
+# Of tools/services, to which the offset is added; the last two lines are a cluster's.
+PORTS = (13306, 15673, 16673, 14369,
+         *range(13316, 13319),
+         *range(14567, 14576))
 # All stay below 32768. From there on the system gives ports to outgoing connections, and one of those would sooner or
 # later sit on the port of a server that is down just now.
 OFFSETS = (1000, 12000)
@@ -38,16 +41,15 @@ def _is_taken(port: int) -> bool:
 
 
 class Grounds:
-    SERVERS = ('mariadb', 'rabbit')
-
-    def __init__(self) -> None:
+    def __init__(self, *servers: str) -> None:
+        """`servers`: names that tools/services knows; a MariaDB and a RabbitMQ by default."""
         self._folder = Path(tempfile.mkdtemp(prefix='heatlite-grounds-'))
         self._folder.chmod(0o755)               # root's servers run as users of their own, who have to get in
         self._environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith('HEATLITE_')},
             'HEATLITE_SERVICES_DIR': str(self._folder / 'services'), 'HEATLITE_PORT_OFFSET': str(_free_offset()),
             'HEATLITE_SERVICES_PATIENCE': '300'}    # how long a server starts is not what is looked at here
-        told = self._tell('up', *self.SERVERS)
+        told = self._tell('up', *(servers or ('mariadb', 'rabbit')))
         self._urls = dict(line.removeprefix('export ').split('=', 1) for line in told.splitlines())
 
     @property
@@ -55,8 +57,17 @@ class Grounds:
         return self._urls['HEATLITE_TEST_MYSQL_URL'].strip("'")
 
     @property
+    def nodes(self) -> list[str]:
+        """The URLs of the nodes of the cluster."""
+        return self._urls['HEATLITE_TEST_GALERA_URLS'].strip("'").split()
+
+    @property
     def rabbit_url(self) -> str:
         return self._urls['HEATLITE_TEST_RABBIT_URL'].strip("'")
+
+    def signal(self, server: str, number: int) -> None:
+        """Sends a signal to the server's process."""
+        os.kill(int((self._folder / 'services' / 'run' / server).read_text()), number)
 
     def kill(self, server: str) -> None:
         self._tell('kill', server)
