@@ -7,6 +7,7 @@ import logging
 import pytest
 from keystoneauth1 import exceptions
 
+from heatlite.common import exception
 from heatlite.engine.reconcile import service_errors
 from tests.simulation import cloud
 from tests.simulation.house import House, done
@@ -111,3 +112,35 @@ def test_a_failed_neighbour_ends_the_waiting(house):
     ('The server is currently being built', False)])
 def test_which_conflicts_are_final(text, final):
     assert service_errors.is_final(exceptions.Conflict(text)) is final
+
+
+class Broken(Shaky):
+    """Its object goes into an error state."""
+
+    def check_create_complete(self, handle):
+        raise exception.ResourceInError(resource_status='ERROR', status_reason='No valid host was found.')
+
+
+def test_an_object_in_error_is_named_by_its_id(house):
+    for _runtime, service in house.engines:
+        service.registry.register('Sim::Broken', Broken)
+    stack_id = house.create('s', {'heat_template_version': '2018-08-31', 'resources': {'r': {'type': 'Sim::Broken'}}})
+    row = house.settle(stack_id)
+    assert row.status == 'FAILED'
+    assert 'Went to status ERROR due to "No valid host was found." (id obj-1)' in row.reason
+    assert len(house.cloud.made) == 6, 'each try is polled: the first one and five more'
+
+
+def test_an_expected_conflict_is_logged_without_traceback(house, caplog):
+    """As for a subnet that still waits for its port."""
+    stack_id = house.create('s', template(count=1))
+    done(house, stack_id, 'CREATE')
+    house.cloud.away_until = house.universe.time + 10_000
+    house.cloud.failure = lambda: exceptions.Conflict('One or more ports have an IP allocation from this subnet.')
+    caplog.set_level(logging.INFO)
+    house.delete(stack_id)
+    assert 'IP allocation' in house.settle(stack_id).reason and house.cloud.tries
+    assert not [each for each in caplog.records if each.exc_info or 'Traceback' in each.getMessage()]
+    house.cloud.away_until = 0
+    house.delete(stack_id)
+    done(house, stack_id, 'DELETE')

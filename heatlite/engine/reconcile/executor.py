@@ -480,7 +480,8 @@ class StepExecutor:
 
     def _ask_whether_done(self, resource: Resource, work: StepContext, verb: Action) -> int:
         """0, or the number of turns until the next question."""
-        checker = getattr(resource, 'check_delete_complete', None) if work.undoing else resource.checker(verb)
+        undoing = work.undoing and verb is Action.DELETE        # the create after it is polled like the first one
+        checker = getattr(resource, 'check_delete_complete', None) if undoing else resource.checker(verb)
         if checker is None:
             return 0
         try:
