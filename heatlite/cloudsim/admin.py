@@ -66,6 +66,22 @@ def show_objects(cloud: Cloud, said: Any, rest: str, query: dict[str, str]) -> A
     return {'objects': found, 'waiting': cloud.clock.waiting}
 
 
+def show_state(cloud: Cloud, said: Any, rest: str, query: dict[str, str]) -> Any:
+    """All that the services store: the fields of each object, also those that no request shows, and the quotas."""
+    return {'objects': {table.name: [{'id': each.id, 'data': each.data,
+                                      'hidden': json.loads(json.dumps(each.hidden, default=_unstored))}
+                                     for each in table]
+                        for service in cloud.services.values() for table in service.tables()},
+            'limits': {service.name: service.limits for service in cloud.services.values() if service.limits}}
+
+
+def _unstored(value: Any) -> Any:
+    """As JSON: a set as a sorted list, bytes as text; of anything else only that it is there."""
+    if isinstance(value, set | frozenset):
+        return sorted(map(str, value))
+    return value.decode(errors='replace') if isinstance(value, bytes) else type(value).__name__
+
+
 def set_clock(cloud: Cloud, said: Any, rest: str, query: dict[str, str]) -> Any:
     """{"advance": seconds}, {"stopped": true | false}, or both."""
     if said.get('stopped') is True:
@@ -126,7 +142,8 @@ def set_quotas(cloud: Cloud, said: Any, rest: str, query: dict[str, str]) -> Any
 
 ROUTES = {
     ('GET', 'faults'): show_faults, ('POST', 'faults'): add_faults, ('DELETE', 'faults'): clear_faults,
-    ('GET', 'objects'): show_objects, ('GET', 'clock'): show_clock, ('POST', 'clock'): set_clock,
+    ('GET', 'objects'): show_objects, ('GET', 'state'): show_state,
+    ('GET', 'clock'): show_clock, ('POST', 'clock'): set_clock,
     ('POST', 'reset'): reset, ('GET', 'settings'): show_settings, ('PUT', 'settings'): change_settings,
     ('GET', 'requests'): show_requests, ('POST', 'catalog'): set_catalog, ('PUT', 'quotas'): set_quotas,
 }

@@ -34,6 +34,12 @@ class Cloud(Protocol):
     def things(self) -> list[Thing] | None:
         """What exists; None: nobody can say."""
 
+    def state(self) -> Mapping[str, Any] | None:
+        """Everything that it stores: {'objects': {kind: [{'id':, ...}]}, ...}; None: it cannot be read."""
+
+    def reset(self) -> None:
+        """Removes everything that was made since its start."""
+
     def writes(self) -> int | None:
         """How many changes were asked for so far; None: look at the requests."""
 
@@ -47,6 +53,12 @@ class Nowhere:
 
     def things(self) -> list[Thing] | None:
         return None
+
+    def state(self) -> Mapping[str, Any] | None:
+        return None
+
+    def reset(self) -> None:
+        pass
 
     def writes(self) -> int | None:
         return None
@@ -66,6 +78,15 @@ class StandIn:
     def things(self) -> list[Thing] | None:
         found = getattr(self._given, 'things', None)
         return list(found()) if found is not None else None
+
+    def state(self) -> Mapping[str, Any] | None:
+        found = getattr(self._given, 'state', None)
+        return found() if found is not None else None
+
+    def reset(self) -> None:
+        found = getattr(self._given, 'reset', None)
+        if found is not None:
+            found()
 
     def writes(self) -> int | None:
         found = getattr(self._given, 'writes', None)
@@ -113,6 +134,19 @@ class Simulated:
         own = [(kind, ident) for kind, told in found.items() for ident in told['ids']]
         return own + list((self._beside.things() if self._beside else None) or ())
 
+    def state(self) -> Mapping[str, Any]:
+        found: dict[str, Any] = self._ask('GET', '/_sim/state')
+        beside = self._beside.state() if self._beside else None
+        return {**found, 'beside': beside} if beside is not None else found
+
+    def reset(self) -> None:
+        self._ask('POST', '/_sim/reset', {})
+        self._ask('POST', '/_sim/clock', {'stopped': True})
+        _forget_tokens()
+        if self._beside is not None:
+            self._beside.reset()
+            self.beside(self._beside)
+
     def writes(self) -> int | None:
         return None
 
@@ -126,6 +160,11 @@ class Simulated:
                                  {'Content-Type': 'application/json'}, method=method)
         with request.urlopen(wanted, timeout=60) as answer:
             return json.loads(answer.read())
+
+
+def _forget_tokens() -> None:
+    from heatlite.engine.clients import sessions
+    sessions.forget()
 
 
 @contextmanager

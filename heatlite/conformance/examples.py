@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,9 @@ import yaml
 
 SUFFIX = '.conformance.yaml'
 SIMULATED = 'simulated'
-FILE_WORDS = frozenset({'cloud', 'stand_in', 'types'})
-TYPE_WORDS = frozenset({'properties', 'update', 'replace', 'needs', 'beside', 'environment', 'leaves'})
+FILE_WORDS = frozenset({'cloud', 'stand_in', 'types', 'named'})
+TYPE_WORDS = frozenset({'properties', 'update', 'replace', 'needs', 'beside', 'environment', 'leaves', 'changes'})
+CHANGE_WORDS = frozenset({'to', 'from', 'with', 'needs', 'replaces', 'untried', 'unlike', 'leaves'})
 
 
 class ExamplesError(Exception):
@@ -30,6 +31,11 @@ class Example:
     beside: Mapping[str, Any] = field(default_factory=dict)     # resources that refer to it, while it is changed
     environment: Mapping[str, Any] = field(default_factory=dict)
     leaves: tuple[str, ...] = ()                        # kinds of things that may stay behind
+    changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Property -> how it is changed alone, where that is not made from the schema: `to` and `from`, its values; `with`,
+    other properties before and after; `needs`, further resources; `replaces`, why a change replaces the resource;
+    `unlike`, fields in which the changed object differs from one made anew;
+    `leaves`, kinds of objects that stay until the resource is deleted; `untried`, why the change is not tried."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,7 @@ class Examples:
     types: Mapping[str, Example] = field(default_factory=dict)
     cloud: str | None = None
     stand_in: tuple[Path, str] | None = None
+    named: Mapping[str, Sequence[Any]] = field(default_factory=dict)    # custom constraint -> values that satisfy it
 
 
 def beside(path: Path) -> Path:
@@ -58,7 +65,7 @@ def read(file: Path) -> Examples:
     if said.get('cloud') not in (None, SIMULATED):
         raise ExamplesError(f'{file}: cloud must be "{SIMULATED}", or not there')
     return Examples({name: _example(file, name, entry or {}) for name, entry in (said.get('types') or {}).items()},
-                    said.get('cloud'), _stand_in(file, said.get('stand_in')))
+                    said.get('cloud'), _stand_in(file, said.get('stand_in')), said.get('named') or {})
 
 
 def _example(file: Path, name: str, entry: Any) -> Example:
@@ -68,6 +75,8 @@ def _example(file: Path, name: str, entry: Any) -> Example:
             raise ExamplesError(f'{file}: {name}: {word} must be a list of maps')
     if not isinstance(entry.get('leaves') or [], list):
         raise ExamplesError(f'{file}: {name}: leaves must be a list of kinds')
+    for changed, change in (entry.get('changes') or {}).items():
+        _known(file, f'{name}: changes of {changed}', change, CHANGE_WORDS)
     # A word the file leaves empty (`needs:`) counts as left out; lists become tuples.
     return Example(**{word: tuple(said) if isinstance(said, list) else said for word, said in entry.items() if said})
 

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from heatlite.conformance import clouds, lives, modules, schemas
+from heatlite.conformance import changes, clouds, lives, modules, schemas
 from heatlite.conformance import examples as example_files
 from heatlite.conformance.examples import Example, Examples
 from heatlite.conformance.report import FAILED, PASSED, Result
 from heatlite.engine.types import plugin_loading, registry
 
 LOADING = 'loading'
-CHECKS = (LOADING, *schemas.CHECKS, *lives.CHECKS)
+LIFE = (LOADING, *schemas.CHECKS, *lives.CHECKS)
+CHECKS = (*LIFE, *changes.CHECKS)
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,13 @@ class Kit:
 
     def check(self, type_name: str, cloud: clouds.Cloud | None, crash_every: int) -> Iterator[Result]:
         """All checks of one type."""
+        yield from self.life(type_name, cloud, crash_every)
+        group, example = self.example(type_name) or (Examples(), None)
+        yield from changes.run(type_name, self.types[type_name], example, cloud, self.register, crash_every,
+                               group.named)
+
+    def life(self, type_name: str, cloud: clouds.Cloud | None, crash_every: int) -> Iterator[Result]:
+        """Those of LIFE: all but the changes of single properties."""
         kind = self.types[type_name]
         yield Result(type_name, LOADING, PASSED)
         yield from schemas.run(type_name, kind)

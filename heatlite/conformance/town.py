@@ -11,6 +11,7 @@ from heatlite.conformance.clouds import Cloud, Thing
 from heatlite.conformance.examples import Example
 from heatlite.conformance.house import House
 from heatlite.conformance.runtime import Killed, Universe
+from heatlite.db import resources
 from heatlite.engine.resource import Resource
 from heatlite.engine.service import EngineService
 from heatlite.planning.states import Action, Status
@@ -32,22 +33,45 @@ class Running:
         return getattr(running.runtime if running is not None else self._nobody, name)
 
 
+class Replaceable:
+    """Marks a class of `replaceable`."""
+
+
+def replaceable(kind: type[Resource], names: set[str]) -> type[Resource]:
+    """The type, with resources called one of `names` replaced when they are unhealthy, although they are there."""
+    def needs_replace_failed(self: Resource) -> bool:
+        return self.name in names or bool(kind.needs_replace_failed(self))
+
+    return type(kind.__name__, (kind, Replaceable), {
+        'needs_replace_failed': needs_replace_failed, '__module__': kind.__module__, '__doc__': kind.__doc__})
+
+
 class Town:
     """`with Town(...) as town`: the engines are up, and the example's `needs` are made by `prepare()`."""
 
     def __init__(self, type_name: str, example: Example, cloud: Cloud, register: Callable[[Any], None]) -> None:
         """`register(registry)`: adds the types that are checked."""
         self.type_name, self.example, self.cloud = type_name, example, cloud
+        self.unhealthy: set[str] = set()            # names in `needs` of what is replaced whenever it is unhealthy
         self._clock = 0.0
         self.calls = Calls(self._around)
         self.house = House(project_id=cloud.project_id,
-                           prepare=lambda service: register(service.registry))
+                           prepare=lambda service: self._register(register, service))
         self.stack_id = ''
         self.before: list[Thing] | None = None      # things there without it
         self.with_beside = False                    # what refers to it is there, too
+        self.minutes: int | None = None             # that an update may take
+        self.extra: Mapping[str, Any] = {}          # resources besides those of the example
         self._runtime = runtimes.current()
         runtimes.use(Running(self.house.universe))    # type: ignore[arg-type]
         self._watched = self.calls.watched()
+
+    def _register(self, register: Callable[[Any], None], service: EngineService) -> None:
+        register(service.registry)
+        for entry in self.example.needs.values():
+            kind = service.registry.resolve(entry['type'], IT)
+            if isinstance(kind, type) and not issubclass(kind, Replaceable):
+                service.registry.register(entry['type'], replaceable(kind, self.unhealthy))
 
     def __enter__(self) -> Self:
         self._watched.__enter__()
@@ -75,13 +99,13 @@ class Town:
 
     def template(self, properties: Mapping[str, Any] | None) -> dict[str, Any]:
         """With `properties` for it; None: without it."""
-        resources = dict(self.example.needs)
+        entries = {**self.example.needs, **self.extra}
         if properties is not None:
-            resources[IT] = {'type': self.type_name, 'properties': dict(properties)}
+            entries[IT] = {'type': self.type_name, 'properties': dict(properties)}
             if self.with_beside:
-                resources.update(self.example.beside)
+                entries.update(self.example.beside)
         parameters = {name: {'type': 'string', 'default': value} for name, value in self.cloud.parameters.items()}
-        return {'heat_template_version': VERSION, 'parameters': parameters, 'resources': resources}
+        return {'heat_template_version': VERSION, 'parameters': parameters, 'resources': entries}
 
     def prepare(self) -> str | None:
         """Makes what it needs. Why that is not possible, or None."""
@@ -96,9 +120,15 @@ class Town:
         """Makes, changes or deletes it, and waits. Why that failed, or None."""
         self.house.ask(messages.UpdateStack(
             stack_id=self.stack_id, template=self.template(properties), environment=dict(self.example.environment),
-            converge=converge))
+            converge=converge, timeout_mins=self.minutes))
         row = self.house.settle(self.stack_id)
         return None if row.status == 'COMPLETE' else self.reason()
+
+    def mark_unhealthy(self, name: str) -> None:
+        """The next update replaces it."""
+        self.unhealthy.add(name)
+        self.house.ask(messages.MarkUnhealthy(self.stack_id, name, True, 'to be replaced'))
+        self.house.settle(self.stack_id)
 
     def clear(self) -> None:
         """Deletes the stack; its cloud serves other types, too."""
@@ -113,7 +143,7 @@ class Town:
     def reason(self) -> str:
         """What the last event of a failed resource says, or the stack itself."""
         for name, action, status, reason in self.house.events(self.stack_id):
-            if status == 'FAILED' and name in (IT, *self.example.needs, *self.example.beside):
+            if status == 'FAILED' and action != 'CHECK' and name in (IT, *self.example.needs, *self.example.beside):
                 return f'{name} {action}: {reason}'
         return str(self.house.row(self.stack_id).reason)
 
@@ -134,6 +164,10 @@ class Town:
                 now.remove(thing)
         return [thing for thing in now if _kind(thing) not in self.example.leaves]
 
+    def state(self) -> Mapping[str, Any] | None:
+        with self.calls.unwatched():
+            return self.cloud.state()
+
     def writes(self) -> int:
         with self.calls.unwatched():
             counted = self.cloud.writes()
@@ -142,6 +176,11 @@ class Town:
     def rows(self) -> list[tuple[str, str, str | None]]:
         """(action, status, physical id) of each row it has."""
         return self.house.states(self.stack_id).get(IT, [])
+
+    def row_ids(self, name: str = IT) -> list[int]:
+        """Another id after an update: it was replaced."""
+        with self.house.database.reader() as tx:
+            return [state.id for state in resources.light(tx, self.stack_id) if state.name == name]
 
     def events(self) -> int:
         return sum(name == IT for name, *_rest in self.house.events(self.stack_id))

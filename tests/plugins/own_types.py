@@ -19,6 +19,8 @@ OTHERS = HERE / 'own_types.conformance.yaml'        # classes, and what the entr
 BESIDE = {                                  # type -> resources of everything without which it has no place
     'OS::Neutron::ExtraRoute': ['interface'], 'OS::Neutron::ExtraRouteSet': ['interface'],
     'OS::Neutron::FloatingIP': ['interface'], 'OS::Neutron::FloatingIPAssociation': ['interface']}
+CHANGES = HERE / 'own_changes.yaml'             # values for single properties
+QUEUES = ('alarm_queues', 'insufficient_data_queues', 'ok_queues')
 # Made by Neutron itself, for the first port of a project.
 DEFAULT_GROUP = ('network.security-groups', 'network.security-group-rules')
 
@@ -48,7 +50,18 @@ def own_types() -> OwnTypes:
     for name, example in found.items():
         if 'SecurityGroup' not in name:
             found[name] = replace(example, leaves=(*example.leaves, *DEFAULT_GROUP))
-    return OwnTypes(modules.Plugin(HERE, plugin_loading.Found()), (Examples(found, SIMULATED),))
+    changes = yaml.safe_load(CHANGES.read_text())
+    for name, example in found.items():
+        found[name] = replace(example, changes={**_queues(name), **changes.get(name, {})})
+    return OwnTypes(modules.Plugin(HERE, plugin_loading.Found()), (Examples(found, SIMULATED, named=others.named),))
+
+
+def _queues(type_name: str) -> dict[str, Any]:
+    """Alarms take queues that are there."""
+    if not type_name.startswith('OS::Aodh::'):
+        return {}
+    return {name: {'needs': {'told': {'type': 'OS::Zaqar::Queue'}}, 'to': [{'get_resource': 'told'}]}
+            for name in QUEUES}
 
 
 def needed(everything: Mapping[str, Any], entry: Any, beside: Iterable[str] = ()) -> list[str]:

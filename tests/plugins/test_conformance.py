@@ -58,8 +58,8 @@ def test_schema(types, name):
 def test_life(types, name):
     found, cloud_of = types
     every = crash.every(CRASH) if CRASH else SAMPLE.get(name, crash.NONE)
-    results = list(found.check(name, cloud_of(name), every))
-    assert {each.check for each in results} == set(kit.CHECKS)
+    results = list(found.life(name, cloud_of(name), every))
+    assert {each.check for each in results} == set(kit.LIFE)
     assert diagnostics(results) == []
     tried = {each.check for each in results if each.outcome in (report.PASSED, report.WARNED)}
     assert {'create', 'attributes read', 'no-op', 'delete', 'delete when gone'} <= tried

@@ -1,0 +1,14 @@
+"""Each updatable property of our own types, changed alone: the second half of the types (see `test_changes`)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.plugins.test_changes import NAMES, check, types
+
+__all__ = ['types']                         # the fixture
+
+
+@pytest.mark.parametrize('name', NAMES[1::2])
+def test_each_property_changes(types, name):
+    check(types, name)
