@@ -188,7 +188,7 @@ class Traversal:
             case CheckReturned(step, True):
                 commands = self._complete(step, now)
             case Away(step, reason, seconds):
-                step.away = reason
+                step.away = step.away or reason         # of the call, not of the search before it is made again
                 commands = [StartTimer(step, seconds)]
             case CheckReturned(step, False, turns):
                 commands = [Poll(step, self.rows[step.row_id], step.verb, step.handle, turns)]

@@ -97,6 +97,28 @@ def test_the_stack_s_time_is_the_limit(house):
     done(house, stack_id, 'DELETE')
 
 
+class Searching(Shaky):
+    """Its search fails in other words than its create."""
+
+    def find_existing(self):
+        try:
+            return super().find_existing()
+        except exceptions.ConnectFailure:
+            raise exceptions.ConnectFailure('Unable to establish connection to http://here/search') from None
+
+
+def test_the_failure_names_the_request_that_was_to_change_something(house):
+    for _runtime, service in house.engines:
+        service.registry.register('Sim::Searching', Searching)
+    house.cloud.away_until = house.universe.time + 10_000
+    wanted = {'heat_template_version': '2018-08-31', 'resources': {'r': {'type': 'Sim::Searching'}}}
+    stack_id = house.create('s', wanted, timeout_mins=2)
+    house.settle(stack_id)
+    with house.database.reader() as tx:
+        reason = tx.exec_driver_sql('SELECT reason FROM resource WHERE stack_id = ?', (stack_id,)).scalar()
+    assert house.cloud.tries > 1 and 'ECONNREFUSED' in reason and 'search' not in reason
+
+
 def test_a_failed_neighbour_ends_the_waiting(house):
     house.cloud.away_until = house.universe.time + 1_000
     wanted = template(count=1)
