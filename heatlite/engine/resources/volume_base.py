@@ -189,7 +189,10 @@ class BaseVolumeAttachment(resource.Resource):
 
     def find_existing(self) -> str | None:
         """A server has a volume at most once."""
-        server, volume = self.properties[self.INSTANCE_ID], self.properties[self.VOLUME_ID]  # type: ignore[attr-defined]
+        return self._found(self.properties[self.INSTANCE_ID], self.properties[self.VOLUME_ID])  # type: ignore[attr-defined]
+
+    def _found(self, server: str, volume: str) -> str | None:
+        """The id of the attachment of the volume to the server."""
         for attachment in self.client('nova').volumes.get_server_volumes(server):
             if attachment.volumeId == volume:
                 return str(attachment.id)

@@ -234,8 +234,13 @@ class CinderVolumeAttachment(volume_base.BaseVolumeAttachment):
             if not self._is_detached(progress['detach']):
                 return False
             progress['detached'] = True
+            return False                        # stored before the next request: from then on, what is found is new
         if not progress.get('attached'):
-            progress['attached'] = self._attach(progress['attach'])
+            wanted = progress['attach']
+            made = self._found(wanted['server'], wanted['volume'])      # asked for before a crash
+            if made is not None:
+                self.resource_id_set(made)
+            progress['attached'] = made is not None or self._attach(wanted)
             return False
         return bool(self.client_plugin().check_attach_volume_complete(progress['attach']['volume']))
 
