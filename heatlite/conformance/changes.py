@@ -378,7 +378,9 @@ def _plain(value: Any, known: Known, key: str = '') -> Any:
             return {_text(name, known, ''): _plain(each, known, name) for name, each in value.items()
                     if name not in PASSING and each not in (None, '', [], {})}
         case list():
-            return [_plain(each, known) for each in value]
+            plain = [_plain(each, known) for each in value]
+            is_ids = all(isinstance(each, str) and each.startswith('<') for each in plain)
+            return sorted(plain) if is_ids else plain       # in the order in which the objects were made
         case int() if key in SEGMENTS and not re.search(rf'segmentation_id": "?{value}\b', known.given):
             return '<chosen>'
     return value
