@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import yaml
-
+from heatlite.engine.resources import yaml_lines
 from heatlite.engine.resources.rest import bodies, calls, following, rules, waits
 from heatlite.engine.resources.rest.calls import CallTemplate
 from heatlite.engine.resources.rest.following import Follow
@@ -103,35 +102,17 @@ def load(text: str, file: str) -> dict[str, Description]:
 
 
 class Document:
-    """A file as plain values, with the line each key stands on."""
+    """The values of one file of descriptions, and errors that name the line of a value."""
 
     def __init__(self, text: str, file: str) -> None:
         self.file = file
-        self.lines: dict[tuple[Any, ...], int] = {}
         try:
-            node = yaml.compose(text, Loader=yaml.CSafeLoader)
-        except yaml.MarkedYAMLError as error:
-            line = error.problem_mark.line + 1 if error.problem_mark else 1
-            raise DescriptionError(file, line, str(error.problem)) from None
-        self._scalars = yaml.SafeLoader('')
-        self.values = self._value(node, ()) if node is not None else {}
+            self._source = yaml_lines.read(text)
+        except yaml_lines.YamlError as error:
+            raise DescriptionError(file, error.line, str(error)) from None
+        self.values = self._source.values if self._source.values is not None else {}
         if not isinstance(self.values, dict):
             raise DescriptionError(file, 1, 'a file of descriptions is a map of type names')
-
-    def _value(self, node: Any, path: tuple[Any, ...]) -> Any:
-        self.lines.setdefault(path, node.start_mark.line + 1)
-        if isinstance(node, yaml.MappingNode):
-            found: dict[Any, Any] = {}
-            for key_node, value_node in node.value:
-                key = self._scalars.construct_object(key_node)
-                if key in found:
-                    raise DescriptionError(self.file, key_node.start_mark.line + 1, f'{key} is there twice')
-                self.lines[(*path, key)] = key_node.start_mark.line + 1
-                found[key] = self._value(value_node, (*path, key))
-            return found
-        if isinstance(node, yaml.SequenceNode):
-            return [self._value(item, (*path, place)) for place, item in enumerate(node.value)]
-        return self._scalars.construct_object(node)
 
     def types(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         for name, entry in self.values.items():
@@ -143,9 +124,7 @@ class Document:
     def error(self, path: tuple[Any, ...], text: str) -> DescriptionError:
         """`path` is where it is wrong, or where it would stand."""
         types = tuple(name for name in self.values if name != FAMILIES)
-        while path and path not in self.lines:
-            path = path[:-1]
-        return DescriptionError(self.file, self.lines.get(path, 1), text, types)
+        return DescriptionError(self.file, self._source.line(path), text, types)
 
     def complete(self, name: str, entry: Mapping[str, Any], seen: tuple[str, ...] = ()) -> dict[str, Any]:
         """`entry` with what its families say."""
