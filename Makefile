@@ -11,6 +11,7 @@
 #   make lint           ruff and mypy
 #   make docs           the documentation as HTML in docs/_build; a warning or a broken link is an error
 #   make sample         writes the sample configuration anew
+#   make catalogue      checks the catalogue of resource types, and packs it for the service
 #   make clean          removes what these made
 
 SHELL := bash
@@ -27,7 +28,7 @@ SERVE ?= --cloud simulated
 
 CLOUD ?= simulated
 
-.PHONY: demo serve test test-services test-api test-cloud lint docs sample constraints clean
+.PHONY: demo serve test test-services test-api test-cloud lint docs sample catalogue constraints clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/python tools/demo.py
@@ -65,6 +66,9 @@ docs: $(VENV)/.docs
 
 sample: $(VENV)/.runtime
 	$(BIN)/oslo-config-generator --config-file etc/heatlite/config-generator.conf
+
+catalogue: $(VENV)/.runtime
+	@$(BIN)/python -m heatlite.engine.resources.catalogue.packing
 
 constraints:
 	rm -rf .constraints-venv

@@ -1,7 +1,7 @@
-"""The packed facts of all known resource types, parsed one type at a time.
+"""The facts of all built-in resource types, read from the packed file of the catalogue, one type at a time.
 
-The file is made by `tools/pack_facts.py`. Reading it costs one pass over its lines, a type's facts are parsed when
-they are first asked for.
+The packed file is made of `catalogue/*.yaml` by `make catalogue`. Opening it costs one pass over its lines; the facts
+of a type are parsed when they are first asked for.
 """
 
 from __future__ import annotations
@@ -16,31 +16,43 @@ from heatlite.language import constraints as constraint_kinds
 from heatlite.language import support
 from heatlite.language.schema import Schema
 
-FILE = pathlib.Path(__file__).with_name('facts.jsonl')
+FILE = pathlib.Path(__file__).with_name('catalogue') / 'packed.jsonl'
+ALIASES, MODULES = 'aliases', 'modules'     # words of the first line
 DATA_TYPES = {name.lower(): name for name in Schema.TYPES}
 
 
 @functools.cache
-def _lines() -> Mapping[str, str]:
-    return dict(line.split('\t', 1) for line in FILE.read_text(encoding='utf-8').splitlines())  # type: ignore[misc]
-
-
-def names() -> Iterator[str]:
-    """Names of all types, hidden ones too, sorted."""
-    return (name for name in _lines() if name)
-
-
-@functools.cache
-def aliases() -> Mapping[str, str]:
-    """Old name (or prefix with `*`) -> the name it stands for."""
-    found: Mapping[str, str] = json.loads(_lines()[''])['aliases']
+def _head() -> Mapping[str, Mapping[str, str]]:
+    found: Mapping[str, Mapping[str, str]] = json.loads(_lines()[0])
     return found
 
 
 @functools.cache
+def _lines() -> tuple[str, Mapping[str, str]]:
+    """The first line, and the others by the name of their type, which is the first text of each."""
+    head, *lines = FILE.read_text(encoding='utf-8').splitlines()
+    return head, {line.split('"', 2)[1]: line for line in lines}
+
+
+def names() -> Iterator[str]:
+    """Names of all types, hidden ones too, sorted."""
+    return iter(_lines()[1])
+
+
+def aliases() -> Mapping[str, str]:
+    """Old name (or prefix with `*`) -> the name it stands for."""
+    return _head()[ALIASES]
+
+
+def modules() -> Mapping[str, str]:
+    """Type -> the module with its class; only types that have a class of their own."""
+    return _head()[MODULES]
+
+
+@functools.cache
 def facts(type_name: str) -> Mapping[str, Any]:
-    """As the facts' README describes them. Raises KeyError."""
-    found: Mapping[str, Any] = json.loads(_lines()[type_name])
+    """What the catalogue says of a type, see docs/developers/catalogue.rst. Raises KeyError."""
+    found: Mapping[str, Any] = json.loads(_lines()[1][type_name])[1]
     return found
 
 
@@ -55,16 +67,13 @@ def update_policy(type_name: str) -> Mapping[str, Schema]:
 
 
 def schema(body: Mapping[str, Any]) -> Schema:
-    """The Schema of one packed property."""
+    """The Schema of one property."""
     children = body.get('schema')
     if children is not None:
         children = (schema(children['*']) if body['type'] == 'list'
                     else {name: schema(child) for name, child in children.items()})
-    default = body.get('default')
-    if body['type'] == 'list' and default == {}:        # one type declares an empty map for its list
-        default = []
     return Schema(
-        DATA_TYPES[body['type']], default=default, schema=children,
+        DATA_TYPES[body['type']], body.get('description'), default=body.get('default'), schema=children,
         required=body.get('required', False), constraints=[constraint(item) for item in body.get('constraints', ())],
         implemented=body.get('implemented', True), update_allowed=body.get('update_allowed', False),
         immutable=body.get('immutable', False), support_status=status(body.get('support_status')))
@@ -92,5 +101,9 @@ def status(body: Mapping[str, Any] | None) -> support.SupportStatus:
         return support.SupportStatus()
     older: support.SupportStatus | None = None
     for previous in reversed(body.get('previous', ())):
-        older = support.SupportStatus(previous['status'], version=previous.get('version'), previous_status=older)
-    return support.SupportStatus(body['status'], version=body.get('version'), previous_status=older)
+        older = _status(previous, older)
+    return _status(body, older)
+
+
+def _status(body: Mapping[str, Any], older: support.SupportStatus | None) -> support.SupportStatus:
+    return support.SupportStatus(body['status'], body.get('message'), body.get('version'), older)

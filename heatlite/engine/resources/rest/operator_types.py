@@ -79,7 +79,7 @@ def facts_of(what: Description, document: Document) -> Mapping[str, Any]:
                        for name, body in (what.properties or {}).items()},
         'default_client_name': what.client or what.service_type, 'required_service_extension': what.extension,
         'support_status': what.support and {'status': 'SUPPORTED', **what.support},
-        'refid': {'kind': 'physical_id', 'before_create': 'resource_name'},
+        'reference': {'kind': 'physical_id', 'before_create': 'resource_name'},
     }
 
 

@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from heatlite.engine import attributes, resource
-from heatlite.engine.resources import packed
+from heatlite.engine import resource
+from heatlite.engine.resources import catalogue, packed
 from heatlite.engine.resources.rest import described, description, placeholders, switches
 from heatlite.engine.resources.rest.description import Description
 
@@ -99,23 +99,15 @@ def members_of(facts: Mapping[str, Any]) -> dict[str, Any]:
     """What every class of such a type has, whatever it does."""
     return {
         'properties_schema': {name: packed.schema(body) for name, body in facts.get('properties', {}).items()},
-        'attributes_schema': attribute_schemata(facts),
+        'attributes_schema': catalogue.attributes_of(facts),
         'update_policy_schema': {name: packed.schema(body) for name, body in facts.get('update_policy', {}).items()},
         'support_status': packed.status(facts.get('support_status')),
         'default_client_name': facts.get('default_client_name'), 'entity': facts.get('entity'),
         'required_service_extension': facts.get('required_service_extension'),
-        'reference_kind': facts.get('refid', {}).get('kind', 'physical_id'),
-        'reference_before': facts.get('refid', {}).get('before_create'),
+        'reference_kind': facts.get('reference', {}).get('kind', 'physical_id'),
+        'reference_before': facts.get('reference', {}).get('before_create'),
         **facts.get('class_flags', {}),
     }
-
-
-def attribute_schemata(facts: Mapping[str, Any]) -> dict[str, attributes.Schema]:
-    types = {str(kind).lower(): kind for kind in attributes.Schema.TYPES if kind}
-    return {name: attributes.Schema(type=types.get(body.get('type') or ''),
-                                    cache_mode=body.get('cache_mode', attributes.CACHE_LOCAL),
-                                    support_status=packed.status(body.get('support_status')))
-            for name, body in facts.get('attributes', {}).items() if name != attributes.SHOW_ATTR}
 
 
 def _handlers(what: Description) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
-from heatlite.engine.resources import declared, packed, scaled
+from heatlite.engine.resources import catalogue, scaled
 from heatlite.engine.resources.openstack.heat import instance_group
 
 NAME = 'AWS::AutoScaling::AutoScalingGroup'
@@ -22,10 +22,10 @@ class AutoScalingGroup(scaled.AdjustedGroup, instance_group.InstanceGroup):
         'HealthCheckGracePeriod', 'HealthCheckType', 'LoadBalancerNames', 'VPCZoneIdentifier', 'Tags', 'InstanceId')
     ROLLING_UPDATE = 'AutoScalingRollingUpdate'
 
-    properties_schema = declared.properties(NAME)
-    attributes_schema = declared.attribute_schemata(NAME)
-    update_policy_schema = packed.update_policy(NAME)
-    support_status = declared.status(NAME)
+    properties_schema = catalogue.properties(NAME)
+    attributes_schema = catalogue.attribute_schemata(NAME)
+    update_policy_schema = catalogue.update_policy(NAME)
+    support_status = catalogue.status(NAME)
 
     def bounds(self) -> tuple[int, int | None, int | None]:
         return (self.properties[self.MIN_SIZE], self.properties[self.MAX_SIZE],

@@ -8,7 +8,7 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource
-from heatlite.engine.resources import declared
+from heatlite.engine.resources import catalogue
 from heatlite.engine.resources.aws.autoscaling.autoscaling_group import like
 
 NAME = 'AWS::AutoScaling::LaunchConfiguration'
@@ -20,9 +20,9 @@ class LaunchConfiguration(resource.Resource):
 
     INSTANCE_ID, IMAGE_ID, INSTANCE_TYPE = 'InstanceId', 'ImageId', 'InstanceType'
 
-    properties_schema = declared.properties(NAME)
-    attributes_schema = declared.attribute_schemata(NAME)
-    support_status = declared.status(NAME)
+    properties_schema = catalogue.properties(NAME)
+    attributes_schema = catalogue.attribute_schemata(NAME)
+    support_status = catalogue.status(NAME)
 
     def validate(self) -> Any:
         found = super().validate()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from heatlite.engine.resources import declared
+from heatlite.engine.resources import catalogue
 from heatlite.engine.resources.openstack.heat import scaling_policy
 
 NAME = 'AWS::AutoScaling::ScalingPolicy'
@@ -16,9 +16,9 @@ class AWSScalingPolicy(scaling_policy.AutoScalingPolicy):
     ATTRIBUTES = (ALARM_URL,) = ('AlarmUrl',)
     SIGNAL_URL = ''
 
-    properties_schema = declared.properties(NAME)
-    attributes_schema = declared.attribute_schemata(NAME)
-    support_status = declared.status(NAME)
+    properties_schema = catalogue.properties(NAME)
+    attributes_schema = catalogue.attribute_schemata(NAME)
+    support_status = catalogue.status(NAME)
 
     def _percent(self) -> str:
         return 'PercentChangeInCapacity'

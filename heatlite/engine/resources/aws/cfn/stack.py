@@ -7,7 +7,7 @@ from typing import Any
 
 from heatlite.common import exception, urlfetch
 from heatlite.common.files import Files
-from heatlite.engine.resources import declared, stack_resource
+from heatlite.engine.resources import catalogue, stack_resource
 from heatlite.engine.resources.template_resource import UNLIMITED, parsed
 from heatlite.language import nested
 from heatlite.language import template as templates
@@ -30,9 +30,9 @@ class NestedStack(stack_resource.StackResource):
 
     PROPERTIES = (TEMPLATE_URL, TIMEOUT_IN_MINS, PARAMETERS) = ('TemplateURL', 'TimeoutInMinutes', 'Parameters')
 
-    properties_schema = declared.properties(NAME)
-    attributes_schema = declared.attribute_schemata(NAME)
-    support_status = declared.status(NAME)
+    properties_schema = catalogue.properties(NAME)
+    attributes_schema = catalogue.attribute_schemata(NAME)
+    support_status = catalogue.status(NAME)
     nested_at = staticmethod(nested_at)
 
     @property

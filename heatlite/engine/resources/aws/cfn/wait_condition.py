@@ -6,7 +6,7 @@ from typing import Any
 
 from heatlite.common import identifier
 from heatlite.common.i18n import _
-from heatlite.engine.resources import declared
+from heatlite.engine.resources import catalogue
 from heatlite.engine.resources.openstack.heat import wait_condition
 
 NAME = 'AWS::CloudFormation::WaitCondition'
@@ -18,9 +18,9 @@ class WaitCondition(wait_condition.HeatWaitCondition):
     PROPERTIES = (HANDLE, TIMEOUT, COUNT) = ('Handle', 'Timeout', 'Count')
     ATTRIBUTES = (DATA,) = ('Data',)
 
-    properties_schema = declared.properties(NAME)
-    attributes_schema = declared.attribute_schemata(NAME)
-    support_status = declared.status(NAME)
+    properties_schema = catalogue.properties(NAME)
+    attributes_schema = catalogue.attribute_schemata(NAME)
+    support_status = catalogue.status(NAME)
 
     def _validate_handle_url(self) -> None:
         """Raises ValueError for an address of another stack."""

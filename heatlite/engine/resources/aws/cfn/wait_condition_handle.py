@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from heatlite.engine.resources import declared, signal_responder, wait_condition
+from heatlite.engine.resources import catalogue, signal_responder, wait_condition
 
 NAME = 'AWS::CloudFormation::WaitConditionHandle'
 
@@ -12,9 +12,9 @@ NAME = 'AWS::CloudFormation::WaitConditionHandle'
 class WaitConditionHandle(wait_condition.BaseWaitConditionHandle):
     """Takes signals for a wait condition. Its reference is the address to send them to."""
 
-    properties_schema = declared.properties(NAME)
-    attributes_schema = declared.attribute_schemata(NAME)
-    support_status = declared.status(NAME)
+    properties_schema = catalogue.properties(NAME)
+    attributes_schema = catalogue.attribute_schemata(NAME)
+    support_status = catalogue.status(NAME)
 
     def handle_create(self) -> None:
         super().handle_create()

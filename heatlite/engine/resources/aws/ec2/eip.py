@@ -7,7 +7,7 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource
-from heatlite.engine.resources import declared
+from heatlite.engine.resources import catalogue
 from heatlite.engine.resources.aws.ec2 import vpc
 
 TYPE, ASSOCIATION_TYPE = 'AWS::EC2::EIP', 'AWS::EC2::EIPAssociation'
@@ -17,9 +17,9 @@ class ElasticIp(resource.Resource):
     """An address of the only external network. Its reference is the address."""
 
     default_client_name = 'nova'
-    support_status = declared.status(TYPE)
-    properties_schema = declared.properties(TYPE)
-    attributes_schema = declared.attribute_schemata(TYPE)
+    support_status = catalogue.status(TYPE)
+    properties_schema = catalogue.properties(TYPE)
+    attributes_schema = catalogue.attribute_schemata(TYPE)
 
     PROPERTIES = (DOMAIN, INSTANCE_ID) = ('Domain', 'InstanceId')
     ATTRIBUTES = (ALLOCATION_ID,) = ('AllocationId',)
@@ -82,9 +82,9 @@ class ElasticIpAssociation(resource.Resource):
     """Leads an address to an instance, or to one of its interfaces."""
 
     default_client_name = 'nova'
-    support_status = declared.status(ASSOCIATION_TYPE)
-    properties_schema = declared.properties(ASSOCIATION_TYPE)
-    attributes_schema = declared.attribute_schemata(ASSOCIATION_TYPE)
+    support_status = catalogue.status(ASSOCIATION_TYPE)
+    properties_schema = catalogue.properties(ASSOCIATION_TYPE)
+    attributes_schema = catalogue.attribute_schemata(ASSOCIATION_TYPE)
 
     PROPERTIES = (INSTANCE_ID, EIP, ALLOCATION_ID, NETWORK_INTERFACE_ID) = (
         'InstanceId', 'EIP', 'AllocationId', 'NetworkInterfaceId')

@@ -9,7 +9,7 @@ from oslo_config import cfg
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource
-from heatlite.engine.resources import declared, existing
+from heatlite.engine.resources import catalogue, existing
 from heatlite.engine.resources.openstack.nova import server_changes, suspending
 from heatlite.engine.resources.scheduler_hints import SchedulerHintsMixin
 from heatlite.engine.resources.steps import work_off
@@ -22,9 +22,9 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
     """A server, in the words of EC2."""
 
     default_client_name = 'nova'
-    support_status = declared.status(TYPE)
-    properties_schema = declared.properties(TYPE)
-    attributes_schema = declared.attribute_schemata(TYPE)
+    support_status = catalogue.status(TYPE)
+    properties_schema = catalogue.properties(TYPE)
+    attributes_schema = catalogue.attribute_schemata(TYPE)
     physical_resource_name_limit = cfg.CONF.max_server_name_length
 
     PROPERTIES = (

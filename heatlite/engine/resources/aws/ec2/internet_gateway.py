@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from heatlite.engine import resource
-from heatlite.engine.resources import declared, edges
+from heatlite.engine.resources import catalogue, edges
 from heatlite.engine.resources.aws.ec2 import vpc
 
 TYPE, ATTACHMENT_TYPE = 'AWS::EC2::InternetGateway', 'AWS::EC2::VPCGatewayAttachment'
@@ -15,9 +15,9 @@ TYPE, ATTACHMENT_TYPE = 'AWS::EC2::InternetGateway', 'AWS::EC2::VPCGatewayAttach
 class InternetGateway(resource.Resource):
     """The way out of a VPC."""
 
-    support_status = declared.status(TYPE)
-    properties_schema = declared.properties(TYPE)
-    attributes_schema = declared.attribute_schemata(TYPE)
+    support_status = catalogue.status(TYPE)
+    properties_schema = catalogue.properties(TYPE)
+    attributes_schema = catalogue.attribute_schemata(TYPE)
     idempotent_create = True
 
     def handle_create(self) -> None:
@@ -31,9 +31,9 @@ class VPCGatewayAttachment(resource.Resource):
     """Gives every route table of the VPC, in this stack, a gateway to the external network."""
 
     default_client_name = 'neutron'
-    support_status = declared.status(ATTACHMENT_TYPE)
-    properties_schema = declared.properties(ATTACHMENT_TYPE)
-    attributes_schema = declared.attribute_schemata(ATTACHMENT_TYPE)
+    support_status = catalogue.status(ATTACHMENT_TYPE)
+    properties_schema = catalogue.properties(ATTACHMENT_TYPE)
+    attributes_schema = catalogue.attribute_schemata(ATTACHMENT_TYPE)
     idempotent_create = True
 
     PROPERTIES = (VPC_ID, INTERNET_GATEWAY_ID, VPN_GATEWAY_ID) = ('VpcId', 'InternetGatewayId', 'VpnGatewayId')

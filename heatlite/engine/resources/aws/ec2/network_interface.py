@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from heatlite.engine import resource
-from heatlite.engine.resources import declared, existing
+from heatlite.engine.resources import catalogue, existing
 
 TYPE = 'AWS::EC2::NetworkInterface'
 
@@ -14,9 +14,9 @@ class NetworkInterface(resource.Resource):
     """A place in a subnet where an instance plugs in."""
 
     default_client_name = 'neutron'
-    support_status = declared.status(TYPE)
-    properties_schema = declared.properties(TYPE)
-    attributes_schema = declared.attribute_schemata(TYPE)
+    support_status = catalogue.status(TYPE)
+    properties_schema = catalogue.properties(TYPE)
+    attributes_schema = catalogue.attribute_schemata(TYPE)
 
     PROPERTIES = (DESCRIPTION, GROUP_SET, PRIVATE_IP_ADDRESS, SOURCE_DEST_CHECK, SUBNET_ID, TAGS) = (
         'Description', 'GroupSet', 'PrivateIpAddress', 'SourceDestCheck', 'SubnetId', 'Tags')

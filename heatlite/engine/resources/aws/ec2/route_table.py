@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from heatlite.engine import resource
-from heatlite.engine.resources import declared, existing
+from heatlite.engine.resources import catalogue, existing
 from heatlite.engine.resources.aws.ec2 import vpc
 from heatlite.engine.resources.openstack.neutron.neutron import NeutronResource
 
@@ -16,9 +16,9 @@ class RouteTable(resource.Resource):
     """A router that leads where the VPC's own one leads."""
 
     default_client_name = 'neutron'
-    support_status = declared.status(TYPE)
-    properties_schema = declared.properties(TYPE)
-    attributes_schema = declared.attribute_schemata(TYPE)
+    support_status = catalogue.status(TYPE)
+    properties_schema = catalogue.properties(TYPE)
+    attributes_schema = catalogue.attribute_schemata(TYPE)
 
     PROPERTIES = (VPC_ID, TAGS) = ('VpcId', 'Tags')
 
@@ -50,9 +50,9 @@ class SubnetRouteTableAssociation(resource.Resource):
     """Takes a subnet from the VPC's own router, and gives it back when it is deleted."""
 
     default_client_name = 'neutron'
-    support_status = declared.status(ASSOCIATION_TYPE)
-    properties_schema = declared.properties(ASSOCIATION_TYPE)
-    attributes_schema = declared.attribute_schemata(ASSOCIATION_TYPE)
+    support_status = catalogue.status(ASSOCIATION_TYPE)
+    properties_schema = catalogue.properties(ASSOCIATION_TYPE)
+    attributes_schema = catalogue.attribute_schemata(ASSOCIATION_TYPE)
 
     PROPERTIES = (ROUTE_TABLE_ID, SUBNET_ID) = ('RouteTableId', 'SubnetId')
 

@@ -8,7 +8,7 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.engine import resource
 from heatlite.engine.clients.os import service
-from heatlite.engine.resources import declared, existing
+from heatlite.engine.resources import catalogue, existing
 from heatlite.engine.resources.openstack.neutron.security_group import key_of
 
 TYPE = 'AWS::EC2::SecurityGroup'
@@ -18,9 +18,9 @@ ANY_PROTOCOL = ('-1', 'all')
 class SecurityGroup(resource.Resource):
     """What may reach the instances of the group, and what they may reach, IPv4 only."""
 
-    support_status = declared.status(TYPE)
-    properties_schema = declared.properties(TYPE)
-    attributes_schema = declared.attribute_schemata(TYPE)
+    support_status = catalogue.status(TYPE)
+    properties_schema = catalogue.properties(TYPE)
+    attributes_schema = catalogue.attribute_schemata(TYPE)
 
     PROPERTIES = (GROUP_DESCRIPTION, VPC_ID, SECURITY_GROUP_INGRESS, SECURITY_GROUP_EGRESS) = (
         'GroupDescription', 'VpcId', 'SecurityGroupIngress', 'SecurityGroupEgress')

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from heatlite.engine import resource
-from heatlite.engine.resources import declared, existing
+from heatlite.engine.resources import catalogue, existing
 from heatlite.engine.resources.aws.ec2 import vpc
 
 TYPE = 'AWS::EC2::Subnet'
@@ -15,9 +15,9 @@ class Subnet(resource.Resource):
     """Addresses of a VPC."""
 
     default_client_name = 'neutron'
-    support_status = declared.status(TYPE)
-    properties_schema = declared.properties(TYPE)
-    attributes_schema = declared.attribute_schemata(TYPE)
+    support_status = catalogue.status(TYPE)
+    properties_schema = catalogue.properties(TYPE)
+    attributes_schema = catalogue.attribute_schemata(TYPE)
 
     PROPERTIES = (AVAILABILITY_ZONE, CIDR_BLOCK, VPC_ID, TAGS) = ('AvailabilityZone', 'CidrBlock', 'VpcId', 'Tags')
 

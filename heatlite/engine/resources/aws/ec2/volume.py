@@ -7,7 +7,7 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource
-from heatlite.engine.resources import declared, volume_base
+from heatlite.engine.resources import catalogue, volume_base
 
 TYPE, ATTACHMENT_TYPE = 'AWS::EC2::Volume', 'AWS::EC2::VolumeAttachment'
 
@@ -15,9 +15,9 @@ TYPE, ATTACHMENT_TYPE = 'AWS::EC2::Volume', 'AWS::EC2::VolumeAttachment'
 class Volume(volume_base.BaseVolume):
     """A block device."""
 
-    support_status = declared.status(TYPE)
-    properties_schema = declared.properties(TYPE)
-    attributes_schema = declared.attribute_schemata(TYPE)
+    support_status = catalogue.status(TYPE)
+    properties_schema = catalogue.properties(TYPE)
+    attributes_schema = catalogue.attribute_schemata(TYPE)
 
     PROPERTIES = (AVAILABILITY_ZONE, SIZE, BACKUP_ID, TAGS) = ('AvailabilityZone', 'Size', 'SnapshotId', 'Tags')
     _TAG_KEYS = (TAG_KEY, TAG_VALUE) = ('Key', 'Value')
@@ -43,9 +43,9 @@ class Volume(volume_base.BaseVolume):
 class VolumeAttachment(volume_base.BaseVolumeAttachment):
     """A volume, plugged into an instance."""
 
-    support_status = declared.status(ATTACHMENT_TYPE)
-    properties_schema = declared.properties(ATTACHMENT_TYPE)
-    attributes_schema = declared.attribute_schemata(ATTACHMENT_TYPE)
+    support_status = catalogue.status(ATTACHMENT_TYPE)
+    properties_schema = catalogue.properties(ATTACHMENT_TYPE)
+    attributes_schema = catalogue.attribute_schemata(ATTACHMENT_TYPE)
 
     PROPERTIES = (INSTANCE_ID, VOLUME_ID, DEVICE) = ('InstanceId', 'VolumeId', 'Device')
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from heatlite.engine import resource
-from heatlite.engine.resources import declared, existing
+from heatlite.engine.resources import catalogue, existing
 from heatlite.engine.resources.openstack.neutron.neutron import NeutronResource
 
 TYPE = 'AWS::EC2::VPC'
@@ -15,9 +15,9 @@ class VPC(resource.Resource):
     """A network of one's own. Its subnets are plugged into its router, which is found by the network's name."""
 
     default_client_name = 'neutron'
-    support_status = declared.status(TYPE)
-    properties_schema = declared.properties(TYPE)
-    attributes_schema = declared.attribute_schemata(TYPE)
+    support_status = catalogue.status(TYPE)
+    properties_schema = catalogue.properties(TYPE)
+    attributes_schema = catalogue.attribute_schemata(TYPE)
 
     PROPERTIES = (CIDR_BLOCK, INSTANCE_TENANCY, TAGS) = ('CidrBlock', 'InstanceTenancy', 'Tags')
 

@@ -8,7 +8,7 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource
-from heatlite.engine.resources import declared, stack_user
+from heatlite.engine.resources import catalogue, stack_user
 
 LOG = logging.getLogger(__name__)
 
@@ -23,9 +23,9 @@ class User(stack_user.StackUser):
     """
 
     requires_deferred_auth = True
-    support_status = declared.status(USER)
-    properties_schema = declared.properties(USER)
-    attributes_schema = declared.attribute_schemata(USER)
+    support_status = catalogue.status(USER)
+    properties_schema = catalogue.properties(USER)
+    attributes_schema = catalogue.attribute_schemata(USER)
 
     PROPERTIES = (PATH, GROUPS, LOGIN_PROFILE, POLICIES) = ('Path', 'Groups', 'LoginProfile', 'Policies')
     PASSWORD = 'Password'
@@ -57,9 +57,9 @@ class AccessKey(resource.Resource):
     """A key pair of a user of the same stack. Its id is the public half."""
 
     requires_deferred_auth = True
-    support_status = declared.status(ACCESS_KEY)
-    properties_schema = declared.properties(ACCESS_KEY)
-    attributes_schema = declared.attribute_schemata(ACCESS_KEY)
+    support_status = catalogue.status(ACCESS_KEY)
+    properties_schema = catalogue.properties(ACCESS_KEY)
+    attributes_schema = catalogue.attribute_schemata(ACCESS_KEY)
 
     PROPERTIES = (SERIAL, USER_NAME, STATUS) = ('Serial', 'UserName', 'Status')
     ATTRIBUTES = (USER_NAME, SECRET_ACCESS_KEY) = ('UserName', 'SecretAccessKey')

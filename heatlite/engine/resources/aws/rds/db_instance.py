@@ -6,7 +6,8 @@ from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
-from heatlite.engine.resources import declared, stack_resource
+from heatlite.engine.resources import catalogue, stack_resource
+from heatlite.language.unknown import UNKNOWN
 
 TYPE = 'AWS::RDS::DBInstance'
 DATASTORE = {'MySQL': 'mysql'}              # engine -> as Trove calls it
@@ -14,12 +15,17 @@ PORT = '3306'                               # where it listens; Trove leaves no 
 SHOWN = 'shown'                             # output of the nested stack: the server as Trove shows it
 
 
+def _is_known(value: Any) -> bool:
+    """False for a value that depends on a resource that does not exist yet, and for null."""
+    return value is not None and value is not UNKNOWN
+
+
 class DBInstance(stack_resource.StackResource):
     """A server with one database and its owner. Trove's servers let nobody log in, so KeyName has no effect."""
 
-    support_status = declared.status(TYPE)
-    properties_schema = declared.properties(TYPE)
-    attributes_schema = declared.attribute_schemata(TYPE)
+    support_status = catalogue.status(TYPE)
+    properties_schema = catalogue.properties(TYPE)
+    attributes_schema = catalogue.attribute_schemata(TYPE)
 
     PROPERTIES = (SIZE, CLASS, DATABASE, GROUPS, ENGINE, KEY, PASSWORD, USER, PORT_NUMBER) = (
         'AllocatedStorage', 'DBInstanceClass', 'DBName', 'DBSecurityGroups', 'Engine', 'KeyName', 'MasterUserPassword',
@@ -29,11 +35,11 @@ class DBInstance(stack_resource.StackResource):
     def validate(self) -> Any:
         """Raises StackValidationFailed for what Trove cannot do."""
         found = super().validate()
-        if declared.is_known(self.properties[self.GROUPS]) and self.properties[self.GROUPS]:
+        if _is_known(self.properties[self.GROUPS]) and self.properties[self.GROUPS]:
             raise exception.StackValidationFailed(message=_('%s: a database of this cloud takes no security groups')
                                                   % self.GROUPS)
         port = self.properties[self.PORT_NUMBER]
-        if declared.is_known(port) and port not in ('', PORT):
+        if _is_known(port) and port not in ('', PORT):
             raise exception.StackValidationFailed(message=_('%(name)s: a database of this cloud listens at %(port)s')
                                                   % {'name': self.PORT_NUMBER, 'port': PORT})
         return found

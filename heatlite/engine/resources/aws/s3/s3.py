@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from heatlite.engine import resource
-from heatlite.engine.resources import declared
+from heatlite.engine.resources import catalogue
 
 TYPE = 'AWS::S3::Bucket'
 EVERYBODY = '.r:*'
@@ -16,9 +16,9 @@ class S3Bucket(resource.Resource):
     """A place for objects."""
 
     default_client_name = 'swift'
-    support_status = declared.status(TYPE)
-    properties_schema = declared.properties(TYPE)
-    attributes_schema = declared.attribute_schemata(TYPE)
+    support_status = catalogue.status(TYPE)
+    properties_schema = catalogue.properties(TYPE)
+    attributes_schema = catalogue.attribute_schemata(TYPE)
 
     PROPERTIES = (ACCESS_CONTROL, WEBSITE_CONFIGURATION, TAGS) = ('AccessControl', 'WebsiteConfiguration', 'Tags')
     ATTRIBUTES = (DOMAIN_NAME, WEBSITE_URL) = ('DomainName', 'WebsiteURL')

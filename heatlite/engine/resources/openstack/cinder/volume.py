@@ -8,7 +8,7 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource, translation
-from heatlite.engine.resources import declared, volume_base
+from heatlite.engine.resources import catalogue, volume_base
 from heatlite.engine.resources.openstack.cinder import volume_steps
 from heatlite.engine.resources.scheduler_hints import SchedulerHintsMixin
 from heatlite.engine.resources.steps import work_off
@@ -20,9 +20,9 @@ ATTACHMENT_TYPE = 'OS::Cinder::VolumeAttachment'
 class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
     """A block device that outlives the servers it is attached to."""
 
-    support_status = declared.status(TYPE)
-    properties_schema = declared.properties(TYPE)
-    attributes_schema = declared.attribute_schemata(TYPE)
+    support_status = catalogue.status(TYPE)
+    properties_schema = catalogue.properties(TYPE)
+    attributes_schema = catalogue.attribute_schemata(TYPE)
 
     PROPERTIES = (
         AVAILABILITY_ZONE, SIZE, SNAPSHOT_ID, BACKUP_ID, NAME, DESCRIPTION, VOLUME_TYPE, METADATA, IMAGE_REF, IMAGE,
@@ -210,9 +210,9 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
 class CinderVolumeAttachment(volume_base.BaseVolumeAttachment):
     """A volume, plugged into a server."""
 
-    support_status = declared.status(ATTACHMENT_TYPE)
-    properties_schema = declared.properties(ATTACHMENT_TYPE)
-    attributes_schema = declared.attribute_schemata(ATTACHMENT_TYPE)
+    support_status = catalogue.status(ATTACHMENT_TYPE)
+    properties_schema = catalogue.properties(ATTACHMENT_TYPE)
+    attributes_schema = catalogue.attribute_schemata(ATTACHMENT_TYPE)
 
     PROPERTIES = (INSTANCE_ID, VOLUME_ID, DEVICE) = ('instance_uuid', 'volume_id', 'mountpoint')
 

@@ -7,7 +7,7 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource
-from heatlite.engine.resources import declared
+from heatlite.engine.resources import catalogue
 
 NAME = 'OS::Heat::AccessPolicy'
 
@@ -18,9 +18,9 @@ class AccessPolicy(resource.Resource):
     ALLOWED_RESOURCES = 'AllowedResources'
     idempotent_create = True
 
-    properties_schema = declared.properties(NAME)
-    attributes_schema = declared.attribute_schemata(NAME)
-    support_status = declared.status(NAME)
+    properties_schema = catalogue.properties(NAME)
+    attributes_schema = catalogue.attribute_schemata(NAME)
+    support_status = catalogue.status(NAME)
 
     def handle_create(self) -> None:
         self.resource_id_set(self.physical_resource_name())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from heatlite.engine.resources import declared, members, packed_types
+from heatlite.engine.resources import catalogue, members, packed_types
 from heatlite.engine.resources.aws.autoscaling import autoscaling_group
 
 NAME = 'OS::Heat::AutoScalingGroup'
@@ -24,10 +24,10 @@ class AutoScalingResourceGroup(autoscaling_group.AutoScalingGroup):
     assembled, _outputs = members.Group.assembled, members.Group._outputs
     nested_members = staticmethod(packed_types.scaled_members)
 
-    properties_schema = declared.properties(NAME)
-    attributes_schema = declared.attribute_schemata(NAME)
+    properties_schema = catalogue.properties(NAME)
+    attributes_schema = catalogue.attribute_schemata(NAME)
     update_policy_schema: dict[str, Any] = {}
-    support_status = declared.status(NAME)
+    support_status = catalogue.status(NAME)
 
     def member_definition(self) -> dict[str, Any]:
         found = {key: value for key, value in self.properties[self.RESOURCE].items() if value is not None}

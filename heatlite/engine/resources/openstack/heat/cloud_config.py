@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from heatlite.engine.resources import declared
+from heatlite.engine.resources import catalogue
 from heatlite.engine.resources.openstack.heat import software_config
 
 NAME = 'OS::Heat::CloudConfig'
@@ -17,9 +17,9 @@ class CloudConfig(software_config.SoftwareConfig):
 
     CLOUD_CONFIG = 'cloud_config'
 
-    properties_schema = declared.properties(NAME)
-    attributes_schema = declared.attribute_schemata(NAME)
-    support_status = declared.status(NAME)
+    properties_schema = catalogue.properties(NAME)
+    attributes_schema = catalogue.attribute_schemata(NAME)
+    support_status = catalogue.status(NAME)
 
     def fields(self) -> dict[str, Any]:
         written = yaml.safe_dump(self.properties[self.CLOUD_CONFIG] or {}, default_flow_style=False)

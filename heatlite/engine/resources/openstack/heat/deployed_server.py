@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from heatlite.engine.resources import declared, server_base
+from heatlite.engine.resources import catalogue, server_base
 
 TYPE = 'OS::Heat::DeployedServer'
 
@@ -18,9 +18,9 @@ class DeployedServer(server_base.BaseServer):
         'name', 'metadata', 'software_config_transport', 'deployment_swift_data')
     ATTRIBUTES = (NAME_ATTR, OS_COLLECT_CONFIG) = ('name', 'os_collect_config')
 
-    properties_schema = declared.properties(TYPE)
-    attributes_schema = declared.attribute_schemata(TYPE)
-    support_status = declared.status(TYPE)
+    properties_schema = catalogue.properties(TYPE)
+    attributes_schema = catalogue.attribute_schemata(TYPE)
+    support_status = catalogue.status(TYPE)
 
     @classmethod
     def is_service_available(cls, context: Any) -> tuple[bool, str | None]:

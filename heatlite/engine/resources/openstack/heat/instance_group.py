@@ -7,7 +7,7 @@ from typing import Any
 
 from heatlite.common.i18n import _
 from heatlite.common.timeutils import parse_isoduration
-from heatlite.engine.resources import declared, members, packed, scaled
+from heatlite.engine.resources import catalogue, members, scaled
 from heatlite.language.template import Template
 
 NAME = 'OS::Heat::InstanceGroup'
@@ -27,10 +27,10 @@ class InstanceGroup(scaled.ScaledGroup):
     ATTRIBUTES: tuple[str, ...]
     ATTRIBUTES = (INSTANCE_LIST,) = ('InstanceList',)
 
-    properties_schema = declared.properties(NAME)
-    attributes_schema = declared.attribute_schemata(NAME)
-    update_policy_schema = packed.update_policy(NAME)
-    support_status = declared.status(NAME)
+    properties_schema = catalogue.properties(NAME)
+    attributes_schema = catalogue.attribute_schemata(NAME)
+    update_policy_schema = catalogue.update_policy(NAME)
+    support_status = catalogue.status(NAME)
 
     def validate(self) -> Any:
         found = super().validate()

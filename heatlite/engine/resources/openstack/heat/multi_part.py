@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from email.mime import multipart, text
 from typing import Any
 
-from heatlite.engine.resources import declared
+from heatlite.engine.resources import catalogue
 from heatlite.engine.resources.openstack.heat import software_config
 
 NAME = 'OS::Heat::MultipartMime'
@@ -20,9 +20,9 @@ class MultipartMime(software_config.SoftwareConfig):
     PARTS, CONFIG, FILENAME, TYPE, SUBTYPE = 'parts', 'config', 'filename', 'type', 'subtype'
     TYPES = (TEXT, MULTIPART) = ('text', 'multipart')
 
-    properties_schema = declared.properties(NAME)
-    attributes_schema = declared.attribute_schemata(NAME)
-    support_status = declared.status(NAME)
+    properties_schema = catalogue.properties(NAME)
+    attributes_schema = catalogue.attribute_schemata(NAME)
+    support_status = catalogue.status(NAME)
 
     def fields(self) -> dict[str, Any]:
         message = multipart.MIMEMultipart()

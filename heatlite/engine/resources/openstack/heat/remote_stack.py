@@ -8,7 +8,7 @@ from typing import Any
 from heatlite.common import exception, template_format
 from heatlite.common.i18n import _
 from heatlite.engine import resource
-from heatlite.engine.resources import declared
+from heatlite.engine.resources import catalogue
 from heatlite.language import environment
 from heatlite.language.unknown import is_known
 
@@ -26,9 +26,9 @@ class RemoteStack(resource.Resource):
         'region_name', 'credential_secret_id', 'ca_cert', 'insecure')
     ATTRIBUTES = (NAME_ATTR, OUTPUTS) = ('stack_name', 'outputs')
 
-    properties_schema = declared.properties(NAME)
-    attributes_schema = declared.attribute_schemata(NAME)
-    support_status = declared.status(NAME)
+    properties_schema = catalogue.properties(NAME)
+    attributes_schema = catalogue.attribute_schemata(NAME)
+    support_status = catalogue.status(NAME)
 
     def heat(self) -> Any:
         """The API of the region, and of the cloud, that `context` names. May ask Barbican, and another Keystone."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from heatlite.common import grouputils
-from heatlite.engine.resources import declared, members, packed_types
+from heatlite.engine.resources import catalogue, members, packed_types
 from heatlite.language.template import Template
 
 NAME = 'OS::Heat::ResourceChain'
@@ -22,9 +22,9 @@ class ResourceChain(members.Group):
     lists_any_attribute = True
     nested_members = staticmethod(packed_types.chain_members)
 
-    properties_schema = declared.properties(NAME)
-    attributes_schema = declared.attribute_schemata(NAME)
-    support_status = declared.status(NAME)
+    properties_schema = catalogue.properties(NAME)
+    attributes_schema = catalogue.attribute_schemata(NAME)
+    support_status = catalogue.status(NAME)
 
     def get_size(self) -> int:
         return len(self.properties[self.RESOURCES] or ())

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from heatlite.common import grouputils, turns
-from heatlite.engine.resources import declared, members, packed, packed_types
+from heatlite.engine.resources import catalogue, members, packed_types
 from heatlite.language.template import Template
 from heatlite.planning import scaling
 
@@ -40,10 +40,10 @@ class ResourceGroup(members.Group):
     nested_members = staticmethod(nested_members)
     _foreseen_removals: set[str] | None = None          # in a preview; nothing is noted there
 
-    properties_schema = declared.properties(NAME)
-    attributes_schema = declared.attribute_schemata(NAME)
-    update_policy_schema = packed.update_policy(NAME)
-    support_status = declared.status(NAME)
+    properties_schema = catalogue.properties(NAME)
+    attributes_schema = catalogue.attribute_schemata(NAME)
+    update_policy_schema = catalogue.update_policy(NAME)
+    support_status = catalogue.status(NAME)
 
     # --- members ------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from oslo_log import log
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
-from heatlite.engine.resources import declared, signal_responder
+from heatlite.engine.resources import catalogue, signal_responder
 from heatlite.planning import scaling
 
 LOG = log.getLogger(__name__)
@@ -26,9 +26,9 @@ class AutoScalingPolicy(signal_responder.SignalResponder):
     ATTRIBUTES = (ALARM_URL, SIGNAL_URL) = ('alarm_url', 'signal_url')
     parallel_signals = True                 # while the group is being resized further ones are ignored, not kept
 
-    properties_schema = declared.properties(NAME)
-    attributes_schema = declared.attribute_schemata(NAME)
-    support_status = declared.status(NAME)
+    properties_schema = catalogue.properties(NAME)
+    attributes_schema = catalogue.attribute_schemata(NAME)
+    support_status = catalogue.status(NAME)
 
     def validate(self) -> Any:
         found = super().validate()

@@ -6,7 +6,7 @@ from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
-from heatlite.engine.resources import declared
+from heatlite.engine.resources import catalogue
 from heatlite.engine.resources.openstack.heat import software_config
 
 NAME = 'OS::Heat::SoftwareComponent'
@@ -18,9 +18,9 @@ class SoftwareComponent(software_config.SoftwareConfig):
 
     CONFIGS, ACTIONS, CONFIG, TOOL = 'configs', 'actions', 'config', 'tool'
 
-    properties_schema = declared.properties(NAME)
-    attributes_schema = declared.attribute_schemata(NAME)
-    support_status = declared.status(NAME)
+    properties_schema = catalogue.properties(NAME)
+    attributes_schema = catalogue.attribute_schemata(NAME)
+    support_status = catalogue.status(NAME)
 
     def validate(self) -> Any:
         found = super().validate()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from heatlite.engine import resource
-from heatlite.engine.resources import declared
+from heatlite.engine.resources import catalogue
 
 NAME = 'OS::Heat::SoftwareConfig'
 EMPTY = {'String': '', 'Number': 0, 'CommaDelimitedList': [], 'Json': {}, 'Boolean': False}
@@ -23,9 +23,9 @@ class SoftwareConfig(resource.Resource):
     ATTRIBUTES: tuple[str, ...]
     ATTRIBUTES = (CONFIG_ATTR,) = ('config',)
 
-    properties_schema = declared.properties(NAME)
-    attributes_schema = declared.attribute_schemata(NAME)
-    support_status = declared.status(NAME)
+    properties_schema = catalogue.properties(NAME)
+    attributes_schema = catalogue.attribute_schemata(NAME)
+    support_status = catalogue.status(NAME)
 
     @classmethod
     def is_service_available(cls, context: Any) -> tuple[bool, str | None]:

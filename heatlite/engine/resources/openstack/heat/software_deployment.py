@@ -11,7 +11,7 @@ from oslo_log import log
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import attributes, resource
-from heatlite.engine.resources import declared, packed, signal_responder
+from heatlite.engine.resources import catalogue, signal_responder
 from heatlite.engine.resources.openstack.heat import resource_group
 from heatlite.engine.resources.openstack.heat.software_component import COMPONENT
 
@@ -37,9 +37,9 @@ class SoftwareDeployment(signal_responder.SignalResponder):
     ATTRIBUTES = (STDOUT, STDERR, STATUS_CODE) = ('deploy_stdout', 'deploy_stderr', 'deploy_status_code')
     DEPLOY_STATUSES = (IN_PROGRESS, FAILED, COMPLETE) = ('IN_PROGRESS', 'FAILED', 'COMPLETE')
 
-    properties_schema = declared.properties(TYPE)
-    attributes_schema = declared.attribute_schemata(TYPE)
-    support_status = declared.status(TYPE)
+    properties_schema = catalogue.properties(TYPE)
+    attributes_schema = catalogue.attribute_schemata(TYPE)
+    support_status = catalogue.status(TYPE)
 
     @classmethod
     def is_service_available(cls, context: Any) -> tuple[bool, str | None]:
@@ -347,10 +347,10 @@ class SoftwareDeploymentGroup(resource_group.ResourceGroup):
     member_properties: tuple[str, ...] = ('config', 'input_values', 'actions', 'name', 'signal_transport')
     nested_members = None                   # their attributes are the outputs of a config: known when it is there
 
-    properties_schema = declared.properties(GROUP)
-    attributes_schema = declared.attribute_schemata(GROUP)
-    update_policy_schema = packed.update_policy(GROUP)
-    support_status = declared.status(GROUP)
+    properties_schema = catalogue.properties(GROUP)
+    attributes_schema = catalogue.attribute_schemata(GROUP)
+    update_policy_schema = catalogue.update_policy(GROUP)
+    support_status = catalogue.status(GROUP)
 
     # --- members ------------------------------------------------------------------------------------------
 
@@ -392,10 +392,10 @@ class SoftwareDeploymentGroup(resource_group.ResourceGroup):
 class SoftwareDeployments(SoftwareDeploymentGroup):
     """The name that SoftwareDeploymentGroup had in former years."""
 
-    properties_schema = declared.properties(OLD_GROUP)
-    attributes_schema = declared.attribute_schemata(OLD_GROUP)
-    update_policy_schema = packed.update_policy(OLD_GROUP)
-    support_status = declared.status(OLD_GROUP)
+    properties_schema = catalogue.properties(OLD_GROUP)
+    attributes_schema = catalogue.attribute_schemata(OLD_GROUP)
+    update_policy_schema = catalogue.update_policy(OLD_GROUP)
+    support_status = catalogue.status(OLD_GROUP)
 
 
 def resource_mapping() -> dict[str, type[resource.Resource]]:

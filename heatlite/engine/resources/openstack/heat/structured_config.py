@@ -8,7 +8,7 @@ from typing import Any
 
 from heatlite.common import exception
 from heatlite.engine import resource
-from heatlite.engine.resources import declared, packed
+from heatlite.engine.resources import catalogue
 from heatlite.engine.resources.openstack.heat import software_config, software_deployment
 
 CONFIG, DEPLOYMENT, GROUP, OLD_GROUP = (
@@ -19,9 +19,9 @@ CONFIG, DEPLOYMENT, GROUP, OLD_GROUP = (
 class StructuredConfig(software_config.SoftwareConfig):
     """A map for servers, with inputs and outputs."""
 
-    properties_schema = declared.properties(CONFIG)
-    attributes_schema = declared.attribute_schemata(CONFIG)
-    support_status = declared.status(CONFIG)
+    properties_schema = catalogue.properties(CONFIG)
+    attributes_schema = catalogue.attribute_schemata(CONFIG)
+    support_status = catalogue.status(CONFIG)
 
 
 class StructuredDeployment(software_deployment.SoftwareDeployment):
@@ -31,9 +31,9 @@ class StructuredDeployment(software_deployment.SoftwareDeployment):
     INPUT_KEY, INPUT_VALUES_VALIDATE = 'input_key', 'input_values_validate'
     LAX, STRICT = 'LAX', 'STRICT'
 
-    properties_schema = declared.properties(DEPLOYMENT)
-    attributes_schema = declared.attribute_schemata(DEPLOYMENT)
-    support_status = declared.status(DEPLOYMENT)
+    properties_schema = catalogue.properties(DEPLOYMENT)
+    attributes_schema = catalogue.attribute_schemata(DEPLOYMENT)
+    support_status = catalogue.status(DEPLOYMENT)
 
     def derived_config(self, source: Mapping[str, Any], inputs: list[dict[str, Any]]) -> Any:
         values = {entry['name']: entry.get('value') for entry in inputs}
@@ -66,19 +66,19 @@ class StructuredDeploymentGroup(software_deployment.SoftwareDeploymentGroup):
     member_properties = (*software_deployment.SoftwareDeploymentGroup.member_properties,
                          'input_key', 'input_values_validate')
 
-    properties_schema = declared.properties(GROUP)
-    attributes_schema = declared.attribute_schemata(GROUP)
-    update_policy_schema = packed.update_policy(GROUP)
-    support_status = declared.status(GROUP)
+    properties_schema = catalogue.properties(GROUP)
+    attributes_schema = catalogue.attribute_schemata(GROUP)
+    update_policy_schema = catalogue.update_policy(GROUP)
+    support_status = catalogue.status(GROUP)
 
 
 class StructuredDeployments(StructuredDeploymentGroup):
     """The name that StructuredDeploymentGroup had in former years."""
 
-    properties_schema = declared.properties(OLD_GROUP)
-    attributes_schema = declared.attribute_schemata(OLD_GROUP)
-    update_policy_schema = packed.update_policy(OLD_GROUP)
-    support_status = declared.status(OLD_GROUP)
+    properties_schema = catalogue.properties(OLD_GROUP)
+    attributes_schema = catalogue.attribute_schemata(OLD_GROUP)
+    update_policy_schema = catalogue.update_policy(OLD_GROUP)
+    support_status = catalogue.status(OLD_GROUP)
 
 
 def resource_mapping() -> dict[str, type[resource.Resource]]:

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource
-from heatlite.engine.resources import declared
+from heatlite.engine.resources import catalogue
 
 HANDLE, SIGNAL = 'OS::Heat::SwiftSignalHandle', 'OS::Heat::SwiftSignal'
 FAILURE, SUCCESS = WAIT_STATUSES = ('FAILURE', 'SUCCESS')
@@ -32,9 +32,9 @@ class SwiftSignalHandle(resource.Resource):
     default_client_name = 'swift'
     ATTRIBUTES = (TOKEN, ENDPOINT, CURL_CLI) = ('token', 'endpoint', 'curl_cli')
 
-    properties_schema = declared.properties(HANDLE)
-    attributes_schema = declared.attribute_schemata(HANDLE)
-    support_status = declared.status(HANDLE)
+    properties_schema = catalogue.properties(HANDLE)
+    attributes_schema = catalogue.attribute_schemata(HANDLE)
+    support_status = catalogue.status(HANDLE)
 
     def handle_create(self) -> str:
         """The object has a name of its own, so that making it twice makes one."""
@@ -87,9 +87,9 @@ class SwiftSignal(resource.Resource):
     default_client_name = 'swift'
     PROPERTIES = (HANDLE, TIMEOUT, COUNT) = ('handle', 'timeout', 'count')
 
-    properties_schema = declared.properties(SIGNAL)
-    attributes_schema = declared.attribute_schemata(SIGNAL)
-    support_status = declared.status(SIGNAL)
+    properties_schema = catalogue.properties(SIGNAL)
+    attributes_schema = catalogue.attribute_schemata(SIGNAL)
+    support_status = catalogue.status(SIGNAL)
 
     def handle_create(self) -> dict[str, str]:
         self.resource_id_set(self.physical_resource_name())

@@ -8,7 +8,7 @@ from typing import Any
 
 from heatlite.common.i18n import _
 from heatlite.engine import resource
-from heatlite.engine.resources import declared
+from heatlite.engine.resources import catalogue
 from heatlite.engine.resources import wait_condition as handles
 
 NAME = 'OS::Heat::WaitCondition'
@@ -20,9 +20,9 @@ class HeatWaitCondition(resource.Resource):
     PROPERTIES = (HANDLE, TIMEOUT, COUNT) = ('handle', 'timeout', 'count')
     ATTRIBUTES = (DATA,) = ('data',)
 
-    properties_schema = declared.properties(NAME)
-    attributes_schema = declared.attribute_schemata(NAME)
-    support_status = declared.status(NAME)
+    properties_schema = catalogue.properties(NAME)
+    attributes_schema = catalogue.attribute_schemata(NAME)
+    support_status = catalogue.status(NAME)
     idempotent_create = True
 
     def _get_handle_resource(self) -> Any:

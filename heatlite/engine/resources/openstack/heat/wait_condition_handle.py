@@ -8,7 +8,7 @@ from typing import Any
 
 from heatlite.common.exception import UpdateReplace
 from heatlite.engine import resource
-from heatlite.engine.resources import declared, signal_responder, wait_condition
+from heatlite.engine.resources import catalogue, signal_responder, wait_condition
 from heatlite.engine.resources.aws.cfn.wait_condition_handle import WaitConditionHandle
 
 NAME, UPDATED = 'OS::Heat::WaitConditionHandle', 'OS::Heat::UpdateWaitConditionHandle'
@@ -21,9 +21,9 @@ class HeatWaitConditionHandle(wait_condition.BaseWaitConditionHandle):
     PROPERTIES = (SIGNAL_TRANSPORT,) = ('signal_transport',)
     ATTRIBUTES = (TOKEN, ENDPOINT, CURL_CLI, SIGNAL_ATTR) = ('token', 'endpoint', 'curl_cli', 'signal')
 
-    properties_schema = declared.properties(NAME)
-    attributes_schema = declared.attribute_schemata(NAME)
-    support_status = declared.status(NAME)
+    properties_schema = catalogue.properties(NAME)
+    attributes_schema = catalogue.attribute_schemata(NAME)
+    support_status = catalogue.status(NAME)
 
     def handle_create(self) -> None:
         """Everything that attributes tell is made now: reading changes nothing."""
@@ -81,9 +81,9 @@ class HeatWaitConditionHandle(wait_condition.BaseWaitConditionHandle):
 class UpdateWaitConditionHandle(WaitConditionHandle):
     """A new one for every update of the stack, so that its wait condition waits again."""
 
-    properties_schema = declared.properties(UPDATED)
-    attributes_schema = declared.attribute_schemata(UPDATED)
-    support_status = declared.status(UPDATED)
+    properties_schema = catalogue.properties(UPDATED)
+    attributes_schema = catalogue.attribute_schemata(UPDATED)
+    support_status = catalogue.status(UPDATED)
     always_inspected = True
 
     def _needs_update(self, after: Any, before: Any, after_props: Any, before_props: Any, prev_resource: Any,

@@ -8,7 +8,7 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource
-from heatlite.engine.resources import declared, existing
+from heatlite.engine.resources import catalogue, existing
 
 TYPE = 'OS::Mistral::ExternalResource'
 BUSY, GOOD, BAD = ('IDLE', 'RUNNING', 'PAUSED'), ('SUCCESS',), ('ERROR', 'CANCELLED')
@@ -19,9 +19,9 @@ class MistralExternalResource(resource.Resource):
 
     default_client_name = 'mistral'
     entity = 'executions'
-    support_status = declared.status(TYPE)
-    properties_schema = declared.properties(TYPE)
-    attributes_schema = declared.attribute_schemata(TYPE)
+    support_status = catalogue.status(TYPE)
+    properties_schema = catalogue.properties(TYPE)
+    attributes_schema = catalogue.attribute_schemata(TYPE)
 
     PROPERTIES = (EX_ACTIONS, INPUT, DESCRIPTION, REPLACE_ON_CHANGE, ALWAYS_UPDATE) = (
         'actions', 'input', 'description', 'replace_on_change_inputs', 'always_update')

@@ -11,7 +11,7 @@ import yaml
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import translation
-from heatlite.engine.resources import declared, existing, signal_responder
+from heatlite.engine.resources import catalogue, existing, signal_responder
 
 TYPE = 'OS::Mistral::Workflow'
 FORMER_POLICIES = ('pause_before', 'wait_after', 'wait_before', 'timeout', 'concurrency', 'retry')
@@ -23,9 +23,9 @@ class Workflow(signal_responder.SignalResponder):
 
     default_client_name = 'mistral'
     entity = 'workflows'
-    support_status = declared.status(TYPE)
-    properties_schema = declared.properties(TYPE)
-    attributes_schema = declared.attribute_schemata(TYPE)
+    support_status = catalogue.status(TYPE)
+    properties_schema = catalogue.properties(TYPE)
+    attributes_schema = catalogue.attribute_schemata(TYPE)
     always_replace_on_check_failed = False
 
     PROPERTIES = (NAME, TYPE_, DESCRIPTION, INPUT, OUTPUT, TASKS, PARAMS, TASK_DEFAULTS, USE_BODY, TAGS) = (

@@ -7,7 +7,7 @@ from typing import Any
 
 from heatlite.common import exception
 from heatlite.engine import translation
-from heatlite.engine.resources import declared, edges
+from heatlite.engine.resources import catalogue, edges
 from heatlite.engine.resources.openstack.neutron import neutron
 
 TYPE = 'OS::Neutron::Port'
@@ -18,9 +18,9 @@ class Port(neutron.NeutronResource):
     """A place in a network where a server, or a router, plugs in: addresses, groups, and what may pass."""
 
     entity = 'port'
-    support_status = declared.status(TYPE)
-    properties_schema = declared.properties(TYPE)
-    attributes_schema = declared.attribute_schemata(TYPE)
+    support_status = catalogue.status(TYPE)
+    properties_schema = catalogue.properties(TYPE)
+    attributes_schema = catalogue.attribute_schemata(TYPE)
 
     PROPERTIES = (
         NAME, NETWORK_ID, NETWORK, FIXED_IPS, SECURITY_GROUPS, REPLACEMENT_POLICY, DEVICE_ID, DEVICE_OWNER, DNS_NAME,

@@ -7,7 +7,7 @@ from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
-from heatlite.engine.resources import declared
+from heatlite.engine.resources import catalogue
 from heatlite.engine.resources.openstack.neutron import neutron
 
 TYPE = 'OS::Neutron::SecurityGroup'
@@ -26,9 +26,9 @@ class SecurityGroup(neutron.NeutronResource):
 
     entity = 'security_group'
     required_service_extension = 'security-group'
-    support_status = declared.status(TYPE)
-    properties_schema = declared.properties(TYPE)
-    attributes_schema = declared.attribute_schemata(TYPE)
+    support_status = catalogue.status(TYPE)
+    properties_schema = catalogue.properties(TYPE)
+    attributes_schema = catalogue.attribute_schemata(TYPE)
 
     PROPERTIES = (NAME, DESCRIPTION, RULES, STATEFUL) = ('name', 'description', 'rules', 'stateful')
     _RULE_KEYS = (RULE_DIRECTION, RULE_ETHERTYPE, RULE_PORT_RANGE_MIN, RULE_PORT_RANGE_MAX, RULE_PROTOCOL,

@@ -10,7 +10,7 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import translation
-from heatlite.engine.resources import declared
+from heatlite.engine.resources import catalogue
 from heatlite.engine.resources.openstack.neutron import neutron
 
 TYPE = 'OS::Neutron::Segment'
@@ -21,9 +21,9 @@ class Segment(neutron.NeutronResource):
 
     entity = 'segment'
     required_service_extension = 'segment'
-    support_status = declared.status(TYPE)
-    properties_schema = declared.properties(TYPE)
-    attributes_schema = declared.attribute_schemata(TYPE)
+    support_status = catalogue.status(TYPE)
+    properties_schema = catalogue.properties(TYPE)
+    attributes_schema = catalogue.attribute_schemata(TYPE)
 
     PROPERTIES = (NETWORK, NETWORK_TYPE, PHYSICAL_NETWORK, SEGMENTATION_ID, NAME, DESCRIPTION) = (
         'network', 'network_type', 'physical_network', 'segmentation_id', 'name', 'description')

@@ -13,34 +13,28 @@ from heatlite.common.i18n import _
 from heatlite.engine import resource, translation
 from heatlite.engine.clients.os import service
 from heatlite.engine.clients.os.nova import ConsoleUrls
-from heatlite.engine.resources import declared, edges, existing, packed, server_base
+from heatlite.engine.resources import catalogue, edges, existing, server_base
 from heatlite.engine.resources.openstack.nova import server_changes, server_checks, suspending
 from heatlite.engine.resources.openstack.nova.server_network_mixin import ServerNetworkMixin
 from heatlite.engine.resources.scheduler_hints import SchedulerHintsMixin
 from heatlite.engine.resources.steps import work_off
-from heatlite.language.schema import Schema
 
 TYPE = 'OS::Nova::Server'
 TAGS_AT_ONCE = '2.52'                       # microversion from which a create takes tags
 FILES_UNTIL = '2.56'                        # the last one in which a server can be made with files
 
 
-def _with_default(name: str, default: str) -> Schema:
-    """A property whose default the operator chooses."""
-    body = {**packed.facts(TYPE)['properties'][name], 'default': default}
-    return packed.schema(body)
-
-
 class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin, ServerNetworkMixin):
     """A virtual machine, or a bare one, with its places in networks and what it is started with."""
 
     default_client_name = 'nova'
-    support_status = declared.status(TYPE)
-    attributes_schema = declared.attribute_schemata(TYPE)
-    properties_schema = declared.properties(
-        TYPE, user_data_format=_with_default('user_data_format', cfg.CONF.default_user_data_format),
-        software_config_transport=_with_default('software_config_transport',
-                                                cfg.CONF.default_software_config_transport))
+    support_status = catalogue.status(TYPE)
+    attributes_schema = catalogue.attribute_schemata(TYPE)
+    properties_schema = catalogue.properties(
+        TYPE, user_data_format=catalogue.with_default(
+            TYPE, 'user_data_format', cfg.CONF.default_user_data_format),
+        software_config_transport=catalogue.with_default(
+            TYPE, 'software_config_transport', cfg.CONF.default_software_config_transport))
     physical_resource_name_limit = cfg.CONF.max_server_name_length
     first_collectors = ('ec2',)
 

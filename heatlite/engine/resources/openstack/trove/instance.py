@@ -8,7 +8,7 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource, translation
-from heatlite.engine.resources import declared, existing
+from heatlite.engine.resources import catalogue, existing
 from heatlite.engine.resources.openstack.trove import instance_steps
 
 TYPE = 'OS::Trove::Instance'
@@ -23,9 +23,9 @@ class Instance(resource.Resource):
 
     default_client_name = 'trove'
     entity = 'instances'
-    support_status = declared.status(TYPE)
-    properties_schema = declared.properties(TYPE)
-    attributes_schema = declared.attribute_schemata(TYPE)
+    support_status = catalogue.status(TYPE)
+    properties_schema = catalogue.properties(TYPE)
+    attributes_schema = catalogue.attribute_schemata(TYPE)
 
     PROPERTIES = (
         NAME, FLAVOR, SIZE, DATABASES, USERS, AVAILABILITY_ZONE, RESTORE_POINT, DATASTORE_TYPE, DATASTORE_VERSION,

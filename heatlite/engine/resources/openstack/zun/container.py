@@ -8,7 +8,7 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource, translation
-from heatlite.engine.resources import declared, existing
+from heatlite.engine.resources import catalogue, existing
 
 TYPE = 'OS::Zun::Container'
 SENT_AS_THEY_ARE = ('image', 'command', 'cpu', 'environment', 'workdir', 'labels', 'image_pull_policy', 'interactive',
@@ -20,9 +20,9 @@ class Container(resource.Resource):
 
     default_client_name = 'zun'
     entity = 'containers'
-    support_status = declared.status(TYPE)
-    properties_schema = declared.properties(TYPE)
-    attributes_schema = declared.attribute_schemata(TYPE)
+    support_status = catalogue.status(TYPE)
+    properties_schema = catalogue.properties(TYPE)
+    attributes_schema = catalogue.attribute_schemata(TYPE)
 
     PROPERTIES = (NAME, IMAGE, COMMAND, CPU, MEMORY, NETWORKS, MOUNTS, SECURITY_GROUPS, RESTART_POLICY, INTERACTIVE) = (
         'name', 'image', 'command', 'cpu', 'memory', 'networks', 'mounts', 'security_groups', 'restart_policy',
