@@ -1,13 +1,18 @@
-"""OS::Heat::Delay."""
+"""OS::Heat::Delay.
+
+Schema: heatlite/engine/resources/catalogue/heat.yaml
+"""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
-from heatlite.engine import constraints, properties, resource, support
+from heatlite.engine import resource
+from heatlite.engine.resources import catalogue
+
+TYPE = 'OS::Heat::Delay'
 
 
 class Delay(resource.Resource):
@@ -16,29 +21,13 @@ class Delay(resource.Resource):
     What a handler returns is plain JSON, so that waiting goes on after the engine was killed.
     """
 
-    support_status = support.SupportStatus(version='11.0.0')
+    support_status = catalogue.status(TYPE)
+    properties_schema = catalogue.properties(TYPE)
+    attributes_schema = catalogue.attribute_schemata(TYPE)
     idempotent_create = True
 
     PROPERTIES = (MIN_WAIT_SECS, MAX_JITTER_SECS, JITTER_MULTIPLIER_SECS, DELAY_ACTIONS) = (
         'min_wait', 'max_jitter', 'jitter_multiplier', 'actions')
-    WAITING_ACTIONS = (resource.Resource.CREATE, resource.Resource.DELETE, resource.Resource.SUSPEND,
-                       resource.Resource.RESUME)
-
-    properties_schema = {
-        MIN_WAIT_SECS: properties.Schema(
-            properties.Schema.NUMBER, _('Least time to wait, in seconds.'), default=0, update_allowed=True,
-            constraints=[constraints.Range(min=0)]),
-        MAX_JITTER_SECS: properties.Schema(
-            properties.Schema.NUMBER, _('Most that chance adds to it, in seconds, times jitter_multiplier.'), default=0,
-            update_allowed=True, constraints=[constraints.Range(min=0)]),
-        JITTER_MULTIPLIER_SECS: properties.Schema(
-            properties.Schema.NUMBER, _('Number by which max_jitter is multiplied, such as the size of a group.'),
-            default=1.0, update_allowed=True, constraints=[constraints.Range(min=0)]),
-        DELAY_ACTIONS: properties.Schema(
-            properties.Schema.LIST, _('Actions at which to wait.'), default=[resource.Resource.CREATE],
-            update_allowed=True, constraints=[constraints.AllowedValues(WAITING_ACTIONS)]),
-    }
-    attributes_schema: dict[str, Any] = {}
 
     def validate(self) -> None:
         super().validate()
@@ -92,4 +81,4 @@ class Delay(resource.Resource):
 
 
 def resource_mapping() -> dict[str, type[resource.Resource]]:
-    return {'OS::Heat::Delay': Delay}
+    return {TYPE: Delay}

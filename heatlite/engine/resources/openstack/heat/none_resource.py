@@ -1,10 +1,16 @@
-"""OS::Heat::None."""
+"""OS::Heat::None.
+
+Schema: heatlite/engine/resources/catalogue/heat.yaml
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from heatlite.engine import properties, resource, rsrc_defn, support
+from heatlite.engine import properties, resource, rsrc_defn
+from heatlite.engine.resources import catalogue
+
+TYPE = 'OS::Heat::None'
 
 
 class NoneResource(resource.Resource):
@@ -13,7 +19,7 @@ class NoneResource(resource.Resource):
     An environment maps a type to it where nothing of that type is wanted.
     """
 
-    support_status = support.SupportStatus(version='5.0.0')
+    support_status = catalogue.status(TYPE)
     idempotent_create = True
     accepts_anything = True                 # no property is unknown, and no attribute
 
@@ -44,4 +50,4 @@ class NoneResource(resource.Resource):
 
 
 def resource_mapping() -> dict[str, type[resource.Resource]]:
-    return {'OS::Heat::None': NoneResource}
+    return {TYPE: NoneResource}

@@ -1,4 +1,7 @@
-"""OS::Heat::RandomString."""
+"""OS::Heat::RandomString.
+
+Schema: heatlite/engine/resources/catalogue/heat.yaml
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,10 @@ from typing import Any
 
 from heatlite.common import exception, password_gen
 from heatlite.common.i18n import _
-from heatlite.engine import attributes, constraints, properties, resource, support, translation
+from heatlite.engine import properties, resource, translation
+from heatlite.engine.resources import catalogue
+
+TYPE = 'OS::Heat::RandomString'
 
 
 class RandomString(resource.Resource):
@@ -15,7 +21,9 @@ class RandomString(resource.Resource):
     It is the value of the resource's reference too. Replaced whenever a property changes.
     """
 
-    support_status = support.SupportStatus(version='2014.1')
+    support_status = catalogue.status(TYPE)
+    properties_schema = catalogue.properties(TYPE)
+    attributes_schema = catalogue.attribute_schemata(TYPE)
     idempotent_create = True
 
     PROPERTIES = (LENGTH, SEQUENCE, CHARACTER_CLASSES, CHARACTER_SEQUENCES, SALT) = (
@@ -23,48 +31,6 @@ class RandomString(resource.Resource):
     _CLASS_KEYS = (CHARACTER_CLASSES_CLASS, CHARACTER_CLASSES_MIN) = ('class', 'min')
     _SEQUENCE_KEYS = (CHARACTER_SEQUENCES_SEQUENCE, CHARACTER_SEQUENCES_MIN) = ('sequence', 'min')
     ATTRIBUTES = (VALUE,) = ('value',)
-    CLASS_NAMES = tuple(password_gen.CHARACTER_CLASSES)
-
-    properties_schema = {
-        LENGTH: properties.Schema(
-            properties.Schema.INTEGER, _('Number of characters.'), default=32,
-            constraints=[constraints.Range(min=1, max=512)]),
-        SEQUENCE: properties.Schema(
-            properties.Schema.STRING, _('Characters to choose from.'),
-            constraints=[constraints.AllowedValues(CLASS_NAMES)],
-            support_status=support.SupportStatus(
-                status=support.HIDDEN, version='5.0.0',
-                message=_('Use property %s.') % CHARACTER_CLASSES,
-                previous_status=support.SupportStatus(status=support.DEPRECATED, version='2014.2'))),
-        CHARACTER_CLASSES: properties.Schema(
-            properties.Schema.LIST, _('Classes of characters to choose from, each with how many there must be.'),
-            default=[{CHARACTER_CLASSES_CLASS: 'lettersdigits', CHARACTER_CLASSES_MIN: 1}],
-            schema=properties.Schema(properties.Schema.MAP, schema={
-                CHARACTER_CLASSES_CLASS: properties.Schema(
-                    properties.Schema.STRING, _('Name of the class.'), default='lettersdigits',
-                    constraints=[constraints.AllowedValues(CLASS_NAMES)]),
-                CHARACTER_CLASSES_MIN: properties.Schema(
-                    properties.Schema.INTEGER, _('Least number of characters of this class.'), default=1,
-                    constraints=[constraints.Range(min=1, max=512)]),
-            })),
-        CHARACTER_SEQUENCES: properties.Schema(
-            properties.Schema.LIST, _('Further characters to choose from, each set with how many there must be.'),
-            schema=properties.Schema(properties.Schema.MAP, schema={
-                CHARACTER_SEQUENCES_SEQUENCE: properties.Schema(
-                    properties.Schema.STRING, _('The characters.'), required=True),
-                CHARACTER_SEQUENCES_MIN: properties.Schema(
-                    properties.Schema.INTEGER, _('Least number of characters of this set.'), default=1,
-                    constraints=[constraints.Range(min=1, max=512)]),
-            })),
-        SALT: properties.Schema(
-            properties.Schema.STRING, _('Any text; another one makes another random string.')),
-    }
-    attributes_schema = {
-        VALUE: attributes.Schema(
-            _('The random text. A stack with more than one uses it like any other attribute; whoever may read '
-              'resource data may read it.'),
-            cache_mode=attributes.Schema.CACHE_NONE, type=attributes.Schema.STRING),
-    }
 
     def translation_rules(self, props: properties.Properties) -> list[translation.TranslationRule]:
         sequence = props.get(self.SEQUENCE)
@@ -110,4 +76,4 @@ class RandomString(resource.Resource):
 
 
 def resource_mapping() -> dict[str, type[resource.Resource]]:
-    return {'OS::Heat::RandomString': RandomString}
+    return {TYPE: RandomString}

@@ -1,4 +1,7 @@
-"""OS::Heat::TestResource, and the custom constraint that belongs to it."""
+"""OS::Heat::TestResource, and the custom constraint that belongs to it.
+
+Schema: heatlite/engine/resources/catalogue/heat.yaml
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,12 @@ from oslo_log import log
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
-from heatlite.engine import attributes, constraints, properties, resource, support
+from heatlite.engine import constraints, resource
+from heatlite.engine.resources import catalogue
 
 LOG = log.getLogger(__name__)
+
+TYPE = 'OS::Heat::TestResource'
 
 
 class TestResource(resource.Resource):
@@ -21,51 +27,16 @@ class TestResource(resource.Resource):
     """
 
     __test__ = False                        # pytest: not a test
-    support_status = support.SupportStatus(version='5.0.0')
+    support_status = catalogue.status(TYPE)
+    properties_schema = catalogue.properties(TYPE)
+    attributes_schema = catalogue.attribute_schemata(TYPE)
     idempotent_create = True
 
     PROPERTIES = (VALUE, UPDATE_REPLACE, FAIL, WAIT_SECS, ACTION_WAIT_SECS, CLIENT_NAME, ENTITY_NAME,
                   CONSTRAINT_PROP_SECS, UPDATE_REPLACE_VALUE, ATTR_WAIT_SECS) = (
         'value', 'update_replace', 'fail', 'wait_secs', 'action_wait_secs', 'client_name', 'entity_name',
         'constraint_prop_secs', 'update_replace_value', 'attr_wait_secs')
-    WAITING_ACTIONS = ('create', 'update', 'delete')
     ATTRIBUTES = (OUTPUT,) = ('output',)
-
-    properties_schema = {
-        VALUE: properties.Schema(
-            properties.Schema.STRING, _('What the attribute gives.'), default='test_string', update_allowed=True),
-        FAIL: properties.Schema(
-            properties.Schema.BOOLEAN, _('Whether every action but the deletion fails.'), default=False,
-            update_allowed=True),
-        UPDATE_REPLACE: properties.Schema(
-            properties.Schema.BOOLEAN, _('Whether a change of this property replaces the resource.'), default=False,
-            update_allowed=True),
-        UPDATE_REPLACE_VALUE: properties.Schema(
-            properties.Schema.STRING, _('Any text; a change of it replaces the resource.'),
-            support_status=support.SupportStatus(version='7.0.0')),
-        WAIT_SECS: properties.Schema(
-            properties.Schema.NUMBER, _('Seconds every action takes; negative: for ever.'), default=0,
-            update_allowed=True),
-        ACTION_WAIT_SECS: properties.Schema(
-            properties.Schema.MAP, _('Seconds one action takes, instead of wait_secs.'), update_allowed=True,
-            schema={action: properties.Schema(
-                properties.Schema.NUMBER, _('Seconds of %s.') % action, update_allowed=True)
-                for action in WAITING_ACTIONS}),
-        CLIENT_NAME: properties.Schema(
-            properties.Schema.STRING, _('Client to ask while waiting.'), default='', update_allowed=True),
-        ENTITY_NAME: properties.Schema(
-            properties.Schema.STRING, _('What to ask that client for.'), default='', update_allowed=True),
-        CONSTRAINT_PROP_SECS: properties.Schema(
-            properties.Schema.NUMBER, _('Seconds that checking this very property takes.'), default=0,
-            update_allowed=True, constraints=[constraints.CustomConstraint('test_constr')],
-            support_status=support.SupportStatus(version='6.0.0')),
-        ATTR_WAIT_SECS: properties.Schema(
-            properties.Schema.NUMBER, _('Seconds that reading the attribute takes.'), default=0, update_allowed=True,
-            support_status=support.SupportStatus(version='6.0.0')),
-    }
-    attributes_schema = {
-        OUTPUT: attributes.Schema(_('The value.'), cache_mode=attributes.Schema.CACHE_NONE),
-    }
 
     def needs_replace_with_prop_diff(self, changed_properties_set: set[str], after_props: Any,
                                      before_props: Any) -> bool:
@@ -154,7 +125,7 @@ class TestConstraintDelay(constraints.BaseCustomConstraint):
 
 
 def resource_mapping() -> dict[str, type[resource.Resource]]:
-    return {'OS::Heat::TestResource': TestResource}
+    return {TYPE: TestResource}
 
 
 def constraint_mapping() -> dict[str, type[constraints.BaseCustomConstraint]]:

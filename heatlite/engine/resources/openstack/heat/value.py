@@ -1,18 +1,25 @@
-"""OS::Heat::Value."""
+"""OS::Heat::Value.
+
+Schema: heatlite/engine/resources/catalogue/heat.yaml
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from heatlite.common.i18n import _
-from heatlite.engine import attributes, constraints, properties, resource, support
+from heatlite.engine import properties, resource
+from heatlite.engine.resources import catalogue
+
+TYPE_NAME = 'OS::Heat::Value'
 
 
 class Value(resource.Resource):
     """A value of any type under a name, to compute something once and use it in several places."""
 
-    support_status = support.SupportStatus(version='7.0.0')
+    support_status = catalogue.status(TYPE_NAME)
+    properties_schema = catalogue.properties(TYPE_NAME)
+    attributes_schema = catalogue.attribute_schemata(TYPE_NAME)
     idempotent_create = True
 
     PROPERTIES = (VALUE, TYPE) = ('value', 'type')
@@ -21,17 +28,6 @@ class Value(resource.Resource):
         'string': properties.Schema.STRING, 'number': properties.Schema.NUMBER,
         'comma_delimited_list': properties.Schema.LIST, 'json': properties.Schema.MAP,
         'boolean': properties.Schema.BOOLEAN,
-    }
-
-    properties_schema = {
-        VALUE: properties.Schema(
-            properties.Schema.ANY, _('The value.'), required=True, update_allowed=True),
-        TYPE: properties.Schema(
-            properties.Schema.STRING, _('The type the value must have.'), update_allowed=True,
-            constraints=[constraints.AllowedValues(list(KINDS))]),
-    }
-    attributes_schema = {
-        VALUE_ATTR: attributes.Schema(_('The value.')),
     }
 
     def reparse(self, client_resolve: bool = True) -> None:
@@ -63,4 +59,4 @@ class Value(resource.Resource):
 
 
 def resource_mapping() -> dict[str, type[resource.Resource]]:
-    return {'OS::Heat::Value': Value}
+    return {TYPE_NAME: Value}
