@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import ast
+import functools
+import importlib
+import itertools
 import json
 import textwrap
 
 import pytest
 
 from heatlite.engine import attributes
-from heatlite.engine.resources import catalogue, packed
+from heatlite.engine.resources import catalogue, packed, yaml_lines
 from heatlite.engine.resources.catalogue import packing, source
+from heatlite.engine.resources.rest import types as rest_types
+from heatlite.engine.types import registry
 
 LAMP = '''\
 # A comment, so that lines and entries differ.
@@ -246,3 +252,53 @@ def test_the_page_explains_every_word():
              *source.REFERENCE_WORDS, *source.FAMILIES, *source.POLICIES, *source.RULES,
              *(word for word in source.RULE_WORDS if word in ('rule', 'path', 'finder', 'client_plugin'))}
     assert sorted(word for word in words if f'``{word}' not in page) == []
+
+
+# --- from an entry to the code, and back ------------------------------------------------------------------
+
+RESOURCES = source.FOLDER.parent
+
+
+@functools.cache
+def entries():
+    """Type -> the file of the catalogue that has its entry."""
+    return {name: path for path in source.FOLDER.glob('*.yaml') if path.name != source.ALIASES
+            for name in yaml_lines.read(path.read_text()).values}
+
+
+def leading_comment(path):
+    return '\n'.join(itertools.takewhile(lambda line: line.startswith('#'), path.read_text().splitlines()))
+
+
+def from_root(path):
+    return str(path.relative_to(source.ROOT))
+
+
+@pytest.mark.parametrize('path', [path for path in sorted(RESOURCES.rglob('*.py'))
+                                  if 'def resource_mapping(' in path.read_text() and path.parent.name != 'rest'],
+                         ids=from_root)
+def test_a_module_with_classes_and_its_entries_name_each_other(path):
+    module = from_root(path.with_suffix('')).replace('/', '.')
+    types = importlib.import_module(module).resource_mapping()
+    assert set(types) == {name for name, named in packed.modules().items() if named == module}
+    files = {entries()[name] for name in types}
+    assert [line for line in ast.get_docstring(ast.parse(path.read_text())).splitlines()
+            if line.startswith('Schema: ')] == [f'Schema: {from_root(file)}' for file in files]
+
+
+def test_a_description_and_its_entries_name_each_other():
+    files = entries()
+    for name, description in rest_types.files().items():
+        assert name not in packed.modules(), f'{name} has a class and a description'
+        assert from_root(description) in leading_comment(files[name]), name
+        assert from_root(files[name]) in leading_comment(description), name
+
+
+def test_every_class_has_the_schemata_of_its_entry():
+    """What a class has other than its entry is a default that an option of the operator gives."""
+    known = registry.create()
+    different = {(name, key) for name in packed.modules() for key, schema in packed.properties(name).items()
+                 if known.resolve(name, 'r').properties_schema[key] is not schema}
+    registry.use(None)
+    assert different == {('OS::Nova::Server', 'software_config_transport'), ('OS::Nova::Server', 'user_data_format')}
+    assert all('default_from_config' in packed.facts(name)['properties'][key] for name, key in different)

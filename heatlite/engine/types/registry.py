@@ -23,7 +23,7 @@ from heatlite.common.i18n import _
 from heatlite.engine import support
 from heatlite.engine.clients import constraint_names
 from heatlite.engine.compat import extensions
-from heatlite.engine.resources import own_modules, packed
+from heatlite.engine.resources import packed
 from heatlite.engine.types import listing, plugin_loading
 from heatlite.language import custom_constraints
 from heatlite.language import registry as language_registry
@@ -31,51 +31,11 @@ from heatlite.language.environment import REGISTRY
 
 LOG = log.getLogger(__name__)
 
-HEAT = 'heatlite.engine.resources.openstack.heat'
-CFN = 'heatlite.engine.resources.aws.cfn'
-SCALING = 'heatlite.engine.resources.aws.autoscaling'
-BUILT_IN: dict[str, str] = {                # type name -> module whose resource_mapping() has it
-    'OS::Heat::RandomString': f'{HEAT}.random_string',
-    'OS::Heat::Value': f'{HEAT}.value',
-    'OS::Heat::None': f'{HEAT}.none_resource',
-    'OS::Heat::TestResource': f'{HEAT}.test_resource',
-    'OS::Heat::Delay': f'{HEAT}.delay',
-    'OS::Heat::ResourceGroup': f'{HEAT}.resource_group',
-    'OS::Heat::ResourceChain': f'{HEAT}.resource_chain',
-    'OS::Heat::Stack': f'{HEAT}.remote_stack',
-    'OS::Heat::AutoScalingGroup': f'{HEAT}.autoscaling_group',
-    'OS::Heat::InstanceGroup': f'{HEAT}.instance_group',
-    'OS::Heat::ScalingPolicy': f'{HEAT}.scaling_policy',
-    'AWS::AutoScaling::AutoScalingGroup': f'{SCALING}.autoscaling_group',
-    'AWS::AutoScaling::LaunchConfiguration': f'{SCALING}.launch_config',
-    'AWS::AutoScaling::ScalingPolicy': f'{SCALING}.scaling_policy',
-    'OS::Heat::SoftwareConfig': f'{HEAT}.software_config',
-    'OS::Heat::SoftwareComponent': f'{HEAT}.software_component',
-    'OS::Heat::StructuredConfig': f'{HEAT}.structured_config',
-    'OS::Heat::CloudConfig': f'{HEAT}.cloud_config',
-    'OS::Heat::MultipartMime': f'{HEAT}.multi_part',
-    'OS::Heat::SoftwareDeployment': f'{HEAT}.software_deployment',
-    'OS::Heat::SoftwareDeploymentGroup': f'{HEAT}.software_deployment',
-    'OS::Heat::SoftwareDeployments': f'{HEAT}.software_deployment',
-    'OS::Heat::StructuredDeployment': f'{HEAT}.structured_config',
-    'OS::Heat::StructuredDeploymentGroup': f'{HEAT}.structured_config',
-    'OS::Heat::StructuredDeployments': f'{HEAT}.structured_config',
-    'OS::Heat::DeployedServer': f'{HEAT}.deployed_server',
-    'OS::Heat::AccessPolicy': f'{HEAT}.access_policy',
-    'OS::Heat::SwiftSignal': f'{HEAT}.swiftsignal',
-    'OS::Heat::SwiftSignalHandle': f'{HEAT}.swiftsignal',
-    'OS::Heat::WaitCondition': f'{HEAT}.wait_condition',
-    'OS::Heat::WaitConditionHandle': f'{HEAT}.wait_condition_handle',
-    'OS::Heat::UpdateWaitConditionHandle': f'{HEAT}.wait_condition_handle',
-    'AWS::CloudFormation::Stack': f'{CFN}.stack',
-    'AWS::CloudFormation::WaitCondition': f'{CFN}.wait_condition',
-    'AWS::CloudFormation::WaitConditionHandle': f'{CFN}.wait_condition_handle',
-    **own_modules.MODULES,
-}
-DESCRIBED = 'heatlite.engine.resources.rest.types'      # serves every other type of the facts, see there
+DESCRIBED = 'heatlite.engine.resources.rest.types'      # has the types whose catalogue entry names no module
+TEST_CONSTRAINT = 'heatlite.engine.resources.openstack.heat.test_resource:TestConstraintDelay'
 BUILT_IN_CONSTRAINTS: dict[str, str] = {    # name -> module:class
-    'test_constr': f'{HEAT}.test_resource:TestConstraintDelay',
-    'nova.network': f'{HEAT}.test_resource:TestConstraintDelay',       # a left-over name of old templates
+    'test_constr': TEST_CONSTRAINT,
+    'nova.network': TEST_CONSTRAINT,        # a left-over name of old templates
     **constraint_names.NAMES,
 }
 
@@ -335,8 +295,9 @@ def create(conf: Any = None) -> Registry:
 
 def _built_in(conf: Any) -> Registry:
     found = Registry(conf)
+    modules = packed.modules()
     for name in packed.names():
-        found.register(name, LazyClass(name, BUILT_IN.get(name, DESCRIBED)))
+        found.register(name, LazyClass(name, modules.get(name, DESCRIBED)))
     for name, target in packed.aliases().items():
         found.register(name, target)
     found.register('OS::Heat::ScaledResource', 'AWS::EC2::Instance')       # members of groups of servers

@@ -6,11 +6,10 @@ import pytest
 
 from heatlite.engine import attributes
 from heatlite.engine.resources import packed
-from heatlite.engine.types import registry
 
 ROOMS = ('heatlite.engine.resources.openstack.heat.', 'heatlite.engine.resources.aws.cfn.',
          'heatlite.engine.resources.aws.autoscaling.')
-NAMES = sorted(name for name, module in registry.BUILT_IN.items() if module.startswith(ROOMS))
+NAMES = sorted(name for name, module in packed.modules().items() if module.startswith(ROOMS))
 
 
 def shown(schema):

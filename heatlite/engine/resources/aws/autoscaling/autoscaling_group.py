@@ -1,4 +1,7 @@
-"""AWS::AutoScaling::AutoScalingGroup."""
+"""AWS::AutoScaling::AutoScalingGroup.
+
+Schema: heatlite/engine/resources/catalogue/aws.yaml
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""AWS::AutoScaling::LaunchConfiguration."""
+"""AWS::AutoScaling::LaunchConfiguration.
+
+Schema: heatlite/engine/resources/catalogue/aws.yaml
+"""
 
 from __future__ import annotations
 

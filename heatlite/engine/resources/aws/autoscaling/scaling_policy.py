@@ -1,4 +1,7 @@
-"""AWS::AutoScaling::ScalingPolicy."""
+"""AWS::AutoScaling::ScalingPolicy.
+
+Schema: heatlite/engine/resources/catalogue/aws.yaml
+"""
 
 from __future__ import annotations
 

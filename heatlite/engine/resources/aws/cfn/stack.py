@@ -1,4 +1,7 @@
-"""AWS::CloudFormation::Stack."""
+"""AWS::CloudFormation::Stack.
+
+Schema: heatlite/engine/resources/catalogue/aws.yaml
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""AWS::CloudFormation::WaitCondition."""
+"""AWS::CloudFormation::WaitCondition.
+
+Schema: heatlite/engine/resources/catalogue/aws.yaml
+"""
 
 from __future__ import annotations
 

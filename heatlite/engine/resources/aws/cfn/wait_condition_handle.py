@@ -1,4 +1,7 @@
-"""AWS::CloudFormation::WaitConditionHandle."""
+"""AWS::CloudFormation::WaitConditionHandle.
+
+Schema: heatlite/engine/resources/catalogue/aws.yaml
+"""
 
 from __future__ import annotations
 

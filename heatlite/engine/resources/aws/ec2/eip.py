@@ -1,4 +1,7 @@
-"""AWS::EC2::EIP: a floating address; AWS::EC2::EIPAssociation: where it leads."""
+"""AWS::EC2::EIP: a floating address; AWS::EC2::EIPAssociation: where it leads.
+
+Schema: heatlite/engine/resources/catalogue/aws.yaml
+"""
 
 from __future__ import annotations
 

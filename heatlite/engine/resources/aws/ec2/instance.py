@@ -1,4 +1,7 @@
-"""AWS::EC2::Instance."""
+"""AWS::EC2::Instance.
+
+Schema: heatlite/engine/resources/catalogue/aws.yaml
+"""
 
 from __future__ import annotations
 

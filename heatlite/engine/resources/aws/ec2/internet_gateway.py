@@ -1,4 +1,7 @@
-"""AWS::EC2::InternetGateway, which is nothing but a name, and AWS::EC2::VPCGatewayAttachment, which does the work."""
+"""AWS::EC2::InternetGateway, which is nothing but a name, and AWS::EC2::VPCGatewayAttachment, which does the work.
+
+Schema: heatlite/engine/resources/catalogue/aws.yaml
+"""
 
 from __future__ import annotations
 

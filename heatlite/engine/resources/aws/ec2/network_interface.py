@@ -1,4 +1,7 @@
-"""AWS::EC2::NetworkInterface: a port."""
+"""AWS::EC2::NetworkInterface: a port.
+
+Schema: heatlite/engine/resources/catalogue/aws.yaml
+"""
 
 from __future__ import annotations
 

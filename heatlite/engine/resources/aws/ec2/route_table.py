@@ -1,4 +1,7 @@
-"""AWS::EC2::RouteTable: a router beside the VPC's own; AWS::EC2::SubnetRouteTableAssociation moves a subnet to it."""
+"""AWS::EC2::RouteTable: a router beside the VPC's own; AWS::EC2::SubnetRouteTableAssociation moves a subnet to it.
+
+Schema: heatlite/engine/resources/catalogue/aws.yaml
+"""
 
 from __future__ import annotations
 

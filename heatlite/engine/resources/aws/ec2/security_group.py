@@ -1,4 +1,7 @@
-"""AWS::EC2::SecurityGroup."""
+"""AWS::EC2::SecurityGroup.
+
+Schema: heatlite/engine/resources/catalogue/aws.yaml
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""AWS::EC2::Subnet: a subnet that is plugged into the router of its VPC."""
+"""AWS::EC2::Subnet: a subnet that is plugged into the router of its VPC.
+
+Schema: heatlite/engine/resources/catalogue/aws.yaml
+"""
 
 from __future__ import annotations
 

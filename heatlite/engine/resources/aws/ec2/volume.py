@@ -1,4 +1,7 @@
-"""AWS::EC2::Volume and AWS::EC2::VolumeAttachment."""
+"""AWS::EC2::Volume and AWS::EC2::VolumeAttachment.
+
+Schema: heatlite/engine/resources/catalogue/aws.yaml
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""AWS::EC2::VPC: a network, and a router of the same name."""
+"""AWS::EC2::VPC: a network, and a router of the same name.
+
+Schema: heatlite/engine/resources/catalogue/aws.yaml
+"""
 
 from __future__ import annotations
 

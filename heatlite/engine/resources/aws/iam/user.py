@@ -1,4 +1,7 @@
-"""AWS::IAM::User and AWS::IAM::AccessKey: somebody inside the stack, and the keys to log in with."""
+"""AWS::IAM::User and AWS::IAM::AccessKey: somebody inside the stack, and the keys to log in with.
+
+Schema: heatlite/engine/resources/catalogue/aws.yaml
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""AWS::RDS::DBInstance: a database server of Trove's, in a stack of its own."""
+"""AWS::RDS::DBInstance: a database server of Trove's, in a stack of its own.
+
+Schema: heatlite/engine/resources/catalogue/aws.yaml
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""AWS::S3::Bucket: a container of the object storage."""
+"""AWS::S3::Bucket: a container of the object storage.
+
+Schema: heatlite/engine/resources/catalogue/aws.yaml
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""OS::Cinder::Volume and OS::Cinder::VolumeAttachment."""
+"""OS::Cinder::Volume and OS::Cinder::VolumeAttachment.
+
+Schema: heatlite/engine/resources/catalogue/cinder.yaml
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""OS::Heat::AccessPolicy."""
+"""OS::Heat::AccessPolicy.
+
+Schema: heatlite/engine/resources/catalogue/heat.yaml
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""OS::Heat::AutoScalingGroup."""
+"""OS::Heat::AutoScalingGroup.
+
+Schema: heatlite/engine/resources/catalogue/heat.yaml
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""OS::Heat::CloudConfig."""
+"""OS::Heat::CloudConfig.
+
+Schema: heatlite/engine/resources/catalogue/heat.yaml
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""OS::Heat::DeployedServer."""
+"""OS::Heat::DeployedServer.
+
+Schema: heatlite/engine/resources/catalogue/heat.yaml
+"""
 
 from __future__ import annotations
 

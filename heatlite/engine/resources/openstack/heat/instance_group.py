@@ -1,4 +1,7 @@
-"""OS::Heat::InstanceGroup."""
+"""OS::Heat::InstanceGroup.
+
+Schema: heatlite/engine/resources/catalogue/heat.yaml
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""OS::Heat::MultipartMime."""
+"""OS::Heat::MultipartMime.
+
+Schema: heatlite/engine/resources/catalogue/heat.yaml
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""OS::Heat::Stack."""
+"""OS::Heat::Stack.
+
+Schema: heatlite/engine/resources/catalogue/heat.yaml
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""OS::Heat::ResourceChain."""
+"""OS::Heat::ResourceChain.
+
+Schema: heatlite/engine/resources/catalogue/heat.yaml
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""OS::Heat::ResourceGroup."""
+"""OS::Heat::ResourceGroup.
+
+Schema: heatlite/engine/resources/catalogue/heat.yaml
+"""
 
 from __future__ import annotations
 

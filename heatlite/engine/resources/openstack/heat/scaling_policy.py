@@ -1,4 +1,7 @@
-"""OS::Heat::ScalingPolicy."""
+"""OS::Heat::ScalingPolicy.
+
+Schema: heatlite/engine/resources/catalogue/heat.yaml
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""OS::Heat::SoftwareComponent."""
+"""OS::Heat::SoftwareComponent.
+
+Schema: heatlite/engine/resources/catalogue/heat.yaml
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""OS::Heat::SoftwareConfig, and the base of all types that are a config."""
+"""OS::Heat::SoftwareConfig, and the base of all types that are a config.
+
+Schema: heatlite/engine/resources/catalogue/heat.yaml
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""OS::Heat::SoftwareDeployment and groups of them (engine specification 9.2, 9.3)."""
+"""OS::Heat::SoftwareDeployment and groups of them (engine specification 9.2, 9.3).
+
+Schema: heatlite/engine/resources/catalogue/heat.yaml
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""OS::Heat::StructuredConfig and its deployments: configs that are maps."""
+"""OS::Heat::StructuredConfig and its deployments: configs that are maps.
+
+Schema: heatlite/engine/resources/catalogue/heat.yaml
+"""
 
 from __future__ import annotations
 

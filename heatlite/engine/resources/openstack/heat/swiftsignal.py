@@ -1,4 +1,7 @@
-"""OS::Heat::SwiftSignalHandle and OS::Heat::SwiftSignal: wait conditions over an object store."""
+"""OS::Heat::SwiftSignalHandle and OS::Heat::SwiftSignal: wait conditions over an object store.
+
+Schema: heatlite/engine/resources/catalogue/heat.yaml
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""OS::Heat::WaitCondition."""
+"""OS::Heat::WaitCondition.
+
+Schema: heatlite/engine/resources/catalogue/heat.yaml
+"""
 
 from __future__ import annotations
 

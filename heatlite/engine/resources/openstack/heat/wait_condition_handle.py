@@ -1,4 +1,7 @@
-"""OS::Heat::WaitConditionHandle and OS::Heat::UpdateWaitConditionHandle."""
+"""OS::Heat::WaitConditionHandle and OS::Heat::UpdateWaitConditionHandle.
+
+Schema: heatlite/engine/resources/catalogue/heat.yaml
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""OS::Mistral::ExternalResource: a thing nobody here knows how to make; workflows do."""
+"""OS::Mistral::ExternalResource: a thing nobody here knows how to make; workflows do.
+
+Schema: heatlite/engine/resources/catalogue/mistral.yaml
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""OS::Mistral::Workflow."""
+"""OS::Mistral::Workflow.
+
+Schema: heatlite/engine/resources/catalogue/mistral.yaml
+"""
 
 from __future__ import annotations
 

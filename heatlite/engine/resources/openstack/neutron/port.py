@@ -1,4 +1,7 @@
-"""OS::Neutron::Port."""
+"""OS::Neutron::Port.
+
+Schema: heatlite/engine/resources/catalogue/neutron.yaml
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""OS::Neutron::SecurityGroup."""
+"""OS::Neutron::SecurityGroup.
+
+Schema: heatlite/engine/resources/catalogue/neutron.yaml
+"""
 
 from __future__ import annotations
 

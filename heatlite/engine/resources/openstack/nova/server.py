@@ -1,4 +1,7 @@
-"""OS::Nova::Server."""
+"""OS::Nova::Server.
+
+Schema: heatlite/engine/resources/catalogue/nova.yaml
+"""
 
 from __future__ import annotations
 

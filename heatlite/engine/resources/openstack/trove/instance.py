@@ -1,4 +1,7 @@
-"""OS::Trove::Instance."""
+"""OS::Trove::Instance.
+
+Schema: heatlite/engine/resources/catalogue/trove.yaml
+"""
 
 from __future__ import annotations
 

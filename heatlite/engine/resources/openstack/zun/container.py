@@ -1,4 +1,7 @@
-"""OS::Zun::Container."""
+"""OS::Zun::Container.
+
+Schema: heatlite/engine/resources/catalogue/zun.yaml
+"""
 
 from __future__ import annotations
 
