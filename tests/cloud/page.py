@@ -20,9 +20,10 @@ HEAD = '''Resource types
 Written by ``python -m tests.cloud.page``; a test compares it with the tables it is made from.
 
 *made by*: a description under ``heatlite/engine/resources/rest``, a class, a template; a placeholder accepts
-everything and does nothing, because its service is gone. *schema*: properties, attributes and status are those of the
-facts (``tests/plugins/rest/test_parity.py``). *lived in*: where all of its lives in ``tests/cloud/lives.yaml`` went
-well, from creation to "deleted by somebody else"; what went well in a real cloud did so in the simulator, too.
+everything and does nothing, because its service is gone. *schema*: properties, attributes and status are those of its
+entry in the `catalogue <catalogue.rst>`_ (``tests/plugins/rest/test_parity.py``). *lived in*: where all of its lives
+in ``tests/cloud/lives.yaml`` went well, from creation to "deleted by somebody else"; what went well in a real cloud did
+so in the simulator, too.
 
 '''
 
@@ -47,7 +48,7 @@ def lived_in(name: str) -> str:
 
 
 def text() -> str:
-    rows = [(name, made_by(name), 'by its template' if made_by(name) == TEMPLATE else 'facts', lived_in(name))
+    rows = [(name, made_by(name), 'by its template' if made_by(name) == TEMPLATE else 'catalogue', lived_in(name))
             for name in packed.names()]
     summary = [('made by', Counter(row[1] for row in rows)), ('lived in', Counter(row[3] or 'neither' for row in rows))]
     said = [f'{len(rows)} types.'] + [
