@@ -1,5 +1,5 @@
-"""What the language asks about resource types, answered from the packed facts alone: no class is imported, no service
-asked.
+"""What the language asks about resource types, answered from the catalogue's packed facts alone: no class is imported,
+no service asked.
 
 The checks types make themselves are there for the types that need no service; groups are looked into with one member.
 """

@@ -12,7 +12,6 @@ from heatlite.engine.resources.rest.filling import places
 
 KNOWN = frozenset({'id', 'uuid', 'physical_name', 'name', 'own_project', 'own_projects', 'old', 'stack', 'changed',
                    'item', 'items', 'value', 'answer'})
-HANDLERS = {'healthy': 'handle_check', 'suspend': 'handle_suspend', 'resume': 'handle_resume'}
 
 
 def diagnostics(what: Description, facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -25,12 +24,6 @@ def diagnostics(what: Description, facts: Mapping[str, Any]) -> Iterator[tuple[s
     yield from _hooks(what)
     if what.create is None and not what.follow:
         yield 'create', 'nothing is ever created'
-
-
-def handlers(what: Description) -> set[str]:
-    """Handlers besides those for create, update and delete that the type has."""
-    return {handler for word, handler in HANDLERS.items()
-            if getattr(what, word) is not None and getattr(what, word) != ()}
 
 
 def exists(path: str, properties: Mapping[str, Any]) -> bool:

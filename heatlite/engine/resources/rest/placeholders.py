@@ -10,7 +10,7 @@ from heatlite.common.i18n import _
 from heatlite.engine import resource
 from heatlite.engine.resources.openstack.heat import none_resource
 
-FAMILY = 'placeholder'                      # in the facts
+FAMILY = 'placeholder'                      # of an entry of the catalogue
 
 
 class Placeholder(none_resource.NoneResource):
