@@ -100,7 +100,7 @@ def show_clock(cloud: Cloud, said: Any, rest: str, query: dict[str, str]) -> Any
 
 
 def reset(cloud: Cloud, said: Any, rest: str, query: dict[str, str]) -> Any:
-    """Everything as at the start: seeds only, no faults, the world's time. Settings stay."""
+    """Everything as at the start: seeds only, no faults, the runtime's time. Settings stay."""
     cloud.build()
     return {}
 

@@ -16,7 +16,7 @@ Action = Callable[[], None]
 
 
 class Clock:
-    """Runs with the world's clock; may be moved forward, and stopped so that only `advance` moves it."""
+    """Runs with the runtime's clock; may be moved forward, and stopped so that only `advance` moves it."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime

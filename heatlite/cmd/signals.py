@@ -1,7 +1,7 @@
 """Signals of the operating system, as values one waits for.
 
 A Python handler runs late while a process sleeps in the system; a byte in a pipe wakes it. Works with
-cooperative threads (world.patch) and without.
+cooperative threads (runtime.patch) and without.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ for reading the answer, and may keep an idle connection for `idle_seconds`; all 
 extends nothing. Bodies and answers get one more second for each `RATE` bytes. Connections are limited in total and for
 each peer: at either limit the oldest connection that has not sent a complete request gives way to a new one.
 
-This file and `common.world` are the only ones that know the thread library. Must not import anything that knows what
+This file and `common.runtime` are the only ones that know the thread library. Must not import anything that knows what
 is served.
 """
 

@@ -1,4 +1,4 @@
-"""The world: clock, chance and threads. Beside `http_server`, the only file that knows the thread library.
+"""The runtime: clock, randomness and threads. Beside `http_server`, the only file that knows the thread library.
 
 Everything that waits, asks the time or throws dice gets a `World` handed in. Tests hand in one with virtual
 time and seeded chance, and can stop it at any point.
@@ -292,7 +292,7 @@ _current: Runtime = GreenRuntime()
 
 
 def current() -> Runtime:
-    """The world of this process, for code that nobody hands one to (resource types, tasks of plug-ins)."""
+    """The runtime of this process, for code that nobody hands one to (resource types, tasks of plug-ins)."""
     return _current
 
 

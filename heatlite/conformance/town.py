@@ -22,7 +22,7 @@ VERSION = '2021-04-16'
 
 
 class Running:
-    """The world of whichever simulated process has its turn, for code that asks for the current one."""
+    """The runtime of whichever simulated process has its turn, for code that asks for the current one."""
 
     def __init__(self, universe: Universe) -> None:
         self._universe = universe

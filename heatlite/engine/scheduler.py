@@ -1,7 +1,7 @@
 """Tasks as plug-in authors write them: generators that yield whenever they have to wait.
 
 The engine itself does not run on these; a handler may start one and let its check step it. Time and sleep are the
-world's.
+runtime's.
 """
 
 from __future__ import annotations

@@ -282,8 +282,8 @@ def test_errors_name_no_statement():
 
 GREEN = '''
 import sys
-from heatlite.common import world
-world.patch()
+from heatlite.common import runtime
+runtime.patch()
 from eventlet import greenthread
 from heatlite.db.connection import Database
 database = Database(sys.argv[1])
@@ -302,8 +302,8 @@ print(len(ticks) > 5)
 
 GREEN_WRITERS = '''
 import sys
-from heatlite.common import world
-world.patch()
+from heatlite.common import runtime
+runtime.patch()
 import eventlet
 from heatlite.db.connection import Database
 database = Database(sys.argv[1])
@@ -346,8 +346,8 @@ def test_other_green_threads_run_while_a_server_works(db, kind):
 
 SILENT = '''
 import sys
-from heatlite.common import exception, world
-world.patch()
+from heatlite.common import exception, runtime
+runtime.patch()
 from heatlite.db import connection
 connection.SILENCE = 1
 database = connection.Database(sys.argv[1])

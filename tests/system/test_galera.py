@@ -79,7 +79,8 @@ class Client:
                      or 'CREATE' in found['resource']['resource_status'])
         self.signal(path)
         self.finished(path, 'CREATE_COMPLETE')
-        status, found, again = self.retry_until_available('PUT', path, {'template': template('new'), 'environment': HELD})
+        status, found, again = self.retry_until_available(
+            'PUT', path, {'template': template('new'), 'environment': HELD})
         self.expect(status == 202 or (again and status == 409), 'update', name, status, found)
         self.agree(path, 'UPDATE', name)
         self.finished(path, 'UPDATE_COMPLETE')
@@ -93,7 +94,8 @@ class Client:
     def signal(self, path):
         """Until it is accepted: at first the resource may not be held yet. Handled by an earlier try, it is refused."""
         def accepted():
-            status, found, _ = self.retry_until_available('POST', f'{path}/resources/gate/signal', {'unset_hook': 'pre-create'})
+            status, found, _ = self.retry_until_available(
+                'POST', f'{path}/resources/gate/signal', {'unset_hook': 'pre-create'})
             self.expect(status != 404, 'signal', path, status, found)
             if status == 200:
                 return True

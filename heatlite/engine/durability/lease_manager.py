@@ -2,7 +2,7 @@
 
 A stack's lease is good while its engine's own row has not expired, so one statement renews them all. Each change
 of owner raises the stack's epoch, and the database refuses writes with an old one. A database cannot fence a
-cloud: before each call into a type, and each request that the type sends (engine.fence), the owner looks at its own
+cloud: before each call into a type, and each request that the type sends (engine.durability.fence), the owner looks at its own
 deadline, with a margin.
 """
 

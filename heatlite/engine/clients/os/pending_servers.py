@@ -15,7 +15,7 @@ class Crowd:
     def __init__(self, ask: Callable[[], Iterable[str]]) -> None:
         self._ask = ask
         self._ids: frozenset[str] = frozenset()
-        self._fresh_until = 0.0             # of the world's monotonic clock
+        self._fresh_until = 0.0             # of the runtime's monotonic clock
         self._answered: runtimes.Signal | None = None         # set when the list that is asked for now has come
 
     def has(self, server_id: str) -> bool:
