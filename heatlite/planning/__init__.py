@@ -1,4 +1,4 @@
-"""planning: what to do next, decided from values alone. Pure.
+"""Decides what happens next, from values alone.
 
-May not come in: clocks, threads, rows, RPC, clients. If you need one, return a command instead.
+Must not import clocks, threads, rows, RPC or clients: return a command instead.
 """

@@ -1,4 +1,4 @@
-"""What a traversal asks for, and what it is told. Values one can print and compare."""
+"""The commands that a traversal returns and the events that it takes: values that can be printed and compared."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from heatlite.planning.steps import Step
 
 @dataclass(frozen=True, slots=True)
 class Persist:
-    """Make `row` durable. `wait`: answer with Durable once it is; else nobody waits for it.
+    """Store `row`. With `wait`, Persisted comes back after the commit; without it no event does.
 
-    `event`: a line of history goes with it; `applied`: so does the definition that was just applied.
+    `event`: store a line of history, too; `applied`: store the definition that was just applied, too.
     """
 
     step: Step
@@ -30,7 +30,7 @@ class Persist:
 
 @dataclass(frozen=True, slots=True)
 class Remove:
-    """The row goes away with everything stored for it; `row` is its last state, for the event."""
+    """Delete the row with everything stored for it. `row`: its last state, for the event."""
 
     step: Step
     row: ResourceState
@@ -39,7 +39,7 @@ class Remove:
 
 @dataclass(frozen=True, slots=True)
 class Inspect:
-    """Work out the wanted definition and ask the type how to get there: Inspected or Failed comes back."""
+    """Resolve the wanted definition and compare it with the stored one: Inspected or Failed comes back."""
 
     step: Step
     row: ResourceState
@@ -47,7 +47,7 @@ class Inspect:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Call handle_<verb>: Called or Failed comes back."""
+    """Call handle_<verb>: HandlerReturned, Away or Failed comes back."""
 
     step: Step
     row: ResourceState
@@ -56,7 +56,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """Call check_<verb>_complete(handle) after `turns` poll intervals: Polled or Failed comes back."""
+    """Call check_<verb>_complete(handle) after `turns` poll intervals: CheckReturned or Failed comes back."""
 
     step: Step
     row: ResourceState
@@ -67,7 +67,8 @@ class Poll:
 
 @dataclass(frozen=True, slots=True)
 class Recover:
-    """`row` was found in progress and no call is known to have returned: Recovered comes back."""
+    """Find out the result of a call that may have been interrupted, for a row in progress: Recovered or Failed
+    comes back."""
 
     step: Step
     row: ResourceState
@@ -75,7 +76,8 @@ class Recover:
 
 @dataclass(frozen=True, slots=True)
 class Abort:
-    """End what runs for `step` at its next turn; Failed with that text comes back, if nothing else did before."""
+    """End the work of `step`, at once if it only waits, else when its call returns: Failed with the reason `why` comes
+    back, unless another event came first."""
 
     step: Step
     row: ResourceState
@@ -84,8 +86,8 @@ class Abort:
 
 @dataclass(frozen=True, slots=True)
 class Preempt:
-    """Tell the type that a step of the present target waits for what runs for `step`, of an older one: Preempted comes
-    back."""
+    """Notify the type that a step of the current target waits for `step`, which belongs to an older target: Preempted
+    comes back."""
 
     step: Step
     row: ResourceState
@@ -93,7 +95,7 @@ class Preempt:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """A breakpoint of the user: Cleared comes back when somebody has let the step go on."""
+    """Hold the step at a breakpoint (hook) of the user: Cleared comes back when it is cleared."""
 
     step: Step
     row: ResourceState
@@ -102,7 +104,7 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseHook:
-    """Nobody waits at that breakpoint any more. `why`: a line of history, when it was not cleared by the user."""
+    """Stop holding the step at its breakpoint. `why`: text of a line of history, if the user did not clear it."""
 
     step: Step
     row: ResourceState
@@ -112,7 +114,7 @@ class ReleaseHook:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A line of history that looks like `row`; what is stored of it does not change."""
+    """Add a line of history with the state in `row`. The stored row does not change."""
 
     step: Step
     row: ResourceState
@@ -120,7 +122,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class StartTimer:
-    """Due comes back after `seconds`."""
+    """TimerFired comes back after `seconds`."""
 
     step: Step
     seconds: float
@@ -128,7 +130,7 @@ class StartTimer:
 
 @dataclass(frozen=True, slots=True)
 class ReportFailure:
-    """Tell that the stack has failed; with `rollback`, go back to the previous definition from here."""
+    """Report that the stack has failed. With `rollback`, retarget to the previous definition."""
 
     reason: str
     rollback: bool
@@ -136,7 +138,7 @@ class ReportFailure:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """Nothing is left to do. `status` None: the end was told before."""
+    """End the traversal: no step is left. `status` None: the stack's state was reported before."""
 
     status: Status | None
     reason: str
@@ -161,7 +163,7 @@ class Inspected:
 
 @dataclass(frozen=True, slots=True)
 class HandlerReturned:
-    """`handle`: what the handler returned. `done`: no check is needed, or the first one said yes."""
+    """handle_<verb> returned `handle`. `done`: there is no check, or the first check reported completion."""
 
     step: Step
     handle: Any
@@ -171,7 +173,7 @@ class HandlerReturned:
 
 @dataclass(frozen=True, slots=True)
 class CheckReturned:
-    """`turns`: poll intervals until the next question (a check may ask for more than one)."""
+    """check_<verb>_complete returned. `turns`: poll intervals until the next check (a check may ask for several)."""
 
     step: Step
     done: bool
@@ -194,9 +196,9 @@ class Recovered:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """`retry`: the service was busy or the object went bad, another try may help.
+    """The step failed. `retry`: the service was busy or the object went into error, so a retry may help.
 
-    `replace`: the type found that only a new one will do.
+    `replace`: the type requires a replacement.
     """
 
     step: Step
@@ -212,8 +214,8 @@ class TimerFired:
 
 @dataclass(frozen=True, slots=True)
 class Away:
-    """The service behind the step does not answer: nothing was done, or what was done can be found again. `reason`: the
-    failure it would have been."""
+    """The service of the step does not answer, and repeating the call is safe. `reason`: the failure to report if it
+    is not repeated; `seconds`: until the next try."""
 
     step: Step
     reason: str
@@ -222,7 +224,8 @@ class Away:
 
 @dataclass(frozen=True, slots=True)
 class Preempted:
-    """`ends`: the type leaves it to us to end what runs; else it runs until the type says that it is done."""
+    """The type was notified. `ends`: the engine is to abort the step; otherwise the step runs until its check reports
+    completion."""
 
     step: Step
     ends: bool
@@ -235,7 +238,7 @@ class Cleared:
 
 @dataclass(frozen=True, slots=True)
 class TimedOut:
-    """`why`: row number -> text for the resource at work on it."""
+    """The action timed out. `why`: row number -> reason for the step that works on the row."""
 
     why: Mapping[int, str]
 

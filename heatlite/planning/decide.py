@@ -1,4 +1,4 @@
-"""What must happen to one resource, with the reason. Values in, one decision out."""
+"""Decides what must happen to one resource, and why. A pure function of values."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from heatlite.planning.states import ResourceState, Status
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the type says of the way from the stored definition to the wanted one.
+    """The answer of a resource type about the change from the stored definition to the wanted one.
 
-    Found by the engine, which asks the type in the order of the plug-in contract (engine specification 3.4).
+    The engine obtains it, in the order of the plug-in contract (engine specification 3.4).
     """
 
-    changed: bool = False               # anything at all differs
-    replace: str | None = None          # why only a new one will do, else None
-    announced: bool = False             # the replacement is found out in an update that has begun
-    refused: str | None = None          # failure text when the change is not allowed
+    changed: bool = False               # the definitions differ
+    replace: str | None = None          # why a replacement is required, else None
+    announced: bool = False             # the history shows an update that ended in the replacement
+    refused: str | None = None          # failure text if the change is not allowed
     why_refused: str = ''               # for the history of the resource
     changed_properties: tuple[str, ...] = ()
 
@@ -30,7 +30,7 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """Nothing to do. `heal`: it had failed, and neither an update nor a new one is called for."""
+    """Nothing to do. `heal`: the resource had failed, and needs neither an update nor a replacement."""
 
     heal: bool = False
 
@@ -48,7 +48,7 @@ class Replace:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """The change is not allowed: the resource stays as it is, the action fails with `reason`."""
+    """The change is not allowed: the resource stays unchanged, the action fails with `reason`."""
 
     reason: str
     why: str
@@ -58,7 +58,7 @@ Decision = Create | Keep | Update | Replace | Refuse
 
 
 def decide(prior: ResourceState | None, verdict: Verdict) -> Decision:
-    """What must happen to one resource now that its inputs are known. Same input, same answer."""
+    """Decide what must happen to one resource now that its inputs are known. Deterministic."""
     if prior is None or not prior.exists:
         return Create()
     if verdict.refused is not None:

@@ -1,4 +1,4 @@
-"""Who needs whom: a directed graph over anything hashable, its order and its cycles."""
+"""Orders a directed graph of requirements over hashable nodes, and finds its cycles."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Requires = Mapping[Node, Collection[Node]]
 
 
 def dependents(requires: Requires[Node]) -> dict[Node, list[Node]]:
-    """The edges turned round: node -> those that need it. Needed nodes without an entry of their own get one."""
+    """Return the reversed edges: node -> nodes that need it. Needed nodes without an entry of their own get one."""
     turned: dict[Node, list[Node]] = {node: [] for node in requires}
     for node, needed in requires.items():
         turns.spend(1 + len(needed) // 8)
@@ -22,7 +22,10 @@ def dependents(requires: Requires[Node]) -> dict[Node, list[Node]]:
 
 
 def order(requires: Requires[Node]) -> Iterator[Node]:
-    """Needed ones first. Nodes on or behind a cycle never come; linear in nodes and edges."""
+    """Yield the nodes in topological order, needed ones first. Nodes on or behind a cycle are left out.
+
+    Linear in nodes and edges.
+    """
     waiting = {node: len(needed) for node, needed in requires.items()}
     behind = dependents(requires)
     ready = [node for node, count in waiting.items() if not count]
@@ -38,14 +41,14 @@ def order(requires: Requires[Node]) -> Iterator[Node]:
 
 
 def cycle(requires: Requires[Node]) -> list[Node]:
-    """One cycle, each node needing the next and the last the first; [] when there is none."""
+    """Return one cycle: each node needs the next, the last needs the first. [] if there is none."""
     left = dict(requires)
     for node in order(requires):
         del left[node]
     if not left:
         return []
-    # What is left are the nodes on a cycle and those behind one; every one of them needs another that is
-    # left, so walking along those needs must come back to a node already seen.
+    # `left` has the nodes on a cycle and those behind one. Each of them needs another node in `left`, so a walk
+    # along these edges must return to a node already seen.
     path: list[Node] = []
     position: dict[Node, int] = {}
     node = next(iter(left))

@@ -1,4 +1,4 @@
-"""How many: batches of a rolling update, and what an adjustment makes of a size (engine specification 7.4, 7.5)."""
+"""Computes the batches of a rolling update and the size of a group after an adjustment (engine spec 7.4, 7.5)."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ CFN_NAMES = {'ChangeInCapacity': CHANGE, 'ExactCapacity': EXACT, 'PercentChangeI
 class Batch:
     """One nested update of a rolling update."""
 
-    size: int                           # members after it
-    count: int                          # of these, how many get the new definition in it
+    size: int                           # number of members after it
+    count: int                          # number of these that get the new definition in this update
 
 
 def next_batch(target: int, current: int, updated: int, largest: int, in_service: int) -> Batch | None:
-    """The next step from `current` members to `target`; None when all is as wanted.
+    """Return the next batch on the way from `current` members to `target`; None if the group has its final state.
 
-    `updated`: members with the new definition that will stay; `largest`: at most so many are touched at once, from 1;
-    `in_service`: so many are left alone meanwhile, as far as there are that many, if need be with spare members.
+    `updated`: members with the new definition that will stay; `largest`: the most members changed at once, at least 1;
+    `in_service`: members that stay unchanged meanwhile (if the group has that many), if need be with spare members.
     """
     if updated >= target and current == target:
         return None
@@ -34,9 +34,9 @@ def next_batch(target: int, current: int, updated: int, largest: int, in_service
 
 
 def chosen(names: Sequence[str], existing: Collection[str], stale: Sequence[str], batch: Batch) -> list[str]:
-    """Which of the members `names` get the new definition now: new ones first, then the first of `stale`.
+    """Return those of the members `names` that get the new definition now: new ones first, then the first of `stale`.
 
-    `stale`: those that have an old definition and stay to the end, the one to begin with first.
+    `stale`: members that have an old definition and stay to the end, in the order in which to update them.
     """
     new = [name for name in names if name not in existing]
     here = set(names)
@@ -44,7 +44,7 @@ def chosen(names: Sequence[str], existing: Collection[str], stale: Sequence[str]
 
 
 def sizes(target: int, current: int, largest: int, in_service: int) -> Iterator[int]:
-    """The sizes a whole rolling update of a group with `current` members goes through."""
+    """Yield the size of the group after each batch of a rolling update that begins with `current` members."""
     members = dict.fromkeys(range(current), False)          # number -> has the new definition
     while True:
         turns.spend(len(members) + 1)
@@ -60,7 +60,7 @@ def sizes(target: int, current: int, largest: int, in_service: int) -> Iterator[
 
 
 def growing(target: int, largest: int) -> Iterator[int]:
-    """The sizes of a creation in batches."""
+    """Yield the size of the group after each batch of its creation."""
     size = 0
     while size < target:
         size = min(size + largest, target)
@@ -69,9 +69,9 @@ def growing(target: int, largest: int) -> Iterator[int]:
 
 def adjusted(current: int, adjustment: float, kind: str, least_step: int | None, lower: int,
              upper: int | None) -> int:
-    """The new size of a group of `current` members. `kind`: of ADJUSTMENTS, or as CloudFormation spells them.
+    """Return the new size of a group of `current` members. `kind`: one of ADJUSTMENTS or a key of CFN_NAMES.
 
-    `least_step`: a change by percentage is at least so large. `upper` None: no limit. Raises ValueError.
+    `least_step`: the smallest change by percentage. `upper` None: no limit. Raises ValueError for an unknown `kind`.
     """
     match CFN_NAMES.get(kind, kind):
         case 'change_in_capacity':
@@ -88,7 +88,7 @@ def adjusted(current: int, adjustment: float, kind: str, least_step: int | None,
 
 
 def _by_percent(difference: float, adjustment: float, least_step: int | None) -> int:
-    """Less than one member counts as one, more is cut down."""
+    """Round away from zero below one member, towards zero above it."""
     if abs(difference) < 1:
         step = math.ceil(difference) if difference > 0 else math.floor(difference)
     else:

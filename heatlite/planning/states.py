@@ -1,4 +1,4 @@
-"""Actions, statuses, and the values that say how far a resource is. The one table of allowed transitions."""
+"""Actions, statuses, and the values that a stack's journal stores: rows, lines of history, changes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 
 class Action(StrEnum):
-    INIT = 'INIT'                       # resources only: the row exists, nothing was done yet
+    INIT = 'INIT'                       # resources only: the row exists, no action was started yet
     CREATE = 'CREATE'
     DELETE = 'DELETE'
     UPDATE = 'UPDATE'
@@ -29,7 +29,7 @@ class Status(StrEnum):
     FAILED = 'FAILED'
 
 
-# What a resource may do next, from the last action it took. A DELETE_COMPLETE row is gone for good.
+# Last action of a resource -> actions that may follow. A DELETE_COMPLETE row is final.
 ALLOWED: Mapping[Action, frozenset[Action]] = {
     Action.INIT: frozenset({Action.CREATE, Action.ADOPT, Action.DELETE, Action.CHECK, Action.SNAPSHOT}),
     **{done: frozenset({Action.CREATE, Action.UPDATE, Action.DELETE, Action.SUSPEND, Action.RESUME,
@@ -39,19 +39,19 @@ ALLOWED: Mapping[Action, frozenset[Action]] = {
     Action.DELETE: frozenset({Action.DELETE}),
 }
 
-NO_HANDLE = object()                    # "handle_<action> has not returned yet", which None is not
+NO_HANDLE = object()                    # handle_<action> has not returned yet; None is a valid handle
 NO_REQUIREMENTS: Mapping[str, int] = {}
-UNSURE = '~'                            # as a fingerprint: an update was begun that has not been completed
+UNSURE = '~'                            # as a fingerprint: an update was begun and has not completed
 
 
 class ResourceState(NamedTuple):
-    """What planning knows of one resource row. Light: properties, metadata and attributes stay with the row.
+    """The part of one resource row that planning uses, without properties, metadata and attributes.
 
-    A name may have several rows while a replacement is under way. A named tuple, as every step of every resource makes
-    four or five of them: `_replace` takes 2 us, `dataclasses.replace` of a frozen class with these fields 8 us.
+    A name may have several rows while a replacement is under way. It is a named tuple because each step makes four or
+    five of them: `_replace` takes 2 us, `dataclasses.replace` of a frozen class with these fields 8 us.
     """
 
-    id: int                             # number within its stack, from 1, never used twice
+    id: int                             # number within its stack, from 1, never reused
     name: str
     uuid: str                           # random; feeds the physical name
     type: str
@@ -63,14 +63,14 @@ class ResourceState(NamedTuple):
     replaces: int | None = None         # row this one took over from
     replaced_by: int | None = None      # row that took over from this one
     template_id: str | None = None      # template under which it was last applied
-    fingerprint: str = ''               # of the definition last applied, functions resolved; UNSURE: nobody knows
-    handle: Any = NO_HANDLE             # what handle_<action> returned, when it is plain JSON
+    fingerprint: str = ''               # of the definition last applied, functions resolved; UNSURE: unknown
+    handle: Any = NO_HANDLE             # return value of handle_<action>, if it is plain JSON
     created_at: datetime | None = None
     updated_at: datetime | None = None  # None until the first action after CREATE
 
     @property
     def exists(self) -> bool:
-        """Something may be behind the row in the cloud."""
+        """Whether the cloud may have an object for this row."""
         return self.action not in (Action.INIT, Action.DELETE) or (
             self.action is Action.DELETE and self.status is not Status.COMPLETE)
 
@@ -103,12 +103,12 @@ class Event(NamedTuple):
     status: str
     reason: str
     resource_id: int | None = None                  # row number; None for events of the stack itself
-    properties: Mapping[str, Any] | None = None     # given only when they changed since the last event
+    properties: Mapping[str, Any] | None = None     # given only if they changed since the last event
 
 
 @dataclass(frozen=True, slots=True)
 class Datum:
-    """One entry of a resource's data; `value` None removes it. `redact`: keep it encrypted."""
+    """One entry of a resource's data; `value` None removes it. `redact`: store it encrypted."""
 
     key: str
     value: str | None
@@ -119,8 +119,8 @@ class Datum:
 class StackChange:
     """New values for a stack's own row; only the fields that are not None are written.
 
-    `generation` is the request the writer works for: when the row has moved on, nothing of this is written
-    (and the writer learns it, because `changes.write` reports the stack as superseded).
+    `generation`: the request the writer works for. If the row has a newer one, nothing of this is written and
+    `changes.write` reports the stack as superseded.
     """
 
     generation: int
@@ -134,13 +134,13 @@ class StackChange:
     description: str | None = None
     next_generation: int | None = None              # the writer itself starts another request (rollback)
     updated_at: datetime | None = None
-    deleted_at: datetime | None = None              # the name is free and the row no longer live
-    release: bool = False                           # give the lease back, no work is left
+    deleted_at: datetime | None = None              # marks the row as deleted and frees the name
+    release: bool = False                           # release the lease, no work is left
 
 
 @dataclass(frozen=True, slots=True)
 class SignalError:
-    """Why a signal was refused, for whoever waits for its outcome. `error`: JSON."""
+    """Why a signal was refused, for the request that waits for its outcome. `error`: JSON."""
 
     mark: str
     error: Mapping[str, Any]
@@ -149,10 +149,10 @@ class SignalError:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One transition to be made durable, with everything that must become visible at the same moment.
+    """One transition to store, with everything that must become visible in the same transaction.
 
-    `row`: the row as it shall be (inserted or overwritten); `columns`: its heavy columns that change now,
-    any of `properties`, `metadata`, `attributes`, `definition` (JSON values); `remove`: the row number goes away.
+    `row`: the new state of the row (inserted or overwritten); `columns`: those of its large columns that change now,
+    any of `properties`, `metadata`, `attributes`, `definition` (JSON values); `remove`: number of the row to delete.
     """
 
     stack_id: str
@@ -163,5 +163,5 @@ class Change:
     remove: int | None = None
     events: tuple[Event, ...] = ()
     stack: StackChange | None = None
-    signals: tuple[int, ...] = ()                   # numbers of signals that are handled with this
-    signal_error: SignalError | None = None         # of the one that is refused with this
+    signals: tuple[int, ...] = ()                   # numbers of the signals that this change completes
+    signal_error: SignalError | None = None         # of the signal that this change refuses

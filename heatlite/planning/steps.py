@@ -1,7 +1,7 @@
-"""Which steps a traversal has, and what each waits for (engine specification 4.2).
+"""Builds the steps of a traversal and their dependencies (engine specification 4.2).
 
-APPLY(name): bring the resource of that name to the wanted definition. CLEAN(row): take the row away unless it
-is what its name stands for now. VERB(row): suspend, resume, check, snapshot.
+APPLY(name): bring the resource of that name to the wanted definition. CLEAN(row): delete the row unless it is
+the current row of its name. VERB(row): suspend, resume, check or snapshot it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Kind(Enum):
 
 
 class Step:
-    """One resource in one traversal, and how far it is. Compared by identity."""
+    """One resource in one traversal, with its progress. Compared by identity."""
 
     __slots__ = ('as_stored', 'attempt', 'away', 'cleared', 'context', 'error', 'fingerprint', 'handle', 'hook', 'kind',
                  'name', 'preempted', 'refusals', 'resumed', 'row_id', 'undo', 'unsupported', 'verb')
@@ -35,20 +35,20 @@ class Step:
         self.name = name
         self.row_id = row_id                        # 0: none yet
         self.verb = verb
-        self.as_stored = False                      # it ends what another process began, as that one meant it
-        self.resumed = False                        # another process began it, and may have stored notes
-        self.hook = ''                              # where it is held up
-        self.cleared: frozenset[str] = frozenset()  # hooks it has passed
-        self.attempt = 0                            # how often its creation was tried again
-        self.refusals = 0                           # how often its deletion was
-        self.undo = False                           # the delete under way makes room for another try
+        self.as_stored = False                      # completes an interrupted action, with the stored definition
+        self.resumed = False                        # another process began it, and may have stored data
+        self.hook = ''                              # breakpoint at which it is held
+        self.cleared: frozenset[str] = frozenset()  # breakpoints it has passed
+        self.attempt = 0                            # number of retries of its creation
+        self.refusals = 0                           # number of retries of its deletion
+        self.undo = False                           # the delete under way is followed by another create
         self.error = ''                             # the first failure
         self.preempted = False                      # a step of a newer target waits for it
-        self.away = ''                              # why it waits for a service that does not answer
+        self.away = ''                              # failure text while it waits for a service that does not answer
         self.handle: Any = NO_HANDLE
         self.unsupported = False
         self.fingerprint = ''                       # of the definition being applied, once it is resolved
-        self.context: Any = None                    # belongs to the runner
+        self.context: Any = None                    # a StepContext, made and used by the executor
 
     def __repr__(self) -> str:
         return f'{self.kind.value}({self.name}#{self.row_id or "new"})'
@@ -56,17 +56,18 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Desired:
-    """What the target says of one name, as far as planning must know."""
+    """The part of one resource's wanted definition that planning uses."""
 
     type: str
     requires: frozenset[str] = frozenset()
-    external: bool = False                          # exists already, under an id the template gives
+    external: bool = False                          # exists already; the template gives its id
 
 
 def current_rows(rows: Iterable[ResourceState], template_id: str, avoid_template_id: str | None) -> dict[str, int]:
-    """For each name the row that is the resource now (engine specification 4.4).
+    """Return for each name the number of its current row (engine specification 4.4).
 
-    A row being deleted never is. `avoid_template_id`: what a rollback leaves, so that it finds the old one.
+    A row being deleted never is current. `avoid_template_id`: the template that a rollback leaves; rows of it come
+    last, so that the rollback finds the old row.
     """
     best: dict[str, tuple[int, int]] = {}
     for row in rows:
@@ -82,7 +83,7 @@ def current_rows(rows: Iterable[ResourceState], template_id: str, avoid_template
 
 
 def refuses(row: ResourceState, verb: Action) -> str | None:
-    """Why `verb` cannot be done to a row in its state, or None (engine specification 3.9)."""
+    """Return why `verb` is not allowed in the state of `row`, or None (engine specification 3.9)."""
     if verb is Action.SUSPEND:
         fits = row.action is not Action.DELETE and (
             row.status is Status.COMPLETE or row.action is Action.SUSPEND)
@@ -96,7 +97,7 @@ def refuses(row: ResourceState, verb: Action) -> str | None:
 
 def build(action: Action, wanted: Mapping[str, Desired], rows: Mapping[int, ResourceState],
           current: Mapping[str, int]) -> dict[Step, list[Step]]:
-    """All steps of one traversal with what each waits for. Never has a cycle if `wanted` has none."""
+    """Return all steps of one traversal: step -> steps it waits for. Has no cycle if `wanted` has none."""
     if action in VERBS:
         return _verb_steps(action, rows, current)
     apply = {name: Step(Kind.APPLY, name) for name in wanted}
@@ -119,13 +120,13 @@ def _verb_steps(verb: Action, rows: Mapping[int, ResourceState], current: Mappin
     return {step: [acted[other] for other in needs[name]] for name, step in acted.items()}
 
 
-Edge = tuple[int, int]                              # (row that stands on, row stood on)
+Edge = tuple[int, int]                              # (row, row that it requires)
 
 
 def _edges_between(rows: Mapping[int, ResourceState], clean: Mapping[int, Step]) -> tuple[list[Edge], list[Edge]]:
-    """Which row stands on which: as stored, and as it follows when what was stood on has been replaced since.
+    """Return the requirements between rows: those stored, and those that follow from replacements since.
 
-    A row that was kept while what it needs was replaced still names the old one; it stands on the new one too.
+    A row that did not change when its requirement was replaced still names the old row; it requires the new one, too.
     """
     newest: dict[str, int] = {}
     for number, row in rows.items():
@@ -147,7 +148,7 @@ def _edges_between(rows: Mapping[int, ResourceState], clean: Mapping[int, Step])
                 followed.append((number, successor))
                 successor = rows[successor].replaced_by
         if row.replaces is not None and row.replaces in rows and row.replaces in clean:
-            exact.append((row.replaces, number))    # the older of the two goes first
+            exact.append((row.replaces, number))    # the older of the two is deleted first
     return exact, followed
 
 
@@ -159,8 +160,8 @@ def _order_cleaning(requires: dict[Step, list[Step]], apply: Mapping[str, Step],
         for standing, stood_on in edges:
             if stood_on in clean and standing in clean and standing != stood_on:
                 cleaning[clean[stood_on]].append(clean[standing])
-        # Rows left by several interrupted updates may seem to need each other in a circle. A stack can always
-        # be deleted, so then the guessed edges go, and if need be all of them.
+        # Rows left by several interrupted updates may seem to require each other in a cycle. Deleting a stack must
+        # always be possible, so then the inferred edges are dropped, and if need be all of them.
         if not graph.cycle({step: [other for other in needed if other in cleaning]
                             for step, needed in cleaning.items()}):
             break

@@ -1,4 +1,4 @@
-"""The sentences clients compare: reasons of stacks and resources (engine specification 1.3, 3.4, 3.9)."""
+"""Reasons of stacks and resources, as texts that clients compare (engine specification 1.3, 3.4, 3.9)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""One drive of a stack from its stored states to a definition. Events in, commands out.
+"""Brings a stack from its stored states to a definition: a state machine that takes events and returns commands.
 
-Knows no clock, thread, row or cloud: times come with the events, numbers and ids are handed in. That is what
-lets a test print it, replay it from a seed and kill it at every point. What the commands and events are is in
-`planning.commands`; which steps there are and what they wait for is in `planning.steps`.
+Uses no clock, thread, database or cloud: times come with the events, numbers and ids are handed in. So a test can
+print it, replay it from a seed and interrupt it at every point. `planning.commands` defines the commands and
+events, `planning.steps` the steps and their order.
 """
 
 from __future__ import annotations
@@ -55,21 +55,21 @@ def no_hooks(name: str) -> Collection[str]:
 
 
 ROLLED_BACK = frozenset({Action.CREATE, Action.UPDATE, Action.RESTORE, Action.ADOPT})
-APPLYING = frozenset({Action.CREATE, Action.UPDATE, Action.ADOPT})       # these leave a new definition behind
-PREEMPTED = frozenset({Action.CREATE, Action.UPDATE})                    # what a newer definition need not wait for
+APPLYING = frozenset({Action.CREATE, Action.UPDATE, Action.ADOPT})       # these store a new definition
+PREEMPTED = frozenset({Action.CREATE, Action.UPDATE})                    # a newer definition may end these early
 
 
 class Traversal:
-    """Events in, commands out. Holds a Walk; knows no clock, thread, row or cloud."""
+    """The state machine of one stack. Not thread-safe: the runner's thread calls it."""
 
     def __init__(self, action: Action, wanted: Mapping[str, Desired], rows: Iterable[ResourceState],
                  template_id: str, *, next_row: int, uuid: Callable[[], str], random: Callable[[], float],
                  rollback: bool = False, avoid_template_id: str | None = None, retry_limit: int = 5,
                  hooks: Hooks = no_hooks, held: Mapping[int, str] | None = None) -> None:
-        """`rollback`: what to do after a failure; `avoid_template_id`: the template being rolled back from.
+        """`rollback`: roll back after a failure; `avoid_template_id`: the template being rolled back from.
 
-        `hooks(name)`: the breakpoints a user has set for a resource, such as `pre-create`; `held`: rows that were held
-        at one when another owner was interrupted, and at which.
+        `hooks(name)`: the breakpoints a user has set for a resource, such as `pre-create`; `held`: row number ->
+        breakpoint at which the row was held when the previous owner was interrupted.
         """
         self.rows = {row.id: row for row in rows}
         self.retry_limit = retry_limit
@@ -77,7 +77,7 @@ class Traversal:
         self._random = random
         self._next_row = max([next_row, *(number + 1 for number in self.rows)])
         self._busy: dict[int, Step] = {}            # row -> the step that works on it
-        self._parked: dict[int, list[Step]] = {}    # row -> steps that wait for that work to end
+        self._parked: dict[int, list[Step]] = {}    # row -> steps that wait for the busy one to end
         self._inspecting: set[Step] = set()
         self._ready: deque[Step] = deque()
         self._pausing: dict[Step, ResourceState] = {}
@@ -91,12 +91,12 @@ class Traversal:
         return self._finished
 
     def current(self, name: str) -> ResourceState | None:
-        """The row that is the resource of that name now."""
+        """Return the current row of that resource, or None."""
         number = self._current.get(name)
         return self.rows.get(number) if number is not None else None
 
     def requirements(self, name: str) -> dict[str, int]:
-        """What a row of that name stands on when it is applied now: {name: row}."""
+        """Return the current requirements of that resource: {name: row number}."""
         found = {}
         for other in self.wanted[name].requires:
             number = self._current.get(other)
@@ -105,7 +105,7 @@ class Traversal:
         return found
 
     def busy_rows(self) -> list[ResourceState]:
-        """Those that something is being done to."""
+        """Return the rows that a step works on."""
         return [self.rows[number] for number in self._busy]
 
     def is_busy(self, step: Step) -> bool:
@@ -121,7 +121,7 @@ class Traversal:
         return self._walk.unfinished
 
     def record(self, row: ResourceState) -> None:
-        """A row was changed outside a step: a physical id arrived, a signal was handled."""
+        """Take over a row that was changed outside a step: a physical id arrived, a signal was handled."""
         self.rows[row.id] = row
 
     # --- targets ----------------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ class Traversal:
         self.template_id = template_id
         self._rollback = rollback and action in ROLLED_BACK
         self._stopped = False                       # nothing new starts
-        self._announced = False                     # the stack's failure has been told
+        self._announced = False                     # the stack's failure has been reported
         self._unwinding = False                     # a rollback was asked for and has not begun
         self._finished = False
         self._failures: list[tuple[str, str, str]] = []         # name, action, failure
@@ -154,9 +154,9 @@ class Traversal:
     def retarget(self, action: Action, wanted: Mapping[str, Desired], template_id: str, now: datetime, *,
                  rollback: bool = False, avoid_template_id: str | None = None, hooks: Hooks = no_hooks,
                  abort: str | None = None) -> list[Command]:
-        """A newer request takes over. Work in flight goes on and is decided again when it ends.
+        """Switch to the target of a newer request. Work in flight goes on, and its resource is decided on when it ends.
 
-        `abort`: end it at its next turn instead, with this reason (what a delete asks for).
+        `abort`: end work in flight when its current call returns, with this reason (used for deletes).
         """
         commands = self._let_go()
         self._target(action, wanted, template_id, rollback, avoid_template_id, hooks)
@@ -166,9 +166,9 @@ class Traversal:
         return commands + self.start(now)
 
     def stop(self) -> list[Command]:
-        """Nothing new starts; what runs ends by itself. The stack's state was told by whoever stopped it."""
+        """Start no further step; work in flight ends by itself. The caller reports the stack's state."""
         self._stopped = self._announced = True
-        self._finished = self._unwinding = False    # an end or a rollback that has just been reached was overtaken
+        self._finished = self._unwinding = False    # overrides an end or a rollback that was just reached
         return self._let_go() + self._end()
 
     # --- events -----------------------------------------------------------------------------------------
@@ -177,13 +177,13 @@ class Traversal:
         if not self._is_awaited(event):
             return self._advance(now)
         match event:
-            case Persisted(step):                     # IN_PROGRESS is on disk: now we may touch the cloud
+            case Persisted(step):                     # IN_PROGRESS is on disk: now the cloud may be called
                 commands: list[Command] = [Call(step, self.rows[step.row_id], step.verb)]
             case HandlerReturned(step, handle, done, unsupported):
                 step.handle, step.away = handle, ''
                 step.unsupported = unsupported
                 commands = self._complete(step, now) if done else self._remember(step)
-                if step.preempted and not done:     # what was to be ended has begun only now
+                if step.preempted and not done:     # its preemption came before there was anything to end
                     commands += self._preempt(step)
             case CheckReturned(step, True):
                 commands = self._complete(step, now)
@@ -209,10 +209,10 @@ class Traversal:
         return commands + self._advance(now)
 
     def _is_awaited(self, event: Event) -> bool:
-        """Whether its step is still at work: it may have been asked for an older target, or have ended otherwise."""
+        """Whether the step of `event` still works on its row; it may have ended, or been dropped by a retarget."""
         match event:
             case Inspected() | Cleared() | TimedOut():
-                return True                         # they see for themselves
+                return True                         # their handlers check it
             case Failed(step) if step in self._inspecting:
                 return True
         return self.is_busy(event.step)
@@ -244,10 +244,10 @@ class Traversal:
         hook = self._held.pop(row.id, '')
         if row.status is Status.COMPLETE and hook == f'post-{row.action.lower()}' and self._wants(
                 step, row.action, hook):
-            self._busy[row.id] = step               # it was done, and the user has not looked at it yet
+            self._busy[row.id] = step               # the action completed; its breakpoint is not cleared yet
             return self._hold_after(step, row, hook)
         if row.in_progress and row.action in (Action.CREATE, Action.ADOPT):
-            # Interrupted, perhaps on its way to another definition: it is ended as it was begun, then decided upon.
+            # Interrupted, perhaps under another definition: complete it with the stored one, then decide.
             ending = Step(Kind.APPLY, step.name, row.id, row.action)
             ending.as_stored = True
             return self._resume(ending, row) + self._park(step, row.id)
@@ -255,7 +255,7 @@ class Traversal:
             if row.template_id == self.template_id and row.handle is not NO_HANDLE:
                 return self._resume(step, row)
             if row.template_id != self.template_id:
-                # Interrupted on its way to another definition: nobody knows how far it came, so it has failed.
+                # Interrupted under another definition: its progress is unknown, so it counts as failed.
                 row = self._set(row._replace(status=Status.FAILED, reason=text.INTERRUPTED % row.action))
                 return [Persist(step, row), *self._inspect(step, row)]
         return self._inspect(step, row)
@@ -267,7 +267,7 @@ class Traversal:
         if row.id in self._busy:
             return self._park(step, row.id)
         if row.name in self.wanted and self._current.get(row.name) == row.id:
-            return self._finish(step)          # it stays
+            return self._finish(step)          # current rows stay
         if row.action is Action.INIT:
             return [self._remove(step, row, event=False), *self._finish(step)]
         if self._is_held(step, row):
@@ -275,7 +275,7 @@ class Traversal:
         if row.action is Action.DELETE and row.in_progress and row.handle is not NO_HANDLE:
             return self._resume(step, row)
         if row.action is Action.CREATE and row.in_progress and row.physical_id is None:
-            self._busy[row.id] = step               # there may be something behind it that we know no id of
+            self._busy[row.id] = step               # the cloud may have an object whose id is not stored
             return [Recover(step, row)]
         return self._begin(step, row, Action.DELETE, now)
 
@@ -285,7 +285,7 @@ class Traversal:
             return self._park(step, row.id)
         verb = step.verb
         if row.action is Action.INIT and verb in (Action.CHECK, Action.SUSPEND, Action.RESUME):
-            return self._finish(step)          # was never made; there is nothing to act on
+            return self._finish(step)          # was never created: nothing to act on
         invalid = steps.refuses(row, verb)
         if invalid is not None:
             return self._refused(step, row, verb, f'Error: resources.{row.name}: {invalid}')
@@ -302,7 +302,7 @@ class Traversal:
         return [Inspect(step, row)]
 
     def _park(self, step: Step, number: int) -> list[Command]:
-        """`step` waits for the work on that row; work for an older definition is to end early, if it can."""
+        """Make `step` wait for the busy step of that row. A busy step of an older definition is preempted."""
         self._parked.setdefault(number, []).append(step)
         busy = self._busy[number]
         is_older = busy not in self._steps and self.rows[number].template_id != self.template_id
@@ -323,7 +323,7 @@ class Traversal:
     def _begin(self, step: Step, row: ResourceState, verb: Action, now: datetime) -> list[Command]:
         requires: Mapping[str, int] = row.requires
         if step.kind is Kind.APPLY and verb in APPLYING:
-            requires = {**row.requires, **self.requirements(step.name)}     # both, until it is applied
+            requires = {**row.requires, **self.requirements(step.name)}     # old and new ones, until it is applied
         row = self._set(row._replace(
             action=verb, status=Status.IN_PROGRESS, reason=text.CHANGED, handle=NO_HANDLE, requires=requires,
             template_id=self.template_id if verb in APPLYING else row.template_id,
@@ -347,7 +347,7 @@ class Traversal:
         return commands + self._begin(step, row, self._first_action(step), now)
 
     def _remember(self, step: Step) -> list[Command]:
-        """What handle_* returned is stored before the first wait, so that polling can go on after a crash."""
+        """Store the handle before the first wait, so that polling can go on after a crash."""
         row = self._set(self.rows[step.row_id]._replace(handle=step.handle))
         return [Persist(step, row, event=False), Poll(step, row, step.verb, step.handle, 1)]
 
@@ -397,14 +397,14 @@ class Traversal:
         return [Pause(step, row, step.hook)]
 
     def _hold_after(self, step: Step, row: ResourceState, hook: str) -> list[Command]:
-        """The work is done, the row stays busy: nothing that waits for it may go on."""
+        """Hold the step after its action. The row stays busy, so steps that wait for it do not start."""
         step.hook = hook
         return self._hold(step, row)
 
     def _passed(self, step: Step, now: datetime) -> list[Command]:
         row = self._pausing.pop(step, None)
         if row is None:
-            return []                               # it was let go otherwise
+            return []                               # the hook was released by a retarget or a stop
         step.cleared |= {step.hook}
         if step.hook == 'post-delete':
             return [self._remove(step, self.rows[step.row_id]), *self._finish(step)]
@@ -413,7 +413,7 @@ class Traversal:
         return self._start(step, now)
 
     def _let_go(self) -> list[Command]:
-        """Nobody will clear these any more: the request they belong to is over."""
+        """Release all breakpoints: the request that they belong to is over."""
         held, self._pausing = self._pausing, {}
         commands: list[Command] = []
         for step, row in held.items():
@@ -431,7 +431,7 @@ class Traversal:
                       event=event)
 
     def _finish(self, step: Step) -> list[Command]:
-        """The step is done: whoever waited for it, or for its row, may go on."""
+        """Mark the step as done: steps that waited for it, or for its row, become ready."""
         self._free(step)
         if step in self._steps:
             self._ready.extend(self._walk.finish(step))
@@ -444,7 +444,7 @@ class Traversal:
         return []
 
     def _advance(self, now: datetime) -> list[Command]:
-        """Starts what has become ready, in a loop: a chain may be longer than the stack of calls."""
+        """Start the steps that have become ready. A loop, as a chain may be longer than the recursion limit."""
         commands: list[Command] = []
         while self._ready:
             commands += self._start(self._ready.popleft(), now)
@@ -454,7 +454,7 @@ class Traversal:
 
     def _decided(self, step: Step, verdict: decide.Verdict, now: datetime) -> list[Command]:
         if step not in self._inspecting:
-            return []                               # asked for an older target
+            return []                               # inspected for an older target
         self._inspecting.remove(step)
         if self._stopped:
             return []
@@ -476,11 +476,11 @@ class Traversal:
         commands: list[Command] = []
         requires = self.requirements(step.name)
         kept = row if row.requires.keys() == requires.keys() else row._replace(requires=requires)
-        if kept.replaced_by is not None:            # a rollback came back to it
+        if kept.replaced_by is not None:            # a rollback returned to this row
             kept = kept._replace(replaced_by=None)
         if heal:
             kept = kept._replace(status=Status.COMPLETE, reason=text.HEALED, handle=NO_HANDLE)
-        if kept is not row:                         # else keeping costs no write at all
+        if kept is not row:                         # an unchanged row is not written
             commands.append(Persist(step, self._set(kept), event=heal))
         return commands + self._finish(step)
 
@@ -496,7 +496,7 @@ class Traversal:
     # --- after a crash ----------------------------------------------------------------------------------
 
     def _resume(self, step: Step, row: ResourceState) -> list[Command]:
-        """A row found in progress that nobody works on: go on polling, or ask what became of the call."""
+        """Continue a row found in progress without a step: go on polling, or find out the result of its call."""
         step.row_id, step.verb, step.handle = row.id, row.action, row.handle
         step.resumed = True
         self._busy[row.id] = step
@@ -510,12 +510,12 @@ class Traversal:
             row = self._set(row._replace(physical_id=physical_id or row.physical_id))
             return self._begin(step, row, Action.DELETE, now)
         match outcome:
-            case Outcome.AGAIN:                     # it never happened, or happening twice harms nobody
+            case Outcome.AGAIN:                     # the call had no effect, or repeating it is safe
                 return [Call(step, row, step.verb)]
             case Outcome.FOUND:
                 row = self._set(row._replace(physical_id=physical_id))
                 return [Persist(step, row, event=False), Poll(step, row, step.verb, None, 0)]
-            case Outcome.UNDO:                      # known but unfinished: take it away, then make it anew
+            case Outcome.UNDO:                      # the object is known but unfinished: delete it, then create anew
                 step.undo = True
                 return self._undo(step, row, now)
             case Outcome.LOST:
@@ -538,16 +538,16 @@ class Traversal:
     def _again(self, step: Step, now: datetime) -> list[Command]:
         row = self.rows[step.row_id]
         if step.away and row.action is not Action.DELETE and (self._stopped or step not in self._steps):
-            reason, step.away = step.away, ''         # nobody waits for it any more
+            reason, step.away = step.away, ''         # the current target does not need it any more
             return self._failed(Failed(step, reason), now)
-        if row.in_progress:                         # its deletion, which goes on in any case
+        if row.in_progress:                         # a deletion, which goes on in any case
             return [Call(step, row, step.verb)]
         if self._stopped or step not in self._steps:
             return self._finish_undone(step, row)
         return self._begin(step, row, Action.CREATE, now)
 
     def _finish_undone(self, step: Step, row: ResourceState) -> list[Command]:
-        """The attempt is gone and nobody wants another: back to the failure that started it."""
+        """End a step whose failed object was deleted and that is not retried: restore its first failure."""
         row = self._set(row._replace(action=Action.CREATE, status=Status.FAILED, reason=step.error))
         return [Persist(step, row, event=False), *self._free(step)]
 
@@ -555,7 +555,7 @@ class Traversal:
 
     def _failed(self, event: Failed, now: datetime) -> list[Command]:
         step = event.step
-        if step in self._inspecting:                # the type could not even be asked
+        if step in self._inspecting:                # the inspection itself failed
             self._inspecting.remove(step)
             if self._stopped:
                 return []
@@ -585,7 +585,7 @@ class Traversal:
         return commands + self._free(step)
 
     def _refused(self, step: Step, row: ResourceState, verb: Action, why: str) -> list[Command]:
-        """Nothing was begun, so the row stays as it is: what it needs before it can be used is not forgotten."""
+        """Fail the step without changing its row: no action was begun, and its stored state is still true."""
         self._busy[row.id] = step
         step.verb, step.error = verb, why
         self._failures.append((row.name, verb, why))
@@ -593,20 +593,20 @@ class Traversal:
         return self._tell() + self._free(step)
 
     def _may_retry(self, event: Failed, step: Step) -> bool:
-        """Creations and deletions are tried again, other actions never (engine specification 3.3, 3.6)."""
+        """Only creations and deletions are retried (engine specification 3.3, 3.6)."""
         tries = {Action.CREATE: step.attempt, Action.DELETE: step.refusals}.get(step.verb, self.retry_limit)
         return event.retry and step in self._steps and not self._stopped and tries < self.retry_limit
 
     def _delete_later(self, step: Step, row: ResourceState) -> list[Command]:
-        """Without an event: to the user it is one deletion."""
+        """Retry a deletion after a delay. Adds no line of history: users see one deletion."""
         step.refusals += 1
         commands: list[Command] = []
-        if row.handle is not NO_HANDLE:             # of the call that is over
+        if row.handle is not NO_HANDLE:             # of the call that failed
             commands.append(Persist(step, self._set(row._replace(handle=NO_HANDLE)), event=False))
         return [*commands, StartTimer(step, 2 ** step.refusals + 2 * self._random())]
 
     def _tell(self) -> list[Command]:
-        """The stack's failure is told at once, and once. After it a rollback may take over."""
+        """Report the stack's failure immediately, and only once. A rollback may follow."""
         if self._announced or self.action in (Action.CHECK, Action.DELETE):
             return []
         self._announced = True
@@ -632,7 +632,7 @@ class Traversal:
             return []
         if self._announced:
             self._finished = True
-            return [Finish(None, '')]               # its state has been told
+            return [Finish(None, '')]               # its state has been reported
         if self._failures:
             self._finished = True
             return [Finish(Status.FAILED, self._failure_reason())]
@@ -648,6 +648,6 @@ class Traversal:
         return text.failed(verb, failure)
 
     def progress(self) -> Mapping[str, Any]:
-        """For people: how far it is."""
+        """Return the progress, for logs and debugging."""
         return {'action': self.action, 'steps': len(self._steps), 'unfinished': self.unfinished,
                 'in_flight': self.in_flight, 'failures': len(self._failures)}

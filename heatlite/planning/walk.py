@@ -1,4 +1,4 @@
-"""Which steps are ready: a graph being walked, each step once, needed ones first."""
+"""Walks a graph of steps: each step once, needed ones first."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Node = TypeVar('Node', bound=Hashable)
 
 
 class Walk(Generic[Node]):
-    """Counts what each step still waits for. A step is handed out once, by `ready` or `finish`."""
+    """Counts the unfinished requirements of each step. Each step is returned once, by `ready` or `finish`."""
 
     def __init__(self, requires: Mapping[Node, Collection[Node]]) -> None:
         self._waiting = {node: len(needed) for node, needed in requires.items()}
@@ -19,11 +19,11 @@ class Walk(Generic[Node]):
         self._unfinished = len(self._waiting)
 
     def ready(self) -> list[Node]:
-        """Those that need nothing, in the order given."""
+        """Return the steps without requirements, in the order given."""
         return [node for node, count in self._waiting.items() if not count]
 
     def finish(self, node: Node) -> list[Node]:
-        """`node` is done; those that waited for it last."""
+        """Mark `node` as done. Returns the steps whose last unfinished requirement it was."""
         self._unfinished -= 1
         started = []
         for other in self._behind[node]:
@@ -38,5 +38,5 @@ class Walk(Generic[Node]):
 
     @property
     def unfinished(self) -> int:
-        """How many steps have not finished, those that never will behind a failure included."""
+        """Number of steps that have not finished, including those that never will because a requirement failed."""
         return self._unfinished
