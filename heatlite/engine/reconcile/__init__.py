@@ -1,4 +1,4 @@
-"""Drives the stacks that this engine owns: from rows to a traversal, from its commands to calls of types, and back.
+"""Drives the stacks that this engine owns: loads them, runs their traversals, executes commands, stores results.
 
 Must not import `requests`.
 """

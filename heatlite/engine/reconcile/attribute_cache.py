@@ -1,7 +1,7 @@
-"""What finished resources have to say: references and attributes, for those that depend on them and for outputs.
+"""Caches references and attributes of finished resources, for their dependents and for outputs.
 
-Kept with the row (column `attributes`), so that an update which changes one resource asks no service about the
-others. Keys of that column: '' the reference, an attribute's name, or a JSON list of a name and a path.
+Stored with the row (column `attributes`), so that an update which changes one resource calls no service for the
+others. Keys of that column: '' for the reference, an attribute's name, or a JSON list of a name and a path.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ REFERENCE = ''
 
 
 def key(attribute: str, path: tuple[Any, ...] = ()) -> str:
-    """The name a value is kept under."""
+    """Return the key under which a value is cached."""
     return json.dumps([attribute, *path]) if path else attribute
 
 
 def attribute_of(name: str) -> str:
-    """The attribute that a key is of."""
+    """Return the attribute's name in a key."""
     return str(json.loads(name)[0]) if name.startswith('[') else name
 
 
 def shown(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Those kept values that are whole attributes."""
+    """Return those cached values that are whole attributes."""
     return {name: value for name, value in values.items() if name != REFERENCE and not name.startswith('[')}
 
 
 class StackScope:
-    """The values of one stack's resources, as the template language asks for them (`language` Scope).
+    """The values of one stack's resources for the template language (`language` Scope).
 
-    `current(name)`: the row that is the resource now; `kept(row)`: values kept with it; `ask(row, attribute, path)`:
-    the type itself, which may mean a call to a service. `future(row, attribute)`: a preview only; its reference, or its
-    attributes, will be known when it is done.
+    `current(name)`: the current row; `kept(row)`: its cached values; `ask(row, attribute, path)`: reads from the type,
+    which may call a service; `future(row, attribute)`: for previews, whether its reference (or with `attribute`, its
+    attributes) becomes known only during the update.
     """
 
     def __init__(self, current: Callable[[str], ResourceState | None],
@@ -69,7 +69,7 @@ class StackScope:
         name = key(attribute, path)
         if name not in kept:
             return self._ask(row, attribute, path)
-        if isinstance(kept[name], Exception):       # raised to whoever reads it
+        if isinstance(kept[name], Exception):       # raised now, not when it was cached
             raise kept[name]
         return kept[name]
 

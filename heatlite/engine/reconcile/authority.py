@@ -1,6 +1,6 @@
-"""Whose authority a stack acts under once its request has ended (engine specification 11).
+"""Makes the credentials under which a stack acts after its request has ended (engine specification 11).
 
-A trust is made only for stacks that will need one: those with a type that talks to a service.
+A trust is made only for stacks that will need one: those with a type that calls a service.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ class Authority:
         self._registry = registry
 
     def record(self, context: RequestContext, definition: StackDefinition, now: datetime) -> Credentials | None:
-        """What to store with a new stack. Raises what Keystone says when a trust is needed and cannot be had."""
+        """Return the credentials to store with a new stack, or None. Raises Forbidden if Keystone refuses a trust that
+        is needed, MissingCredentialError without a password that is needed."""
         if not context.user_id:
-            return None                             # nobody in particular: the service's own cloud, if any
+            return None                             # no user: the service's own cloud, if any
         found = Credentials(
             id=self._runtime.uuid(), project_id=context.project_id, project_name=context.project_name,
             user_id=context.user_id, username=context.username, auth_url=context.auth_url,
@@ -46,12 +47,12 @@ class Authority:
         return self._with_trust(context, found)
 
     def is_of(self, stored: Credentials | None, context: RequestContext) -> bool:
-        """The caller is who the stored authority is of; else an update brings a new one."""
+        """Whether the stored credentials are the caller's; otherwise an update stores new ones."""
         return stored is None or not context.user_id or (
             stored.user_id == context.user_id and stored.project_id == context.project_id)
 
     def give_up(self, stored: Credentials, context: RequestContext) -> None:
-        """A trust that nobody needs any more is deleted; that it could not be is only logged."""
+        """Delete a trust that is no longer needed. A failure is only logged."""
         if stored.trust_id is None:
             return
         try:
@@ -61,7 +62,7 @@ class Authority:
             LOG.warning('The trust of stack credentials %s could not be deleted: %s', stored.id, error)
 
     def give_up_project(self, project_id: str, context: RequestContext) -> None:
-        """The project in which users inside the stack lived, and they with it."""
+        """Delete the project of the users inside the stack, with the users. A failure is only logged."""
         try:
             clients.of(context).client('keystone').delete_stack_domain_project(project_id)
         except Exception as error:
@@ -69,12 +70,12 @@ class Authority:
 
     def _needs_a_service(self, definition: StackDefinition) -> bool:
         if definition.environment.event_sinks:
-            return True                             # events are sent to them in the name of the stack's owner
+            return True                             # events are sent to them with the credentials of the stack's owner
         for name, resource in definition.resources.items():
             try:
                 kind: Any = self._registry.resolve(resource.type, name, definition.environment)
             except exception.HeatException:
-                return True                         # whoever uses it will say what is wrong with it
+                return True                         # the use of the type reports the error
             if kind.default_client_name is not None or kind.requires_deferred_auth:
                 return True
         return False

@@ -1,4 +1,4 @@
-"""Drives the stacks this engine owns: one runner each, and what becomes of the stack's own row."""
+"""Drives the stacks that this engine owns: starts a runner for each, and writes the stack's own row."""
 
 from __future__ import annotations
 
@@ -44,20 +44,20 @@ LOG = logging.getLogger(__name__)
 
 LOADERS = 8                 # stacks that are read at a time: more would only wait for each other
 
-PATIENCE = 5                                        # tries to drive a stack before it is given up
+PATIENCE = 5                # consecutive defects while driving a stack before it is set to FAILED
 
 
 @dataclass(frozen=True)
 class Limits:
-    """`stacks`: how many one engine drives at once; `action_timeout`: seconds, for stacks that name none."""
+    """`stacks`: the most stacks that one engine drives; `action_timeout`: seconds, for stacks without a timeout."""
 
     stacks: int = 4000
     action_timeout: int = 3600
     retry_limit: int = 5
     interval: float = 1.0               # seconds between two polls
-    patience: float = 240.0             # seconds that a call nobody wants any more gets to return
-    events: int = 0                     # of one stack, kept in its history; 0: all
-    observe: bool = False               # every update compares with the real thing
+    patience: float = 240.0             # seconds that an aborted call has to return
+    events: int = 0                     # the most events in the history of one stack; 0: no limit
+    observe: bool = False               # every update compares with the state that the services report
 
 
 class StackController:
@@ -75,46 +75,46 @@ class StackController:
         self._may_act = may_act
         self._sinks = sinks
         self._notify = notify
-        self.snapshots: Any = None                  # engine.requests.snapshots.Snapshots, likewise
-        self.nest: Callable[[LeasedStack], Any] = lambda leased: None     # set once there are use cases to nest with
+        self.snapshots: Any = None                  # engine.requests.snapshots.Snapshots, set by the service
+        self.nest: Callable[[LeasedStack], Any] = lambda leased: None     # makes a Nesting; set by the service
         self._runners: dict[str, Runner] = {}
         self._authority = Authority(runtime, registry)
         self._projects = Projects(runtime, database)
         self._plugins = lifecycle_plugin.LifecyclePlugins.installed()
-        self._defects: dict[str, int] = {}          # stack -> how often in a row driving it has failed
-        self._loading: dict[str, Lease] = {}        # taken, and not read yet
+        self._defects: dict[str, int] = {}          # stack -> number of consecutive defects while driving it
+        self._loading: dict[str, Lease] = {}        # leases of stacks that are not loaded yet
         self._loaders = Pool(runtime, LOADERS)
-        self._former: dict[str, Runner] = {}        # runners that have ended, with calls that have not
-        self.software: Any = None                   # engine.requests.software.Software, set once there is one
-        self._suspected: set[str] = set()           # held without a runner when last looked
+        self._former: dict[str, Runner] = {}        # runners that have ended while calls of theirs still run
+        self.software: Any = None                   # engine.requests.software.Software, set by the service
+        self._suspected: set[str] = set()           # leases without a runner at the previous check
         self._stopping = False
-        # A definition just built by a request, so that the runner need not build it again: (stack, generation).
+        # (stack, generation) -> the definition that a request has just built, so that the runner need not build it.
         self._fresh: dict[tuple[str, int], StackDefinition] = {}
 
     # --- taking and leaving -----------------------------------------------------------------------------
 
     def room(self) -> int:
-        """How many more stacks this engine would drive."""
+        """Return how many more stacks this engine can drive."""
         return 0 if self._stopping else self._limits.stacks - len(self._runners) - len(self._loading)
 
     def owns(self, stack_id: str) -> bool:
         return stack_id in self._runners
 
     def take(self, lease: Lease) -> None:
-        """Begins to drive a stack whose lease was just claimed; in a thread of its own, which loads it first."""
+        """Begin to drive a stack whose lease was just claimed. A thread of its own loads it first."""
         known = self._loading.get(lease.stack_id)
         if self._stopping or (known is not None and known.epoch == lease.epoch):
-            return                                  # its runner will look for news as soon as there is one
-        if lease.stack_id in self._runners:         # the database lost our row and gave our own stack back to us
+            return                                  # its runner reads the newest request when it starts
+        if lease.stack_id in self._runners:         # the database lost this engine's row, and the stack was reclaimed
             self._runners[lease.stack_id].retire()
         self._loading[lease.stack_id] = lease
         self._loaders.run(lambda: self._load_and_run(lease))
 
     def adopt(self, leased: LeasedStack, taken_over: bool = False) -> None:
-        """Drives a stack that is in hand already. `taken_over`: signals may wait for it."""
+        """Begin to drive a loaded stack. `taken_over`: signals may wait for it."""
         if self._stopping:
-            return                                  # whoever gets our leases begins from what is stored
-        if leased.id in self._runners:               # two requests at once: the first one's runner looks for the other
+            return                                  # the next owner of the lease begins with the stored state
+        if leased.id in self._runners:               # two requests at once: the first one's runner reads the other
             self._runners[leased.id].ring()
             return
         runner = self._make(leased)
@@ -129,9 +129,9 @@ class StackController:
         self._runtime.spawn(runner.run)
 
     def go_on(self, lease: Lease) -> None:
-        """Drives a stack whose lease was just confirmed to be ours.
+        """Drive a stack whose lease was just confirmed to belong to this engine.
 
-        Its runner may be about to end, having given back the lease that this one has followed: then the epochs differ.
+        Its runner may be about to end, with an earlier lease released already: then the epochs differ.
         """
         runner = self._runners.get(lease.stack_id)
         if runner is not None and runner.leased.lease.epoch == lease.epoch:
@@ -140,7 +140,7 @@ class StackController:
             self.take(lease)
 
     def wake(self, stack_id: str) -> None:
-        """There may be news for a stack: its runner looks, or this engine takes it if nobody has it."""
+        """Wake up the runner of a stack, or claim the stack if no engine holds its lease."""
         if not self.owns(stack_id) and self.room() <= 0:
             return
         lease = self._database.retry(lambda tx: leases.claim(tx, stack_id, self._engine_id))
@@ -148,9 +148,9 @@ class StackController:
             self.go_on(lease)
 
     def missing(self, held: Iterable[Lease]) -> list[Lease]:
-        """Those of the leases we hold that nobody here works for, now and at the last question.
+        """Return those of the leases `held` that had no runner both now and at the previous call.
 
-        Runners for whose stacks signals wait are rung, too: whoever stored one may have died before he could.
+        Also wakes up runners of stacks with pending signals: the process that stored one may have died before it could.
         """
         if self._stopping:
             return []
@@ -169,14 +169,14 @@ class StackController:
         self._fresh[stack_id, generation] = definition
 
     def stop(self) -> None:
-        """Lets go of all stacks, and takes none any more."""
+        """Stop all runners, and take no further stacks."""
         self._stopping = True
         for runner in list(self._runners.values()):
             runner.retire()
 
     def _load_and_run(self, lease: Lease) -> None:
-        bind(None)                                  # until the stack is read, nobody knows whose request it follows
-        self._runtime.serve(lease.stack_id)           # reading a definition may be what ends an engine
+        bind(None)                                  # until the stack is read, its request is not known
+        self._runtime.serve(lease.stack_id)           # reading a definition may end the engine
         try:
             self._load(lease)
         finally:
@@ -186,10 +186,10 @@ class StackController:
 
     def _load(self, lease: Lease) -> None:
         for former in (self._former.get(lease.stack_id), self._runners.get(lease.stack_id)):
-            if former is not None:                  # what it has begun must end first, or it would be begun twice
+            if former is not None:                  # its calls must end first, or they would be made twice
                 former.idle.wait()
         try:
-            if not lease.is_new:                    # what we have not written yet of our last drive goes before reading
+            if not lease.is_new:                    # pending changes of this engine are written before reading
                 self._journal.write(Change(lease.stack_id, lease.epoch))
             if lease.strikes and surrender.give_up(self._runtime, self._database, self._journal, lease,
                                                    self._announced):
@@ -211,15 +211,15 @@ class StackController:
             self._give_back(lease, wanted=False)
             return
         if self._loading.get(lease.stack_id) is not lease:
-            return                                  # the lease was lost and won again meanwhile
+            return                                  # the lease was lost and claimed again meanwhile
         self._tell_of_taking(leased, lease)
-        # One whose action has ended too: signals may wait for it, or whoever handled the last one died before the
-        # outputs were stored that it has changed.
+        # Also stacks whose action has ended: signals may wait for them, or the engine that handled the last signal died
+        # before it stored the outputs that changed.
         self.adopt(leased, taken_over=True)
 
     def _tell_of_taking(self, leased: LeasedStack, lease: Lease) -> None:
         if lease.former is None:
-            return                                  # taken for a request, not in a sweep
+            return                                  # claimed for a request, not by the sweep
         if lease.former == self._engine_id:
             LOG.warning('Stack %s [%s] was ours and nothing drove it; going on', leased.row.name, leased.id)
         else:
@@ -228,12 +228,12 @@ class StackController:
                      lease.epoch)
 
     def _known(self, row: stacks.Stack) -> StackDefinition | None:
-        """The definition of a row that was just read, if it is at hand."""
+        """Return the definition of a row that was just read, if a request has just built it, else None."""
         bind(RequestContext(project_id=row.project_id, overwrite=False, **request_ids.of(row)))
         return self._fresh.pop((row.id, row.generation), None)
 
     def _announced(self, row: stacks.Stack) -> None:
-        """A stack was given up: whoever waits for it hears it as of any other end."""
+        """Notify everything that waits for a stack that it was given up, as at any other end of an action."""
         if row.action == Action.SNAPSHOT:
             self.snapshots.finished(row, Status.FAILED, row.reason)
         metrics.stacks.labels(row.action, Status.FAILED).inc()
@@ -279,13 +279,13 @@ class StackController:
         return found.data or {} if found is not None else {}
 
     def forget_row(self, stack_id: str, row: int) -> None:
-        """It was changed beside whoever drives the stack."""
+        """Drop a row from the cache of its runner: a request has changed it."""
         runner = self._runners.get(stack_id)
         if runner is not None:
             runner.executor.records.forget(row)
 
     def let_go(self, stack_id: str, error: Exception) -> None:
-        """Stops working on a stack; the sweep begins again from what is stored."""
+        """Stop the runner of a stack; the sweep resumes it from the stored state."""
         runner = self._runners.get(stack_id)
         if runner is not None:
             with runner.leased.context.bound():
@@ -295,7 +295,7 @@ class StackController:
             LOG.error('A change of stack %s cannot be stored', stack_id, exc_info=error)
 
     def read(self, stack_id: str) -> Facade | None:
-        """A stack as types see it, for reading; driven here, elsewhere or by nobody."""
+        """Return the facade of a stack for reading, or None; it may be driven here, elsewhere or not at all."""
         runner = self._runners.get(stack_id)
         if runner is not None:
             return runner.executor.facade
@@ -316,8 +316,8 @@ class StackController:
         return executor.stored_resource(row) if row is not None else None
 
     def outputs(self, stack_id: str, context: RequestContext) -> list[dict[str, Any]]:
-        """A stack's outputs, read anew for the caller; with an error each when reading them ends engines. Raises
-        EntityNotFound."""
+        """Return a stack's outputs, resolved now for the caller; each with an error if the stack is given up for ending
+        engines. Raises EntityNotFound."""
         try:
             with self._reading(stack_id, context):
                 return self._outputs(stack_id, context)
@@ -339,8 +339,8 @@ class StackController:
         return outputs.resolve(leased.definition, executor.scope)
 
     def asked(self, stack_id: str, context: RequestContext, ask: Callable[[Facade], Any]) -> Any:
-        """What `ask(stack)` answers to the caller. Raises EntityNotFound, and StackGivenUp when reading the stack ends
-        engines."""
+        """Return `ask(stack)` for the caller. Raises EntityNotFound, and StackGivenUp if the stack is given up for
+        ending engines."""
         with self._reading(stack_id, context):
             found = self.read(stack_id)
             if found is None or not found.is_seen_by(context):
@@ -349,9 +349,10 @@ class StackController:
 
     @contextmanager
     def _reading(self, stack_id: str, context: RequestContext) -> Iterator[None]:
-        """For requests that execute code of a stack to read it: when this engine ends, the stack gets a strike.
+        """Guard a request that executes code of a stack to read it: if this engine ends meanwhile, the stack gets a
+        strike.
 
-        Raises StackGivenUp, and EntityNotFound to those who may not see the stack.
+        Raises StackGivenUp, and EntityNotFound if the caller may not see the stack.
         """
         with self._database.reader() as tx:
             count = leases.strikes_out(tx, stack_id)
@@ -369,12 +370,12 @@ class StackController:
     # --- time -------------------------------------------------------------------------------------------
 
     def _watch_time(self, runner: Runner, started: datetime | None = None) -> None:
-        """`started`: of what is still running after it was cancelled."""
+        """Start the timer of the action's timeout. `started`: when a cancelled action began that is still running."""
         row = runner.leased.row
         length = row.timeout_mins * 60 if row.timeout_mins else self._limits.action_timeout
         started = started or row.started_at or row.created_at
         left = (started + timedelta(seconds=length) - self._runtime.now()).total_seconds()
-        stack_id, generation, known = row.id, row.generation, weakref.ref(runner)    # it ends long before its time
+        stack_id, generation, known = row.id, row.generation, weakref.ref(runner)    # most runners end long before
 
         def due() -> None:
             found = self._runners.get(stack_id)
@@ -395,7 +396,7 @@ class StackController:
                            f'[{leased.id}] Timed out')
         return leased.traversal.handle(c.TimedOut(why), self._runtime.now())
 
-    # --- what runners ask (Host) ------------------------------------------------------------------------
+    # --- called by runners (Host) -----------------------------------------------------------------------
 
     def catch_up(self, runner: Runner) -> list[c.Command]:
         leased = runner.leased
@@ -406,7 +407,7 @@ class StackController:
         if row.generation == leased.row.generation:
             return [c.Finish(None, '')] if runner.resting and not runner.signal_dispatcher.is_busy else []
         runner.resting = False
-        if row.status != Status.IN_PROGRESS:        # cancelled: what runs ends, nothing new begins
+        if row.status != Status.IN_PROGRESS:        # cancelled: work in flight ends, nothing new starts
             started = leased.row.started_at or leased.row.created_at
             self._take_row(leased, row)
             self._watch_time(runner, started)
@@ -414,7 +415,7 @@ class StackController:
         return self._follow(runner, row)
 
     def _follow(self, runner: Runner, row: stacks.Stack, definition: StackDefinition | None = None) -> list[c.Command]:
-        """Turns the traversal to what the stack's row wants now."""
+        """Retarget the traversal to the request in the stack's row."""
         leased = runner.leased
         if leased.row.action == Action.SNAPSHOT and leased.row.status == Status.IN_PROGRESS:
             self.snapshots.finished(leased.row, Status.FAILED, text.cancelled(Action.SNAPSHOT))
@@ -431,7 +432,7 @@ class StackController:
             hooks=loading.hooks(definition), abort=text.USER_CANCEL if row.action == Action.DELETE else None)
 
     def _take_row(self, leased: LeasedStack, row: stacks.Stack) -> None:
-        """From now on the stack follows the request in `row`."""
+        """Make the stack follow the request in `row`."""
         leased.row, leased.context = row, request_ids.following(leased.context, row)
         bind(leased.context)
 
@@ -514,7 +515,7 @@ class StackController:
         return True
 
     def _clear(self, leased: LeasedStack) -> None:
-        """What belongs to a stack and is no resource of it, before it goes."""
+        """Delete snapshots, trust and project of a stack before its row is marked as deleted."""
         kept = self._database.retry_until_available(lambda tx: snapshots.page(tx, leased.id), reading=True)
         for each in kept:
             self.snapshots.forget(leased.id, each)
@@ -531,15 +532,15 @@ class StackController:
 
         authority = self._database.retry_until_available(clear) if kept or authority_id is not None else None
         if leased.row.owner_id is None:
-            # As stored: a stack below, perhaps of another engine, may have made the project since we read our row.
+            # Read anew: a nested stack, perhaps of another engine, may have made the project since the row was read.
             stored = self._database.retry_until_available(lambda tx: stacks.get(tx, leased.id), reading=True)
             if stored is not None and stored.user_project_id is not None:
                 self._authority.give_up_project(stored.user_project_id, leased.context)
-        if authority is not None:                   # last: what came before may have been done in its name
+        if authority is not None:                   # last: the deletions above may have used it
             self._authority.give_up(authority, leased.context)
 
     def _leaves_something(self, leased: LeasedStack) -> bool:
-        """A former template, or more events than may stay (a resource leaves a handful)."""
+        """Whether there may be a former template, or more events than allowed (about five for each resource)."""
         return leased.row.generation > 1 or 0 < self._limits.events < 5 * (len(leased.rows) + 1)
 
     def _tidy(self, leased: LeasedStack) -> None:
@@ -556,7 +557,7 @@ class StackController:
             LOG.info('Stack %s was not tidied up: %s', leased.id, error)
 
     def _tell_parent(self, leased: LeasedStack) -> None:
-        """A parent driven here need not wait for its next look."""
+        """Make a parent that is driven by this engine poll now, not at its next interval."""
         parent = self._runners.get(leased.row.owner_id or '')
         if parent is not None and leased.row.parent_resource is not None:
             parent.poll_now(leased.row.parent_resource)
@@ -564,12 +565,12 @@ class StackController:
     def begin(self, runner: Runner) -> list[c.Command]:
         refusal = self._refusal(runner)
         if refusal is not None:
-            runner.leased.traversal.stop()           # its own end is not the one to tell
+            runner.leased.traversal.stop()           # the refusal is reported, not the traversal's own end
             return [c.Finish(Status.FAILED, refusal)]
         return runner.leased.traversal.start(self._runtime.now())
 
     def _refusal(self, runner: Runner) -> str | None:
-        """Why an operator's plug-in does not let the action begin."""
+        """Return why a lifecycle plug-in of the operator refuses the action, or None."""
         if not self._plugins:
             return None
         leased = runner.leased
@@ -586,7 +587,7 @@ class StackController:
                                 is_stack_failure=failed)
 
     def _give_up(self, leased: LeasedStack, error: Exception) -> None:
-        """A defect of ours keeps the stack from going on, again and again: its user must be able to act."""
+        """Set a stack to FAILED that a defect of the engine stops again and again, so that its user can act."""
         reason = f'Internal error: {type(error).__name__}; the log of engine {self._engine_id} has the details'
         self._journal.submit(self._change(
             leased, StackChange(leased.row.generation, status=Status.FAILED, reason=reason, release=True),

@@ -1,4 +1,4 @@
-"""Asks a type how to get from what is stored to what is wanted, in the order of the contract (engine spec 3.4)."""
+"""Compares the stored with the wanted definition, asking the type in the order of the contract (engine spec 3.4)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UPDATE, REPLACE = RESTRICTABLE = ('update', 'replace')
 
 @dataclass(frozen=True)
 class UpdateArguments:
-    """What `handle_update` is told."""
+    """The arguments of `handle_update`."""
 
     definition: ResourceDefinition
     template: Any
@@ -29,10 +29,10 @@ class UpdateArguments:
 
 def inspect(resource: Resource, kind: type[Resource], wanted: ResourceDefinition, leased: LeasedStack,
             row: ResourceState, observe: bool = False) -> tuple[Verdict, UpdateArguments | None]:
-    """The verdict, and for an update what it is about.
+    """Return the verdict, and for an update the arguments of its handler.
 
-    `resource`: the old one, bound to what is stored; `kind`: the class the wanted type has now; `observe`: compare
-    with the real thing. Raises what the type raises: the resource then fails.
+    `resource`: an object of the stored state; `kind`: the current class of the wanted type; `observe`: compare with
+    the state that the service reports. Errors of the type pass through: the resource then fails.
     """
     restricted = leased.definition.environment.restricted_actions(resource.name)
     verdict, difference = _ask(resource, kind, wanted, leased, row, observe)
@@ -61,7 +61,7 @@ def _ask(resource: Resource, kind: type[Resource], wanted: ResourceDefinition, l
         return Verdict(changed=False), None
     comparison = resource.compare(wanted)
     is_unsure = row.fingerprint == UNSURE and resource.resource_id is not None
-    if observe or leased.row.converge or is_unsure:      # what an interrupted update has left, nobody has written down
+    if observe or leased.row.converge or is_unsure:      # the state after an interrupted update is not stored
         try:
             comparison = resource.observe(comparison)
         except exception.EntityNotFound:
@@ -82,7 +82,7 @@ def _ask(resource: Resource, kind: type[Resource], wanted: ResourceDefinition, l
 
 
 def _changed(comparison: Comparison) -> tuple[str, ...]:
-    """Names of the properties that differ, for those who ask why; values that cannot be read differ from nothing."""
+    """Return the names of the properties that differ; () if a value cannot be read."""
     try:
         return tuple(sorted(changed_names(comparison.after_props, comparison.before_props)))
     except (ValueError, TypeError, exception.StackValidationFailed):
@@ -91,7 +91,7 @@ def _changed(comparison: Comparison) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class PropertyChange:
-    """For people: one property on its way. `new` may be, or contain, what is not known yet."""
+    """The change of one property, for previews. `new` may be or contain UNKNOWN."""
 
     old: Any
     new: Any
@@ -99,7 +99,7 @@ class PropertyChange:
 
 
 def property_changes(resource: Resource, wanted: ResourceDefinition) -> dict[str, PropertyChange]:
-    """Every property that differs, whatever the type makes of it. For a preview."""
+    """Return every property that differs, whether or not the type ignores the change. For a preview."""
     comparison = resource.compare(wanted)
     allowed = resource.calc_update_allowed(comparison.after_props)
     found = {}
@@ -111,7 +111,7 @@ def property_changes(resource: Resource, wanted: ResourceDefinition) -> dict[str
 
 
 def _readable(properties: Any, name: str) -> Any:
-    """The value under the schema; as it was given where it does not fit, or is not known yet."""
+    """Return the value converted by the schema; unconverted if it does not fit or is not known yet."""
     try:
         return properties.get(name)
     except Exception:

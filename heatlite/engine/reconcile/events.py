@@ -1,4 +1,4 @@
-"""Lines of a stack's history."""
+"""Makes the events of a stack itself."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ STACK_TYPE = 'OS::Heat::Stack'
 
 
 def of_stack(runtime: Runtime, stack_id: str, name: str, action: str, status: str, reason: str) -> Event:
-    """Clients know a stack's own events by the name and by the physical id, which is the stack's."""
+    """Make an event of the stack itself. Clients recognise it by the name and by the physical id, the stack's id."""
     return Event(runtime.uuid(), runtime.now(), name, STACK_TYPE, stack_id, action, status, reason)

@@ -1,6 +1,6 @@
-"""Executes the commands of one stack: asks resource types, calls their handlers, returns what they did as events.
+"""Executes single commands of one stack: compares definitions, calls handlers of resource types, returns events.
 
-Runs in the threads of the pool. No opinions: what follows from an answer is planning's business.
+Runs in the threads of the pool. Makes no decisions: planning decides what follows from an event.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ APPLYING = frozenset({Action.CREATE, Action.UPDATE, Action.ADOPT})
 OWN_TYPES = 'heatlite.engine.resources.'
 UNCHANGED = Verdict(changed=False)
 AWAY_PATIENCE = 5.0                 # seconds until a service that does not answer is called again
-AWAY_TURNS = 5                      # of polling, likewise
+AWAY_TURNS = 5                      # poll intervals until a check is repeated whose service does not answer
 
 
 class StepExecutor:
     def __init__(self, runtime: Runtime, leased: LeasedStack, journal: Journal, registry: Registry, facade: Stack,
                  records: StoredResourceCache, may_act: Callable[[Lease], None], *, dry: bool = False,
                  observe: bool = False, saved: Callable[[], Mapping[str, Any]] = dict) -> None:
-        """`records`: what is stored of resources. `may_act(lease)`: returns once the lease is surely ours.
+        """`records`: the stored resources. `may_act(lease)`: returns once the lease is certainly valid.
 
-        `dry`: only asked, for a preview; nothing is prepared or called. `observe`: compare with the real thing.
-        `saved()`: the snapshot that is being restored.
+        `dry`: for a preview; types are asked, but no handler is called. `observe`: compare with the state that the
+        services report. `saved()`: the data of the snapshot that is being restored.
         """
         self._saved = saved
         self._dry = dry
@@ -60,27 +60,28 @@ class StepExecutor:
         self._leased = leased
         self._journal = journal
         self._registry = registry
-        self.facade = facade                        # types hold it by a weak reference; this keeps it
+        self.facade = facade                        # types have only a weak reference to it
         self.records = records
         self._may_act = may_act
         self.scope = attribute_cache.StackScope(self._current, lambda row: leased.kept.get(row.id, {}), self._ask,
                                        self._is_future)
         facade.scope = self.scope
-        self.to_make: set[int] = set()              # rows that a preview would make, and would change
-        self.changed: set[int] = set()
-        self.foreseen: dict[int, Resource] = {}     # of those it would change, what is known already as it will be
-        self.doubts: dict[str, unknowns.Doubt] = {}   # resources for which it cannot decide
+        self.to_make: set[int] = set()              # preview: rows that the update would create
+        self.changed: set[int] = set()              # preview: rows that the update would change
+        self.foreseen: dict[int, Resource] = {}     # preview: changed rows whose future attributes can be read
+        self.doubts: dict[str, unknowns.Doubt] = {}   # preview: resources without a certain verdict
         self.property_changes: dict[str, dict[str, diff.PropertyChange]] = {}
-        self._environments: dict[str, Environment] = {}     # of former templates that rows still refer to
+        self._environments: dict[str, Environment] = {}     # former template -> its environment
 
     def use_types(self, registry: Registry) -> None:
-        """From the next step on; what has begun goes on with the class it has."""
+        """Use `registry` from the next step on; a step under way keeps its class."""
         self._registry = registry
 
     # --- definitions ------------------------------------------------------------------------------------
 
     def resolve(self, step: Step) -> StepContext:
-        """The wanted definition of a step with the values its requirements now have."""
+        """Resolve the wanted definition of a step with the current values of its requirements. Stores an error in the
+        context instead of raising it."""
         work = StepContext()
         step.context = work
         wanted = self._leased.definition.resources[step.name]
@@ -100,7 +101,7 @@ class StepExecutor:
         return work
 
     def _restored(self, name: str, resolved: dict[str, Any]) -> dict[str, Any]:
-        """The wanted definition as the type changes it, to bring back what a snapshot kept."""
+        """Return the wanted definition as changed by the type's handle_restore, from the data of the snapshot."""
         row = self._current(name)
         saved = exports.restored(self._saved(), name)
         if row is None or not row.exists or not saved:
@@ -112,7 +113,7 @@ class StepExecutor:
         return {**resolved, 'properties': dict(changed.get('Properties') or {})}
 
     def begin(self, step: Step) -> StepContext:
-        """What the step works on, made when it is first needed."""
+        """Return the context of the step, made at the first call."""
         if step.context is None:
             if step.as_stored:
                 return self._as_stored(step)
@@ -122,7 +123,8 @@ class StepExecutor:
         return step.context
 
     def _as_stored(self, step: Step) -> StepContext:
-        """The definition that was stored with the intent. Without one the handler was never called."""
+        """Make the context from the definition stored with the intent. If there is none, the handler was never
+        called."""
         record = self.records.get(self._leased.rows[step.row_id])
         if record.properties is None:
             step.as_stored = False
@@ -135,7 +137,7 @@ class StepExecutor:
         return work
 
     def physical_name(self, row: ResourceState, work: StepContext | None) -> str:
-        """The name the real thing has or would have, for events before there is an id."""
+        """Return the physical name of the resource, for events before there is an id."""
         if work is not None and work.resource is not None and work.resource.id == row.id:
             return work.resource.physical_resource_name() or ''
         return f'{self._leased.row.name}-{row.name}-{short_id.get_id(row.uuid)}'
@@ -143,7 +145,7 @@ class StepExecutor:
     # --- objects of types -------------------------------------------------------------------------------
 
     def resource(self, step: Step, row: ResourceState) -> Resource:
-        """The object that acts for `row` in this step."""
+        """Return the object of the resource type for `row` in this step."""
         work = self.begin(step)
         if work.resource is not None and work.resource.id == row.id:
             work.resource.take_state(row)
@@ -160,13 +162,13 @@ class StepExecutor:
 
     @property
     def _environment(self) -> Environment:
-        """Of the wanted definition."""
+        """The environment of the wanted definition."""
         return self._leased.definition.environment
 
     def _environment_of(self, row: ResourceState) -> Environment:
-        """The one `row` was last applied with: only that says what the name of its type stands for.
+        """Return the environment with which `row` was last applied: it defines the meaning of the row's type name.
 
-        It is kept as long as a row refers to its template (db.templates.prune).
+        It is stored as long as a row refers to its template (db.templates.prune).
         """
         template_id = row.template_id
         if template_id is None or template_id == self._leased.row.template_id:
@@ -179,12 +181,12 @@ class StepExecutor:
         return self._environments[template_id]
 
     def _kind(self, row: ResourceState) -> type[Resource]:
-        """Raises StackValidationFailed when nobody has the type any more."""
+        """Return the class of the row's type. Raises StackValidationFailed if it is no longer registered."""
         found: type[Resource] = self._registry.resolve(row.type, row.name, self._environment_of(row))
         return found
 
     def _means_the_same(self, row: ResourceState) -> bool:
-        """Whether the name of the row's type stands for the same in the wanted definition."""
+        """Whether the row's type name has the same target in the wanted definition."""
         then, now = self._environment_of(row), self._environment
         return then is now or then.find(row.type, row.name).target == now.find(row.type, row.name).target
 
@@ -193,7 +195,7 @@ class StepExecutor:
 
     def _make(self, definition: rsrc_defn.ResourceDefinition, record: StoredResource, recorder: Any,
               environment: Environment) -> Resource:
-        """`environment`: the one that belongs to `definition`."""
+        """Make the object of the resource type. `environment`: the one that belongs to `definition`."""
         kind: type[Resource] = self._registry.resolve(definition.resource_type, definition.name, environment)
         resource = kind(definition.name, definition, self.facade)
         resource.type_environment = environment
@@ -201,41 +203,41 @@ class StepExecutor:
         return resource
 
     def stored_resource(self, row: ResourceState, recorder: Any = None) -> Resource:
-        """An object of what is stored, outside any step: for reading, or for a signal, which brings its `recorder`."""
+        """Return an object of the stored state, outside any step: for reading, or for a signal with its `recorder`."""
         record = self.records.get(row)
         return self._make(stored_definition(record), record, recorder or self._recorder(StepContext()),
                           self._environment_of(row))
 
     def kind_of(self, row: ResourceState) -> type[Resource]:
-        """Raises StackValidationFailed when nobody has the type any more."""
+        """Return the class of the row's type. Raises StackValidationFailed if it is no longer registered."""
         return self._kind(row)
 
     def unmade(self, name: str) -> Resource:
-        """An object for a resource that does not exist yet: its definition with what is known so far."""
+        """Return an object for a resource that does not exist yet, with the values known so far."""
         resolved = self._leased.definition.resources[name].resolved(self.scope)
         definition = definition_of(name, resolved)
         kind: type[Resource] = self._registry.resolve(definition.resource_type, name, self._environment)
         return kind(name, definition, self.facade)
 
     def is_live(self, name: str, attribute: str) -> bool:
-        """The attribute belongs to a thing outside and must be read anew each time."""
+        """Whether the attribute comes from a service and must be read anew each time, not from the cache."""
         row = self._current(name)
         if row is None:
             return False
         try:
             kind = self._kind(row)
-        except exception.StackValidationFailed:     # nobody can be asked: what is kept must do
+        except exception.StackValidationFailed:     # the type is gone: only the cached value is left
             return False
         if kind.default_client_name is None and kind.__module__.startswith(OWN_TYPES):
-            return False                    # there is nothing outside; a plug-in may reach it without a client of ours
+            return False                    # uses no service; a plug-in may use one without a client of heatlite
         schema = kind.attributes_schema.get(attribute)
         return getattr(schema, 'cache_mode', None) == CACHE_NONE or attribute == 'show'
 
     def forget_live(self) -> None:
-        """What must be read anew each time is no longer taken from what is kept."""
+        """Drop the live attributes from the cache, so that they are read anew."""
         for row_id, kept in list(self._leased.kept.items()):
             row = self._leased.rows.get(row_id)
-            if row is None:                         # made since the rows were read
+            if row is None:                         # added since the rows were read
                 del self._leased.kept[row_id]
                 continue
             name = row.name
@@ -246,7 +248,7 @@ class StepExecutor:
         return self._kind(row).__name__
 
     def is_harmless(self, step: Step, row: ResourceState) -> bool:
-        """Creating it once more after a crash would harm nobody, so nothing of it is waited for."""
+        """Whether the step is a create that is safe to repeat after a crash, so that no commit need be awaited."""
         if row.action is not Action.CREATE:
             return False
         try:
@@ -267,7 +269,7 @@ class StepExecutor:
             if attribute == '*':
                 return resource.FnGetAtts()
             return resource.FnGetAtt(attribute, *path)
-        except Exception:                           # it may be there when the update is done
+        except Exception:                           # the value may exist once the update is done
             if foreseen is not None:
                 return UNKNOWN
             raise
@@ -275,9 +277,9 @@ class StepExecutor:
     # --- commands ---------------------------------------------------------------------------------------
 
     def is_plainly_unchanged(self, step: Step, row: ResourceState) -> bool:
-        """Whether nothing has changed, when that can be told from the definition alone: most resources in most updates.
+        """Whether the definition alone shows that nothing has changed, as for most resources in most updates.
 
-        Asks nobody and never waits: it needs no thread of the pool.
+        Calls no type and never blocks, so it needs no thread of the pool.
         """
         wanted = self._leased.definition.resources[step.name]
         try:
@@ -285,7 +287,7 @@ class StepExecutor:
                     or not self._is_settled(row, wanted.type)):
                 return False
             step.fingerprint = fingerprint(wanted.resolved(self.scope))
-        except Exception:                           # the inspection tells it
+        except Exception:                           # the inspection reports it
             return False
         return row.fingerprint == step.fingerprint
 
@@ -311,7 +313,8 @@ class StepExecutor:
             return self._failure(step, row, error, Action.UPDATE)
 
     def _foretold(self, step: Step, row: ResourceState, work: StepContext, kind: type[Resource]) -> Verdict:
-        """For a preview: also why the verdict may be another, and what differs."""
+        """Return the verdict for a preview. Stores why it is uncertain in `doubts`, and the differences in
+        `property_changes`."""
         stored = stored_definition(self.records.get(row))
 
         def ask(wanted: rsrc_defn.ResourceDefinition) -> tuple[Verdict, diff.UpdateArguments | None]:
@@ -339,21 +342,21 @@ class StepExecutor:
         return work.resource
 
     def _is_settled(self, row: ResourceState, wanted_type: str) -> bool:
-        """With the same definition there is nothing to do."""
+        """Whether an unchanged definition means that there is nothing to do."""
         return (row.status == 'COMPLETE' and row.replaced_by is None
                 and not (self._observe or self._leased.row.converge) and row.type == wanted_type
                 and self._means_the_same(row) and not self._kind(row).always_inspected)
 
     def ensure_lease(self) -> None:
-        """Returns once the lease of the stack is surely ours. Raises LeaseLost."""
+        """Return once the lease of the stack is certainly valid. Raises LeaseLost."""
         self._may_act(self._leased.lease)
 
     def call(self, step: Step, row: ResourceState, verb: Action) -> commands.Event:
-        """handle_<verb>, and the first check right behind it. Raises DatabaseUnavailable, as its neighbours do.
+        """Call handle_<verb>, then the first check. Raises DatabaseUnavailable, as do `check`, `recover`, `preempt`.
 
-        As they are, it is called behind the fence (Runner.fenced)."""
+        Like them it is called behind the fence (Runner.fenced)."""
         try:
-            if verb is Action.DELETE and self._kind(row).leaves_nothing():      # what is stored of it is not needed
+            if verb is Action.DELETE and self._kind(row).leaves_nothing():      # the stored resource is not needed
                 return commands.HandlerReturned(step, None, done=True)
             work = self.begin(step)
             if work.error is not None:
@@ -367,7 +370,7 @@ class StepExecutor:
                            else handler(*arguments))
             self._is_back(step, row, verb)
             if verb is Action.UPDATE and work.handle and _as_text(work.handle) is not None:
-                self._store_handle(row, work.handle)    # the first check may take the first of several steps
+                self._store_handle(row, work.handle)    # the first check may do a part of the work already
             delay = self._ask_whether_done(resource, work, verb)
             if delay:
                 return commands.HandlerReturned(step, plain(work.handle))
@@ -381,7 +384,7 @@ class StepExecutor:
             return self._failure(step, row, error, verb)
 
     def _may_wait(self, step: Step, verb: Action, error: Exception) -> bool:
-        """The service is away, and calling the handler once more does nothing twice."""
+        """Whether the service does not answer, and repeating the call does nothing twice."""
         if not is_away(error) or verb not in (Action.CREATE, Action.UPDATE, Action.DELETE):
             return False
         resource = step.context.resource if step.context is not None else None
@@ -393,7 +396,7 @@ class StepExecutor:
 
     def _away(self, step: Step, row: ResourceState, error: Exception, verb: Action) -> commands.Away:
         failure = exception.ResourceFailure(error, row, verb)
-        if not step.away:                           # one line for each change, not for each try
+        if not step.away:                           # one line for each outage, not for each try
             LOG.warning('%s of %s in stack %s waits for a service that does not answer: %s', verb, row.name,
                         self._leased.id, failure.message)
         return commands.Away(step, failure.message, AWAY_PATIENCE)
@@ -403,11 +406,11 @@ class StepExecutor:
             LOG.info('%s of %s in stack %s goes on: the service answers again', verb, row.name, self._leased.id)
 
     def _create(self, resource: Resource, handler: Callable[[], Any], is_again: bool) -> Any:
-        """What the handler returns. When it fails without an id, the object may be there all the same; `is_again`: it
-        has failed before."""
+        """Call handle_create and return its handle. If it fails without an id, look for an object that it may have
+        created. `is_again`: an earlier call has failed."""
         try:
             if is_again and resource.resource_id is None and hasattr(resource, 'find_existing'):
-                found = resource.find_existing()    # raises while the service is still away
+                found = resource.find_existing()    # raises while the service does not answer
                 if found is not None:
                     resource.resource_id_set(str(found))
                     return None
@@ -424,9 +427,9 @@ class StepExecutor:
             raise
 
     def _find(self, resource: Resource) -> bool:
-        """Looks for an object that nobody told us the id of, and takes it.
+        """Look for an object of an interrupted or failed create, and store its id. Returns whether there is one.
 
-        Never one that another row has: a replacement may have the same name.
+        Ignores the object of another row: a replacement may have the same name.
         """
         if not hasattr(resource, 'find_existing'):
             return False
@@ -445,7 +448,7 @@ class StepExecutor:
         return True
 
     def check(self, step: Step, row: ResourceState, verb: Action, handle: Any) -> commands.Event:
-        """check_<verb>_complete with what the handler returned, in this process or before a crash."""
+        """Call check_<verb>_complete with the handle, which may come from another process before a crash."""
         try:
             work = self.begin(step)
             if work.error is not None:
@@ -471,9 +474,9 @@ class StepExecutor:
             return self._failure(step, row, error, verb)
 
     def _store_handle(self, row: ResourceState, handle: Any) -> None:
-        """Work in several steps notes in its handle how far it is: durable before the next step is taken."""
+        """Store a handle that a check has changed: its progress must be durable before the next check."""
         if plain(handle) is NO_HANDLE:
-            return                                  # after a crash the handler begins anew
+            return                                  # after a crash the handler is called again
         current = self._leased.rows[row.id]
         self._leased.rows[row.id] = changed = current._replace(handle=handle)
         self._journal.write(Change(self._leased.id, self._leased.lease.epoch, row=changed))
@@ -496,7 +499,7 @@ class StepExecutor:
                 resource.reparse()
                 resource.check_properties()
             case Action.UPDATE:
-                if work.difference is None:             # begun before a crash, gone on with now
+                if work.difference is None:             # the update began before a crash
                     _, work.difference = diff.inspect(resource, type(resource), work.definition, self._leased,
                                                             resource.record.state)
                 change = work.difference
@@ -506,10 +509,10 @@ class StepExecutor:
             case Action.DELETE if exports.is_abandoned(self._leased.row):
                 return self._abandonment(resource), ()
             case Action.DELETE if resource.resource_id is None:
-                self._find(resource)                    # a create that failed may have left something
+                self._find(resource)                    # a create that failed may have left an object
                 return resource.handler(verb), ()
             case Action.DELETE if step.undo:
-                work.undoing = True                     # whatever the deletion policy says: it was never finished
+                work.undoing = True                     # ignores the deletion policy: the create never completed
                 return resource.handle_delete, ()
             case Action.ADOPT:
                 external = resource.t.external_id()
@@ -521,13 +524,14 @@ class StepExecutor:
         return resource.handler(verb), ()
 
     def _abandonment(self, resource: Resource) -> Callable[[], Any] | None:
-        """What is made stays; only a nested stack is a thing of ours and goes with us."""
+        """Return the handler for DELETE of an abandoned stack: objects stay, but a nested stack is abandoned, too."""
         if not resource.has_nested():
             return None
         return lambda: self.facade.nesting.abandon(resource)
 
     def _done(self, step: Step, verb: Action) -> None:
-        """The action is over; what others will want to know of the resource is read now, in this thread."""
+        """End an action that stores a definition: cache the reference and attributes, which are read in this
+        thread."""
         work = step.context
         if verb not in APPLYING or step.name not in self._leased.definition.resources:
             return
@@ -541,31 +545,32 @@ class StepExecutor:
                                           if not isinstance(value, Exception)}
 
     def keep(self, resource: Resource, name: str) -> dict[str, Any]:
-        """The reference and the attributes that the template, or a reader of the API, will ask for."""
+        """Read the reference and the attributes that the template or the API will need: cache key -> value, or the
+        error of reading it."""
         kept: dict[str, Any] = {attribute_cache.REFERENCE: resource.get_reference_id()}
         wanted = set(self._leased.definition.referenced_attributes(name))
-        if () in wanted or resource.default_client_name is None:        # all of them, or nobody needs to be asked
+        if () in wanted or resource.default_client_name is None:        # all are needed, or reading calls no service
             wanted.discard(())
             wanted |= {(attribute,) for attribute in resource.attributes_schema if attribute != 'show'}
-        for attribute, *path in sorted(wanted, key=str):        # one order: a simulated life can be lived again
+        for attribute, *path in sorted(wanted, key=str):        # one order, so that a simulation can be repeated
             if attribute == SHOW_ATTR and resource.default_client_name is not None:
-                continue                                # what comes after it may change the thing itself
+                continue                                # later steps may change the object, so it is read when needed
             try:
                 value = resource.FnGetAtt(attribute, *path)
             except exception.DatabaseUnavailable:
                 raise
-            except Exception as error:                  # raised to whoever reads it, not to the step
+            except Exception as error:                  # raised when the attribute is read, not in the step
                 value = error
             kept[attribute_cache.key(attribute, tuple(path))] = value
         return kept
 
     def recover(self, step: Step, row: ResourceState) -> commands.Event:
-        """A row was found in progress and nobody knows whether its call returned."""
+        """Find out the result of an interrupted call, for a row found in progress."""
         try:
             resource = self.resource(step, row)
             if row.action is not Action.CREATE or resource.idempotent_create:
                 outcome = commands.Recovered(step, commands.Outcome.AGAIN)
-            elif hasattr(resource, 'find_existing'):        # its check manages with the id alone
+            elif hasattr(resource, 'find_existing'):        # its check needs the id only
                 found = row.physical_id or resource.find_existing()
                 outcome = (commands.Recovered(step, commands.Outcome.FOUND, str(found)) if found else
                            commands.Recovered(step, commands.Outcome.AGAIN))
@@ -580,8 +585,8 @@ class StepExecutor:
             return self._failure(step, row, error, row.action)
 
     def preempt(self, step: Step, row: ResourceState) -> commands.Preempted:
-        """Notifies the type that a newer definition waits, on an object of its own, made of what is stored, as the
-        contract has it: the one that acts may be in the middle of a call."""
+        """Notify the type that a newer definition waits. Uses a separate object of the stored state, as the plug-in
+        contract requires: the step's own object may be in the middle of a call."""
         try:
             if self._kind(row).handle_preempt is Resource.handle_preempt:
                 return commands.Preempted(step, False)
@@ -594,7 +599,7 @@ class StepExecutor:
             return commands.Preempted(step, False)
 
     def cancel(self, step: Step, row: ResourceState) -> None:
-        """Tells the type that what it is doing is no longer wanted."""
+        """Call handle_<action>_cancel of the type for a step that is aborted."""
         work = step.context
         if work is None or work.resource is None or row.action not in (
                 Action.CREATE, Action.UPDATE, Action.DELETE, Action.SUSPEND, Action.RESUME):
@@ -602,7 +607,7 @@ class StepExecutor:
         handler = getattr(work.resource, f'handle_{row.action.lower()}_cancel', None)
         if callable(handler):
             try:
-                with self._leased.context.bound():           # it may be a timer's thread
+                with self._leased.context.bound():           # this may run in the thread of the timers
                     handler(work.handle if work.handle is not NO_HANDLE else None)
             except Exception as error:
                 defects.log(LOG, error, 'Cancelling %s of %s in stack %s failed', row.action, row.name, self._leased.id)
@@ -619,7 +624,7 @@ class StepExecutor:
                 retry = is_worth_retrying(resource, error, verb)
             except Exception as defect:
                 defects.log(LOG, defect, 'Classifying an error of %s in stack %s failed', row.name, self._leased.id)
-        if defects.is_defect(error):                # what else fails is one line, when the step ends
+        if defects.is_defect(error):                # other failures are one line, when the step ends
             defects.log(LOG, error, '%s of %s (%s) in stack %s failed', verb, row.name, row.type, self._leased.id)
         else:
             if retry and not isinstance(error, exception.HeatException):
@@ -633,12 +638,12 @@ class StepExecutor:
         return commands.Failed(step, self._masked(message), retry=retry)
 
     def _masked(self, text: str) -> str:
-        """Without values of hidden parameters, which services and types quote when they refuse them."""
+        """Mask the values of hidden parameters, which services and types quote in their errors."""
         return self._leased.definition.mask.text(text)
 
 
 def _as_text(handle: Any) -> str | None:
-    """What a check may change in place, as it is now; None for all else."""
+    """Return a handle that a check may change in place as JSON; None for any other handle."""
     if not isinstance(handle, dict | list):
         return None
     try:
@@ -648,7 +653,7 @@ def _as_text(handle: Any) -> str | None:
 
 
 def is_worth_retrying(resource: Resource, error: Exception, verb: Action) -> bool:
-    """Another try may help: the service was busy with it, or what came out was bad (engine spec 3.3, 3.6)."""
+    """Whether a retry may help: the service was busy, or the object went into error (engine spec 3.3, 3.6)."""
     if verb is Action.CREATE and isinstance(error, exception.ResourceInError):
         return True
     if verb is Action.DELETE and isinstance(error, exception.PhysicalResourceExists):

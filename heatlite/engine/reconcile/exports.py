@@ -1,4 +1,4 @@
-"""A stack as a document: what export and abandon answer, and what a snapshot keeps (engine specification 12)."""
+"""Exports a stack as a document, for export, abandon and snapshots (engine specification 12)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from heatlite.language import masking
 from heatlite.planning.states import Action
 from heatlite.planning.steps import current_rows
 
-REDACTED = 'redacted'               # names of what types called a secret; the API takes them out of what it shows
+REDACTED = 'redacted'               # key of the names of secret data; the API removes these entries from answers
 
 
 def document(tx: Any, stack_id: str) -> dict[str, Any]:
-    """The whole tree: a resource that owns a stack is that stack's document. Raises EntityNotFound."""
+    """Export the whole tree: a resource with a nested stack is that stack's document. Raises EntityNotFound."""
     row = stacks.get(tx, stack_id)
     if row is None:
         raise exception.EntityNotFound(entity='Stack', name=stack_id)
@@ -52,7 +52,7 @@ def _resources(tx: Any, row: stacks.Stack) -> dict[str, Any]:
 
 
 def restored(saved: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """What a snapshot kept of one resource; {} when it kept nothing."""
+    """Return the entry of one resource in a snapshot's document; {} if there is none."""
     return (saved.get('resources') or {}).get(name) or {}
 
 
@@ -60,5 +60,5 @@ ABANDONING = {'abandon': True}
 
 
 def is_abandoned(row: stacks.Stack) -> bool:
-    """The stack is deleted without touching what it made."""
+    """Whether the stack is deleted without deleting the objects of its resources."""
     return row.action == Action.DELETE and bool((row.request or {}).get('abandon'))

@@ -1,4 +1,4 @@
-"""What a plug-in sees as `self.stack`: the names of the contract, reading only (plug-in specification 10)."""
+"""The stack as plug-ins see it in `self.stack`: Heat's names, for reading only (plug-in specification 10)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ USABLE = frozenset({('INIT', 'COMPLETE'), ('CHECK', 'COMPLETE'),
 
 
 class Stack(Mapping[str, Any]):
-    """A mapping of its resources; looking one up makes an object of its type over what is stored."""
+    """A mapping of the stack's resources. A lookup makes an object of the type from the stored state."""
 
     convergence = True
     thread_group_mgr = None
@@ -38,14 +38,14 @@ class Stack(Mapping[str, Any]):
         self._clients = clients
         self._project = project
         self._client_cache: Any = None
-        self.resizing: set[str] = set()             # groups that a signal is making larger or smaller
+        self.resizing: set[str] = set()             # groups that a signal is resizing
         self.software: Any = None                   # engine.requests.software.Software
         self.tell_scaling: Callable[[Scaling], None] = lambda scaling: None     # to the message bus
         self._referred: dict[str, str] = {}         # reference -> name
-        self.scope: Any = None                      # values of its resources, as the template language asks for them
+        self.scope: Any = None                      # values of its resources for the template language (StackScope)
 
     def check_room(self, resource: Any, count: int) -> None:
-        """Raises RequestLimitExceeded unless the nested stack of `resource` may have `count` resources."""
+        """Raise RequestLimitExceeded unless the nested stack of `resource` may have `count` resources."""
         if self.nesting is not None:                # a preview of an update has none, and builds none
             self.nesting.check_room(resource, count)
 
@@ -151,19 +151,19 @@ class Stack(Mapping[str, Any]):
         return known
 
     def set_stack_user_project_id(self, project_id: str) -> None:
-        """The project in the identity service for users inside the stack; one for the whole tree."""
+        """Store the Keystone project of the users inside the stack; one for the whole tree."""
         self._leased.row = replace(self._leased.row, user_project_id=project_id)
         self.nesting.set_user_project(project_id)
 
     def user_project(self, make: Callable[[str], str], unmake: Callable[[str], None]) -> str:
-        """The project of the users inside this tree of stacks; made when there is none, and only once."""
+        """Return the project of the users inside this tree of stacks; makes it once, if there is none."""
         known = self._leased.row.user_project_id
         if known is not None or self._project is None:
             return str(known)
         return self._project(make, unmake)
 
     def register_access_allowed_handler(self, credential_id: Any, handler: Any) -> None:
-        """Nothing: the API finds whose a user is by the data of the resources."""
+        """Do nothing: the API finds the resource of a user by the data of the resources."""
 
     @property
     def strict_validate(self) -> bool:
@@ -174,14 +174,14 @@ class Stack(Mapping[str, Any]):
         return self._leased.definition.outputs
 
     def output_value(self, name: str) -> Any:
-        """Worked out now. Raises what its functions raise."""
+        """Resolve an output now. Errors of its functions pass through."""
         return self.outputs[name].resolve(self.scope)
 
     def root_stack_id(self) -> str:
         return self._leased.row.root_id
 
     def is_seen_by(self, context: Any) -> bool:
-        """Whether the caller of a request may know of this stack."""
+        """Whether the caller of a request may see this stack."""
         row = self._leased.row
         return bool(context.may_see(row.project_id, row.user_project_id))
 
@@ -221,9 +221,9 @@ class Stack(Mapping[str, Any]):
         return self.get(name)
 
     def resource_by_refid(self, refid: Any) -> Any:
-        """The resource that `get_resource` would give `refid` for; None when there is none that is usable.
+        """Return the usable resource whose reference (`get_resource`) is `refid`, or None.
 
-        Who was found is looked at first next time: waiting types ask every second, and a stack may be large.
+        The last match is tried first next time: waiting types call this every second, and a stack may be large.
         """
         known = self._referred.get(str(refid))
         for name in itertools.chain((known,) if known in self else (), self):
@@ -241,12 +241,12 @@ class Stack(Mapping[str, Any]):
         return self._leased.kept.get(row.id) is None and self[name].get_reference_id() == refid
 
     def physical_id_of(self, row_id: int) -> str | None:
-        """Of one row, such as a resource's replacement; None when there is no such row, or nothing real behind it."""
+        """Return the physical id of one row, such as a resource's replacement; None if it has none, or is gone."""
         row = self._leased.rows.get(row_id)
         return row.physical_id if row is not None else None
 
     def has_made(self, physical_id: str, name: str) -> bool:
-        """It is of a resource that the one of that name depends on."""
+        """Whether the object belongs to a resource that the resource `name` depends on."""
         wanted = self._leased.definition.resources.get(name)
         rows = [self._leased.current(required) for required in wanted.requires] if wanted is not None else []
         return any(row is not None and row.physical_id == physical_id for row in rows)

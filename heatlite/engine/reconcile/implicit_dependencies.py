@@ -1,6 +1,6 @@
-"""Dependencies that types add although no template says so: a port comes after the subnets of its network.
+"""Adds the dependencies that resource types declare themselves, such as of a port on the subnets of its network.
 
-Part of every definition that is driven, found from the definition alone: after a restart they are the same.
+Every definition that is driven has them. They follow from the definition alone, so they are the same after a restart.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LOG = logging.getLogger(__name__)
 
 
 def complete(definition: StackDefinition) -> StackDefinition:
-    """The same, with those dependencies in `requires` of its resources. No service is asked."""
+    """Add those dependencies to `requires` of the resources, in place, and return `definition`. Calls no service."""
     if definition.is_complete:
         return definition
     definition.is_complete = True
@@ -33,14 +33,14 @@ def complete(definition: StackDefinition) -> StackDefinition:
             needs = catalog.Needs(name)
             try:
                 draft.make(kind, wanted).add_dependencies(needs)
-            except Exception as error:          # a plug-in's; what it found so far counts
+            except Exception as error:          # raised by a plug-in; the dependencies found so far are used
                 LOG.warning('Dependencies of %s (%s) are not complete: %s', name, wanted.type, error)
             wanted.require(needs.names)
     return definition
 
 
 class _OfflineDraft(Draft):
-    """A draft in which no service can be asked."""
+    """A draft that cannot call services."""
 
     @property
     def clients(self) -> Any:
@@ -56,7 +56,7 @@ class _NoClients:
 
 
 def _kinds(definition: StackDefinition, types: registry.Registry) -> dict[str, Any]:
-    """Resource name -> class, of those that have one."""
+    """Return resource name -> class, without resources whose type is unknown."""
     found, by_type = {}, {}
     for name, wanted in definition.resources.items():
         key = wanted.type if not definition.environment.has_hooks() else (wanted.type, name)

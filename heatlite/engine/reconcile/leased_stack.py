@@ -1,4 +1,4 @@
-"""A stack this engine owns: its row, its lease, its definition, and what is known of its resources."""
+"""A stack whose lease this engine holds: its row, its lease, its definition, its traversal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from heatlite.planning.traversal import Traversal
 
 
 class LeasedStack:
-    """Mutable, and touched by one runner only. `row` is the newest row of the stack itself that was read."""
+    """The state in memory of one leased stack. Mutable. `row`: the newest row of the stack itself that was read."""
 
     def __init__(self, row: Stack, lease: Lease, definition: StackDefinition, context: RequestContext,
                  traversal: Traversal) -> None:
@@ -25,8 +25,8 @@ class LeasedStack:
         self.definition = definition
         self.context = context
         self.traversal = traversal
-        self.secrets: set[str] = set()                          # data that its types called secret, in this process
-        self.kept: dict[int, Mapping[str, Any]] = {}            # row -> values kept with it, see `attribute_cache`
+        self.secrets: set[str] = set()                          # data stored as secret by its types in this process
+        self.kept: dict[int, Mapping[str, Any]] = {}            # row -> its cached values, see `attribute_cache`
 
     @property
     def id(self) -> str:
@@ -41,7 +41,7 @@ class LeasedStack:
 
 
 def desired(definition: StackDefinition, action: str) -> dict[str, Desired]:
-    """What planning must know of the target; nothing is wanted of a stack that is deleted."""
+    """Return the target of a traversal: name -> Desired. It is empty for a DELETE."""
     if action == Action.DELETE:
         return {}
     return {name: Desired(resource.type, resource.requires, external=resource.is_external)

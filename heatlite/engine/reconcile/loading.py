@@ -1,4 +1,4 @@
-"""From rows to a stack in hand. After a crash it is the normal start with more states filled in."""
+"""Loads a stack from its rows. A start after a crash is the normal start, with more states filled in."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NO_LIMITS = Limits(max_size=ANY, max_depth=ANY, max_expansion=ANY, max_functions
 
 
 def definition(stored: templates.Template, row: stacks.Stack, operator: Registry) -> StackDefinition:
-    """The definition that a stored template gives this stack. It was accepted once, so no limits apply."""
+    """Build the definition of a stack from a stored template. It was accepted before, so no limits apply."""
     return definitions.build(language_template.from_mapping(stored.document, NO_LIMITS),
                              Environment(stored.environment, operator),
                              stored.files, StackIdentity(row.name, row.id, row.project_id), limits=NO_LIMITS,
@@ -37,14 +37,14 @@ def definition(stored: templates.Template, row: stacks.Stack, operator: Registry
 
 
 def facade(row: stacks.Stack) -> StoredFacade | None:
-    """What a nested stack was told of the resource it stands behind."""
+    """Return the facade of a nested stack's parent resource, as stored with its request, or None."""
     parts = (row.request or {}).get('facade')
     return StoredFacade(parts) if parts is not None else None
 
 
 def traversal(runtime: Runtime, row: stacks.Stack, target: StackDefinition, rows: list[ResourceState],
               retry_limit: int, held: Mapping[int, str] | None = None) -> Traversal:
-    """The drive the stack's row asks for. `held`: rows that a breakpoint of the user holds, and which."""
+    """Make the traversal that the stack's row requests. `held`: row number -> breakpoint that holds it."""
     return Traversal(Action(row.action), desired(target, row.action), rows, row.template_id,
                      next_row=row.next_resource, uuid=runtime.uuid, random=runtime.random,
                      rollback=not row.disable_rollback, avoid_template_id=avoided(row), retry_limit=retry_limit,
@@ -52,7 +52,7 @@ def traversal(runtime: Runtime, row: stacks.Stack, target: StackDefinition, rows
 
 
 def hooks(target: StackDefinition) -> Hooks:
-    """The breakpoints the environment sets for a resource."""
+    """Return a function: resource name -> breakpoints that the environment sets for it."""
     environment = target.environment
     if not environment.has_hooks():
         return no_hooks
@@ -60,19 +60,19 @@ def hooks(target: StackDefinition) -> Hooks:
 
 
 def avoided(row: stacks.Stack) -> str | None:
-    """The template a rollback leaves; it is kept as the previous one while the rollback runs."""
+    """Return the id of the template that a rollback leaves: the previous one of the row while the rollback runs."""
     return row.previous_template_id if row.action == Action.ROLLBACK else None
 
 
 def as_updated(row: stacks.Stack) -> stacks.Stack:
-    """The row as an accepted update would leave it, for a preview."""
+    """Return the row as it would be after an update is accepted, for a preview."""
     return replace(row, action=Action.UPDATE, status=Status.IN_PROGRESS, generation=row.generation + 1,
                    template_id='preview')
 
 
 def load(runtime: Runtime, database: Database, lease: Lease, operator: Registry, retry_limit: int,
          known: Callable[[stacks.Stack], StackDefinition | None] = lambda row: None) -> LeasedStack | None:
-    """The stack with all that driving it needs; None when it is gone. `known(row)`: its definition, if at hand."""
+    """Load a stack; None if it is gone. `known(row)`: its definition, if it is in memory already."""
     with database.reader() as tx:
         row = stacks.get(tx, lease.stack_id)
         if row is None:
@@ -95,13 +95,13 @@ def _held(database: Database, row: stacks.Stack, target: StackDefinition) -> dic
 
 
 def kept_values(tx: Any, stack_id: str) -> dict[int, Mapping[str, Any]]:
-    """What the resources of a stack had to say when they were finished, by row."""
+    """Return the stored attribute cache of a stack: row number -> {key: value}."""
     found = resources.columns(tx, stack_id, None, ('attributes',))
     return {number: columns['attributes'] for number, columns in found.items() if columns['attributes']}
 
 
 def stored_context(tx: Any, row: stacks.Stack) -> RequestContext:
-    """The authority a stack acts under once its request has ended, with the ids of that request."""
+    """Return the context of a stack: its stored credentials, with the ids of its last request."""
     found = credentials.get(tx, row.credentials_id) if row.credentials_id else None
     if found is None:
         return RequestContext(project_id=row.project_id, username=row.username, overwrite=False, **request_ids.of(row))
@@ -116,5 +116,5 @@ def stored_context(tx: Any, row: stacks.Stack) -> RequestContext:
 
 
 def for_reading(runtime: Runtime, database: Database, stack_id: str, operator: Registry) -> LeasedStack | None:
-    """A stack nobody drives here: to read from what is stored, never to write. None when it is gone."""
+    """Load a stack without a lease, for reading only. None if it is gone."""
     return load(runtime, database, Lease(stack_id, '', 0), operator, 0)

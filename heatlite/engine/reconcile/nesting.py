@@ -1,8 +1,8 @@
-"""Stacks inside stacks. What a type that owns a nested stack may ask: `self.stack.nesting`.
+"""Nested stacks, as `self.stack.nesting` offers them to the types that own one.
 
-A nested stack is a stack with its own row and lease; asking for one is the use case that users go through, in
-process. Every answer is a cookie of plain JSON, so that a parent that is taken over by another engine goes on
-waiting. The parent's engine drives the child unless it is full; then the bell is rung for others.
+A nested stack is a stack with its own row and lease; it is created by the same use case as a user's stack, in process.
+Every action returns a cookie of plain JSON, so that another engine that takes over the parent can go on waiting. The
+parent's engine drives the child unless it has no room; then it wakes up other engines.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ Found = TypeVar('Found', stacks.Stack, stacks.Identity)
 
 
 class Children:
-    """States of nested stacks, wherever they are driven: all that are asked for at one time in one SELECT."""
+    """Reads the states of nested stacks, driven by any engine: concurrent queries share one SELECT."""
 
-    GATHER = 0.01                                   # seconds to wait for others that want to know
+    GATHER = 0.01                                   # seconds to wait for further queries
 
     def __init__(self, runtime: Runtime, database: Database) -> None:
         self._runtime = runtime
@@ -40,7 +40,7 @@ class Children:
         self._found: dict[str, stacks.Identity] = {}
 
     def state(self, stack_id: str) -> stacks.Identity | None:
-        """Deleted ones included; None when there is no row any more."""
+        """Return the state of a nested stack, also of a deleted one; None if its row is gone."""
         if self._answer is None:
             self._answer = self._runtime.flag()
             self._runtime.spawn(self._ask)
@@ -61,11 +61,11 @@ class Children:
 
 
 class Nesting:
-    """For the types of one parent stack. `use_cases` is engine.requests.stacks.Stacks."""
+    """The nested stacks of one parent stack. `use_cases` is engine.requests.stacks.Stacks."""
 
     def __init__(self, parent: LeasedStack, use_cases: Any, children: Children, database: Database,
                  read: Any, max_depth: int) -> None:
-        """`read(stack_id)`: the stack as a facade, for reading."""
+        """`read(stack_id)`: returns the facade of a stack, for reading."""
         self._parent = parent
         self._use_cases = use_cases
         self._children = children
@@ -73,31 +73,31 @@ class Nesting:
         self._read = read
         self._max_depth = max_depth
         self._has_read_secrets = False
-        self._ours: set[str] = set()                # ids of stacks known to be of the parent's project
-        self._counted: dict[str, int] = {}          # resource -> size that was allowed and is being built
+        self._ours: set[str] = set()                # ids of stacks known to belong to the parent's project
+        self._counted: dict[str, int] = {}          # resource -> number of members that was allowed
 
     # --- counting ---------------------------------------------------------------------------------------
 
     def check_room(self, resource: Any, count: int) -> None:
-        """Raises RequestLimitExceeded unless the nested stack of `resource` may have `count` resources.
+        """Raise RequestLimitExceeded unless the nested stack of `resource` may have `count` resources.
 
-        Call it before anything of them is built. One statement; the request that follows does not count again.
+        Call it before any of them is built. The request that follows does not count again.
         """
         if count > self._counted.get(resource.name, -1):
             self._use_cases.check_room(self._parent.row.root_id, count, resource.resource_id)
             self._counted[resource.name] = count
 
     def _check_counted(self, resource: Any, template: Template) -> None:
-        """Counts the resources of a template before it is defined, unless so many were allowed just now."""
+        """Check the number of resources of a template before it is defined, unless it was allowed just now."""
         members = template.section('resources')
         self.check_room(resource, len(members) if isinstance(members, Mapping) else 0)
         self._counted.pop(resource.name, None)      # the tree grows: the next request is counted anew
 
-    # --- asking for something ---------------------------------------------------------------------------
+    # --- actions ----------------------------------------------------------------------------------------
 
     def create(self, resource: Any, template: Template, parameters: Mapping[str, Any] | None = None, *,
                timeout_mins: int | None = None, adopt: Mapping[str, Any] | None = None) -> Cookie:
-        """Stores the nested stack of `resource` and begins to drive it. One that exists already is found again."""
+        """Store the nested stack of `resource` and begin to drive it. Returns the cookie of an existing one as well."""
         known = self.find(resource)
         if known is not None:
             return {'stack': known.id, 'generation': known.generation, 'action': known.action}
@@ -112,7 +112,7 @@ class Nesting:
 
     def update(self, resource: Any, template: Template, parameters: Mapping[str, Any] | None = None, *,
                timeout_mins: int | None = None, converge: bool = False) -> Cookie:
-        """Raises EntityNotFound when the nested stack is gone."""
+        """Update the nested stack. Raises EntityNotFound if it is gone."""
         self._check_counted(resource, template)
         row = self._use_cases.update_child(
             self._parent, resource.resource_id, lambda identity: self.define(resource, template, parameters, identity),
@@ -120,23 +120,23 @@ class Nesting:
         return _cookie(row)
 
     def act(self, resource: Any, action: str) -> Cookie:
-        """DELETE, SUSPEND, RESUME, CHECK or SNAPSHOT. Raises EntityNotFound when there is no such stack."""
+        """Begin DELETE, SUSPEND, RESUME, CHECK or SNAPSHOT. Raises EntityNotFound if there is no such stack."""
         accepted = self._use_cases.act_on_child(self._parent, resource.resource_id, Action(action))
         return _cookie(accepted)
 
     def abandon(self, resource: Any) -> Cookie:
-        """Deletes the nested stack and leaves what it made."""
+        """Delete the nested stack without deleting the objects of its resources."""
         return _cookie(self._use_cases.act_on_child(self._parent, resource.resource_id, Action.DELETE, abandon=True))
 
     def cancel(self, resource: Any) -> None:
-        """What runs in the nested stack ends, nothing new begins. Whatever it does, this succeeds."""
+        """Cancel the action of the nested stack: no further step starts. Does nothing if none is in progress."""
         if resource.resource_id is not None:
             self._use_cases.cancel_child(self._parent, resource.resource_id)
 
     # --- waiting ----------------------------------------------------------------------------------------
 
     def is_done(self, resource: Any, cookie: Cookie) -> bool:
-        """Whether what the cookie stands for is over. Raises what the nested stack failed of."""
+        """Whether the action of the cookie is complete. Raises the failure of the nested stack."""
         found = self._children.state(cookie['stack'])
         action = cookie['action']
         if found is None or found.deleted_at is not None:
@@ -154,10 +154,10 @@ class Nesting:
                                   % {'name': found.name, 'action': found.action, 'wanted': action})
         return True
 
-    # --- looking ----------------------------------------------------------------------------------------
+    # --- reading ----------------------------------------------------------------------------------------
 
     def find(self, resource: Any) -> stacks.Identity | None:
-        """The live nested stack of a resource, by the resource, not by what it remembers."""
+        """Return the live nested stack of a resource, by its id or, without one, by parent and names; or None."""
         with self._database.reader() as tx:
             if resource.resource_id is not None:
                 return self._own(stacks.children(tx, [resource.resource_id]).get(resource.resource_id))
@@ -165,14 +165,14 @@ class Nesting:
         return found if found is not None and found.name == resource.physical_resource_name() else None
 
     def row(self, resource: Any) -> stacks.Stack | None:
-        """The live nested stack's own row: parameters, outputs, state."""
+        """Return the row of the live nested stack: parameters, outputs, state. None if there is none."""
         if resource.resource_id is None:
             return None
         with self._database.reader() as tx:
             return self._own(stacks.get(tx, resource.resource_id))
 
     def template(self, resource: Any) -> Template | None:
-        """The template the nested stack has now; None when there is no stack."""
+        """Return the current template of the nested stack; None if there is no stack."""
         if resource.resource_id is None:
             return None
         with self._database.reader() as tx:
@@ -180,25 +180,25 @@ class Nesting:
             return Template(dict(templates.show(tx, row.template_id).document)) if row is not None else None
 
     def members(self, resource: Any) -> list[Any]:
-        """The rows of the nested stack's resources (planning.states.ResourceState), by number."""
+        """Return the rows of the nested stack's resources (planning.states.ResourceState), ordered by number."""
         if not self._is_own(resource.resource_id):
             return []
         with self._database.reader() as tx:
             return resources.light(tx, resource.resource_id)
 
     def stack(self, resource: Any) -> Any:
-        """The nested stack as types see stacks, for reading: `stack[name].FnGetAtt(...)`. None when there is none."""
+        """Return the facade of the nested stack, for reading: `stack[name].FnGetAtt(...)`. None if there is none."""
         return self._read(resource.resource_id) if self._is_own(resource.resource_id) else None
 
     def _own(self, found: Found | None) -> Found | None:
-        """`found` itself, if it is of the parent's project: `external_id` may name any stack there is."""
+        """Return `found` if it belongs to the parent's project, else None: `external_id` may name any stack."""
         if found is None or found.project_id != self._parent.row.project_id:
             return None
         self._ours.add(found.id)
         return found
 
     def _is_own(self, stack_id: str | None) -> bool:
-        """One SELECT for each stack, once."""
+        """Whether the stack belongs to the parent's project. Reads each such stack once."""
         if stack_id is None:
             return False
         if stack_id not in self._ours:
@@ -207,7 +207,7 @@ class Nesting:
         return stack_id in self._ours
 
     def user_project(self) -> str | None:
-        """The project for users inside the tree of stacks, if one was made."""
+        """Return the project of the users inside the tree of stacks, or None."""
         with self._database.reader() as tx:
             root = stacks.get(tx, self._parent.row.root_id)
         return root.user_project_id if root is not None else None
@@ -219,7 +219,7 @@ class Nesting:
 
     def define(self, resource: Any, template: Template, parameters: Mapping[str, Any] | None,
                identity: StackIdentity) -> StackDefinition:
-        """The nested stack's definition, in the parent's environment (template specification 13.3)."""
+        """Build the nested stack's definition, with the parent's environment (template specification 13.3)."""
         parent = self._parent.definition
         wanted = parent.resources.get(resource.name)
         used = parent.environment.find(wanted.type, wanted.name).path if wanted is not None else ()
@@ -229,8 +229,8 @@ class Nesting:
                                        files=self._files(resource, template))
 
     def _files(self, resource: Any, template: Template) -> Files:
-        """The parent's. While members wait for their turn in a rolling update they are still of files that this
-        request may not have brought: those of the nested stack as it is stand behind then."""
+        """Return the parent's files. In a rolling update, members with the old definition may need files that the
+        request did not bring: then those of the current nested stack are added."""
         files: Files = self._parent.definition.files
         if resource.resource_id is None or all(name in files for name in nested.files_named(template)):
             return files
@@ -240,7 +240,7 @@ class Nesting:
         return Files({**former, **files}) if former else files
 
     def _secrets(self) -> Mask:
-        """What resources of the parent keep as secrets: those made in this process, and those made before."""
+        """Return the mask of the secret data of the parent's resources, stored in this process or before."""
         if not self._has_read_secrets:
             with self._database.reader() as tx:
                 self._parent.secrets |= resources.secrets(tx, self._parent.id)
@@ -257,7 +257,7 @@ class Nesting:
 
 
 class StoredFacade(Facade):
-    """The parent's resource as `resource_facade` sees it, kept with the nested stack."""
+    """The parent resource as `resource_facade` shows it, stored with the nested stack."""
 
     def __init__(self, parts: Mapping[str, Any]) -> None:
         self._parts = parts
@@ -267,7 +267,7 @@ class StoredFacade(Facade):
 
 
 def failure(reason: str) -> exception.HeatException:
-    """The failure of a nested stack, from its reason, to be told with the parent resource's path before it."""
+    """Make the error of a nested stack from its status reason; the parent resource's path can be put before it."""
     text = reason
     if text.startswith('Resource ') and ' failed: ' in text:
         text = text.split(' failed: ', 1)[1]

@@ -1,4 +1,4 @@
-"""What a stack shows: its outputs, resolved from what its resources have to say."""
+"""Resolves the outputs of a stack from the references and attributes of its resources."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ LOG = logging.getLogger(__name__)
 
 def resolve(definition: StackDefinition, scope: Any,
             is_live: Callable[[str, str], bool] = lambda resource, attribute: False) -> list[dict[str, Any]]:
-    """`{output_key, description, output_value, output_error?}` in the order of the template.
+    """Return `{output_key, description, output_value, output_error?}` of each output, in the order of the template.
 
-    A value that cannot be computed is null with the error's text; one not known yet is null without. `live` marks
-    those that read an attribute which must be read anew each time (`is_live(resource, attribute)`). Raises
+    A value that cannot be computed is null with the error's text; one not known yet is null without it. `live` marks
+    outputs that use an attribute which must be read anew each time (`is_live(resource, attribute)`). Raises
     DatabaseUnavailable.
     """
     found = []
@@ -30,7 +30,7 @@ def resolve(definition: StackDefinition, scope: Any,
         try:
             value = output.resolve(scope)
             shown['output_value'] = value if is_known(value) else None
-        except exception.DatabaseUnavailable:       # says nothing of the output
+        except exception.DatabaseUnavailable:       # not an error of the output
             raise
         except Exception as error:
             shown['output_error'] = definition.mask.text(str(error))
@@ -39,7 +39,7 @@ def resolve(definition: StackDefinition, scope: Any,
 
 
 def unknown(definition: StackDefinition) -> list[dict[str, Any]]:
-    """All outputs of a stack of which nothing exists yet."""
+    """Return all outputs of a stack without resources, with null values."""
     return [_unknown(name, output) for name, output in definition.outputs.items()]
 
 
@@ -48,10 +48,10 @@ def _unknown(name: str, output: Any) -> dict[str, Any]:
 
 
 def _reads(output: Any) -> Iterator[tuple[str, str]]:
-    """(resource, attribute) the value asks for."""
+    """Yield (resource, attribute) for each attribute that the output uses."""
     try:
         needs = list(requirements(output.expression, PLACEHOLDERS))
-    except Exception:                               # it will say so when it is resolved
+    except Exception:                               # resolving it reports the error
         LOG.debug('Output %s cannot be parsed', output.key)
         return
     for _path, need in needs:

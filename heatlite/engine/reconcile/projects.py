@@ -1,4 +1,4 @@
-"""The project in which users inside a tree of stacks live: one for all of it, made by whoever needs it first."""
+"""Makes the Keystone project of the users inside a tree of stacks: one for the whole tree, at the first need."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class Projects:
     def __init__(self, runtime: Runtime, database: Database) -> None:
         self._runtime = runtime
         self._database = database
-        self._making: dict[str, Flag] = {}        # root stacks whose project is being made here
+        self._making: dict[str, Flag] = {}        # root stack -> set when its project has been made by this engine
 
     def of(self, leased: LeasedStack, make: Callable[[str], str], unmake: Callable[[str], None]) -> str:
-        """The project of the tree. `make(root id)`: a new one, or the one of that name if it exists already, so what it
-        returns may be in use elsewhere; `unmake(project)`: it is known to be nobody's."""
+        """Return the project of the tree. `make(root id)`: makes it, or returns the one of that name, which may be in
+        use elsewhere; `unmake(project)`: deletes one that is certainly unused."""
         root_id = leased.row.root_id
         while root_id in self._making:
             self._making[root_id].wait()
-        # Entered before anything gives way: whoever looks from now on waits.
+        # Entered before this thread yields, so that every other thread waits from now on.
         done = self._making[root_id] = self._runtime.flag()
         try:
             with self._database.reader() as tx:
@@ -53,8 +53,8 @@ class Projects:
         try:
             known = self._database.retry(store)
         except exception.EntityNotFound:
-            unmake(made)                            # the tree is gone: nothing else would ever delete it
+            unmake(made)                            # the tree is gone, so no later request deletes it
             raise
-        if known != made:                           # another engine was faster; the same one is in use by its stacks
+        if known != made:                           # another engine was faster; `known` is in use by the stacks
             unmake(made)
         return known

@@ -1,4 +1,4 @@
-"""Writes to the journal what a type stores while an action of it runs, in its order (`engine.stored_resource`)."""
+"""Writes to the journal what a resource type stores during an action, in order (`engine.stored_resource`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from heatlite.planning.states import Action, Change, Datum, Event, ResourceState
 
 
 class JournalWriter:
-    """Where a type's own writes go. Each is durable when it returns, unless the type says nobody needs that."""
+    """Stores the writes of a resource type. A write is durable when it returns, except in a create that is safe to
+    repeat (`idempotent_create`). Data are stored with the next change."""
 
     def __init__(self, journal: Journal, leased: LeasedStack, runtime: Runtime, work: StepContext,
                  records: StoredResourceCache) -> None:

@@ -1,4 +1,4 @@
-"""Where a rollback goes back to: the last definition that was reached; after a create, the empty one."""
+"""Finds the target of a rollback: the last definition that was reached; after a create, the empty one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from heatlite.planning.states import Action, Status
 
 
 def target(tx: Any, row: stacks.Stack, new_id: str, now: datetime) -> str:
-    """Id of the template to go back to. `new_id`: for the empty template, if that is it."""
+    """Return the id of the template to go back to. `new_id`: the id of an empty template, stored if needed."""
     if row.previous_template_id is not None:
         return row.previous_template_id
     current = templates.show(tx, row.template_id)
@@ -20,13 +20,13 @@ def target(tx: Any, row: stacks.Stack, new_id: str, now: datetime) -> str:
 
 
 def last_good(row: stacks.Stack) -> str | None:
-    """The template a failed update goes back to: the last one that was reached, not the last one asked for."""
+    """Return the id of the template that a failed update goes back to: the last one reached, not requested."""
     if row.status == Status.COMPLETE or row.action == Action.ROLLBACK:
         return row.template_id
     return row.previous_template_id
 
 
 def _empty(template: language_template.Template) -> dict[str, Any]:
-    """A template of the same version with nothing in it."""
+    """Return an empty template of the same version."""
     key, _, version = template.version.partition('.')
     return {key: version, template.keys.resources: {}}

@@ -1,6 +1,6 @@
 """Executes one stack's traversal: performs each command and returns the result as an event. Makes no decisions.
 
-One thread for each stack; calls into types run in the thread pool, waits are entries in the heap of due times.
+Each stack has one runner with one green thread. Calls into types run in the thread pool; waits are timers.
 """
 
 from __future__ import annotations
@@ -29,38 +29,38 @@ from heatlite.planning.steps import Step
 LOG = logging.getLogger(__name__)
 T = TypeVar('T')
 
-INSPECTED_AT_ONCE = 100             # unchanged resources, until others may run
-DATABASE_PATIENCE = 1.0             # seconds until a call is made again that met a database that is away
+INSPECTED_AT_ONCE = 100             # unchanged resources, until other threads may run
+DATABASE_PATIENCE = 1.0             # seconds until a call is repeated that failed as the database was unavailable
 STEPS = logging.getLogger('heatlite.steps')         # a name of its own, for default_log_levels
 
 
 class Host(Protocol):
-    """Whoever runs runners: knows the stacks' own rows."""
+    """The owner of runners, which reads and writes the rows of stacks: the stack controller."""
 
     def unwind(self, runner: Runner, reason: str, rollback: bool) -> list[c.Command]:
-        """The stack has failed: tell it, and with `rollback` retarget its traversal."""
+        """Report that the stack has failed. With `rollback`, retarget its traversal and return its commands."""
 
     def finish(self, runner: Runner, status: Status | None, reason: str, release: bool = True) -> bool:
-        """The traversal is over: store the stack's last state. False when a newer request goes on with it.
+        """Store the final state of the action. Returns False if a newer request was accepted meanwhile.
 
-        `release`: give the stack back, too.
+        `release`: release the lease, too.
         """
 
     def catch_up(self, runner: Runner) -> list[c.Command]:
-        """Somebody rang: take over what a newer request wants, if there is one."""
+        """On wake-up: re-read the stack's row, and retarget the traversal if its generation changed."""
 
     def begin(self, runner: Runner) -> list[c.Command]:
-        """Before anything is done for an action: the first commands."""
+        """Begin an action: return the first commands."""
 
     def ended(self, runner: Runner, error: Exception | None) -> None:
-        """`error`: a defect of ours kept it from going on."""
+        """The runner has ended. `error`: the defect of the engine that stopped it, or None."""
 
 
 class Runner:
     def __init__(self, runtime: Runtime, leased: LeasedStack, executor: StepExecutor, journal: Journal, pool: Pool,
                  timers: Timers, host: Host, interval: float = 1.0, patience: float = 240.0) -> None:
-        """`interval`: seconds between two polls, unless the type says otherwise; `patience`: seconds that a call nobody
-        wants any more gets to return."""
+        """`interval`: seconds between two polls, unless the type sets its own; `patience`: seconds that an aborted call
+        has to return."""
         self._patience = patience
         self._interval = interval
         self.leased = leased
@@ -72,25 +72,25 @@ class Runner:
         self._host = host
         self._inbox: deque[Callable[[], Iterable[c.Command]]] = deque()
         self._rung = runtime.flag()
-        self._retired = False                       # told to let go, or the lease was lost
+        self._retired = False                       # was stopped, or the lease was lost
         self._has_ended = False
         self._defect: Exception | None = None       # why it cannot go on
-        self._aborted: dict[Step, str] = {}         # steps that end at their next turn, and why
-        self._asking: dict[str, dict[Step, Callable[[], None]]] = {}    # name -> waiting step -> next question
+        self._aborted: dict[Step, str] = {}         # step that ends when its call returns -> why
+        self._asking: dict[str, dict[Step, Callable[[], None]]] = {}    # name -> waiting step -> its next check
         self._inspected = 0
-        self._held: dict[tuple[str, str], Step] = {}            # (resource, hook) -> the step that is held there
-        self._announced: set[Step | None] = set()   # steps an event of which is in the inbox
-        self._calling: dict[Step, Callable[[], None]] = {}      # steps with a call under way, and the call
-        self._preempting = 0                        # calls of handle_preempt that are under way
-        self.idle = runtime.flag()                  # has ended, and nothing of it is under way any more
+        self._held: dict[tuple[str, str], Step] = {}            # (resource, hook) -> the step held there
+        self._announced: set[Step | None] = set()   # steps that have an event in the inbox
+        self._calling: dict[Step, Callable[[], None]] = {}      # step -> its call under way
+        self._preempting = 0                        # number of calls of handle_preempt under way
+        self.idle = runtime.flag()                  # set when it has ended and no call of it is under way
         self.signal_dispatcher: Any = None          # a SignalDispatcher; None: no signals are handled
-        self.resting = False                        # nothing is driven: it is here for signals only
+        self.resting = False                        # no action is in progress: it only handles signals
 
     # --- from other threads -----------------------------------------------------------------------------
 
     def post(self, event: c.Event) -> None:
         traversal = self.leased.traversal
-        # None: the step itself gets no further by it.
+        # None: such an event does not complete the step's own work.
         step = None if isinstance(event, c.Preempted | c.TimedOut) else event.step
         self._announced.add(step)
 
@@ -101,11 +101,11 @@ class Runner:
         self.ask(handle)
 
     def ring(self) -> None:
-        """Look whether there is a newer request, or a signal."""
+        """Wake up the runner: it looks for a newer request and for signals."""
         self.ask(lambda: self._host.catch_up(self))
 
     def rest(self) -> None:
-        """The last signal was handled: with nothing else to do, let go of the stack."""
+        """After the last signal was handled: finish, if no action is in progress."""
         self._note_idle()
         self.ask(lambda: [c.Finish(None, '')] if self.resting and not self.signal_dispatcher.is_busy else [])
 
@@ -114,29 +114,29 @@ class Runner:
         return self._retired
 
     def ask(self, work: Callable[[], Iterable[c.Command]]) -> None:
-        """Runs `work` in the runner's thread and performs what it commands."""
+        """Run `work` in the runner's thread and perform the commands it returns."""
         self._inbox.append(work)
         self._rung.set()
 
     def retire(self, defect: Exception | None = None) -> None:
-        """Stop here: another engine goes on. What is written already stays. `defect`: why it cannot go on here."""
+        """Stop the runner; the next owner resumes from the stored state. `defect`: the error that stops it, if any."""
         self._defect = self._defect or defect
         self._retired = True
         self._rung.set()
 
     def poll_now(self, name: str) -> None:
-        """What the resource of that name waits for has happened: ask now, not at the next turn."""
+        """Run the waiting checks of that resource now, not at the next interval."""
         for ask in self._asking.pop(name, {}).values():
             ask()
 
     def fenced(self, work: Callable[[], T]) -> T:
-        """What `work` returns, which may send requests only as long as the stack is ours. Raises LeaseLost."""
+        """Return `work()`, whose requests are sent only while the lease is valid. Raises LeaseLost."""
         return fence.behind(self.executor.ensure_lease, work)
 
     # --- its own thread ---------------------------------------------------------------------------------
 
     def run(self) -> None:
-        bind(self.leased.context)                    # log lines of this thread, those of libraries too
+        bind(self.leased.context)                    # for log lines of this thread, also those of libraries
         self._runtime.serve(self.leased.id)
         try:
             if not self.resting:
@@ -199,7 +199,7 @@ class Runner:
                     self._finish(status, reason)
 
     def _finish(self, status: Status | None, reason: str) -> None:
-        """Stores the end. While signals are being handled the stack stays ours."""
+        """Store the final state. While signals are being handled the lease is not released."""
         stays = self.signal_dispatcher is not None and self.signal_dispatcher.is_busy
         if not self._host.finish(self, status, reason, release=not stays):
             self.resting = False
@@ -223,7 +223,7 @@ class Runner:
 
     def _call(self, step: Step, row: ResourceState, perform: Callable[[], c.Event], *,
               is_handler: bool = False) -> None:
-        """`is_handler`: nobody knows what became of it when it is broken off."""
+        """Run `perform` in the pool. `is_handler`: its result is unknown after an interruption, so recover then."""
         def work() -> None:
             bind(self.leased.context)
             if self._calling.get(step) is not work:
@@ -238,7 +238,7 @@ class Runner:
             except LeaseLost:
                 self.ask(self._lost)
                 return
-            except exception.DatabaseUnavailable as error:      # our own trouble is no failure of the resource
+            except exception.DatabaseUnavailable as error:      # an outage of the engine, no failure of the resource
                 outages.away(outages.DATABASE, error)
                 LOG.debug('%s of %s in stack %s waits for the database', row.action, row.name, self.leased.id)
                 self._ask_after(step, DATABASE_PATIENCE, lambda: self._once_more(step, row, perform, is_handler))
@@ -301,7 +301,7 @@ class Runner:
         self._asking.setdefault(step.name, {})[step] = ask
 
         def due() -> None:
-            if self._asking.get(step.name, {}).get(step) is ask:        # else it was hastened, or ended
+            if self._asking.get(step.name, {}).get(step) is ask:        # else poll_now ran it, or the step ended
                 self._ask_no_more(step)
                 ask()
 
@@ -320,8 +320,8 @@ class Runner:
             self.post(c.TimerFired(step))
 
     def _abort(self, step: Step, row: ResourceState, why: str) -> None:
-        """Ends the step at once when it only waits. Otherwise it ends when the call under way has returned, or has not
-        returned for `call_timeout`, or with the next command for it, if an event of the step is in the inbox."""
+        """End the step, at once if it only waits. Otherwise it ends when the call under way has returned, or has not
+        returned for `patience` seconds, or with the next command for it, if an event of the step is in the inbox."""
         self._aborted[step] = why
         if step in self._calling:
             call = self._calling[step]
@@ -330,7 +330,7 @@ class Runner:
             self._end_aborted(step, row)
 
     def _give_up(self, step: Step, row: ResourceState, call: Callable[[], None]) -> None:
-        """Nobody knows what became of it, as after a crash."""
+        """End a step whose call did not return in time. Its result is unknown, as after a crash."""
         if self._calling.get(step) is not call:
             return
         with self.leased.context.bound():
@@ -343,7 +343,7 @@ class Runner:
         self._pool.give_up(call)
 
     def _preempt(self, step: Step, row: ResourceState) -> None:
-        """Beside the call of the step that may be under way."""
+        """Call handle_preempt in the pool, in parallel with a call of the step that may be under way."""
         def work() -> None:
             bind(self.leased.context)
             self._runtime.serve(self.leased.id)
@@ -353,7 +353,7 @@ class Runner:
                 event = self.fenced(lambda: self.executor.preempt(step, row))
                 self.post(event)
                 if not event.ends:
-                    self.poll_now(step.name)          # what it has stopped need not wait for the next turn
+                    self.poll_now(step.name)          # the type may have ended the work: check it now
             except LeaseLost:
                 self.ask(self._lost)
             except exception.DatabaseUnavailable as error:
@@ -377,8 +377,8 @@ class Runner:
     def _end_aborted(self, step: Step, row: ResourceState) -> None:
         why = self._aborted.pop(step, None)
         if why is None:
-            return                                  # ended already; this was its timer
-        self._ask_no_more(step)                     # the question it waited to ask must not be asked any more
+            return                                  # ended already; this is its timer
+        self._ask_no_more(step)                     # its next check must not run any more
         self.executor.cancel(step, row)
         self.post(c.Failed(step, text.aborted(row.action, why)))
 
@@ -388,7 +388,7 @@ class Runner:
     # --- breakpoints of the user ------------------------------------------------------------------------
 
     def clear_hook(self, row: ResourceState, hook: str) -> None:
-        """Lets a resource go on; one that has not come there yet, since the stack was taken over, will not be held."""
+        """Clear a breakpoint. A resource that has not reached it again since a takeover will not be held."""
         step = self._held.pop((row.name, hook), None)
         if step is not None:
             row = self.leased.rows[step.row_id]
@@ -396,22 +396,22 @@ class Runner:
         self._note_hook(row, hook, self._cleared(), text.cleared(hook))
 
     def _cleared(self) -> str:
-        """What stands for a breakpoint that this request has passed, until it is set anew by another."""
+        """Return the marker stored when a hook was cleared; it is valid for this generation only."""
         return f'cleared in {self.leased.row.generation}'
 
     def _pause(self, step: Step, row: ResourceState, hook: str) -> None:
         self._held[row.name, hook] = step
         noted = self.executor.records.get(row).data.get(hook)
         if self._held.get((row.name, hook)) is not step:
-            return                                  # cleared while that was being read
-        if noted == self._cleared():                # and then whoever drove the stack died
+            return                                  # cleared during the read
+        if noted == self._cleared():                # cleared before the previous owner died
             if self._held.pop((row.name, hook), None) is not None:
                 self.post(c.Cleared(step))
-        elif noted != resources.HELD:                         # else it was held already when we took over
+        elif noted != resources.HELD:                         # else it was held already before the takeover
             self._note_hook(row, hook, resources.HELD, text.paused(hook.partition('-')[2].upper(), hook))
 
     def _note_hook(self, row: ResourceState, hook: str, value: str | None, why: str) -> None:
-        """Clients find a held resource by the event; the entry in its data is what says that it is held."""
+        """Store the state of a breakpoint: the entry in the resource's data is the state, the event informs clients."""
         told = self._event(row._replace(reason=why), None, None)
         self._journal.submit(Change(self.leased.id, self.leased.lease.epoch, row=self.leased.rows.get(row.id, row),
                                     data=(Datum(hook, value),), events=(told,) if why else ()))
@@ -424,7 +424,7 @@ class Runner:
         work = self._work(step)
         columns: dict[str, Any] = {}
         if persist.wait and row.action in (Action.CREATE, Action.ADOPT) and work is not None:
-            columns = dict(work.columns)            # a failed create must find its properties to clean up
+            columns = dict(work.columns)            # the clean-up after a failed create needs the properties
             if work.metadata:
                 columns['metadata'] = work.metadata
         elif persist.applied and work is not None:
@@ -435,7 +435,7 @@ class Runner:
                         data=work.take_data() if work is not None else ())
         if row.status is not Status.IN_PROGRESS:
             self._aborted.pop(step, None)           # it ended before it could be aborted
-        if change.columns or change.data:           # else what was read of it is as good as before
+        if change.columns or change.data:           # else the cached resource is still valid
             self.executor.records.forget(row.id)
         if persist.event and row.status is not Status.IN_PROGRESS:
             self._ended(row)
@@ -476,7 +476,7 @@ class Runner:
         self._journal.submit(Change(self.leased.id, self.leased.lease.epoch, remove=row.id, events=events))
 
     def _ended(self, row: ResourceState) -> None:
-        """One line for each step that failed; at DEBUG also of those that went well: a line takes 70 us, a step 500."""
+        """Log failed steps at INFO, completed ones at DEBUG only: a line takes 70 us, a step 500 us."""
         metrics.steps.labels(row.action, row.status).inc()
         level = logging.INFO if row.status is Status.FAILED else logging.DEBUG
         if STEPS.isEnabledFor(level):

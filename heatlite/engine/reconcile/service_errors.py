@@ -1,6 +1,6 @@
-"""What an error of a service means for another try. Tables; no resource and no stack is asked.
+"""Classifies errors of services: whether a retry can help. Uses tables only, no resource and no stack.
 
-May not come in: types, client plug-ins.
+Must not import resource types or client plug-ins.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from keystoneauth1 import exceptions
 from heatlite.common import exception
 from heatlite.engine.clients.os import http
 
-AWAY = frozenset({502, 503, 504})           # a proxy without a service behind it, or a service that says so
-FINAL_CONFLICTS = (                         # 409s that no other try of the same create can pass
+AWAY = frozenset({502, 503, 504})           # a proxy cannot reach the service, or the service is unavailable
+FINAL_CONFLICTS = (                         # 409s that a retry of the same create cannot pass
     re.compile(r'quota', re.IGNORECASE),            # Neutron: Quota exceeded for resources: ['port'].
     re.compile(r'OverLimit|Maximum number of .* exceeded', re.IGNORECASE),
     re.compile(r'Multiple possible networks found', re.IGNORECASE),         # Nova: name a network
@@ -21,7 +21,7 @@ FINAL_CONFLICTS = (                         # 409s that no other try of the same
 
 
 def is_away(error: BaseException) -> bool:
-    """The service cannot be reached, or cannot work at the moment: it will be there again."""
+    """Whether the service cannot be reached, or cannot work at the moment, so that a retry may help."""
     if isinstance(error, exception.HeatException):
         return False
     if isinstance(error, exceptions.ConnectionError) and not isinstance(error, exceptions.SSLError):
@@ -30,6 +30,6 @@ def is_away(error: BaseException) -> bool:
 
 
 def is_final(error: BaseException) -> bool:
-    """A conflict that stays: the same request gets the same answer until somebody changes something else."""
+    """Whether a conflict is permanent: the same request fails again until something else is changed."""
     text = str(error)
     return any(pattern.search(text) for pattern in FINAL_CONFLICTS)

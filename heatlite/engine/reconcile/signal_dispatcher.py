@@ -1,8 +1,8 @@
-"""Hands the signals that wait for a stack to its resources (engine specification 8.1).
+"""Dispatches the pending signals of a stack to its resources (engine specification 8.1).
 
-Signals of one resource are handled one after the other, in the order they came; those of different resources at the
-same time. What a handler changes, the line of history and the end of the signal become durable in one transaction:
-a signal is handled once, unless its handler changes other things too, which must then be able to go on after a crash.
+Signals of one resource are handled one after the other, in the order of their arrival; those of different resources in
+parallel. The changes of a handler, the event and the end of the signal are one transaction: after a crash a signal is
+either handled or still pending. A handler that also changes other things must be able to run again.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from heatlite.rpc import errors
 LOG = logging.getLogger(__name__)
 
 UNSET_HOOK = 'unset_hook'
-LOOKED_AT = 50                          # resources around the signalled one whose attributes are read anew, at most
+LOOKED_AT = 50                          # the most related resources of a signalled one whose attributes are read anew
 
 
 def hook_of(details: Any) -> Any:
-    """The breakpoint a signal is to clear; None for a signal that is none of that."""
+    """Return the breakpoint that a signal is to clear; None for any other signal."""
     return details.get(UNSET_HOOK) if isinstance(details, Mapping) else None
 
 
@@ -55,7 +55,7 @@ class SignalDispatcher:
         self._runner = runner
         self._waiting: dict[str, deque[Signal]] = {}        # resource -> signals behind the one being handled
         self._known: set[int] = set()
-        self._handled: set[int] = set()                     # since the last look began: its answer may still have them
+        self._handled: set[int] = set()                     # since the last query began: its result may have them
         self._neighbours = _Neighbours(leased.definition)
         self._working = 0
 
@@ -64,7 +64,7 @@ class SignalDispatcher:
         return self._working > 0
 
     def look(self) -> None:
-        """Begins with every signal that is not known yet. In the runner's thread only."""
+        """Start handling every signal that is not known yet. Call in the runner's thread only."""
         self._handled.clear()
         with self._database.reader() as tx:
             found = signals.pending(tx, self._leased.id)
@@ -106,9 +106,9 @@ class SignalDispatcher:
         except exception.DatabaseUnavailable as error:
             outages.away(outages.DATABASE, error)
             LOG.debug('A signal to %s in stack %s waits for the database', name, self._leased.id)
-            self._runner.retire()                   # what it has begun is known to nobody, as after a crash
+            self._runner.retire()                   # the result of the handler is unknown, as after a crash
         except Exception:
-            # It stays where it is, and is tried again by whoever drives the stack next.
+            # The signal stays pending, and the next owner of the stack retries it.
             LOG.exception('A signal to %s in stack %s could not be handled', name, self._leased.id)
             self._runner.retire()
         finally:
@@ -138,22 +138,24 @@ class SignalDispatcher:
             self._refresh({row.name: row}, LOOKED_AT)
 
     def _tell(self, resource: Resource, signal: Signal) -> tuple[bool, SignalError | None]:
-        """Whether others should look again; and the error, for whoever waits for the outcome, in whatever process."""
+        """Call the handler. Returns whether related resources need a refresh, and the error, stored for the request
+        that waits for the outcome in any process."""
         resource.signal_mark = signal.mark
         try:
             return bool(resource.signal(signal.details)), None
         except NoActionRequired:
             return False, None
-        except exception.DatabaseUnavailable:       # our own trouble: the signal is handled later
+        except exception.DatabaseUnavailable:       # an outage of the engine: the signal is handled later
             raise
         except Exception as error:
             defects.log(LOG, error, 'A signal to %s in stack %s was not accepted', resource.name, self._leased.id)
             return False, SignalError(signal.mark, errors.to_wire(error), self._runtime.now())
 
-    # --- what others have of it ---------------------------------------------------------------------------
+    # --- refreshing related resources ---------------------------------------------------------------------
 
     def take_over(self) -> None:
-        """Whoever had the stack may have died with a signal handled, and what follows from it not yet."""
+        """After failover: refresh the neighbours of resources that take signals, as the previous owner may have died
+        between the commit of a handler and the refresh."""
         signalled = {}
         for name in self._leased.definition.resources:
             row = self._leased.current(name)
@@ -164,7 +166,7 @@ class SignalDispatcher:
             self._runtime.spawn(self._make_up_for, signalled)
 
     def _is_followed(self, row: ResourceState) -> bool:
-        """Others look again after its signals."""
+        """Whether related resources are refreshed after signals of this one."""
         try:
             kind = self._runner.executor.kind_of(row)
         except exception.HeatException:
@@ -184,8 +186,8 @@ class SignalDispatcher:
             self._runner.rest()
 
     def _refresh(self, signalled: Mapping[str, ResourceState], most: int | None = None) -> None:
-        """Attributes around these resources (at most so many) are read anew, metadata that follows others is told,
-        waits look at once."""
+        """Refresh the neighbours of these resources (at most `most`): read their attributes anew, run their waiting
+        checks now. Also resolves metadata that refers to other resources anew, and passes it to the types."""
         executor, definition = self._runner.executor, self._leased.definition
         if self._neighbours.definition is not definition:
             self._neighbours = _Neighbours(definition)
@@ -224,10 +226,10 @@ class SignalDispatcher:
             kept = executor.keep(executor.stored_resource(row), row.name)
             now = self._leased.rows.get(row.id)
             if now is None or now.in_progress:
-                return                              # an action has begun meanwhile; it reads them at its end
+                return                              # an action has begun meanwhile; it reads the values at its end
             if now is row and self._leased.kept.get(row.id) is before:
                 break
-            row = now                               # what was read is a mixture of before and after a change
+            row = now                               # the values read mix the states before and after a change
         if kept == before:
             return
         self._leased.kept[row.id] = kept
@@ -239,7 +241,7 @@ class SignalDispatcher:
 
 
 class _Neighbours:
-    """Who is to look again after a signal: found once for a definition, so that a signal costs what it changes."""
+    """The resources to refresh after a signal. Computed once for each definition, not for each signal."""
 
     def __init__(self, definition: StackDefinition) -> None:
         self.definition = definition
@@ -250,13 +252,13 @@ class _Neighbours:
 
     @cached_property
     def followers(self) -> list[str]:
-        """Resources whose metadata refers to others: that of the rest stays what it was."""
+        """Names of the resources whose metadata refers to other resources; other metadata cannot change."""
         return [name for name, resource in self.definition.resources.items()
                 if getattr(resource.parsed.metadata, 'refers', False)]
 
 
 class SignalWriter:
-    """Keeps what the signalled resource writes, until it is stored together with the end of the signal."""
+    """Collects the writes of a signalled resource, to be stored together with the end of the signal."""
 
     def __init__(self, leased: LeasedStack, runtime: Runtime) -> None:
         self._leased = leased

@@ -1,4 +1,4 @@
-"""What one step of a traversal is about while it lasts, and the definitions it works with."""
+"""The context of one step of a traversal, and the definitions of resources that steps use."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ CANONICAL = json.JSONEncoder(sort_keys=True, default=str, separators=(',', ':'))
 
 
 class StepContext:
-    """What one step is about while it lasts: the wanted definition resolved, the object of the type, its notes."""
+    """The context of one step: the resolved definition, the object of the resource type, data to store."""
 
     __slots__ = ('columns', 'data', 'definition', 'difference', 'error', 'handle', 'metadata',
                  'resource', 'storing', 'undoing')
 
     def __init__(self) -> None:
         self.definition: rsrc_defn.ResourceDefinition | None = None     # wanted, functions resolved
-        self.columns: dict[str, Any] = {}               # to be stored once the definition is applied
+        self.columns: dict[str, Any] = {}               # large columns to store with the intent or the completion
         self.resource: Resource | None = None
         self.error: Exception | None = None             # why the definition could not be resolved
-        self.data: list[Datum] = []                     # notes of the type that no change has carried yet
-        self.difference: diff.UpdateArguments | None = None    # what an update is about
-        self.handle: Any = NO_HANDLE                    # what the handler returned, plain JSON or not
+        self.data: list[Datum] = []                     # data of the type that are not in a change yet
+        self.difference: diff.UpdateArguments | None = None    # of an update
+        self.handle: Any = NO_HANDLE                    # return value of the handler, plain JSON or not
         self.undoing = False
-        self.storing = False                            # its intent is on the way to the disk
+        self.storing = False                            # its intent is in the journal and not committed yet
         self.metadata: Any = None
 
     def take_data(self) -> tuple[Datum, ...]:
@@ -40,8 +40,8 @@ class StepContext:
 
 
 def fingerprint(resolved: Mapping[str, Any]) -> str:
-    """Of a definition with its functions resolved; equal for equal definitions, whatever the order of keys."""
-    told = {name: value for name, value in resolved.items() if value}     # what is empty is not stored either
+    """Return the hash of a resolved definition; equal for equal definitions, independent of the order of keys."""
+    told = {name: value for name, value in resolved.items() if value}     # empty sections are not stored either
     return hashlib.blake2b(CANONICAL.encode(told).encode('utf-8', 'surrogatepass'), digest_size=16).hexdigest()
 
 
@@ -62,7 +62,7 @@ def as_it_is(part: Any) -> Any:
 
 
 def plain(handle: Any) -> Any:
-    """`handle` if it can be stored and read back as it is; else NO_HANDLE, and a crash makes it anew."""
+    """Return `handle` if JSON stores it unchanged; else NO_HANDLE, and the handler is called again after a crash."""
     try:
         return handle if json.loads(json.dumps(handle)) == handle else NO_HANDLE
     except (TypeError, ValueError):

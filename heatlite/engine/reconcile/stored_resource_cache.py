@@ -1,4 +1,4 @@
-"""What is stored of a stack's resources, read in blocks: deleting ten thousand must not be ten thousand reads."""
+"""Caches the stored resources of a stack, read in blocks: deleting ten thousand must not take ten thousand reads."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from heatlite.engine.durability.journal import Journal
 from heatlite.engine.stored_resource import StoredResource
 from heatlite.planning.states import ResourceState
 
-BLOCK = 256                                         # rows, neighbours by number, read together
-BLOCKS = 8                                          # kept at most
-NOT_READ = ResourceState(0, '', '', '')              # until somebody asks for the row
+BLOCK = 256                                         # rows with consecutive numbers that are read together
+BLOCKS = 8                                          # the most blocks in the cache
+NOT_READ = ResourceState(0, '', '', '')              # placeholder until `get` sets the state
 
 
 class StoredResourceCache:
-    """Reads through the journal: what was submitted is written before anything is read."""
+    """Reads through the journal: pending changes are written before a read."""
 
     def __init__(self, runtime: Runtime, database: Database, journal: Journal | None, stack_id: str) -> None:
         """`journal` None: nothing is written meanwhile (a preview)."""
@@ -27,12 +27,12 @@ class StoredResourceCache:
         self._journal = journal
         self._stack_id = stack_id
         self._blocks: dict[int, dict[int, StoredResource]] = {}
-        self._reading: dict[int, Flag] = {}       # blocks under way; whoever wants one of them waits
+        self._reading: dict[int, Flag] = {}       # block being read -> set when it is there
         self._changed: dict[int, set[int]] = {}     # rows that changed while their block was being read
-        self._environments: dict[str, Mapping[str, Any] | None] = {}    # by template, which never changes
+        self._environments: dict[str, Mapping[str, Any] | None] = {}    # by template id; templates never change
 
     def get(self, state: ResourceState) -> StoredResource:
-        """All that is stored of the row; `state` itself is the newer one."""
+        """Return the stored resource of a row, with `state`, which may be newer than the row."""
         number = state.id // BLOCK
         while state.id not in self._blocks.get(number, ()):
             if number in self._reading:
@@ -44,7 +44,7 @@ class StoredResourceCache:
         return found
 
     def environment(self, template_id: str) -> Mapping[str, Any] | None:
-        """The environment stored with a template of this stack; None when the template is gone. Read once."""
+        """Return the environment of a template of this stack; None if the template is gone. Reads it once."""
         if template_id not in self._environments:
             def read(tx: Any) -> Mapping[str, Any] | None:
                 found = templates.documents(tx, [template_id]).get(template_id)
@@ -54,20 +54,21 @@ class StoredResourceCache:
         return self._environments[template_id]
 
     def forget(self, row: int) -> None:
-        """The row was changed: what was read of it is old."""
+        """Drop a row from the cache after a change."""
         number = row // BLOCK
         self._blocks.get(number, {}).pop(row, None)
         if number in self._changed:
             self._changed[number].add(row)
 
     def _read(self, number: int, wanted: int) -> bool:
-        """False: nothing is stored of `wanted`. True: it is there now, or has changed meanwhile."""
+        """Read a block into the cache. Returns False if the row `wanted` is not stored; True if it is in the cache now,
+        or has changed meanwhile."""
         done = self._reading[number] = self._runtime.flag()
         changed = self._changed[number] = set()
         try:
             if self._journal is not None:
                 self._journal.flush()
-            known = self._blocks.get(number)        # then only this row has changed, or was asked for before
+            known = self._blocks.get(number)        # if present, only the wanted row is read again
             first, end = (number * BLOCK, (number + 1) * BLOCK) if known is None else (wanted, wanted + 1)
             found = self._database.retry_until_available(
                 lambda tx: resources.stored(tx, self._stack_id, first, end), reading=True)

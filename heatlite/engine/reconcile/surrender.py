@@ -1,7 +1,7 @@
-"""Gives up a stack whose engines end while they execute it, before it ends the next one.
+"""Sets a stack to FAILED that has ended several engines, before it ends the next one.
 
-Neither its definition nor any type is touched: only what is stored of it changes. A later request of its user, such
-as a delete, is driven as for any failed stack, and has as many tries of its own (db.leases.strike).
+Loads neither its definition nor any resource type: only its rows change. A later request of its user, such as a
+delete, is driven as for any failed stack, and has its own number of tries (db.leases.strike).
 """
 
 from __future__ import annotations
@@ -24,11 +24,10 @@ LOG = logging.getLogger(__name__)
 
 def give_up(runtime: Runtime, database: Database, journal: Journal, lease: Lease,
             announce: Callable[[stacks.Stack], None]) -> bool:
-    """Whether the stack of `lease` was given up: it is FAILED then, and the lease is given back.
+    """Set the stack of `lease` to FAILED and release the lease, if it has too many strikes. Returns whether it did.
 
-    What was IN_PROGRESS in it is FAILED with the same reason; signals that wait for it are dropped.
-    `announce(row)`: called with the stack's row afterwards. False as well when a newer request was accepted meanwhile.
-    Raises LeaseLost.
+    Resources IN_PROGRESS become FAILED with the same reason; pending signals are dropped. `announce(row)`: called
+    afterwards with the stack's row. Returns False as well if a newer request was accepted meanwhile. Raises LeaseLost.
     """
     with database.reader() as tx:
         count = leases.strikes_out(tx, lease.stack_id)
@@ -48,7 +47,7 @@ def give_up(runtime: Runtime, database: Database, journal: Journal, lease: Lease
             row.id, lease.epoch, stack=StackChange(row.generation, status=Status.FAILED, reason=reason, release=True),
             events=(events.of_stack(runtime, row.id, row.name, row.action, Status.FAILED, reason),), signals=waiting))
     except Superseded:
-        return False                                # the newer request has tries of its own
+        return False                                # the newer request has its own number of tries
     LOG.error('Stack %s [%s] was given up: %s', row.name, row.id, reason)
     announce(given_up)
     return True

@@ -1,7 +1,7 @@
-"""Whether the verdict on a resource depends on values that are known only during the update. For previews.
+"""Finds out whether the verdict on a resource depends on values that are known only during the update. For previews.
 
-The type is asked twice: with the unknown values taken as different, and with each taken as what is stored, where it may
-turn out to be that. Where the answers differ nothing is decided.
+The type is asked twice: with the unknown values taken as different from the stored ones, and as equal where that is
+possible. If the answers differ, the verdict is uncertain.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from heatlite.engine.rsrc_defn import ResourceDefinition
 from heatlite.language.unknown import UNKNOWN, is_known
 from heatlite.planning.decide import Verdict
 
-# By these a type decides from values; what it would say of one that is not known cannot be found out.
+# Methods by which a type decides from values; their results for unknown values cannot be predicted.
 BY_VALUES = ('needs_replace', 'needs_replace_with_prop_diff', 'needs_replace_with_tmpl_diff', '_needs_update',
              'update_template_diff_properties')
 
 
 @dataclass(frozen=True)
 class Doubt:
-    """`may_replace`: what comes of it may be another thing."""
+    """Why a verdict is uncertain. `may_replace`: the resource may be replaced."""
 
     reason: str
     may_replace: bool
@@ -31,7 +31,8 @@ class Doubt:
 
 def find(kind: type[Resource], wanted: ResourceDefinition, stored: ResourceDefinition, verdict: Verdict,
          ask: Callable[[ResourceDefinition], Verdict]) -> Doubt | None:
-    """None: whatever the values are, it is `verdict`. `ask(definition)`: the verdict on another definition."""
+    """Return why `verdict` is uncertain; None if it holds for all values. `ask(definition)`: the verdict on another
+    definition."""
     after, before = wanted.freeze(), stored.freeze()
     unknown = unknown_properties(after)
     if not unknown and is_known(after.metadata()):
@@ -46,7 +47,7 @@ def find(kind: type[Resource], wanted: ResourceDefinition, stored: ResourceDefin
     metadata = after.metadata() if not may_equal(before.metadata(), after.metadata()) else before.metadata()
     try:
         other = ask(wanted.freeze(properties=assumed, metadata=metadata))
-    except Exception:                               # the type's own; it says nothing of what the values will be
+    except Exception:                               # raised by the type for the assumed values
         return Doubt(reason, True)
     kinds = {_kind(verdict), _kind(other)}
     return Doubt(reason, 'replaced' in kinds) if len(kinds) > 1 else None
@@ -70,11 +71,11 @@ def may_equal(old: Any, new: Any) -> bool:
         return new.keys() == old.keys() and all(may_equal(old[key], value) for key, value in new.items())
     if isinstance(new, list | tuple) and isinstance(old, list | tuple):
         return len(new) == len(old) and all(map(may_equal, old, new))
-    return bool(old == new) or not is_known(new)    # a key that is not known may be any
+    return bool(old == new) or not is_known(new)    # an unknown key may have any value
 
 
 def _decides_by_values(kind: type[Resource]) -> bool:
-    if kind.always_inspected:               # with a stack inside: updated in any case
+    if kind.always_inspected:               # with a nested stack: updated in any case
         return False
     return any(getattr(kind, name) is not getattr(Resource, name) for name in BY_VALUES)
 
