@@ -1,4 +1,4 @@
-"""Keeps what must survive a crash: the lease of each stack, the journal of its changes, timers and the thread pool.
+"""Makes state survive crashes: leases of stacks and the journal of changes; also timers and the thread pool.
 
 Must not import any other package of the engine.
 """

@@ -1,9 +1,8 @@
-"""The right to change a cloud, asked for again before each request that an action of a resource sends.
+"""Checks the lease before each request that an action of a resource sends.
 
-An action, or the handler of a signal, may be held up between two of its requests for longer than its engine's lease
-lasts: the process stood still, or the database did not answer. Another engine then acts in its place, and the rest of
-the requests must not be sent. A database cannot fence a cloud, so what remains is the moment between the check and the
-request.
+An action, or the handler of a signal, may stall between two of its requests for longer than its engine's lease lasts:
+the process was stopped, or the database did not answer. Another engine then acts in its place, and the remaining
+requests must not be sent. A database cannot fence a cloud, so the moment between check and request is not covered.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ _check: ContextVar[Callable[[], None] | None] = ContextVar('fence', default=None
 
 
 def behind(check: Callable[[], None], work: Callable[[], T]) -> T:
-    """What `work` returns. `check`, which raises LeaseLost, is called first, and by each `pass_through` of this green
+    """Return `work()`. `check`, which raises LeaseLost, is called first, and by each `pass_through` of this green
     thread until `work` returns."""
     check()
     token = _check.set(check)
@@ -29,7 +28,7 @@ def behind(check: Callable[[], None], work: Callable[[], T]) -> T:
 
 
 def pass_through() -> None:
-    """To be called right before a request to a service. Outside of `behind` it does nothing."""
+    """Check the lease; call this right before a request to a service. Does nothing outside of `behind`."""
     check = _check.get()
     if check is not None:
         check()

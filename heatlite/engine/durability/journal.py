@@ -1,8 +1,8 @@
-"""Group commit: makes changes of all resources of all stacks of this engine durable together.
+"""Group commit: writes the changes of all stacks of this engine together.
 
-The rule of durability: intents and physical ids are waited for, completions are not. A change that somebody
-waits for is written at once, with everything that has gathered; one that nobody waits for may linger a few
-milliseconds, so that an IN_PROGRESS and the COMPLETE right behind it become one row.
+The rule of durability: callers wait for intents and physical ids, not for completions. An awaited change is written
+immediately, with all pending ones; other changes may linger a few milliseconds, so that an IN_PROGRESS and the COMPLETE
+right after it become one write.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ LOG = logging.getLogger(__name__)
 
 
 class LeaseLost(BaseException):
-    """Another engine owns the stack now: whoever gets this stops working on it, and writes nothing.
+    """Another engine owns the stack now: the receiver must stop working on it, and write nothing.
 
-    Not an Exception: a type that catches every error of its own must not go on after this one.
+    Not an Exception: a resource type that catches all errors must not go on after this one.
     """
 
 
@@ -34,12 +34,12 @@ Then = Callable[[BaseException | None], None]           # None: durable; else wh
 
 
 class Journal:
-    LINGER = 0.02                                   # seconds an unwaited change may wait for company
-    PATIENCE = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)      # seconds between tries while the database is away
+    LINGER = 0.02                                   # seconds that a change without a waiter may be delayed
+    PATIENCE = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)      # seconds between retries while the database is unavailable
     TRIES = 5                                       # of a batch that ends its connection while the database answers
 
     def __init__(self, runtime: Runtime, database: Database, largest: int = 2000) -> None:
-        """`largest`: changes in one transaction."""
+        """`largest`: the most changes in one transaction."""
         self._largest = largest
         self._runtime = runtime
         self._database = database
@@ -49,11 +49,11 @@ class Journal:
         self._idle = runtime.flag()
         self._idle.set()
         self.refused: Callable[[str, Exception], None] = lambda stack_id, error: None   # a change cannot be stored
-        self.noted: Callable[[str], None] = lambda stack_id: None       # told of stacks with more history
+        self.noted: Callable[[str], None] = lambda stack_id: None       # events of a stack were stored
         self._thread = runtime.spawn(self._run)
 
     def submit(self, change: Change, then: Then | None = None) -> None:
-        """Writes `change` soon. `then` is called in the journal's thread once its fate is known: do not block."""
+        """Write `change` soon. `then` is called in the journal's thread with the result; it must not block."""
         self._pending.append((change, then))
         self._idle.clear()
         self._rung.set()
@@ -61,7 +61,7 @@ class Journal:
             self._hurried.set()
 
     def write(self, change: Change) -> None:
-        """Writes `change` and returns when it is durable. Raises LeaseLost or Superseded."""
+        """Write `change` and return when it is durable. Raises LeaseLost or Superseded."""
         done = self._runtime.flag()
         fate: list[BaseException | None] = []
 
@@ -75,7 +75,7 @@ class Journal:
             raise fate[0]
 
     def flush(self, timeout: float | None = None) -> bool:
-        """Waits until everything submitted so far has been written; False when `timeout` passed first."""
+        """Wait until all changes submitted so far are written. Returns False if `timeout` (seconds) passed first."""
         self._hurried.set()
         self._rung.set()
         return self._idle.wait(timeout)
@@ -87,7 +87,7 @@ class Journal:
         while True:
             self._rung.wait()
             self._hurried.wait(self.LINGER)
-            self._runtime.sleep(0)                    # whoever is about to submit goes into the same transaction
+            self._runtime.sleep(0)                    # lets other threads submit to the same transaction
             self._rung.clear()
             self._hurried.clear()
             while self._pending:
@@ -117,9 +117,9 @@ class Journal:
                 then(None)
 
     def _isolate(self, batch: list[tuple[Change, Then | None]], error: Exception) -> None:
-        """Something in the batch cannot be stored. It must not take the others with it: they are tried in halves.
+        """Find the change that cannot be stored by bisecting the batch, so that the others are stored.
 
-        Whoever drives the stack of the one that is left lets go of it: what it knows is not what is stored.
+        The runner of its stack is stopped, as its state differs from the stored one.
         """
         if len(batch) > 1:
             middle = len(batch) // 2
@@ -132,11 +132,12 @@ class Journal:
         self.refused(change.stack_id, error)
 
     def _write(self, batch: list[Change], tries: int) -> changes.Written:
-        """Waits for a database that is away: the lease, not this loop, decides whether the engine may act meanwhile.
+        """Write a batch, retrying while the database is unavailable. The lease, not this loop, decides whether the
+        engine may act meanwhile.
 
         Raises DatabaseUnavailable after `tries` of a batch that ends its connection while the database takes other
-        writes, as one beyond the largest packet does: other changes must not wait for it. `tries` 1: a part of such
-        a batch, of which something may have been written.
+        writes, such as one beyond the largest packet: other changes must not wait for it. `tries` 1: a part of such
+        a batch, which may have been written partly.
         """
         attempt = failed = 0
         while True:
@@ -155,7 +156,7 @@ class Journal:
                 self._runtime.sleep(wait)
 
     def _is_writable(self) -> bool:
-        """The database takes a write that changes nothing."""
+        """Whether the database accepts a write (one that changes nothing)."""
         try:
             with self._database.writer() as tx:
                 changes.touch_nothing(tx)

@@ -1,6 +1,6 @@
-"""Who drives which stack: heartbeat, sweep, hand-over. One lease row a stack, one deadline an engine.
+"""Renews the leases of this engine and takes over those of dead engines. One lease row a stack, one deadline an engine.
 
-A stack's lease is good while its engine's own row has not expired, so one statement renews them all. Each change
+A stack's lease is valid while its engine's own row has not expired, so one statement renews all of them. Each change
 of owner raises the stack's epoch, and the database refuses writes with an old one. A database cannot fence a
 cloud: before each call into a type, and each request that the type sends (engine.durability.fence), the owner looks at its own
 deadline, with a margin.
@@ -30,17 +30,17 @@ class ClockWasSet(Exception):
 
 
 class LeaseManager:
-    PARALYSED = 10.0                                # lifetimes of a lease without a turn for the engine's own threads
-    PORTION = 200                                   # stacks taken over at a time
-    SET_BACK = 60.0                                 # seconds, more than a slow renewal can look like
+    PARALYSED = 10.0                                # x ttl: renewal stops if green threads have stalled for so long
+    PORTION = 200                                   # the most stacks that one sweep takes over
+    SET_BACK = 60.0                                 # seconds; a lease with more left than expected: clock set back
 
     def __init__(self, runtime: Runtime, database: Database, engine_id: str, describe: Callable[[], dict[str, object]],
                  *, ttl: float, sweep_interval: float, room: Callable[[], int],
                  take: Callable[[Lease], None], missing: Callable[[Iterable[Lease]], list[Lease]]) -> None:
-        """`ttl`: seconds a silent engine keeps its stacks. `describe()`: fields of the engine's own row.
+        """`ttl`: seconds that leases last without a renewal. `describe()`: fields of the engine's own row.
 
-        `room()`: how many more stacks this engine would drive; `take(lease)`: begin to drive one; `missing(held)`:
-        those of our leases that nobody here works for.
+        `room()`: how many more stacks this engine can drive; `take(lease)`: begins to drive one; `missing(held)`:
+        those of this engine's leases without a runner.
         """
         self.engine_id = engine_id
         self._runtime = runtime
@@ -52,8 +52,8 @@ class LeaseManager:
         self._take = take
         self._missing = missing
         self._deadline = runtime.monotonic()
-        self._turned = runtime.monotonic()            # when the engine's own threads last had a turn
-        self._polite_until = runtime.monotonic()      # until then, what belongs to silent engines stays theirs
+        self._turned = runtime.monotonic()            # when green threads last ran
+        self._polite_until = runtime.monotonic()      # until then, no stacks of silent engines are taken over
         self._beating = self._stopping = False
         self._hindered = True                       # by the database: the last renewal has failed, or does not end
         self._lapses = 0                            # how often we renewed too late: others may have our stacks since
@@ -69,16 +69,16 @@ class LeaseManager:
         except exception.DatabaseUnavailable as error:
             LOG.warning('This engine is not registered yet, and will be once the database answers: %s', error)
         self._threads = [self._runtime.spawn(self._turn), self._runtime.spawn(self._sweep)]
-        # Apart: an engine with much to do, or on a busy machine, must not lose its stacks for being late.
+        # An OS thread: a busy engine, or one on a busy machine, must not lose its stacks by late renewals.
         self._runtime.spawn_os_thread(lambda: self._beat(pulse))
 
     def stop(self) -> None:
-        """Lets go of everything at once: whoever sweeps next takes over without waiting for the deadline."""
+        """Give up all leases, so that the next sweep of another engine need not wait for the deadline."""
         self._stopping = True
         self._runtime.turned(is_last=True)
         for thread in self._threads:
             thread.kill()
-        while self._beating:                        # else it might register what is being removed
+        while self._beating:                        # else it might register this engine again after the removal
             self._runtime.sleep(0.01)
         try:
             self._database.retry(lambda tx: engines.remove(tx, self.engine_id, self._runtime.now()))
@@ -86,9 +86,9 @@ class LeaseManager:
             LOG.warning('Stacks could not be handed over, others will take them in %s s: %s', self._ttl, error)
 
     def may_act(self, lease: Lease) -> None:
-        """Returns once the lease is surely good for a call into a cloud, waiting for a renewal if need be.
+        """Return once the lease is certainly valid for a call into a cloud, waiting for a renewal if need be.
 
-        Raises LeaseLost: somebody else took the stack while we were too late to renew.
+        Raises LeaseLost if another engine took the stack after a late renewal.
         """
         while True:
             while self._runtime.monotonic() > self._deadline - self._ttl / 4:
@@ -107,7 +107,7 @@ class LeaseManager:
             raise exception.DatabaseUnavailable(reason='the heartbeat was not stored')
 
     def sweep(self) -> int:
-        """Takes over stacks that are left; how many."""
+        """Take over stacks without a live owner. Returns how many."""
         with self._database.reader() as tx:
             held = leases.held(tx, self.engine_id)
         for lease in self._missing(held):
@@ -136,7 +136,7 @@ class LeaseManager:
     # --- its threads --------------------------------------------------------------------------------------
 
     def _turn(self) -> None:
-        """Shows the heartbeat that the engine is not only alive, but gets on."""
+        """Progress watchdog: renewal stops if green threads have been stalled for PARALYSED x ttl."""
         while True:
             self._turned = self._runtime.monotonic()
             self._runtime.turned()
@@ -167,7 +167,7 @@ class LeaseManager:
             if was_set:
                 self._polite_until = began + self._ttl
         if not known or was_set or self._runtime.monotonic() > self._deadline:
-            self._lapses += 1                       # before anybody may act again
+            self._lapses += 1                       # before `may_act` returns again
         if not known:
             self._register(pulse)                   # somebody cleaned up after us; our leases have gone on their way
         ended = self._runtime.monotonic()
@@ -180,9 +180,9 @@ class LeaseManager:
             self._renew(pulse)                      # what was stored had run out when it was committed
 
     def _clock_was_set(self, tx: Any) -> bool:
-        """The database's clock has moved, since our last renewal, otherwise than time has: by that clock others look
-        silent who are not, until they have renewed, too."""
-        deadline = self._deadline                   # first: the heartbeat may move both meanwhile
+        """Whether the database's clock was set since the last renewal: by that clock live engines may seem expired
+        until they have renewed."""
+        deadline = self._deadline                   # read first: the heartbeat may change both meanwhile
         left = engines.left(tx, self.engine_id)
         expected = deadline - self._runtime.monotonic()
         return left is not None and (left < expected - self._ttl / 4 or left > expected + self.SET_BACK)
@@ -201,5 +201,5 @@ class LeaseManager:
                 outages.away(outages.DATABASE, error)
             except Exception:
                 LOG.exception('A sweep failed')
-            # Engines that start together must not sweep together for ever.
+            # Random: engines that start together must not always sweep together.
             self._runtime.sleep(self._sweep_interval * (0.75 + self._runtime.random() / 2))

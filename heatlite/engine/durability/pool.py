@@ -1,4 +1,4 @@
-"""A bounded number of threads for calls into types; what does not fit waits in line."""
+"""A bounded pool of threads for calls into resource types, with a queue."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Pool:
         self._workers: list[Worker] = []
 
     def run(self, call: Callable[[], None]) -> None:
-        """Runs `call` soon, in the order asked. It must catch its own errors; what it lets out is only logged."""
+        """Run `call` soon, in the order of submission. It must catch its own errors; others are only logged."""
         if self._idle:
             self._idle.pop().take(call)
         elif len(self._workers) < self._size:
@@ -29,7 +29,7 @@ class Pool:
             self._waiting.append(call)
 
     def give_up(self, call: Callable[[], None]) -> None:
-        """Ends the thread in which `call` runs, wherever it is, and gives its place to another."""
+        """Kill the thread in which `call` runs, and start another in its place if calls wait."""
         for worker in self._workers:
             if worker.current is call:
                 self._workers.remove(worker)
@@ -39,7 +39,7 @@ class Pool:
                 return
 
     def next(self, worker: Worker) -> Callable[[], None] | None:
-        """What an idle worker does next; None: wait to be given something."""
+        """Return the next call of a worker; None: it is idle and waits for `take`."""
         if self._waiting:
             return self._waiting.popleft()
         self._idle.append(worker)
@@ -52,7 +52,7 @@ class Pool:
 
 
 class Worker:
-    """One thread of the pool. It stays, so that a burst of calls costs no burst of threads."""
+    """One thread of the pool. It is reused, so that a burst of calls starts no burst of threads."""
 
     def __init__(self, runtime: Runtime, pool: Pool, first: Callable[[], None]) -> None:
         self._runtime = runtime
@@ -76,9 +76,9 @@ class Worker:
                 self._given.clear()
                 continue
             self.current = call
-            self._runtime.turn()          # hundreds of calls that never wait must not keep everything else waiting
+            self._runtime.turn()          # hundreds of calls that never block must not starve other threads
             try:
                 call()
-            except Exception:           # a thread of the pool outlives whatever it was given
+            except Exception:           # a thread of the pool survives errors of its calls
                 LOG.exception('A call of the engine let an error out')
             self.current = None

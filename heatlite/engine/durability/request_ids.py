@@ -1,7 +1,7 @@
-"""Which request the action of a stack belongs to.
+"""Stores and restores the ids of the request to which an action of a stack belongs.
 
-The ids are stored with the stack's row, in what its last request asked for, so that log lines and calls to clouds carry
-them in nested stacks, in other engines and after a crash.
+The ids are in the column `request` of the stack's row, so that log lines and calls to clouds have them in nested
+stacks, in other engines and after a crash.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ NAMES = ('request_id', 'global_request_id')
 
 
 def stored(context: RequestContext, request: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Column `request` of a stack: what `request` says, accepted from `context`."""
+    """Return the column `request` of a stack: `request` with the ids of `context`."""
     ids = {'request_id': context.request_id, 'global_request_id': context.global_request_id}
     rest = {name: value for name, value in (request or {}).items() if name not in NAMES}
     return {**rest, **{name: value for name, value in ids.items() if value is not None}}
 
 
 def asking(context: RequestContext) -> RequestContext:
-    """The request that this thread works for - a signal to the stack, say - else that of `context`."""
+    """Return the context bound to this thread, such as that of a signal to the stack, else `context`."""
     bound = contexts.get_current()
     return bound if isinstance(bound, RequestContext) else context
 
 
 def of_signal(context: RequestContext, ids: Mapping[str, Any] | None) -> RequestContext:
-    """For log lines about a signal: the stack's context with the ids of the signal's request."""
+    """Return the stack's context with the ids of the signal's request, for log lines."""
     return context.of_request(ids['request_id'], ids.get('global_request_id')) if ids else context
 
 
 def of(row: Stack) -> dict[str, Any]:
-    """Keywords for the context of a stack: the ids of its last request. An older release stored none."""
+    """Return the ids of the stack's last request, as keywords for its context; {} if an older release stored none."""
     return {name: row.request[name] for name in NAMES if name in row.request} if row.request else {}
 
 
 def following(context: RequestContext, row: Stack) -> RequestContext:
-    """The stack's context once it follows the request in its row."""
+    """Return the stack's context with the ids of the request in its row."""
     ids = of(row)
     return context.of_request(ids['request_id'], ids.get('global_request_id')) if ids else context

@@ -1,4 +1,4 @@
-"""A heap of due times. A resource that waits is an entry here, not a sleeping thread."""
+"""Runs calls at given times. A waiting resource is an entry in a heap, not a sleeping thread."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from heatlite.common.runtime import Runtime
 
 
 class Timers:
-    """Calls things when their time has come, in one thread. What is called must not block."""
+    """Runs calls when they are due, in one thread. A call must not block."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._heap: list[tuple[float, int, Callable[[], None]]] = []
         self._order = itertools.count()
-        self._earlier = runtime.flag()              # something is due before what the thread sleeps for
+        self._earlier = runtime.flag()              # a new entry is due before the thread wakes up
         self._thread = runtime.spawn(self._run)
 
     def after(self, seconds: float, call: Callable[[], None]) -> None:
