@@ -1,4 +1,4 @@
-"""Serves the requests of the API: one module for each noun, and what they share.
+"""Serves the requests of the API: one module for each noun, and shared helpers.
 
 Must not be imported by any other package of the engine.
 """

@@ -1,7 +1,7 @@
-"""One stack in a preview: drives the very traversal that an update would drive, with nothing called or stored.
+"""Previews one stack: runs the traversal of the update without calling handlers or storing anything.
 
-The types are asked as they would be; every create, update and delete is taken to succeed, and what a resource
-that does not exist yet would say is `Unknown`.
+The types are asked as in the update; every create, update and delete is assumed to succeed, and references and
+attributes of a resource that does not exist yet are UNKNOWN.
 """
 
 from __future__ import annotations
@@ -28,23 +28,24 @@ DONE = ('added', 'updated', 'replaced', 'deleted')
 
 @dataclass
 class Change:
-    """What would become of one resource. `properties`: those that differ; `why` a replacement, or why it is unknown."""
+    """The previewed change of one resource. `properties`: those that differ; `why`: reason of a replacement, or why
+    the change is unknown."""
 
     name: str
     kind: str                           # unchanged, updated, replaced, added, deleted, unknown
-    row: ResourceState | None = None    # as stored; None for one that would be added
+    row: ResourceState | None = None    # as stored; None for a resource that would be added
     properties: Mapping[str, PropertyChange] = field(default_factory=dict)
     why: str = ''
-    inside: str = ''                    # why it is unknown what becomes of its nested stack
-    nested: Any = None                  # the row of that stack
+    inside: str = ''                    # why the changes in its nested stack are unknown
+    nested: Any = None                  # the row of the nested stack
 
 
 Inside = Callable[['DryRun', Step, ResourceState, Action], str | None]
-"""What becomes of the stack inside a resource: noted by the preview; the reason when its update would fail."""
+"""Previews the nested stack of a resource; returns the reason if its update would fail."""
 
 
 class DryRun:
-    """Answers each command of the traversal at once."""
+    """Executes a traversal by answering each command immediately."""
 
     def __init__(self, runtime: Runtime, leased: LeasedStack, executor: StepExecutor, inside: Inside) -> None:
         self._runtime = runtime
@@ -71,16 +72,16 @@ class DryRun:
         for name in leased.traversal.wanted:
             if name in self._reached:
                 self.changes.setdefault(name, Change(name, 'unchanged', before.get(name)))
-            else:                                   # the update ends before it comes there, or goes on otherwise
+            else:                                   # the update ends before this resource, or takes another course
                 self._undecided(name, before.get(name), self._why_not())
         for name, row in before.items():
-            if name not in self.changes:            # not wanted any more, and the update ends before it goes
+            if name not in self.changes:            # removed by the template, but the update ends before its deletion
                 self._undecided(name, row, self._why_not())
         for name, doubt in self.executor.doubts.items():
             self._undecided(name, before.get(name), doubt.reason)
         for name, row in busy.items():
             self._undecided(name, row, _('%s of it is under way, and may end well or not') % row.action)
-        if self.failures:                           # what else it comes to depends on who is faster
+        if self.failures:                           # the order of parallel steps decides which others are reached
             for change in list(self.changes.values()):
                 if change.kind in DONE:
                     self._undecided(change.name, before.get(change.name), self._why_not())
@@ -111,7 +112,7 @@ class DryRun:
                 return self._called(step, row, verb)
             case c.Poll(step) | c.Recover(step):
                 return c.CheckReturned(step, True)
-            case c.Pause(step):                     # a breakpoint: its user lets it go on
+            case c.Pause(step):                     # a breakpoint: assume that the user clears it
                 return c.Cleared(step)
             case c.StartTimer(step):
                 return c.TimerFired(step)
@@ -151,13 +152,13 @@ class DryRun:
         return c.HandlerReturned(step, None, done=True)
 
     def _is_replaced_after_all(self, step: Step) -> bool:
-        """Types without a handler of their own have the resource replaced when any property changes."""
+        """Whether the type has no handle_update of its own, and so replaces the resource if any property changes."""
         work = step.context
         return (type(work.resource).handle_update is Resource.handle_update and work.difference is not None
                 and bool(work.difference.properties))
 
     def _foresee_reference(self, step: Step, row: ResourceState) -> None:
-        """Its attributes may be any now; its reference is what it was, unless the type makes one of what may change."""
+        """Mark the attributes as unknown. The reference stays, unless the type computes it from what may change."""
         self.executor.changed.add(row.id)
         kind = type(step.context.resource)
         doubt = self.executor.doubts.get(row.name)

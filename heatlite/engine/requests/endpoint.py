@@ -1,4 +1,4 @@
-"""What an engine answers: one table from message to use case."""
+"""Dispatches RPC messages: one table from message to use case."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Endpoint:
         self._use_cases = use_cases
 
     def handle(self, context: RequestContext, message: messages.Message) -> Any:
-        """The answer to one message. Raises what the caller is to see."""
+        """Return the answer to one message. Raises the error that the caller is to see."""
         use_case = self._use_cases.get(type(message))
         if use_case is None:
             raise exception.NotSupported(feature=type(message).__name__)
@@ -38,9 +38,9 @@ class Endpoint:
 
 
 def refusal(error: services.ClientException) -> exception.HeatException | None:
-    """The error for the caller when another service ended the request; None for a defect of ours.
+    """Return the caller's error for a failure of another service; None if the failure is a defect of heatlite.
 
-    Which service it was, and at which address, is for the log only.
+    The error names neither the service nor its address: these are for the log only.
     """
     if isinstance(error, services.Forbidden | services.Unauthorized):
         return exception.Forbidden(_('a service that this request needs: it refuses your credentials'))

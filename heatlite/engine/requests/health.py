@@ -1,4 +1,4 @@
-"""Marking resources unhealthy, so that the next update replaces them (engine specification 3.12)."""
+"""Marks resources as unhealthy, so that the next update replaces them (engine specification 3.12)."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ REASON = 'state changed by resource_mark_unhealthy api'
 class Health:
     def __init__(self, runtime: Runtime, database: Database, sinks: EventSinks,
                  wake: Callable[[str, str | None], None]) -> None:
-        """`wake(stack_id, engine_id)`: rings at the engine that owns a stack, or at any."""
+        """`wake(stack_id, engine_id)`: wakes up the engine that owns a stack, or any engine (None)."""
         self._wake = wake
         self._runtime = runtime
         self._database = database
         self._sinks = sinks
 
     def mark(self, context: RequestContext, message: messages.MarkUnhealthy) -> None:
-        """Raises ActionInProgress while an action of the stack goes on, ResourceNotFound.
+        """Mark a resource. Raises ActionInProgress while the stack has an action in progress, ResourceNotFound.
 
-        Signals are no action: the engine that hands them to the resources reads the stack anew after this.
+        Signals are no action: the engine that dispatches them reloads the stack after this.
         """
         def store(tx: Any) -> tuple[Callable[[], None], str | None]:
             leases.lock(tx, message.stack_id)       # before the stack, as everywhere
@@ -41,7 +41,7 @@ class Health:
                 raise exception.EntityNotFound(entity='Stack', name=message.stack_id)
             rows = {state.id: state for state in resources.light(tx, row.id)}
             found = self._find(tx, row, rows, message.resource)
-            # After a cancel the action has ended, and what was begun of it may not have.
+            # After a cancel the action has ended, but its work in flight may not have.
             if row.status == Status.IN_PROGRESS or any(each.in_progress for each in rows.values()):
                 raise exception.ActionInProgress(stack_name=row.name, action=row.action)
             marked = self._marked(found, message)
@@ -71,7 +71,8 @@ class Health:
                               updated_at=self._runtime.now())
 
     def _find(self, tx: Any, row: stacks.Stack, rows: Mapping[int, ResourceState], wanted: str) -> ResourceState:
-        """By name, else by physical id, else by what `get_resource` gives for it."""
+        """Find a resource by name, else by physical id, else by its reference (`get_resource`). Raises
+        ResourceNotFound."""
         current = current_rows(rows.values(), row.template_id, None)
         if wanted in current:
             return rows[current[wanted]]

@@ -1,7 +1,6 @@
-"""What resource types refuse by themselves, without any service: the packed facts, and each type's own check.
+"""Checks resources without any service, by the packed facts and by each type's own `validate`.
 
-The class of a type is imported when a template uses it. A verdict for which a service would have been asked does not
-count.
+The class of a type is imported when a template uses it. Errors of a check that tried to call a service are ignored.
 """
 
 from __future__ import annotations
@@ -51,13 +50,13 @@ class OfflineTypes(packed_types.PackedTypes):
             errors = [exception.StackValidationFailed(message=text)] if text else []
         except exception.HeatException as error:
             errors = [error]
-        except Exception as error:                  # of a type that takes for a value what is not known here
+        except Exception as error:                  # the type took an unknown value for a real one
             LOG.debug('Type %s cannot check %s: %s', name, definition.name, error)
             return []
         return [] if self._draft(definition.owner).context.asked else errors
 
     def _alone(self, kind: Any) -> Any:
-        """The type with its service taken to be there, and without what only that could tell."""
+        """Return a subclass of the type that assumes that its service exists, and never resolves names by it."""
         def translation_rules(resource: Any, given: Any) -> list[TranslationRule]:
             return [rule for rule in kind.translation_rules(resource, given) if rule.rule != RESOLVE]
 
@@ -78,7 +77,7 @@ class OfflineTypes(packed_types.PackedTypes):
 
 
 def _offline_context() -> Any:
-    """The context of a caller who reaches no service; `asked`: a type tried to reach one."""
+    """Return a context without access to services. Its `asked` becomes true if a type tries to call one."""
     from heatlite.common.context import RequestContext
 
     class OfflineContext(RequestContext):

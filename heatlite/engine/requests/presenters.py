@@ -1,4 +1,4 @@
-"""Stacks and resources as previews and exports show them: raw, as REST specification 8.3 and 8.5 say."""
+"""Formats stacks and resources for the answers of previews (REST specification 8.3 and 8.5)."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ KINDS = ('unchanged', 'updated', 'replaced', 'added', 'deleted', 'unknown')
 
 
 def changes(found: Previewed, show_nested: bool) -> dict[str, list[dict[str, Any]]]:
-    """The lists of a preview of an update, with `show_nested` those of nested stacks too. `unknown`, which Heat does
-    not have: what cannot be decided, each with `reason`.
+    """Return the lists of a preview of an update: kind -> entries; with `show_nested` those of nested stacks, too.
 
-    Beyond what clients know, each entry says `changed_properties`, `property_changes` ({name: {old, new or unknown,
+    The list `unknown` (Heat has none) has the resources without a certain verdict, each with `reason`. In addition to
+    Heat's keys, entries have `changed_properties`, `property_changes` ({name: {old, new or unknown,
     forces_replacement}}), for a replacement `replace_reason`, and `nested_unknown`, why the nested changes are unknown.
     """
     lists: dict[str, list[dict[str, Any]]] = {kind: [] for kind in KINDS}
@@ -65,7 +65,7 @@ def _change(change: Change, definition: StackDefinition, needed_by: Mapping[str,
 
 
 def masked(shown: dict[str, Any], mask: Mask) -> dict[str, Any]:
-    """A resource without hidden values. Names and identities stay: a value that equals one is no secret."""
+    """Mask hidden values in an entry, but not in names and identities: a value that equals one is no secret."""
     return {**shown, **{key: mask(shown[key]) for key in VALUES if key in shown}} if mask else shown
 
 
@@ -74,7 +74,7 @@ def _property_change(change: PropertyChange) -> dict[str, Any]:
     if is_known(change.new):
         told['new'] = change.new
     else:
-        told['unknown'] = True                      # it depends on something that will be made or changed
+        told['unknown'] = True                      # it depends on a resource that will be created or changed
     return told
 
 
@@ -83,13 +83,13 @@ def required_by(definition: StackDefinition) -> Mapping[str, list[str]]:
 
 
 def identity(definition: StackDefinition) -> HeatIdentifier:
-    """Of the stack itself."""
+    """Return the identifier of the stack itself."""
     whose = definition.identity
     return HeatIdentifier(whose.project_id, whose.name, str(whose.id))
 
 
 def wanted(name: str, definition: StackDefinition, needed_by: Mapping[str, list[str]]) -> dict[str, Any]:
-    """A resource that does not exist yet."""
+    """Format a resource that does not exist yet."""
     resource = definition.resources[name]
     return {**_raw(name, resource.type, definition, needed_by), 'physical_resource_id': '',
             'resource_action': 'INIT', 'resource_status': 'COMPLETE', 'resource_status_reason': '',

@@ -1,4 +1,4 @@
-"""A stack that does not exist yet, with all it has inside, as previews of it show it (REST specification 8.3)."""
+"""Previews the creation of a stack with its nested stacks (REST specification 8.3)."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ from heatlite.language.unknown import is_known
 from heatlite.rpc import messages
 
 LOG = logging.getLogger(__name__)
-MOST_SHOWN = 20_000                 # resources of a tree without a quota; then one member stands for all of a group
+MOST_SHOWN = 20_000                 # resources of a tree without a quota; beyond it, one member represents a group
 
 
 def shown(checker: lint.Checker, types: Catalog, message: messages.CreateStack, username: str | None, created: str,
           quota: int) -> dict[str, Any]:
-    """`checker`: of the definition. `created`: a time as clients read it. `quota`: resources in a tree, or UNLIMITED.
+    """Return the answer of a preview. `checker`: of the definition. `created`: the time as text for clients. `quota`:
+    the most resources in a tree, or UNLIMITED.
 
-    Raises StackResourceLimitExceeded, as the create would when it gets there.
+    Raises StackResourceLimitExceeded, as the create would at a later time.
     """
     definition = checker.definition
     identity = presenters.identity(definition)
@@ -45,7 +46,7 @@ def shown(checker: lint.Checker, types: Catalog, message: messages.CreateStack, 
 
 
 class _Tree:
-    """The resources of a stack; in the place of one that has a stack inside, the list of those."""
+    """Lists the resources of a tree: a resource with a nested stack is the list of that stack's resources."""
 
     def __init__(self, types: Catalog, quota: int) -> None:
         self._types = types
@@ -53,9 +54,9 @@ class _Tree:
         self._left = MOST_SHOWN if quota == UNLIMITED else quota
 
     def resources(self, checker: lint.Checker, parent: str | None = None) -> list[Any]:
-        """Raises StackResourceLimitExceeded when the tree outgrows its quota."""
+        """List the resources of one stack. Raises StackResourceLimitExceeded if the tree exceeds its quota."""
         definition = checker.definition
-        deque(checker.diagnostics(), maxlen=0)       # it learns the types on the way; the complaints were told before
+        deque(checker.diagnostics(), maxlen=0)       # fills the facts; the diagnostics were reported before
         needed_by = presenters.required_by(definition)
         self._take(len(definition.resources))
         found: list[Any] = []
@@ -75,9 +76,9 @@ class _Tree:
         return found
 
     def _inside(self, checker: lint.Checker, resource: ResourceDefinition) -> StackDefinition | None:
-        """The stack inside a resource as its type would make it.
+        """Return the definition of a resource's nested stack as its type would make it, or None.
 
-        Where the type cannot tell yet how many members there will be, or they are too many to show, one stands for all.
+        If the number of members is not known yet, or too large to show, one member represents all.
         """
         if checker.found[resource.name].is_template:
             return checker.child(resource)
@@ -89,7 +90,7 @@ class _Tree:
                     checker.found[resource.name].path)
         except exception.StackResourceLimitExceeded:
             raise
-        except Exception as error:                  # types may stumble over anything that is not known yet
+        except Exception as error:                  # types may fail on unknown values
             LOG.info('What will be inside %s is not known yet: %s', resource.name, error)
         return checker.child(resource)
 
@@ -103,7 +104,7 @@ class _Tree:
 
 
 def _output(output: OutputDefinition) -> dict[str, Any]:
-    value, _error = output.evaluated(PLACEHOLDERS)      # an error may come from what is only not known yet
+    value, _error = output.evaluated(PLACEHOLDERS)      # an error may come from a value that is not known yet
     return {'output_key': output.key, 'description': output.description, 'output_value': value}
 
 
@@ -112,5 +113,5 @@ def _attributes(facts: TypeFacts) -> dict[str, None]:
 
 
 def _properties(values: dict[str, Any]) -> dict[str, Any]:
-    """What is not known yet is empty."""
+    """Replace values that are not known yet by None."""
     return {name: value if is_known(value) else None for name, value in values.items()}

@@ -1,7 +1,7 @@
-"""What an update would do to a tree of stacks: one dry run for each stack, the nested ones where the types would
-update, make or delete them.
+"""Previews an update of a tree of stacks: one dry run for each stack, also for nested stacks that the types would
+create, update or delete.
 
-What a nested stack will say is found with its dry run: the parent knows outputs that only unchanged resources feed.
+The dry run of a nested stack finds its outputs: the parent can use those that depend on unchanged resources only.
 """
 
 from __future__ import annotations
@@ -36,12 +36,13 @@ from heatlite.language.unknown import UNKNOWN, is_known
 from heatlite.planning.states import Action, ResourceState
 from heatlite.planning.steps import Step
 
-NEW = 'None'                            # the id of a stack that does not exist yet, as clients read it
+NEW = 'None'                            # the id of a stack that does not exist yet, as shown to clients
 
 
 @dataclass
 class Previewed:
-    """One stack of the tree. `changes`: of every resource of both sides, by name, in the order of the new template."""
+    """One stack of the tree. `changes`: resource name -> change, for all old and new resources, new ones first in the
+    order of the template."""
 
     row: Stack
     definition: StackDefinition
@@ -52,11 +53,11 @@ class Previewed:
 
 
 class NotForeseen(Exception):
-    """This is not known of a nested stack before its update."""
+    """This part of a nested stack is not known before its update."""
 
 
 class Ahead:
-    """`engine.reconcile.nesting.Nesting`, for reading only: nested stacks that were looked into are as they will be."""
+    """`engine.reconcile.nesting.Nesting`, for reading only. Nested stacks with a dry run have their future state."""
 
     def __init__(self, nesting: Any) -> None:
         self._nesting = nesting
@@ -84,12 +85,12 @@ class Ahead:
 
 
 class Preview:
-    """Of one update of one tree."""
+    """The preview of one update of one tree."""
 
     def __init__(self, runtime: Runtime, database: Database, registry: Any, context: RequestContext,
                  nest: Callable[[LeasedStack], Any], software: Any, quota: int, most: int) -> None:
-        """`nest`: makes reconcile.nesting.Nesting; `software`: what types ask for software configs; `quota`: resources
-        of a tree, or UNLIMITED: then at most `most` are looked at."""
+        """`nest`: makes reconcile.nesting.Nesting; `software`: engine.requests.software.Software; `quota`: the most
+        resources of a tree, or UNLIMITED: then at most `most` are previewed."""
         self._runtime = runtime
         self._database = database
         self._registry = registry
@@ -99,13 +100,14 @@ class Preview:
         self._left = most if quota == tree_size.UNLIMITED else quota
 
     def of_update(self, row: Stack, wanted: StackDefinition, mask: Mask, converge: bool) -> Previewed:
-        """Raises what an update would be refused for, for nested stacks too, and RequestLimitExceeded."""
+        """Preview an update. Raises the errors for which it would be refused, also of nested stacks, and
+        RequestLimitExceeded."""
         return self._of(replace(loading.as_updated(row), converge=converge), wanted, mask)
 
     def _of(self, row: Stack, wanted: StackDefinition, mask: Mask) -> Previewed:
-        """`row`: with the action in it that is previewed."""
+        """Preview one stack. `row`: its row with the previewed action."""
         self._take(len(wanted.snippets))
-        with self._database.reader() as tx:         # as the update itself would take them
+        with self._database.reader() as tx:         # as the update itself would read them
             rows = resources.light(tx, row.id) if row.id != NEW else []
             kept = loading.kept_values(tx, row.id) if rows else {}
             mask |= Mask(resources.secrets(tx, row.id)) if rows else masking.NOTHING
@@ -139,7 +141,7 @@ class Preview:
     # --- nested stacks ------------------------------------------------------------------------------------
 
     def _inside(self, above: Previewed, run: DryRun, step: Step, row: ResourceState, verb: Action) -> str | None:
-        """What becomes of the stack inside a resource. The reason when it would fail."""
+        """Preview the nested stack of a resource. Returns the reason if its action would fail, else None."""
         resource = (run.executor.stored_resource(row) if verb is Action.DELETE else run.executor.resource(step, row))
         if not isinstance(resource, StackResource):
             return None
@@ -171,7 +173,8 @@ class Preview:
 
     def _defined(self, run: DryRun, step: Step, resource: StackResource, row: ResourceState,
                  stored: Stack | None) -> tuple[StackDefinition, Mask]:
-        """As `Nesting` defines it when the type asks for it. Raises what it would be refused for."""
+        """Build the definition of a nested stack as `Nesting` would. Raises the errors for which it would be
+        refused."""
         nesting = run.executor.facade.nesting
         above = run.leased.row
         work = step.context
@@ -203,13 +206,13 @@ class Preview:
             outputs=None, request=None, tags=None)
 
     def _foresee(self, run: DryRun, resource: StackResource, row: ResourceState, after: Stack) -> None:
-        """From now on the parent reads of it what will be."""
+        """Make the parent read the future state of the nested stack."""
         run.executor.facade.nesting.rows[after.id] = after
         resource.forget_nested()
         run.executor.foreseen[row.id] = resource
         try:
             reference = resource.get_reference_id()
-        except Exception:                           # raised by the type: it is unknown then
+        except Exception:                           # raised by the type: the reference is unknown then
             reference = UNKNOWN
         run.leased.kept[row.id] = {REFERENCE: reference}
 
@@ -228,7 +231,7 @@ class Preview:
                                      mask | above.mask))
 
     def _undecided(self, above: Previewed, stored: Stack | None, why: str) -> None:
-        """All that is inside now may be changed or not."""
+        """Add the nested stack with all its resources as `unknown`."""
         if stored is None:
             return
         definition, mask = self._stored(stored)
@@ -241,7 +244,7 @@ class Preview:
         self._open(found)
 
     def _open(self, found: Previewed) -> None:
-        """Of what is unknown, all that is inside is, too."""
+        """Make everything inside resources of kind `unknown` unknown, too."""
         unknown = {name: change.why for name, change in found.changes.items() if change.kind == 'unknown'}
         if not unknown:
             return
@@ -257,13 +260,13 @@ class Preview:
 
 
 def _is_known(step: Step) -> bool:
-    """Whether the resource's definition holds no value that is not known before."""
+    """Whether all values of the resource's definition are known before the update."""
     wanted = step.context.definition
     return is_known(wanted['Properties']) and is_known(wanted.metadata())
 
 
 def _outputs(definition: StackDefinition, run: DryRun) -> list[dict[str, Any]]:
-    """As `engine.outputs.resolve`, but what is not known yet is UNKNOWN."""
+    """As `engine.reconcile.outputs.resolve`, but values that are not known yet are UNKNOWN."""
     found = []
     for name, output in definition.outputs.items():
         shown: dict[str, Any] = {'output_key': name, 'description': output.description, 'output_value': UNKNOWN}

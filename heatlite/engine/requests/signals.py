@@ -1,5 +1,5 @@
-"""What comes from outside for one resource: stored first, then handled by whoever drives its stack, also when nobody
-did (engine specification 8.1)."""
+"""Accepts signals to resources: a signal is stored first, then handled by the engine that drives the stack, or by one
+that claims it (engine specification 8.1)."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from heatlite.planning.states import Event, ResourceState
 from heatlite.planning.steps import current_rows
 from heatlite.rpc import errors, messages
 
-LOOK = 0.1                              # seconds between two looks whether a signal was handled
-PATIENCE = 60.0                         # seconds until whoever waits for that is told that it takes longer
+LOOK = 0.1                              # seconds between two polls whether a signal was handled
+PATIENCE = 60.0                         # seconds that a request waits for a signal to be handled
 
 
 @dataclass(frozen=True)
 class Accepted:
-    """What became of a signal in its transaction. `refused`: why it was not stored; `tell()`: after the commit."""
+    """The result of a signal's transaction. `refused`: why it was not stored; `tell()`: call it after the commit."""
 
     stack_id: str
     resource_id: int
@@ -42,7 +42,7 @@ class Accepted:
 class Signals:
     def __init__(self, runtime: Runtime, database: Database, registry: Registry, controller: Any, engine_id: str,
                  wake: Any, sinks: EventSinks) -> None:
-        """`wake(stack_id, engine_id)`: rings at the engine that owns a stack, or at any."""
+        """`wake(stack_id, engine_id)`: wakes up the engine that owns a stack, or any engine (None)."""
         self._sinks = sinks
         self._runtime = runtime
         self._database = database
@@ -52,14 +52,14 @@ class Signals:
         self._wake = wake
 
     def signal(self, context: RequestContext, message: messages.SignalResource) -> Any:
-        """The resource's metadata when `wait`, after the signal was handled; else nothing, and at once.
+        """Store a signal. With `wait`, return the resource's metadata after it was handled; else None at once.
 
         Raises ResourceNotFound, ResourceNotAvailable, NotSupported, ResourceActionNotSupported, RequestLimitExceeded.
         """
         now = self._runtime.now()
 
         def store(tx: Any) -> Accepted:
-            """Again from the beginning after a conflict with another transaction: nothing of it was stored."""
+            """Called again after a conflict with another transaction, which was rolled back."""
             leases.lock(tx, message.stack_id)       # before the stack, as everywhere
             row = stacks.get(tx, message.stack_id)
             if row is None or not context.may_see(row.project_id, row.user_project_id):
@@ -89,7 +89,7 @@ class Signals:
         return self._result(accepted, signal_rows.mark(accepted.number, now)) if message.wait else None
 
     def _claim(self, tx: Any, stack_id: str) -> leases.Lease | str | None:
-        """The lease when it is ours now, else who has it."""
+        """Return the lease if this engine has it now, else its owner's id or None."""
         if self._controller.owns(stack_id) or self._controller.room() > 0:
             found = leases.claim(tx, stack_id, self._engine_id)
             if found is not None:
@@ -109,12 +109,12 @@ class Signals:
         return found
 
     def _holding(self, tx: Any, stack_id: str, number: int) -> set[str]:
-        """The breakpoints at which it is held."""
+        """Return the breakpoints at which the resource is held."""
         return {entry.key for entry in resources.data(tx, stack_id, number)
                 if entry.key in HOOK_TYPES and entry.clear() == resources.HELD}
 
     def _check_hook(self, tx: Any, row: stacks.Stack, resource: ResourceState, hook: Any) -> None:
-        """Raises InvalidBreakPointHook for a word that is no hook, and for one at which nothing is held."""
+        """Raise InvalidBreakPointHook for an unknown hook, and for one at which the resource is not held."""
         try:
             kind = self._registry.resolve(resource.type, resource.name).__name__
         except exception.HeatException:
@@ -129,11 +129,12 @@ class Signals:
                                                   % {'hook': hook, 'resource': shown})
 
     def _refusal(self, resource: ResourceState) -> exception.HeatException | None:
-        """Why not now. Raises ResourceActionNotSupported for a type that takes no signals at all."""
+        """Return why the resource takes no signal now, or None. Raises ResourceActionNotSupported if its type takes
+        none at all."""
         try:
             kind = self._registry.resolve(resource.type, resource.name)
         except exception.HeatException:
-            return None                             # a name of the user's environment: found out when it is handled
+            return None                             # a type of the user's environment: checked when it is handled
         if not callable(getattr(kind, 'handle_signal', None)):
             raise exception.ResourceActionNotSupported(action='signal')
         if resource.action in kind.no_signal_actions:
@@ -142,7 +143,7 @@ class Signals:
 
     @staticmethod
     def _check_room(tx: Any, row: stacks.Stack) -> None:
-        """Raises RequestLimitExceeded while too much waits: the engine that drives the stack reads all of it."""
+        """Raise RequestLimitExceeded if too many signals wait: the engine that drives the stack reads all of them."""
         count, size = signal_rows.waiting(tx, row.id)
         if size + count * limits.SIGNAL > limits.MOST_SIGNALS:
             raise exception.RequestLimitExceeded(
@@ -154,7 +155,8 @@ class Signals:
                      row.status, _('Cannot signal resource during %s') % row.action, resource_id=row.id)
 
     def _result(self, accepted: Accepted, mark: str) -> Any:
-        """Once the signal is gone, it was handled; by whichever process, so what came of it is in the database."""
+        """Wait until the signal's row is gone, which means that it was handled. Any process may have handled it, so the
+        result is read from the database."""
         end = self._runtime.monotonic() + PATIENCE
         while self._runtime.monotonic() < end:
             with self._database.reader() as tx:
@@ -171,5 +173,5 @@ class Signals:
 
 
 def _told(error: Exception) -> Exception:
-    """What the sender is told: a handler says with a ValueError what is wrong with the signal."""
+    """Return the error for the sender: a ValueError of a handler becomes a bad request."""
     return exception.HTTPBadRequest(str(error)) if isinstance(error, ValueError) else error

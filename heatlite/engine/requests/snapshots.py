@@ -1,4 +1,4 @@
-"""Snapshots: kept by a walk of the stack, restored by an update to what was kept (engine specification 12.1)."""
+"""Snapshots: made by a SNAPSHOT action of the stack, restored by an update to the saved state (engine spec 12.1)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ UNLIMITED = -1
 class Snapshots:
     def __init__(self, runtime: Runtime, database: Database, use_cases: Any, read: Callable[[str], Any],
                  limit: int) -> None:
-        """`use_cases`: engine.requests.stacks.Stacks; `read(stack_id)`: a stack as types see it; `limit`: per stack."""
+        """`use_cases`: engine.requests.stacks.Stacks; `read(stack_id)`: returns a facade; `limit`: for each stack."""
         self._runtime = runtime
         self._database = database
         self._use_cases = use_cases
@@ -33,7 +33,7 @@ class Snapshots:
         self._limit = limit
 
     def create(self, context: RequestContext, message: messages.SnapshotStack) -> dict[str, Any]:
-        """Answers at once; the snapshot is complete when the stack's action is."""
+        """Begin a snapshot. Returns it at once; it is complete when the stack's action is."""
         snapshot_id = self._runtime.uuid()
         made: list[snapshots.Snapshot] = []
 
@@ -71,7 +71,7 @@ class Snapshots:
         self._use_cases.begin(message.stack_id, Action.RESTORE, store, context)
 
     def delete(self, context: RequestContext, message: messages.DeleteSnapshot) -> None:
-        """Types forget what they kept; the record goes even when one of them fails, which is logged."""
+        """Delete a snapshot and the objects that types saved for it. A failure of a type is only logged."""
         def begin(tx: Any) -> tuple[str, snapshots.Snapshot]:
             row = stacks.get(tx, message.stack_id)
             if row is None or not context.may_see(row.project_id, row.user_project_id):
@@ -87,7 +87,7 @@ class Snapshots:
         self._database.retry(lambda tx: snapshots.delete(tx, found.id))
 
     def forget(self, stack_id: str, found: snapshots.Snapshot) -> None:
-        """What types kept outside for this snapshot is given up."""
+        """Make the types delete the objects that they saved for this snapshot."""
         saved = (found.data or {}).get('resources') or {}
         if not saved:
             return
@@ -103,7 +103,7 @@ class Snapshots:
                             found.id)
 
     def finished(self, row: stacks.Stack, status: Status, reason: str) -> None:
-        """The walk that makes a snapshot is over: what the resources are now is kept with it."""
+        """End a snapshot: store the state of the resources with it. Does nothing if the row has no snapshot."""
         snapshot_id = (row.request or {}).get('snapshot')
         if snapshot_id is None:
             return

@@ -1,6 +1,6 @@
-"""Software configs and deployments: what users and types ask of them (engine specification 9, REST 6.20 and 6.21).
+"""Use cases of software configs and deployments, for users and types (engine specification 9, REST 6.20 and 6.21).
 
-Types get it as `rpc_client()`, under the names of the plug-in contract. Answers are objects as clients see them.
+Types get it as `rpc_client()`, with the names of the plug-in contract. Answers are objects as clients see them.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from heatlite.rpc import messages
 
 LOG = logging.getLogger(__name__)
 
-TRIES = 11                              # to replace the deployments in a server's metadata while others write it
-KINDS_OF_PUSH = ('metadata_put_url', 'metadata_queue_id')       # keys of the data of servers that do not ask us
+TRIES = 11                              # to replace the deployments in a server's metadata despite concurrent writes
+KINDS_OF_PUSH = ('metadata_put_url', 'metadata_queue_id')       # data keys of servers that do not poll heatlite
 UNLIMITED = -1
 
 
 class Ignored:
-    """Errors of one class name are swallowed: `with` it, or call it with an error to raise all others."""
+    """Ignores errors with one class name: as a context manager, or called with an error, which raises all others."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -49,7 +49,7 @@ class Ignored:
 
 
 class _Changed(Exception):
-    """Somebody else has written the metadata meanwhile."""
+    """The metadata were changed concurrently."""
 
 
 class Software:
@@ -81,9 +81,9 @@ class Software:
             stack_user_project_id=message.stack_user_project_id)
 
     def _check_user_project(self, context: RequestContext, user_project_id: str | None) -> None:
-        """Raises NotFound unless it is the project of users inside a stack of the caller's.
+        """Raise NotFound unless it is the project of the users inside a stack of the caller.
 
-        Servers run what is deployed for the project their user is in: naming another's would hand them commands.
+        Servers execute deployments for the project of their user: naming another project would inject commands there.
         """
         if user_project_id is None or context.may_see(user_project_id):
             return
@@ -102,13 +102,13 @@ class Software:
 
     def create_software_config(self, context: RequestContext, *, config_id: str | None = None,
                                **fields: Any) -> dict[str, Any]:
-        """`config_id`: the one to take; a config that has it already is what an interrupted try has left.
+        """Store a config. `config_id`: its id; an existing config with it is returned, as it is of an interrupted try.
 
         Raises RequestLimitExceeded.
         """
         new = self._config(context, config_id or self._runtime.uuid(), fields)
         def store(tx: Any) -> Config:
-            known = software_configs.show(tx, new.id)       # also when an earlier try was stored after all
+            known = software_configs.show(tx, new.id)       # also if an earlier try of this transaction was committed
             if known is not None:
                 return known
             limit = self._max_configs
@@ -127,12 +127,12 @@ class Software:
             'outputs': list(fields.get('outputs') or ()), 'options': fields.get('options') or {}}, self._runtime.now())
 
     def show_software_config(self, context: RequestContext, config_id: str) -> dict[str, Any]:
-        """Raises NotFound."""
+        """Return a config. Raises NotFound."""
         with self._database.reader() as tx:
             return shown_config(self._own_config(tx, context, config_id))
 
     def delete_software_config(self, context: RequestContext, config_id: str) -> None:
-        """Raises NotFound, InvalidRestrictedAction while a deployment refers to it."""
+        """Delete a config. Raises NotFound, and InvalidRestrictedAction while a deployment refers to it."""
         def delete(tx: Any) -> None:
             self._own_config(tx, context, config_id)
             if software_configs.is_deployed(tx, config_id):
@@ -176,18 +176,18 @@ class Software:
 
     def deploy(self, context: RequestContext, deployment_id: str, server_id: str, config: Mapping[str, Any],
                **fields: Any) -> dict[str, Any]:
-        """Puts a derived `config` on a server, in the place of the one that this deployment had. In one step: whatever
-        happens, the deployment refers to a config that is there, and no other one is left.
+        """Deploy a derived `config` on a server, and delete the deployment's former config in the same transaction: the
+        deployment always refers to an existing config, and no other one is left.
 
-        Once is enough: whoever asks again after a crash finds the answer that the server may have given meanwhile.
+        Idempotent: a repeated call after a crash keeps the result that the server may have reported meanwhile.
         """
         def put(tx: Any) -> str:
             known = software_deployments.show(tx, deployment_id)
-            if known is not None:                   # the id may be one that a template or an adopted document gave
+            if known is not None:                   # the id may come from a template or an adopted document
                 self._own_deployment(tx, context, deployment_id)
             if known is not None and known.action == fields.get('action') and known.status in (
                     'IN_PROGRESS', 'COMPLETE') and _is_alike(software_configs.show(tx, known.config_id), new):
-                return server_id                    # told once more, at most
+                return server_id                    # at most, the metadata are pushed once more
             software_configs.insert(tx, new)
             if known is None:
                 self._insert(tx, context, deployment_id, server_id, new.id, fields)
@@ -204,13 +204,13 @@ class Software:
         return self.show_software_deployment(context, deployment_id)
 
     def show_software_deployment(self, context: RequestContext, deployment_id: str) -> dict[str, Any]:
-        """Raises NotFound."""
+        """Return a deployment. Raises NotFound."""
         with self._database.reader() as tx:
             return shown_deployment(self._own_deployment(tx, context, deployment_id))
 
     def update_software_deployment(self, context: RequestContext, deployment_id: str,
                                    updated_at: datetime | None = None, **fields: Any) -> dict[str, Any]:
-        """What is empty stays as it is."""
+        """Change the given fields; empty ones stay unchanged. Raises NotFound."""
         def change(tx: Any) -> str | None:
             found = self._own_deployment(tx, context, deployment_id)
             if changed.get('config_id'):
@@ -231,7 +231,7 @@ class Software:
         self._telling(context, delete)
 
     def withdraw(self, context: RequestContext, deployment_id: str) -> None:
-        """The deployment and its derived config go; gone already, or never ours, is fine."""
+        """Delete the deployment and its derived config. Does nothing if it is gone, or not of the caller's project."""
         def delete(tx: Any) -> str | None:
             found = software_deployments.show(tx, deployment_id)
             if found is None or not context.may_see(found.project_id):
@@ -249,24 +249,24 @@ class Software:
             raise exception.NotFound(_('Deployment with id %s not found') % deployment_id)
         return found
 
-    # --- what servers are told ----------------------------------------------------------------------------
+    # --- metadata of servers ------------------------------------------------------------------------------
 
     def metadata_software_deployments(self, context: RequestContext, server_id: str) -> list[dict[str, Any]]:
-        """The configs of a server, by name."""
+        """Return the deployed configs of a server, sorted by name."""
         with self._database.reader() as tx:
             found = software_deployments.configs_of_server(
                 tx, None if context.is_admin else context.project_id, server_id)
         return [shown_config(each) for each in found]
 
     def push_metadata(self, context: RequestContext, server_id: str) -> None:
-        """Writes what is deployed into the metadata of the server's resource, whoever owns its stack."""
+        """Write the deployments into the metadata of the server's resource, whichever engine drives its stack."""
         self._telling(context, lambda tx: server_id)
 
     def _telling(self, context: RequestContext, work: Callable[[Any], str | None]) -> None:
-        """Does the work and, in the same transaction, writes what is deployed on the server that it names into the
+        """Do `work` and, in the same transaction, write the deployments of the server whose id it returns into the
         metadata of the server's resource: a crash leaves both or none.
 
-        That it could not be told to a server which does not ask us is only logged: the next change tells it.
+        A failed push to a server that does not poll is only logged: the next change pushes again.
         """
         def tell(tx: Any) -> tuple[list[Any], list[tuple[Any, Any]]]:
             server_id = work(tx)
@@ -293,7 +293,7 @@ class Software:
                 LOG.warning('Server %s could not be told its deployments: %s', row.physical_id, error)
 
     def _write(self, tx: Any, context: RequestContext, server_id: str, rows: Sequence[Any]) -> list[tuple[Any, Any]]:
-        """What is to be pushed. Raises _Changed."""
+        """Write the metadata. Returns (row, metadata) of those to push. Raises _Changed."""
         pushed = []
         deployments = [shown_config(each)
                        for each in software_deployments.configs_of_server(tx, context.project_id, server_id)]

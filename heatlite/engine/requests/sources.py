@@ -1,4 +1,4 @@
-"""From what a client sent to the definition of a stack."""
+"""Builds the definition of a stack from a client's request."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Update = TypeVar('Update', bound=messages.UpdateStack)
 
 
 def define(message: messages.Source, whose: StackIdentity, operator: Registry, limits: Limits) -> StackDefinition:
-    """The definition; nothing is checked yet but versions and environment files."""
+    """Build the definition. Checks only versions and environment files. Raises HTTPBadRequest without a template."""
     if message.template is None:
         raise exception.HTTPBadRequest('No template specified')
     template = templates.from_mapping(message.template, limits, text=message.template_text)
@@ -35,13 +35,13 @@ def define(message: messages.Source, whose: StackIdentity, operator: Registry, l
 
 
 def kinds(template: templates.Template, files: Mapping[str, str]) -> dict[str, str]:
-    """The kind of each parameter that the template, or a template among the files, defines."""
+    """Return parameter name -> kind, for the template and the templates among the files."""
     found: dict[str, str] = {}
     for name, text in files.items():
         try:
             nested = templates.load(text, name)
         except (exception.HeatException, ValueError):
-            continue                                # a script, an environment, or broken: whoever uses it will say so
+            continue                                # a script, an environment, or broken: its use reports the error
         found.update(_kinds_of(nested))
     found.update(_kinds_of(template))
     return found
@@ -54,7 +54,7 @@ def _kinds_of(template: templates.Template) -> dict[str, str]:
 
 
 def over_existing(message: Update, stored: StoredTemplate) -> Update:
-    """A PATCH: what was given, laid over what the stack has (REST specification 6.10)."""
+    """Merge the request of a PATCH with the stored template, environment and files (REST specification 6.10)."""
     document = message.template if message.template is not None else stored.document
     given = message.environment
     kept = stored.environment

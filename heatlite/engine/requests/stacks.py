@@ -1,4 +1,4 @@
-"""What users ask of stacks: each request is checked, stored in one transaction, answered - and only then driven."""
+"""Use cases of stacks: each request is checked, stored in one transaction, then answered and driven."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NAME = re.compile(r'[a-zA-Z][a-zA-Z0-9_.-]{0,254}\Z')
 
 @dataclass(frozen=True)
 class Quotas:
-    """-1: no limit."""
+    """Quotas of stacks (-1: no limit), and optional features."""
 
     resources_per_stack: int = 1000
     stacks_per_project: int = 512
@@ -53,7 +53,7 @@ class Stacks:
     def __init__(self, runtime: Runtime, database: Database, registry: Registry, controller: StackController,
                  engine_id: str, quotas: Quotas, limits: Limits, wake: Any, retry_limit: int = 5,
                  notify: Notify = silent) -> None:
-        """`wake(stack_id, engine_id)`: tells the engine that owns a stack to look at it, or any engine."""
+        """`wake(stack_id, engine_id)`: wakes up the engine that owns a stack, or any engine (None)."""
         self._limits = limits
         self._notify = notify
         self._authority = Authority(runtime, registry)
@@ -69,7 +69,8 @@ class Stacks:
     # --- create -----------------------------------------------------------------------------------------
 
     def create(self, context: RequestContext, message: messages.CreateStack) -> dict[str, str]:
-        """Identity of the stack. The stack, its resources' rows, its first event and its lease are stored then."""
+        """Return the identity of the new stack, once its row, its resources, its first event and its lease are
+        stored."""
         if message.adopt is not None and not self._quotas.stack_adopt:
             raise exception.NotSupported(feature='Stack Adopt')
         stack_id = self._runtime.uuid()
@@ -92,7 +93,7 @@ class Stacks:
 
     def _store(self, context: RequestContext, row: stacks.Stack, definition: StackDefinition,
                rows: list[ResourceState], now: datetime, authority: credentials.Credentials | None = None) -> None:
-        """Everything of a new stack in one transaction; then somebody drives it."""
+        """Store a new stack in one transaction, then drive it here or wake up another engine."""
         def store(tx: Any) -> Lease | None:
             lease = leases.insert(tx, row.id, self._engine_id if self._controller.room() > 0 else None)
             stacks.insert(tx, row)              # StackExists when another request was faster
@@ -106,7 +107,7 @@ class Stacks:
             return lease
 
         lease = self._database.retry(store)
-        context.deadline = None                 # the request is over; what is done in its name has no hurry
+        context.deadline = None                 # the request is over; the work that follows has no deadline
         self._announce(row)
         if lease is None:
             self._wake(row.id, None)
@@ -187,7 +188,7 @@ class Stacks:
             return owner, accepted
 
         owner, accepted = self._database.retry(accept)
-        if isinstance(owner, Lease):                # else somebody else drives it, from what is stored
+        if isinstance(owner, Lease):                # else another engine drives it, from the stored definition
             self._controller.expect(row.id, accepted.generation, definition)
         self._announce(accepted)
         self._ring(row.id, owner)
@@ -195,7 +196,7 @@ class Stacks:
 
     def _renewed_authority(self, context: RequestContext, row: stacks.Stack, definition: StackDefinition,
                            now: datetime) -> credentials.Credentials | None:
-        """New credentials when somebody else updates, or the stack begins to need a service; else None."""
+        """Return new credentials if another user updates, or the stack may need a trust that it lacks; else None."""
         if row.owner_id is not None:
             return None
         with self._database.reader() as tx:
@@ -228,7 +229,7 @@ class Stacks:
                   message: messages.UpdateStack) -> StackDefinition:
         if message.existing:
             message = sources.over_existing(message, stored)
-        if message.files == stored.files:           # then they need no second row
+        if message.files == stored.files:           # unchanged files need no second row
             message = replace(message, files=stored.files)
         return self._define(message, StackIdentity(row.name, row.id, row.project_id))
 
@@ -241,7 +242,7 @@ class Stacks:
     # --- other actions ----------------------------------------------------------------------------------
 
     def delete(self, context: RequestContext, message: messages.DeleteStack) -> None:
-        """Accepted at any time; what runs is stopped. A deleted stack is not found."""
+        """Delete a stack; accepted at any time, and aborts work in flight. A deleted stack is not found."""
         self.begin(message.stack_id, Action.DELETE, lambda tx, row: {'request': None}, context)
 
     def act(self, context: RequestContext, message: messages.StackAction) -> None:
@@ -254,7 +255,8 @@ class Stacks:
             return
 
     def cancel(self, context: RequestContext, message: messages.CancelStack) -> None:
-        """With rollback: back to the last good definition, at once. Without: nothing new is begun."""
+        """Cancel the action. With rollback: go back to the last good definition at once. Without: start no further
+        step."""
         now = self._runtime.now()
 
         def accept(tx: Any) -> tuple[Lease | str | None, stacks.Stack]:
@@ -283,17 +285,18 @@ class Stacks:
         self._ring(accepted.id, owner)
 
     def as_shown(self, stored: templates.Template, row: stacks.Stack) -> Mapping[str, Any]:
-        """What of a stack's row changes with its template: keywords of `db.stacks.accept`."""
+        """Return the columns of a stack's row that follow from its template: keywords of `db.stacks.accept`."""
         definition = loading.definition(stored, row, self._registry.operator)
         return {'parameters': definition.parameters.shown(), 'description': str(definition.description)}
 
     def begin(self, stack_id: str, action: Action,
               store: Callable[[Any, stacks.Stack], Mapping[str, Any]] = lambda tx, row: {},
               context: RequestContext | None = None, asked_by: RequestContext | None = None) -> stacks.Stack:
-        """Accepts an action, of `context` unless it is our own. `store(tx, row)` refuses it, or stores what belongs
-        to it and says what of the row changes (the keywords of `db.stacks.accept`); it may be called again.
+        """Accept an action requested by `context`, or by the engine itself (None). `store(tx, row)` raises to refuse
+        it, or stores what belongs to it and returns keywords of `db.stacks.accept`; it may be called again.
 
-        `asked_by`: on whose behalf we act ourselves. Raises EntityNotFound also for a stack of another project."""
+        `asked_by`: the context on whose behalf the engine acts. Raises EntityNotFound also for a stack of another
+        project."""
         now = self._runtime.now()
         if context is not None and action is not Action.CHECK:
             self._check_rights(stack_id, context)
@@ -319,7 +322,7 @@ class Stacks:
         return accepted
 
     def abandon(self, context: RequestContext, message: messages.AbandonStack) -> dict[str, Any]:
-        """The export; then the stack goes and what it made stays."""
+        """Return the export and delete the stack without deleting the objects of its resources."""
         found = self.export(context, messages.ExportStack(message.stack_id))
         self.begin(message.stack_id, Action.DELETE, lambda tx, row: {'request': exports.ABANDONING}, context)
         return found
@@ -331,7 +334,7 @@ class Stacks:
             self._found(tx, message.stack_id, context)
             return exports.document(tx, message.stack_id)
 
-    # --- nested stacks (engine.nesting) -----------------------------------------------------------------
+    # --- nested stacks (engine.reconcile.nesting) -------------------------------------------------------
 
     def create_child(self, parent: LeasedStack, resource_name: str, name: str,
                      define: Callable[[StackIdentity], StackDefinition], facade: Mapping[str, Any], *,
@@ -386,14 +389,14 @@ class Stacks:
             return owner, accepted
 
         owner, accepted = self._database.retry(accept)
-        if isinstance(owner, Lease):                # else somebody else drives it, from what is stored
+        if isinstance(owner, Lease):                # else another engine drives it, from the stored definition
             self._controller.expect(row.id, accepted.generation, definition)
         self._announce(accepted)
         self._ring(row.id, owner)
         return accepted
 
     def act_on_child(self, parent: LeasedStack, stack_id: str, action: Action, abandon: bool = False) -> stacks.Stack:
-        """Raises EntityNotFound when it is gone, or of another project."""
+        """Begin an action of a nested stack. Raises EntityNotFound if it is gone, or of another project."""
         return self.begin(stack_id, action, lambda tx, row: {
             'request': {**(row.request or {}), **(exports.ABANDONING if abandon else {})}},
             asked_by=_on_behalf_of(parent))
@@ -402,13 +405,13 @@ class Stacks:
         try:
             self.cancel(_on_behalf_of(parent), messages.CancelStack(stack_id, rollback=False))
         except (exception.NotSupported, exception.EntityNotFound):
-            return                              # it does nothing that could be stopped
+            return                              # no action is in progress
 
     def check_room(self, root_id: str, count: int, child_id: str | None = None) -> None:
-        """Whether a nested stack may have `count` resources, counted over the whole tree as far as it has grown.
+        """Check that a nested stack may have `count` resources, together with the present resources of the tree.
 
-        `child_id`: the nested stack when it exists; its present resources do not count. To be asked before the
-        resources are named, built or defined. Raises RequestLimitExceeded.
+        `child_id`: the nested stack if it exists; its present resources do not count. Call it before the resources
+        are named, built or defined. Raises RequestLimitExceeded.
         """
         limit = self._quotas.resources_per_stack
         tree_size.check_members(count, limit, self._limits.max_members)     # without the database
@@ -420,7 +423,7 @@ class Stacks:
                 count -= resources.count(tx, [child_id])
         tree_size.check(count, limit)
 
-    # --- what they share --------------------------------------------------------------------------------
+    # --- helpers ----------------------------------------------------------------------------------------
 
     def _define(self, message: messages.Source, whose: StackIdentity) -> StackDefinition:
         return sources.define(message, whose, self._registry.operator, self._limits)
@@ -434,9 +437,9 @@ class Stacks:
         return self._found(tx, stack_id, caller, for_update=True)
 
     def _found(self, tx: Any, stack_id: str, caller: RequestContext | None, for_update: bool = False) -> stacks.Stack:
-        """`caller` None: it was looked up for the caller before. Raises EntityNotFound.
+        """Return the stack's row. Raises EntityNotFound. `caller` None: the caller's access was checked before.
 
-        The API has looked the stack up within the caller's project; an id may come from a template as well.
+        The API has looked the stack up within the caller's project, but an id may also come from a template.
         """
         row = stacks.get(tx, stack_id, for_update=for_update)
         if row is None or (caller is not None and not caller.may_see(row.project_id, row.user_project_id)):
@@ -444,7 +447,8 @@ class Stacks:
         return row
 
     def _claim(self, tx: Any, stack_id: str, context: RequestContext | None = None) -> Lease | str | None:
-        """The lease when it is ours now, else who has it. Locks the lease before the stack. Raises TooLate."""
+        """Return the lease if this engine has it now, else its owner's id or None. Locks the lease before the stack.
+        Raises TooLate."""
         lease = None
         if self._controller.owns(stack_id) or self._controller.room() > 0:
             lease = leases.claim(tx, stack_id, self._engine_id)
@@ -453,14 +457,14 @@ class Stacks:
         return lease if lease is not None else leases.owner(tx, stack_id)
 
     def _ring(self, stack_id: str, owner: Lease | str | None) -> None:
-        """After the commit. If we die here, the sweep finds it."""
+        """Wake up the owner, after the commit. If this engine dies before, the sweep finds the stack."""
         if isinstance(owner, Lease):
             self._controller.go_on(owner)
         else:
             self._wake(stack_id, owner)
 
     def _announce(self, row: stacks.Stack) -> None:
-        """Tells the bus, once it is stored."""
+        """Send the notification, after the commit."""
         self._notify(row, row.action, row.status, row.reason)
 
     def _told(self, row: stacks.Stack) -> Event:
@@ -495,18 +499,19 @@ class Stacks:
 
 
 def _on_behalf_of(parent: LeasedStack) -> RequestContext:
-    """Whom a parent acts for: its own project, and never an administrator; in the request that it works for."""
+    """Return the context in which a parent acts on nested stacks: its project, no administrator, its current request
+    ids."""
     asking = request_ids.asking(parent.context)
     return RequestContext(project_id=parent.row.project_id, overwrite=False, request_id=asking.request_id,
                           global_request_id=asking.global_request_id)
 
 
 class Unneeded(Exception):
-    """The stack is what it was asked to become."""
+    """The stack is in the requested state already."""
 
 
 def refuse_while_deleting(action: Action) -> Callable[[Any, stacks.Stack], Mapping[str, Any]]:
-    """Nothing takes over a delete but another delete."""
+    """Return a `store` function for `begin` that refuses any action during a delete. Raises Unneeded, NotSupported."""
     def check(tx: Any, row: stacks.Stack) -> Mapping[str, Any]:
         if action in (Action.SUSPEND, Action.RESUME) and (row.action, row.status) == (action, Status.COMPLETE):
             raise Unneeded

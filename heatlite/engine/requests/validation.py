@@ -1,4 +1,4 @@
-"""Is a definition right? All complaints at once: the language's, and through it what the types themselves say."""
+"""Validates definitions: reports all diagnostics at once, those of the language and those of the resource types."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from heatlite.rpc import messages
 
 
 def check_child(definition: StackDefinition, registry: Registry, context: RequestContext) -> None:
-    """As `check_request`, for a nested stack that is about to be made or changed.
+    """As `check_request`, for a nested stack that is about to be created or updated.
 
-    What it has inside was looked at when the whole tree was asked for, and will be again when its time comes.
+    Stacks inside it were checked with the request for the whole tree, and will be again before they are created.
     """
     with without_hidden_values(definition):
         lint.raise_first(lint.check(definition, _catalog(definition, registry, context), look_inside=False))
@@ -28,8 +28,8 @@ def check_child(definition: StackDefinition, registry: Registry, context: Reques
 
 def check_request(definition: StackDefinition, registry: Registry, context: RequestContext, *,
                   updating: bool = False) -> None:
-    """Raises the error clients know, with all other complaints behind its first line. Raises Forbidden when the caller
-    may not use a type, in nested stacks too."""
+    """Raise the first error as Heat would, with all other diagnostics after its first line. Raises Forbidden if the
+    caller may not use a type, also in nested stacks."""
     with without_hidden_values(definition):
         catalog = _catalog(definition, registry, context)
         diagnostics = lint.check(definition, catalog, updating=updating)
@@ -40,7 +40,7 @@ def check_request(definition: StackDefinition, registry: Registry, context: Requ
 
 @contextmanager
 def without_hidden_values(definition: StackDefinition) -> Iterator[None]:
-    """Errors quote the value that is wrong, and end in answers, logs and tickets: not that of a hidden parameter."""
+    """Mask the values of hidden parameters in errors: errors quote wrong values, and appear in answers and logs."""
     try:
         yield
     except exception.HeatException as error:
@@ -50,16 +50,16 @@ def without_hidden_values(definition: StackDefinition) -> Iterator[None]:
                     shown = definition.mask(value)
                     setattr(error, name, tuple(shown) if isinstance(value, tuple) else shown)
             error.args = tuple(definition.mask(each) for each in error.args)
-            raise error from None               # what it came from has the value, too
+            raise error from None               # its cause has the value, too
         raise
 
 
 def check_sizes(definition: StackDefinition, registry: Registry, context: RequestContext, quota: int,
                 most: int) -> None:
-    """Refuses what cannot fit: groups whose size is known now are counted with the resources of the stack.
+    """Check the resources of a stack, with the members of groups whose size is known, against the limits.
 
-    `quota`: of the whole tree; `most`: of one group. Raises RequestLimitExceeded. What is inside the members, and sizes
-    that depend on resources, are counted when they are made.
+    `quota`: for the whole tree; `most`: for one group. Raises RequestLimitExceeded. Stacks inside the members, and
+    groups whose size depends on resources, are counted when they are created.
     """
     total = len(definition.snippets)
     tree_size.check(total, quota)
@@ -72,14 +72,14 @@ def check_sizes(definition: StackDefinition, registry: Registry, context: Reques
 
 
 def check_rights(type_names: Iterable[str], registry: Registry, context: RequestContext) -> None:
-    """Raises Forbidden unless the caller may use all types of a stack that exists."""
+    """Raise Forbidden unless the caller may use all these types of an existing stack."""
     for name in type_names:
         if not registry.allows(context, name):
             raise exception.Forbidden(action=policy.rule_of_type(name))
 
 
 def check_immutable(old: StackDefinition, new: StackDefinition) -> None:
-    """Raises ImmutableParameterModified (template specification 3.8)."""
+    """Raise ImmutableParameterModified if an immutable parameter changed (template specification 3.8)."""
     with without_hidden_values(new):
         changed = new.parameters.changed_immutables(old.parameters)
     if changed:
@@ -87,16 +87,16 @@ def check_immutable(old: StackDefinition, new: StackDefinition) -> None:
 
 
 def checker(definition: StackDefinition, registry: Registry, context: RequestContext) -> tuple[lint.Checker, Catalog]:
-    """One that has not looked yet, and the types it asks."""
+    """Return a new checker of the definition, and the catalog of types that it uses."""
     types = _catalog(definition, registry, context)
     return lint.Checker(definition, types, values=False, look_inside=False), types
 
 
 def described(definition: StackDefinition, registry: Registry, context: RequestContext,
               message: messages.ValidateTemplate) -> dict[str, Any]:
-    """The answer of POST /validate; values need not be given and are not checked.
+    """Return the answer of POST /validate. Parameter values may be missing and are not checked.
 
-    What goes wrong inside is the caller's bad request, under that name; other errors keep theirs.
+    Raises HTTPBadRequest for an invalid template; other errors pass through.
     """
     catalog = _catalog(definition, registry, context)
     return describe.validation_answer(definition, catalog, show_nested=message.show_nested,
