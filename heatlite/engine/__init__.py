@@ -1,4 +1,4 @@
-"""engine: the shell around planning. Owns stacks, runs steps, hosts plug-ins.
+"""The shell around planning: owns stacks, executes steps, hosts plug-ins.
 
-May not come in: HTTP requests and answers of our API, and any decision that planning could take.
+Must not handle HTTP requests and answers of the API, nor take a decision that planning could take.
 """

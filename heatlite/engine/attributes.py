@@ -1,4 +1,4 @@
-"""What can be read from a resource: schemas of attributes, and the mapping that reads them when asked."""
+"""Attributes of resources: their schemas, and the mapping that reads their values on demand."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BASE_ATTRIBUTES = (SHOW_ATTR,) = ('show',)
 
 
 class Schema:
-    """One attribute. `cache_mode` CACHE_NONE: ask the service each time. `type` is informative."""
+    """The schema of one attribute. `cache_mode` CACHE_NONE: read anew each time. `type` is informative."""
 
     CACHE_MODES = (CACHE_LOCAL, CACHE_NONE) = CACHE_MODES
     TYPES = (UNKNOWN, STRING, MAP, LIST, INTEGER, BOOLEAN, NUMBER) = (
@@ -37,7 +37,7 @@ class Schema:
 
     @classmethod
     def from_attribute(cls, schema: Any) -> Schema:
-        """A Schema from what old plug-ins give, which is the description alone."""
+        """Return `schema` itself, or a Schema from the description, which is all that old plug-ins give."""
         return schema if isinstance(schema, Schema) else cls(str(schema))
 
     def __getitem__(self, key: str) -> Any:
@@ -48,7 +48,7 @@ class Schema:
         raise KeyError(key)
 
     def keys(self) -> list[str]:
-        """Only what says something, so that `dict(schema)` is its wire form."""
+        """Return only the keys with a value, so that `dict(schema)` is the wire form."""
         return [key for key in self.KEYS if getattr(self, key) is not None]
 
 
@@ -58,12 +58,12 @@ _ACCEPTS: Mapping[str, tuple[type, ...]] = {
 
 
 def schemata(attributes_schema: Mapping[str, Any]) -> dict[str, Schema]:
-    """Every value as a Schema."""
+    """Return the mapping with every value as a Schema."""
     return {name: Schema.from_attribute(schema) for name, schema in attributes_schema.items()}
 
 
 class Attribute:
-    """An attribute of a resource, for what generates templates from types."""
+    """An attribute of a resource, for generating templates from types."""
 
     def __init__(self, attr_name: str, schema: Any) -> None:
         self.name = attr_name
@@ -79,9 +79,9 @@ class Attribute:
 
 
 class Attributes(Mapping[str, Any]):
-    """Values by attribute name, read by `resolver(name)` on first use and kept unless the schema says otherwise.
+    """Values by attribute name, read by `resolver(name)` at the first use and cached unless the schema forbids it.
 
-    None is not kept: it means "not yet" as often as "nothing".
+    None is not cached: it often means that there is no value yet.
     """
 
     def __init__(self, res_name: str, schema: Mapping[str, Any], resolver: Callable[[str], Any]) -> None:
@@ -138,7 +138,7 @@ class Attributes(Mapping[str, Any]):
         return self._has_new
 
     def reset_resolved_values(self) -> None:
-        """Forgets every kept value."""
+        """Drop all cached values."""
         self._has_new = self._has_new or bool(self._values)
         self._values = {}
 
@@ -151,7 +151,7 @@ class Attributes(Mapping[str, Any]):
 
     @staticmethod
     def as_outputs(resource_name: str, resource_class: Any, template_type: str = 'cfn') -> dict[str, Any]:
-        """Outputs of a template generated from a type, one for each attribute that is not hidden."""
+        """Return the outputs of a template generated from a type, one for each attribute that is not hidden."""
         found = {}
         for name, schema in all_schemata(resource_class).items():
             if schema.support_status.status != support.HIDDEN:
@@ -160,19 +160,19 @@ class Attributes(Mapping[str, Any]):
 
     @staticmethod
     def schema_from_outputs(json_outputs: Mapping[str, Any] | None) -> dict[str, Schema]:
-        """Attribute schemas that stand for a template's outputs."""
+        """Return attribute schemas for a template's outputs."""
         return {name: Schema((body.get('Description') or body.get('description')) if isinstance(body, Mapping)
                              else getattr(body, 'description', lambda: None)())
                 for name, body in (json_outputs or {}).items()}
 
 
 def all_schemata(resource_class: Any) -> dict[str, Schema]:
-    """A type's own attributes and those every type has."""
+    """Return the schemas of a type's own attributes and of those that every type has."""
     return {**schemata(resource_class.attributes_schema), **resource_class.base_attributes_schema}
 
 
 def select_from_attribute(attribute_value: Any, path: Sequence[Any]) -> Any:
-    """Follows `path` through maps (by key), lists and texts (by integer). What does not fit gives None."""
+    """Follow `path` through maps (by key), lists and texts (by integer). Returns None if a part does not fit."""
     value = attribute_value
     for part in path:
         if value is UNKNOWN:

@@ -1,4 +1,4 @@
-"""What a property's value must satisfy: the public names for plug-in authors."""
+"""Constraints on values of properties: the public names for plug-in authors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from heatlite.language.constraints import (
 )
 from heatlite.language.schema import Schema
 
-AnyIndexDict = dict                         # a name old plug-ins import; nothing of ours uses it
+AnyIndexDict = dict                         # a name that old plug-ins import; heatlite does not use it
 
 __all__ = ['AllowedPattern', 'AllowedValues', 'AnyIndexDict', 'BaseCustomConstraint', 'Constraint',
            'CustomConstraint', 'InvalidSchemaError', 'Length', 'Modulo', 'Range', 'Schema']

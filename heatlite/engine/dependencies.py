@@ -1,4 +1,4 @@
-"""Who needs whom, for types and plug-ins that build such a graph themselves. The engine's own is planning.graph."""
+"""A graph of dependencies for types and plug-ins that build one themselves. The engine uses planning.graph."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from heatlite.common import exception
 
 
 class Dependencies:
-    """`deps += (requirer, required)`; `(requirer, None)` adds something that needs nothing.
+    """A graph filled by `deps += (requirer, required)`; `(requirer, None)` adds an element without requirements.
 
-    Iterates over everything, required ones first. Elements must be hashable.
+    Iterates over all elements, required ones first. Elements must be hashable.
     """
 
     def __init__(self, edges: Iterable[tuple[Any, Any]] | None = None) -> None:
@@ -28,17 +28,17 @@ class Dependencies:
         return self
 
     def requires(self, last: Any) -> list[Any]:
-        """What `last` needs directly. KeyError for something unknown."""
+        """Return the elements that `last` needs directly. Raises KeyError if it is unknown."""
         return list(self._requires[last])
 
     def required_by(self, last: Any) -> list[Any]:
-        """What needs `last` directly. KeyError for something unknown."""
+        """Return the elements that need `last` directly. Raises KeyError if it is unknown."""
         if last not in self._requires:
             raise KeyError(last)
         return [requirer for requirer, needs in self._requires.items() if last in needs]
 
     def graph(self, reverse: bool = False) -> dict[Any, set[Any]]:
-        """Element -> what must be done before it; `reverse`: what must be undone before it."""
+        """Return element -> elements to process before it; `reverse`: in the order of deletion."""
         if not reverse:
             return {name: set(needs) for name, needs in self._requires.items()}
         turned: dict[Any, set[Any]] = {name: set() for name in self._requires}
@@ -48,16 +48,16 @@ class Dependencies:
         return turned
 
     def roots(self) -> list[Any]:
-        """What nobody needs."""
+        """Return the elements that no other element needs."""
         needed = {required for needs in self._requires.values() for required in needs}
         return [name for name in self._requires if name not in needed]
 
     def leaves(self) -> list[Any]:
-        """What needs nothing."""
+        """Return the elements without requirements."""
         return [name for name, needs in self._requires.items() if not needs]
 
     def __getitem__(self, last: Any) -> Dependencies:
-        """The part that `last` is needed by, and `last` itself."""
+        """Return the subgraph of `last` and all elements that need it, directly or not."""
         wanted, waiting = set(), [last]
         while waiting:
             name = waiting.pop()
@@ -83,7 +83,7 @@ class Dependencies:
         return len(self._requires)
 
     def translate(self, transform: Any) -> Dependencies:
-        """The same graph of `transform(element)`."""
+        """Return the same graph with each element replaced by `transform(element)`."""
         found = Dependencies()
         for name, needs in self._requires.items():
             found += (transform(name), None)
@@ -93,7 +93,7 @@ class Dependencies:
 
 
 def in_order(graph: Mapping[Any, set[Any]]) -> list[Any]:
-    """Every element after all that it needs. Raises CircularDependencyException."""
+    """Return all elements in topological order, required ones first. Raises CircularDependencyException."""
     left = {name: len(needs) for name, needs in graph.items()}
     needed_by: dict[Any, list[Any]] = {name: [] for name in graph}
     for name, needs in graph.items():

@@ -1,4 +1,4 @@
-"""Template functions as plug-in authors write them, and evaluation of snippets that hold them."""
+"""The base classes of template functions in plug-ins, and the evaluation of snippets that contain them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PLAIN = (str, int, float, bool, type(None))
 
 
 class Function(metaclass=abc.ABCMeta):
-    """One call in a template. `result()` may give `Ellipsis`: as if the call were not there."""
+    """One call in a template. If `result()` returns `Ellipsis`, the call is left out of the result."""
 
     def __init__(self, stack: Any, fn_name: str, args: Any) -> None:
         self._stackref = weakref.ref(stack) if stack is not None else None
@@ -30,19 +30,19 @@ class Function(metaclass=abc.ABCMeta):
         return stack
 
     def validate(self) -> None:
-        """Raises when the arguments make no sense."""
+        """Raise an error if the arguments are invalid."""
         validate(self.args)
 
     @abc.abstractmethod
     def result(self) -> Any:
-        """The value."""
+        """Return the value of the call."""
 
     def dependencies(self, path: str) -> Iterator[Any]:
-        """The resources this call refers to; `path` is for errors."""
+        """Return the resources to which this call refers; `path` is for errors."""
         return dependencies(self.args, f'{path}.{self.fn_name}')
 
     def dep_attrs(self, resource_name: str) -> Iterator[Any]:
-        """The attributes of that resource this call reads: names, or tuples of a name and a path."""
+        """Return the attributes of that resource that this call reads: names, or tuples of a name and a path."""
         return dep_attrs(self.args, resource_name)
 
     def all_dep_attrs(self) -> Iterator[tuple[str, Any]]:
@@ -77,7 +77,7 @@ class Macro(Function, metaclass=abc.ABCMeta):
 
     @abc.abstractmethod
     def parse_args(self, parse_func: Callable[..., Any]) -> Any:
-        """What takes the place of the call; `parse_func(snippet)` parses a part of the arguments."""
+        """Return the replacement of the call; `parse_func(snippet)` parses a part of the arguments."""
 
     def result(self) -> Any:
         return resolve(self.parsed)
@@ -96,7 +96,7 @@ class Macro(Function, metaclass=abc.ABCMeta):
 
 
 def resolve(snippet: Any, nullable: bool = False) -> Any:
-    """`snippet` with every function replaced by its value. `nullable`: hand `Ellipsis` on instead of None."""
+    """Return `snippet` with every function replaced by its value. `nullable`: return `Ellipsis` instead of None."""
     if isinstance(snippet, _PLAIN):
         return snippet
     if isinstance(snippet, Function):
@@ -112,7 +112,7 @@ def resolve(snippet: Any, nullable: bool = False) -> Any:
 
 
 def validate(snippet: Any, path: list[Any] | None = None) -> None:
-    """Checks every function in `snippet`; raises StackValidationFailed with the path that leads to it."""
+    """Check every function in `snippet`; raises StackValidationFailed with the path to it."""
     path = path or []
     if isinstance(snippet, Function):
         try:
@@ -127,7 +127,7 @@ def validate(snippet: Any, path: list[Any] | None = None) -> None:
 
 
 def dependencies(snippet: Any, path: str = '') -> Iterator[Any]:
-    """The resources that functions in `snippet` refer to."""
+    """Return the resources to which functions in `snippet` refer."""
     if isinstance(snippet, Function):
         return iter(snippet.dependencies(path))
     return itertools.chain.from_iterable(
@@ -136,14 +136,14 @@ def dependencies(snippet: Any, path: str = '') -> Iterator[Any]:
 
 
 def dep_attrs(snippet: Any, resource_name: str) -> Iterator[Any]:
-    """The attributes of one resource that functions in `snippet` read."""
+    """Return the attributes of one resource that functions in `snippet` read."""
     if isinstance(snippet, Function):
         return iter(snippet.dep_attrs(resource_name))
     return itertools.chain.from_iterable(dep_attrs(value, resource_name) for _name, value in _children(snippet))
 
 
 def all_dep_attrs(snippet: Any) -> Iterator[tuple[str, Any]]:
-    """(resource name, attribute) for everything functions in `snippet` read."""
+    """Return (resource name, attribute) for every attribute that functions in `snippet` read."""
     if isinstance(snippet, Function):
         return iter(snippet.all_dep_attrs())
     return itertools.chain.from_iterable(all_dep_attrs(value) for _name, value in _children(snippet))
@@ -158,7 +158,7 @@ def _children(snippet: Any) -> Iterable[tuple[Any, Any]]:
 
 
 class Invalid(Function):
-    """Stands for a function that this version of the template format refuses by name."""
+    """A function that this version of the template format forbids. Raises Error when it is made."""
 
     def __init__(self, stack: Any, fn_name: str, args: Any) -> None:
         raise exception.Error(f'The function "{fn_name}" is invalid in this context')

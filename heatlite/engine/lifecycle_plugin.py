@@ -1,4 +1,4 @@
-"""Operators' plug-ins that are told before and after each action of a stack (plug-in specification, section 11)."""
+"""Calls the operator's plug-ins before and after each action of a stack (plug-in specification, section 11)."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ LOG = log.getLogger(__name__)
 
 
 class LifecyclePlugin:
-    """One instance for a process; its methods may be called for several stacks at once."""
+    """The base of these plug-ins. One instance for a process; its methods may be called for several stacks at once."""
 
     def do_pre_op(self, cnxt: Any, stack: Any, current_stack: Any = None, action: str | None = None) -> None:
-        """Before `action` of `stack`; `current_stack` is what an update starts from. An error fails the action."""
+        """Called before `action` of `stack`; `current_stack`: the stack before an update. An error fails the action."""
 
     def do_post_op(self, cnxt: Any, stack: Any, current_stack: Any = None, action: str | None = None,
                    is_stack_failure: bool = False) -> None:
-        """After it. Errors are logged only."""
+        """Called after the action. Errors are only logged."""
 
     def get_ordinal(self) -> int:
-        """Lower ones are called first."""
+        """Return the position: plug-ins with lower numbers are called first."""
         return 100
 
 
 class LifecyclePlugins:
-    """All of them, in order."""
+    """All lifecycle plug-ins, in order."""
 
     def __init__(self, plugins: Iterable[Any] = ()) -> None:
         self._plugins = sorted(plugins, key=_ordinal)
 
     @classmethod
     def installed(cls) -> LifecyclePlugins:
-        """Those of installed packages; one that cannot be loaded or made is logged and left out."""
+        """Load those of installed packages; one that cannot be loaded or made is logged and left out."""
         made = []
         for extension in extensions.load_all(extensions.LIFECYCLE_PLUGINS):
             try:
@@ -48,7 +48,7 @@ class LifecyclePlugins:
         return bool(self._plugins)
 
     def before(self, context: Any, stack: Any, current_stack: Any = None, action: str | None = None) -> None:
-        """Raises what a plug-in raises; those that were called before it are told of the failure first."""
+        """Call all plug-ins. An error of one passes through, after `do_post_op` of those called before it."""
         called = []
         for plugin in self._plugins:
             try:

@@ -1,4 +1,4 @@
-"""The properties of one resource: what was given, and what it becomes under the type's schema when it is read."""
+"""The properties of one resource: the given values, converted by the type's schema when they are read."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ InvalidSchemaError = exception.InvalidSchemaError
 
 
 def schemata(schema_dicts: Mapping[str, Any]) -> Mapping[str, Schema]:
-    """Every value as a Schema; the same mapping when they all are already."""
+    """Return the mapping with every value as a Schema; the same mapping if all are."""
     if all(isinstance(schema, Schema) for schema in schema_dicts.values()):
         return schema_dicts
     return {name: Schema.from_legacy(schema) for name, schema in schema_dicts.items()}
 
 
 class Property:
-    """One schema with its name and the path that leads to it."""
+    """One schema with its name and its path."""
 
     def __init__(self, schema: Any, name: str | None = None, context: Any = None, path: Sequence[Any] = ()) -> None:
         self.schema = Schema.from_legacy(schema)
@@ -65,16 +65,16 @@ class Property:
         return self.schema.support_status
 
     def get_value(self, value: Any, validate: bool = False, translation: Any = None) -> Any:
-        """`value` under the schema. Raises ValueError, or TypeError for a value of the wrong kind."""
+        """Return `value` converted by the schema. Raises ValueError, or TypeError for a value of the wrong kind."""
         return _reader(self.context, validate).value(self.schema, value, tuple(self.path))
 
 
 class Properties(Mapping[str, Any]):
-    """Reads like a mapping of all names of the schema.
+    """A read-only mapping with all names of the schema.
 
-    `resolver(value)` makes plain data of what was given (functions resolved). A value is coerced when it is first
-    read, checked against constraints only by `validate()`. Errors: StackValidationFailed at `parent_name`, `section`.
-    `deferred`: names whose values depend on resources that do not exist yet, see the template specification 10.4.
+    `resolver(value)` resolves functions in a given value. A value is converted when it is first read, and checked
+    against constraints only by `validate()`. Errors: StackValidationFailed at `parent_name`, `section`. `deferred`:
+    names whose values depend on resources that do not exist yet (template specification 10.4).
     """
 
     def __init__(self, schema: Mapping[str, Any], data: Mapping[str, Any] | None,
@@ -94,7 +94,7 @@ class Properties(Mapping[str, Any]):
         self._ignore_resolve_error = False
         self._is_made: Callable[[Any], bool] | None = None
         self._given: dict[str, Any] | None = None
-        self._looked_up: set[str] = set()           # names of properties for which services were asked
+        self._looked_up: set[str] = set()           # names of properties whose look-ups in services are done
         self._values: dict[str, Any] = {}
 
     @property
@@ -127,7 +127,7 @@ class Properties(Mapping[str, Any]):
         return key in self.schema
 
     def get_user_value(self, key: str) -> Any:
-        """The value as it was given, before translation; the default when nothing was given."""
+        """Return the value before translation; the default if none was given. Raises KeyError."""
         if key not in self.schema:
             raise KeyError(key)
         return self._read(key, self.resolved_data())
@@ -136,16 +136,16 @@ class Properties(Mapping[str, Any]):
         return self.resolved_data().get(key) is not None
 
     def resolved_data(self) -> dict[str, Any]:
-        """What was given, functions resolved, nothing else done to it: what is stored of a resource."""
+        """Return the given values with functions resolved, not converted, as they are stored with a resource."""
         found = self.resolve(self.data) if self.data else {}
         return found if isinstance(found, dict) else dict(found or {})
 
     # --- checking -----------------------------------------------------------------------------------------
 
     def validate(self, with_value: bool = True, lookup: Any = None, path: Sequence[Any] | None = None) -> None:
-        """Raises StackValidationFailed for the first thing that is wrong. `with_value` False: names only.
+        """Raise StackValidationFailed for the first error. `with_value` False: check the names only.
 
-        `lookup` finds custom constraints by name; `path` is where the properties stand in the template.
+        `lookup`: finds custom constraints by name; `path`: the place of the properties in the template.
         """
         place = tuple(path) if path is not None else self.path
         if not with_value:
@@ -168,8 +168,8 @@ class Properties(Mapping[str, Any]):
 
     def update_translation(self, rules: Sequence[TranslationRule] | None, client_resolve: bool = True,
                            ignore_resolve_error: bool = False, is_made: Callable[[Any], bool] | None = None) -> None:
-        """From now on values are read through `rules`. `client_resolve` False leaves the look-ups out; `is_made(value)`
-        tells ids that need none."""
+        """Apply `rules` to values that are read from now on. `client_resolve` False: without look-ups in services;
+        `is_made(value)`: whether the value is an id that needs no look-up."""
         self._rules = rules or ()
         self._client_resolve = client_resolve
         self._ignore_resolve_error = ignore_resolve_error
@@ -179,8 +179,8 @@ class Properties(Mapping[str, Any]):
         self._values = {}
 
     def _translated(self, names: Collection[str]) -> dict[str, Any]:
-        """What was given, after the rules. Services are asked for `names` only, and once: who deletes a server need
-        not know its flavor."""
+        """Return the given values after translation. Calls services for `names` only, and only once: deleting a server
+        does not need its flavor."""
         if self._given is None:
             self._given = translation.apply(self._rules, self.resolved_data(), self.path)
         if self._client_resolve:
@@ -195,7 +195,7 @@ class Properties(Mapping[str, Any]):
     # --- one value ----------------------------------------------------------------------------------------
 
     def _described(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """`given`, with the resource's own description where the type has a property for it."""
+        """Return `given` with the resource's own description, if the type has a property for it."""
         if self._takes_description('description') and 'description' not in given:
             return {**given, 'description': self.rsrc_description}
         return given
@@ -228,7 +228,7 @@ class Properties(Mapping[str, Any]):
 
     @staticmethod
     def schema_from_params(params_snippet: Mapping[str, Any] | None) -> dict[str, Schema]:
-        """Property schemas that stand for a template's parameters, by name."""
+        """Return name -> property schema for a template's parameters."""
         from heatlite.engine.types import generated_templates
         return {name: generated_templates.schema_of_parameter(parameter)
                 for name, parameter in (params_snippet or {}).items()}
@@ -236,7 +236,7 @@ class Properties(Mapping[str, Any]):
     @classmethod
     def schema_to_parameters_and_properties(cls, schema: Mapping[str, Any],
                                             template_type: str = 'cfn') -> tuple[dict[str, Any], dict[str, Any]]:
-        """(parameters, properties that read them) of a template generated from a type."""
+        """Return (parameters, properties that use them) of a template generated from a type."""
         from heatlite.engine.types import generated_templates
         return generated_templates.parameters_and_properties(schemata(schema), template_type)
 
@@ -245,5 +245,5 @@ _READERS = {True: Reader(), False: Reader(constraints=False)}
 
 
 def _reader(context: Any, check: bool = False) -> Reader:
-    """Reading alone checks no constraint, so the shared reader will do for every context."""
+    """Return a reader; a shared one if no constraint is checked, as only constraints need the context."""
     return Reader(context=context) if check and context is not None else _READERS[check]

@@ -1,4 +1,4 @@
-"""The base of all resource types. What plug-in authors may rely on is the plug-in specification, section 3."""
+"""The base of all resource types. The plug-in specification, section 3, says which parts plug-ins may use."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ __all__ = [
 
 
 class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
-    """One resource of one stack. The engine makes a new object for every piece of work; nothing survives on it.
+    """One resource of one stack. The engine makes a new object for every step, so its attributes do not persist.
 
-    What must survive goes through `resource_id_set`, `data_set` and `metadata_set`.
+    To store state, use `resource_id_set`, `data_set` and `metadata_set`.
     """
 
     ACTIONS = (INIT, CREATE, DELETE, UPDATE, ROLLBACK, SUSPEND, RESUME, ADOPT, SNAPSHOT, CHECK) = (
@@ -75,13 +75,13 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
     signal_needs_metadata_updates = True
     always_replace_on_check_failed = True
 
-    poll_interval: ClassVar[float | None] = None        # seconds between two checks; None: the engine's pace
-    always_inspected: ClassVar[bool] = False            # may need an update although its definition is the same
-    parallel_signals: ClassVar[bool] = False            # one may be handled while another one still is
-    signal_mark: str | None = None                      # of the signal being handled: no other has it, before or after
-    idempotent_create: ClassVar[bool] = False           # creating again after a crash harms nothing
+    poll_interval: ClassVar[float | None] = None        # seconds between two checks; None: the engine's interval
+    always_inspected: ClassVar[bool] = False            # may need an update although its definition is unchanged
+    parallel_signals: ClassVar[bool] = False            # several signals may be handled at the same time
+    signal_mark: str | None = None                      # unique id of the signal being handled
+    idempotent_create: ClassVar[bool] = False           # repeating the create after a crash is safe
 
-    _property_schemata: ClassVar[tuple[Any, Any] | None] = None     # (what a class declares, as Schemas)
+    _property_schemata: ClassVar[tuple[Any, Any] | None] = None     # (schema as declared, as Schemas)
 
     def __init__(self, name: str, definition: rsrc_defn.ResourceDefinition, stack: Any) -> None:
         if '/' in name:
@@ -107,7 +107,7 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
         self.abandon_in_progress = False
         self.converge = False
         self.state_before: tuple[str, str] = (self.INIT, self.COMPLETE)
-        self.type_environment: Any = None           # says what `type()` stands for; None: the environment of the stack
+        self.type_environment: Any = None           # resolves the name `type()`; None: the environment of the stack
         self._record: StoredResource | None = None
         self._recorder: ResourceWriter = NULL_WRITER
         self._data: dict[str, str] = {}
@@ -117,10 +117,10 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
         self._update_policy: property_set.Properties | None = None
         self._attributes = None
 
-    # --- what the engine does with it ---------------------------------------------------------------------
+    # --- called by the engine -----------------------------------------------------------------------------
 
     def bind(self, record: StoredResource, recorder: ResourceWriter = NULL_WRITER) -> None:
-        """Fills in what is stored; from now on writes go to `recorder` (and into `record`)."""
+        """Take over the stored state; from now on writes go to `recorder` (and into `record`)."""
         self._record = record
         self._recorder = recorder
         self._data = record.data
@@ -134,7 +134,7 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
             self.state_before = record.before
 
     def take_state(self, state: ResourceState) -> None:
-        """The engine has moved the resource on; nothing is recorded."""
+        """Take over a new state that the engine has set. Writes nothing."""
         if (state.action, state.status) != (self.action, self.status):
             self.state_before = (str(self.action), str(self.status))
         if self._record is not None:
@@ -153,7 +153,7 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
         self.current_template_id = state.template_id
 
     def apply_definition(self, after: rsrc_defn.ResourceDefinition) -> None:
-        """`after` is what the real thing is now: it becomes the stored definition, kept attributes are forgotten."""
+        """Make `after` the stored definition, after it was applied, and drop cached attributes."""
         self.t = after
         self._properties = self._update_policy = None
         if self._record is not None:
@@ -162,24 +162,25 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
         self.clear_attributes()
 
     def properties_to_store(self, definition: rsrc_defn.ResourceDefinition | None = None) -> dict[str, Any]:
-        """Properties of `definition` (default: its own) as given, functions resolved: the base of the next update."""
+        """Return the properties of `definition` (default: its own) with functions resolved, not converted. The next
+        update is compared with them."""
         given = (self.t if definition is None else definition).properties(self._schemata(), self.context)
         return given.resolved_data()
 
     def has_handler(self, action: str) -> bool:
-        """Whether the type has anything to do for `action`."""
+        """Whether the type has a handler for `action`."""
         return self.handler(action) is not None
 
     def handler(self, action: str) -> Callable[..., Any] | None:
-        """What to call for `action`. For DELETE the deletion policy has its say."""
+        """Return the handler of `action`, or None. For DELETE it depends on the deletion policy."""
         if action == self.DELETE:
             return self._delete_handler()
         return getattr(self, f'handle_{action.lower()}', None)
 
     def checker(self, action: str) -> Callable[[Any], Any] | None:
-        """Asks whether `action` is done, with what the handler returned. None without a handler: done at once.
+        """Return the check of `action`, called with the handler's return value. None: the action is done at once.
 
-        It may raise PollDelay(n): ask again only at the n-th turn.
+        The check may raise PollDelay(n): call it again after n poll intervals.
         """
         if self.handler(action) is None:
             return None
@@ -189,7 +190,7 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
         return getattr(self, f'handle_{action.lower()}_cancel', None)
 
     def cancel_grace_period(self) -> float | None:
-        """Seconds to wait for a running action before cancelling it; None when the type can cancel."""
+        """Return the seconds to wait for a running action before cancelling it; None if the type can cancel it."""
         if self.status != self.IN_PROGRESS or self.canceller(self.action) is not None:
             return None
         return float(cfg.CONF.error_wait_time)
@@ -204,15 +205,15 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
 
     @classmethod
     def leaves_nothing(cls) -> bool:
-        """No action of this type makes anything that its deletion would have to remove."""
+        """Whether no action of this type creates anything that a deletion would have to remove."""
         return (cls.handle_delete is Resource.handle_delete and cls.entity is None
                 and not any(hasattr(cls, name) for name in ('check_delete_complete', 'handle_snapshot_delete')))
 
-    # --- where it stands ----------------------------------------------------------------------------------
+    # --- state and surroundings ---------------------------------------------------------------------------
 
     @property
     def record(self) -> StoredResource | None:
-        """What is stored of it, kept up to date."""
+        """The stored resource, which each write updates."""
         return self._record
 
     @property
@@ -223,7 +224,7 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
 
     @property
     def runtime(self) -> runtimes.Runtime:
-        """Clock and chance; types never import them."""
+        """Clock and randomness; types must not import them."""
         return getattr(self.stack, 'runtime', None) or runtimes.current()
 
     @property
@@ -241,12 +242,12 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
         return identifier.ResourceIdentifier.of(self.stack.identifier(), self.name)
 
     def has_interface(self, resource_type: str) -> bool:
-        """It is of that type, or of one that stands for it."""
+        """Whether it is of that type, or the type's name resolves to its class."""
         from heatlite.engine.types import registry
         return resource_type == self.type() or registry.current().implements(type(self), resource_type, self.stack.env)
 
     def required_by(self) -> list[str]:
-        """Names of the resources that need this one directly."""
+        """Return the names of the resources that need this one directly."""
         return [str(other.name) for other in self.stack.dependencies.required_by(self)]
 
     def state_set(self, action: str, status: str, reason: str = 'state changed', lock: int | None = LOCK_NONE) -> None:
@@ -264,7 +265,7 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
         self.action, self.status, self.status_reason = self.INIT, self.COMPLETE, ''
 
     def store(self, set_metadata: bool = False, lock: int | None = LOCK_NONE) -> None:
-        """Its state as it is goes to the recorder; everything else has gone there already."""
+        """Write its present state; everything else has been written already."""
         if set_metadata:
             self.metadata_set(self.t.metadata())
         self._recorder.state(self, self.action, self.status, self.status_reason)
@@ -276,7 +277,7 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
 
     @property
     def properties(self) -> property_set.Properties:
-        """The stored ones once it was created, before that those of the template."""
+        """The stored properties once it was created, before that those of the template."""
         if self._properties is None:
             self._parse(client_resolve=self._recorder is not NULL_WRITER, ignore_resolve_error=self._is_applied)
         return self._properties             # type: ignore[return-value]
@@ -296,7 +297,7 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
         self._update_policy = value
 
     def reparse(self, client_resolve: bool = True) -> None:
-        """Reads the properties anew. `client_resolve`: translate names into ids by asking services."""
+        """Parse the properties anew. `client_resolve`: translate names into ids by calling services."""
         self._parse(client_resolve, ignore_resolve_error=False)
 
     def _parse(self, client_resolve: bool, ignore_resolve_error: bool) -> None:
@@ -307,11 +308,12 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
 
     @property
     def _is_applied(self) -> bool:
-        """What is stored is in force. What it names may be gone: that must keep nobody from deleting the resource."""
+        """Whether the stored definition is in force. Objects that it names may be gone: that must not prevent a
+        delete."""
         return self._record is not None and self._record.properties is not None and self.action != self.INIT
 
     def translation_rules(self, properties: property_set.Properties) -> list[Any]:
-        """For types that rewrite what was given."""
+        """Return rules that translate given properties. For types to override."""
         return []
 
     def translate_properties(self, properties: property_set.Properties, client_resolve: bool = True,
@@ -322,11 +324,12 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
                                           ignore_resolve_error=ignore_resolve_error, is_made=self._is_made_here)
 
     def _is_made_here(self, value: Any) -> bool:
-        """`value` is the id of a resource of the stack that this one refers to. What is no UUID may be a name, too."""
+        """Whether `value` is the id of a resource in the stack on which this one depends. A value that is no UUID may
+        be a name."""
         return uuidutils.is_uuid_like(value) and self.stack.has_made(value, self.name)
 
     def frozen_definition(self) -> rsrc_defn.ResourceDefinition:
-        """The definition last applied, as it is stored; its own, frozen, when nothing was applied yet."""
+        """Return the definition last applied, as stored; if there is none, its own one with functions resolved."""
         record = self._record
         if record is None or record.properties is None:
             return self.t.freeze()
@@ -336,7 +339,7 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
 
     @contextlib.contextmanager
     def frozen_properties(self) -> Iterator[property_set.Properties]:
-        """`self.properties` are the stored ones inside."""
+        """Make `self.properties` the stored properties within the context."""
         before = self._properties
         stored = self.frozen_definition().properties(self._schemata(), self.context)
         self.translate_properties(stored, ignore_resolve_error=True)
@@ -347,7 +350,7 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
             self._properties = before
 
     def _schemata(self) -> Mapping[str, property_set.Schema]:
-        """The class's schemas, made once from what old plug-ins write as dictionaries."""
+        """Return the schemas of properties. Made once for a class; old plug-ins declare them as dictionaries."""
         source = self.properties_schema
         kept = type(self).__dict__.get('_property_schemata')
         if kept is not None and kept[0] is source:
@@ -360,7 +363,7 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
     # --- names --------------------------------------------------------------------------------------------
 
     def physical_resource_name(self) -> str | None:
-        """`<stack>-<resource>-<12 characters>`, shortened to the type's limit; None before there is a row."""
+        """Return `<stack>-<resource>-<12 characters>`, shortened to the type's limit; None before there is a row."""
         if self.id is None or self.action == self.INIT:
             return None
         name = f'{self.stack.name.rstrip("*")}-{self.name}-{short_id.get_id(str(self.uuid))}'
@@ -369,7 +372,7 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
 
     @staticmethod
     def reduce_physical_resource_name(name: str, limit: int) -> str:
-        """At most `limit` characters: the first two, a dash, the end. ValueError below 4."""
+        """Shorten `name` to `limit` characters: the first two, a dash, the end. Raises ValueError below 4."""
         if len(name) <= limit:
             return name
         if limit < SHORTEST_NAME:
@@ -389,7 +392,7 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
     # --- for types ----------------------------------------------------------------------------------------
 
     def handle_delete(self) -> Any:
-        """Deletes the `entity` at the default client; gone already is what we wanted."""
+        """Delete the `entity` by the default client. Succeeds if it is gone already."""
         if self.entity and self.resource_id is not None:
             with self._default_client_plugin().ignore_not_found:
                 getattr(self.client(), self.entity).delete(self.resource_id)
@@ -397,7 +400,7 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
         return None
 
     def handle_adopt(self, resource_data: Mapping[str, Any] | None = None) -> None:
-        """Takes over what an export says of the resource."""
+        """Adopt an object: take over the resource's entry in an export."""
         entry = resource_data or {}
         if not entry.get('resource_id'):
             raise Exception(_('Resource ID was not provided.'))
@@ -408,33 +411,33 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
             self.metadata_set(entry['metadata'])
 
     def handle_preempt(self) -> bool | None:
-        """A newer update waits for the create or update that runs; for types that can end it early.
+        """Called if a newer update waits for the running create or update. For types that can end it early.
 
-        True: the engine ends it at its next turn, as when it is cancelled. Else it runs until its check says that it is
-        done, or raises. Called on an object of its own, with what is stored and without access to what runs.
+        True: the engine aborts the action, as when it is cancelled. Otherwise it runs until its check returns true or
+        raises. Called on a separate object of the stored state, without access to the running action.
         """
         return None
 
     def add_dependencies(self, deps: Any) -> None:
-        """For types that need others without naming them: `deps += (self, other)`."""
+        """Add implicit dependencies: `deps += (self, other)`. For types to override."""
 
     def add_explicit_dependencies(self, deps: Any) -> None:
-        """Adds what the definition says."""
+        """Add the dependencies in the definition."""
         for other in self.t.dependencies(self.stack):
             deps += (self, other)
         deps += (self, None)
 
     def preview(self) -> Any:
-        """What stands for it in a preview: itself, or the members of a nested stack."""
+        """Return its entry in a preview: itself, or the members of a nested stack."""
         return self
 
     def prepare_abandon(self) -> dict[str, Any]:
-        """Its entry in an export."""
+        """Return its entry in an export."""
         return {'name': self.name, 'resource_id': self.resource_id, 'type': self.type(), 'action': str(self.action),
                 'status': str(self.status), 'metadata': self.metadata_get(), 'resource_data': self.data()}
 
     def get_nested_parameters_stack(self) -> Any:
-        """For types with a nested stack: that stack, for `validate` with `show_nested`."""
+        """Return the nested stack, for `validate` with `show_nested`. For types with a nested stack to override."""
         return None
 
     def has_nested(self) -> bool:
@@ -450,11 +453,12 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
 
     @classmethod
     def getdoc(cls) -> str:
-        """Its description, for listings."""
+        """Return the type's description, for listings."""
         return inspect.cleandoc(cls.__doc__) if cls.__doc__ else _('No description available')
 
     @classmethod
     def resource_to_template(cls, resource_type: str, template_type: str = 'cfn') -> dict[str, Any]:
-        """A template with one resource of this type, its properties as parameters and its attributes as outputs."""
+        """Return a template with one resource of this type, its properties as parameters, its attributes as
+        outputs."""
         from heatlite.engine.types import generated_templates
         return generated_templates.template_of(cls, resource_type, template_type)

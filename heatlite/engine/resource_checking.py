@@ -1,4 +1,4 @@
-"""What can be wrong with a resource before anything is done."""
+"""The validation of a resource before any action."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from heatlite.engine import rsrc_defn
 
 
 class Checking:
-    """Part of `Resource`."""
+    """A part of `Resource`."""
 
     def validate(self) -> Any:
-        """The checks every type gets; types add theirs. Raises StackValidationFailed, or returns an error text."""
+        """Run the checks of all types; types add their own. Raises StackValidationFailed, or returns an error text."""
         self.check_service_available(self.context, self.type())
         if self.external_id is not None:
             self._validate_external()
@@ -28,11 +28,11 @@ class Checking:
         return None
 
     def check_properties(self) -> None:
-        """The full check at creation, when every value is real. Raises StackValidationFailed."""
+        """Check the properties completely, at the creation, when all values are known. Raises StackValidationFailed."""
         self.properties.validate(lookup=self._constraint_lookup())
 
     def validate_template(self) -> None:
-        """The checks that need no values."""
+        """Run the checks that need no values. Raises StackValidationFailed."""
         self._at('', self.t.validate)
         self._at('', lambda: self.validate_deletion_policy(self.t.deletion_policy()))
         self.properties.validate(with_value=False, path=self._place('properties'))
@@ -57,13 +57,13 @@ class Checking:
                 % {'id': self.external_id, 'type': self.type()})
 
     def _place(self, section: str = '') -> tuple[str, ...]:
-        """Where the resource, or a section of it, stands in its template, in the words of its format."""
+        """Return the path of the resource, or of a section of it, in its template, with the keys of its format."""
         keys = getattr(getattr(self.stack, 't', None), 'keys', None)
         resources = getattr(keys, 'resources', 'resources')
         return (resources, self.name, getattr(keys, section, section)) if section else (resources, self.name)
 
     def _at(self, section: str, check: Callable[[], Any]) -> None:
-        """Runs `check`; an error without a place gets the resource's."""
+        """Run `check`; a StackValidationFailed gets the path of the resource's section before its own."""
         try:
             check()
         except exception.StackValidationFailed as error:

@@ -1,4 +1,4 @@
-"""What a resource keeps between two pieces of work, and how it hears from outside."""
+"""The persistent state of a resource (id, data, metadata), and its signals."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from heatlite.db import codec
 
 
 class Keeping:
-    """Part of `Resource`. Everything goes to the recorder."""
+    """A part of `Resource`. All writes go to the recorder."""
 
     def resource_id_set(self, inst: str | None) -> None:
-        """The physical id, durable when it returns. Call it as soon as the real thing exists."""
+        """Store the physical id; it is durable when the call returns. Call it as soon as the object exists."""
         self.resource_id = inst
         self._recorder.physical_id(self, inst)
 
@@ -23,7 +23,8 @@ class Keeping:
         return dict(self._data)
 
     def data_set(self, key: str, value: str, redact: bool = False) -> None:
-        """`redact`: it is a secret, kept encrypted. Numbers become text. Raises TypeError for what is neither."""
+        """Store one entry of data. `redact`: it is a secret, stored encrypted. Numbers become text; raises TypeError
+        for other values."""
         if not isinstance(value, str):
             if not isinstance(value, int | float):
                 raise TypeError(_('Data "%(key)s" of a resource must be text, not %(kind)s')
@@ -33,7 +34,7 @@ class Keeping:
         self._recorder.data(self, key, value, redact)
 
     def data_delete(self, key: str) -> bool:
-        """Whether it was there."""
+        """Remove one entry of data. Returns whether it existed."""
         if key not in self._data:
             return False
         del self._data[key]
@@ -41,21 +42,21 @@ class Keeping:
         return True
 
     def metadata_get(self, refresh: bool = False) -> dict[str, Any]:
-        """The stored metadata; before there is any, the template's."""
+        """Return the stored metadata; if there is none, the template's."""
         if refresh and self._record is not None:
             self._metadata = self._record.metadata
         return self._metadata if self._metadata is not None else self.t.metadata()
 
     def metadata_set(self, metadata: dict[str, Any] | None,
                      merge_metadata: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]] | None = None) -> None:
-        """`merge_metadata(new, current)` gives what is stored. Raises ResourceNotAvailable before creation and
-        during deletion, TypeError for what is no JSON, RequestLimitExceeded for what is too large."""
+        """Store metadata, or the result of `merge_metadata(new, current)`. Raises ResourceNotAvailable before creation
+        and during deletion, TypeError for a value that is no JSON, RequestLimitExceeded for one that is too large."""
         if self.action in (self.INIT, self.DELETE):
             raise exception.ResourceNotAvailable(resource_name=self.name)
         value = metadata if metadata is not None else {}
         if merge_metadata is not None:
             value = merge_metadata(value, self.metadata_get(refresh=True))
-        size = len(codec.encode(value))             # here, where the caller gets the error, not at the write
+        size = len(codec.encode(value))             # checked here, not at the write, so that the caller gets the error
         if size > limits.MOST_METADATA:
             raise exception.RequestLimitExceeded(_('The metadata of %(name)s would have %(size)d characters, more than '
                                                    'the %(limit)d that are kept.')
@@ -66,17 +67,18 @@ class Keeping:
         self._recorder.metadata(self, value)
 
     def metadata_update(self, new_metadata: Any = None) -> None:
-        """For types that follow changes of metadata elsewhere; None: the template's, evaluated again."""
+        """Called when metadata elsewhere changed, for types that follow it. None: the template's, resolved again."""
 
     def handle_metadata_reset(self) -> None:
-        """For types that must forget what signals have left, before they are replaced."""
+        """Remove what signals have stored, before a replacement. For types to override."""
 
     # --- signals ------------------------------------------------------------------------------------------
 
     def signal(self, details: Any = None, need_check: bool = True) -> bool:
-        """Hands `details` to the type and records it. `need_check` False: whatever the resource is doing.
+        """Pass `details` to the type's handle_signal and add an event. `need_check` False: in any action.
 
-        Returns whether other resources should look at their metadata again.
+        Returns whether other resources should refresh their metadata. Raises NotSupported during `no_signal_actions`,
+        ResourceActionNotSupported without a handler.
         """
         if need_check and self.action in self.no_signal_actions:
             self._add_event(self.action, self.status, _('Cannot signal resource during %s') % self.action)
@@ -93,7 +95,7 @@ class Keeping:
 
 
 def signal_text(details: Any) -> str:
-    """The reason of a signal's event, for a type that says nothing itself."""
+    """Return the reason of a signal's event, if the handler returns none."""
     match details:
         case None:
             return _('No signal details provided')

@@ -1,4 +1,4 @@
-"""Names that plug-ins of former years still use on a resource (plug-in specification, section 14)."""
+"""Old names on a resource that plug-ins still use (plug-in specification, section 14)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SERVICES = ('keystone', 'nova', 'swift', 'neutron', 'cinder', 'trove', 'ceilomet
 
 
 class Legacy:
-    """Part of `Resource`. Nothing of ours uses it."""
+    """A part of `Resource`. heatlite itself does not use it."""
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -20,7 +20,7 @@ class Legacy:
         self.metadata_set(value)
 
     def parsed_template(self, section: str | None = None, default: Any = None) -> Any:
-        """The definition last applied, or one section of it, with the keys of the CFN format."""
+        """Return the definition last applied, or one section of it, with the keys of the CFN format."""
         parts = dict(self.frozen_definition().items())
         if section is None:
             return parts
@@ -45,7 +45,7 @@ class Legacy:
         self.requires = set(requires)
 
     def set_deletion_policy(self, policy: str) -> None:
-        """For this object only: what is stored does not change."""
+        """Set the policy for this object only; the stored definition does not change."""
         self.t = self.t.freeze(deletion_policy=policy)
 
     @classmethod
@@ -53,7 +53,7 @@ class Legacy:
         return cls
 
     def implementation_signature(self) -> tuple[str, str]:
-        """The class, and something that changes with what it accepts."""
+        """Return the name of the class, and a text that changes with its properties."""
         return type(self).__name__, ','.join(sorted(self.properties_schema))
 
 

@@ -1,4 +1,4 @@
-"""What a resource tells about itself: references, attributes, the state of the real thing."""
+"""The readable values of a resource: its reference, its attributes, its live state."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ LOG = log.getLogger(__name__)
 
 
 class Reading:
-    """Part of `Resource`."""
+    """A part of `Resource`."""
 
-    _attributes: Any                        # Attributes when first asked for; some plug-ins put a dictionary there
+    _attributes: Any                        # Attributes, made at the first use; some plug-ins put a dictionary there
     base_attributes_schema: Mapping[str, attributes.Schema] = {
         attributes.SHOW_ATTR: attributes.Schema(
             _('Detailed information about resource.'), cache_mode=attributes.CACHE_NONE, type=attributes.Schema.MAP)}
@@ -26,7 +26,7 @@ class Reading:
     # --- references ---------------------------------------------------------------------------------------
 
     def get_reference_id(self) -> str:
-        """What `get_resource` gives: the physical id, the name while there is none."""
+        """Return the value of `get_resource`: the physical id, or the name while there is none."""
         return str(self.resource_id) if self.resource_id is not None else str(self.name)
 
     def FnGetRefId(self) -> str:
@@ -47,9 +47,9 @@ class Reading:
         self._attributes = value
 
     def get_attribute(self, key: str, *path: Any) -> Any:
-        """The value, or the part of it at the end of `path`. Raises InvalidTemplateAttribute for an unknown name.
+        """Return the value, or the part of it at `path`. Raises InvalidTemplateAttribute for an unknown name.
 
-        Types with attributes that only exist together with a path override this.
+        Types with attributes that exist only together with a path override this.
         """
         try:
             value = self.attributes[key]
@@ -58,7 +58,7 @@ class Reading:
         return attributes.select_from_attribute(value, path)
 
     def FnGetAtt(self, key: str, *path: Any) -> Any:
-        """`get_attribute`, with the values of overridden ones kept as well."""
+        """Return `get_attribute(key, *path)`; also caches the values of types that override it."""
         overridden = type(self).get_attribute is not Reading.get_attribute
         values = self.attributes
         keep = overridden and isinstance(values, attributes.Attributes)
@@ -73,23 +73,23 @@ class Reading:
         return value
 
     def FnGetAtts(self) -> dict[str, Any]:
-        """Every attribute but `show`."""
+        """Return name -> value of every attribute except `show`."""
         return {name: self.FnGetAtt(name) for name in self.attributes if name != attributes.SHOW_ATTR}
 
     def live_attribute(self, key: str) -> Any:
-        """The value now, whatever is kept of it; nothing is kept of what is read. Raises what a service says."""
+        """Return the current value, without using or filling the cache. Errors of services pass through."""
         found = self._resolve_any_attribute(key)
         return self.get_attribute(key) if found is None else found
 
     def kept_attributes(self) -> dict[str, Any]:
-        """The values to store with the resource, keys as text."""
+        """Return the cached values to store with the resource, with keys as text."""
         if not isinstance(self._attributes, attributes.Attributes):
             return dict(self._kept_attributes)
         return {name if isinstance(name, str) else json.dumps(list(name)): value
                 for name, value in self._attributes.cached_attrs.items()}
 
     def clear_attributes(self) -> None:
-        """Forgets kept values: the properties changed, or the resource is not COMPLETE."""
+        """Drop cached values, when the properties changed or the resource is not COMPLETE."""
         self._kept_attributes = {}
         if self._record is not None:
             self._record.attributes = {}
@@ -98,10 +98,10 @@ class Reading:
 
     def referenced_attrs(self, stk_defn: Any = None, in_resources: bool = True, in_outputs: bool = True,
                          load_all: bool = False) -> set[Any]:
-        """Attributes of this resource that the template reads: names, or tuples of a name and a path.
+        """Return the attributes of this resource that the template uses: names, or tuples of a name and a path.
 
-        `stk_defn`: whose template, the stack's by default. A reference without attribute name means all of them.
-        The template is looked at as a whole: `in_resources`, `in_outputs` and `load_all` change nothing.
+        `stk_defn`: the definition, the stack's by default. A reference without attribute name means all of them.
+        The whole template is searched: `in_resources`, `in_outputs` and `load_all` have no effect.
         """
         definition = self.stack.defn if stk_defn is None else stk_defn
         found: set[Any] = set()
@@ -114,7 +114,7 @@ class Reading:
 
     def _attribute_schemata(self) -> Mapping[str, attributes.Schema]:
         source = self.attributes_schema
-        if source is not type(self).attributes_schema:          # a type that makes up its attributes per resource
+        if source is not type(self).attributes_schema:          # the type computes attributes for each resource
             return {**attributes.schemata(source), **self.base_attributes_schema}
         kept = type(self).__dict__.get('_all_attributes')
         if kept is None or kept[0] is not source:
@@ -123,7 +123,7 @@ class Reading:
         return kept[1]
 
     def _resolve_any_attribute(self, attr: str) -> Any:
-        """The value now; None when the service says that the thing is gone."""
+        """Return the current value; None if the service reports that the object is gone."""
         try:
             if attr not in self.base_attributes_schema:
                 return self._resolve_attribute(attr)
@@ -133,20 +133,20 @@ class Reading:
             return None
 
     def _resolve_attribute(self, name: str) -> Any:
-        """For types: the value of an attribute of `attributes_schema`."""
+        """Return the value of an attribute of `attributes_schema`. For types to override."""
         return None
 
     def _show_resource(self) -> Any:
-        """The service's own description of the thing, as a map; None when nobody can tell."""
+        """Return the service's representation of the object, as a map; None without `entity` or client."""
         if not self.entity or not self.default_client_name:
             return None
         found = getattr(self.client(), self.entity).get(self.resource_id)
         return found.to_dict() if hasattr(found, 'to_dict') else found
 
-    # --- the real thing -----------------------------------------------------------------------------------
+    # --- live state ---------------------------------------------------------------------------------------
 
     def get_live_state(self, resource_properties: Any) -> dict[str, Any]:
-        """Properties as they are in the cloud now, only those that can be updated. EntityNotFound when it is gone."""
+        """Return the live values of properties that can be updated. Raises EntityNotFound if the object is gone."""
         data = self.get_live_resource_data()
         return {} if data is None else self.parse_live_resource_data(resource_properties, data)
 
@@ -159,16 +159,16 @@ class Reading:
             raise
 
     def parse_live_resource_data(self, resource_properties: Any, resource_data: Mapping[str, Any]) -> dict[str, Any]:
-        """The part of `resource_data` that can be compared with properties.
+        """Return the part of `resource_data` that can be compared with properties.
 
-        A `name` that the template does not give is left out: it is the physical name.
+        A `name` that the template does not set is left out: it is the physical name.
         """
         names = self.calc_update_allowed(self.properties)
         return {name: resource_data.get(name) for name in names
                 if name in resource_data and not (name == 'name' and resource_properties.get(name) is None)}
 
     def _verify_check_conditions(self, checks: Sequence[Mapping[str, Any]]) -> None:
-        """Raises Error that names each of `[{attr, expected, current}]` that does not hold."""
+        """Raise Error with each of `[{attr, expected, current}]` whose current value is not expected."""
         wrong = []
         for check in checks:
             expected = check['expected'] if isinstance(check['expected'], list) else [check['expected']]
@@ -179,5 +179,5 @@ class Reading:
 
 
 def _key(name: str) -> Any:
-    """The key under which an attribute was kept: a name, or a JSON list of a name and a path."""
+    """Return the cache key for a stored key, which is a name, or a JSON list of a name and a path."""
     return tuple(json.loads(name)) if name.startswith('[') else name

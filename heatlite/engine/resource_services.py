@@ -1,4 +1,4 @@
-"""How a resource reaches the services behind it, and whether they are there."""
+"""The clients of a resource, and the check whether its service is available."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ OURSELVES = 'heat'
 
 
 class Services:
-    """Part of `Resource`."""
+    """A part of `Resource`."""
 
     default_client_name: ClassVar[str | None] = None
     required_service_extension: ClassVar[str | None] = None
 
     def rpc_client(self) -> Any:
-        """The engine itself: software configs and deployments, under the names of the plug-in contract."""
+        """Return the use cases of software configs and deployments, with the names of the plug-in contract."""
         return self.stack.software
 
     def client(self, name: str | None = None, version: str | None = None) -> Any:
@@ -27,13 +27,13 @@ class Services:
         return self._clients().client(client_name, version)
 
     def client_plugin(self, name: str | None = None) -> Any:
-        """None when there is no such client."""
+        """Return a client plug-in; None if there is no such client."""
         client_name = name or self.default_client_name
         assert client_name, _('Must specify client name')
         return self._clients().client_plugin(client_name)
 
     def _default_client_plugin(self) -> Any:
-        """Reads the errors of the default client; without one no error means anything."""
+        """Return the plug-in that classifies errors of the default client; or one that knows no error."""
         plugin = self.client_plugin() if self.default_client_name else None
         return plugin or clients.nobody(self.context)
 
@@ -42,9 +42,9 @@ class Services:
 
     @classmethod
     def is_service_available(cls, context: Any) -> tuple[bool, str | None]:
-        """(whether, the reason why not). Raises ClientNotAvailable without the client plug-in."""
+        """Return (whether it is available, why not). Raises ClientNotAvailable without the client plug-in."""
         name = cls.default_client_name
-        if name is None or name == OURSELVES:           # whoever asks is being answered by it
+        if name is None or name == OURSELVES:           # heatlite itself is answering this request
             return True, None
         plugin = clients.of(context).client_plugin(name)
         if plugin is None:
@@ -63,7 +63,7 @@ class Services:
 
     @classmethod
     def check_service_available(cls, context: Any, resource_type: str) -> None:
-        """Raises ResourceTypeUnavailable (HEAT-E99001)."""
+        """Raise ResourceTypeUnavailable (HEAT-E99001) if the service is not available."""
         try:
             available, reason = cls.is_service_available(context)
         except Exception as error:

@@ -1,4 +1,4 @@
-"""What a changed definition means for a resource: nothing, an update, a replacement - as far as the type decides."""
+"""The type's part in updates: whether a changed definition means no change, an update or a replacement."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 @dataclass(frozen=True)
 class Comparison:
-    """The old and the new side of an update, ready to be asked."""
+    """The old and the new definition of an update, with their properties."""
 
     before: ResourceDefinition
     after: ResourceDefinition
@@ -23,12 +23,12 @@ class Comparison:
 
 
 class Updates:
-    """Part of `Resource`. Every question is put to the *old* resource."""
+    """A part of `Resource`. All methods are called on the *old* resource."""
 
-    # --- for types to answer ------------------------------------------------------------------------------
+    # --- for types to override ----------------------------------------------------------------------------
 
     def needs_replace(self, after_props: property_set.Properties) -> bool:
-        """Whatever changed: must it be replaced?"""
+        """Whether it must be replaced, independent of what changed."""
         return False
 
     def needs_replace_with_prop_diff(self, changed_properties_set: set[str], after_props: property_set.Properties,
@@ -39,29 +39,29 @@ class Updates:
         return False
 
     def needs_replace_failed(self) -> bool:
-        """It is FAILED: must it be replaced, whether or not something changed?"""
+        """Whether it must be replaced because it is FAILED, even if nothing changed."""
         return True
 
     def prepare_for_replace(self) -> None:
-        """Called before its replacement is made: give up what only one of the two can have."""
+        """Called before its replacement is created: release what only one of the two can have."""
 
     def restore_prev_rsrc(self, convergence: bool = False) -> None:
-        """Called when a rollback comes back to it: take that again."""
+        """Called when a rollback returns to it: take back what `prepare_for_replace` released."""
 
     def regenerate_info_schema(self, definition: ResourceDefinition) -> None:
-        """For types whose schemas depend on the definition."""
+        """Change the schemas before a comparison. For types whose schemas depend on the definition."""
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
                       prop_diff: Mapping[str, Any]) -> Any:
-        """For types that can be updated in place."""
+        """Update in place. This default raises UpdateReplace if a property changed."""
         if prop_diff:
             raise exception.UpdateReplace(self.name)
         return None
 
-    # --- for the engine to ask, in this order -------------------------------------------------------------
+    # --- called by the engine, in this order --------------------------------------------------------------
 
     def compare(self, after: ResourceDefinition) -> Comparison:
-        """Both sides with their properties, translated alike. The old side is what is stored."""
+        """Return both definitions with their translated properties. The old one is the stored one."""
         before = self.frozen_definition()
         before_props = before.properties(self._schemata(), self.context)
         self.regenerate_info_schema(after)
@@ -74,7 +74,7 @@ class Updates:
     def _needs_update(self, after: ResourceDefinition, before: ResourceDefinition,
                       after_props: property_set.Properties, before_props: property_set.Properties,
                       prev_resource: Any, check_init_complete: bool = True) -> bool:
-        """Whether anything differs. Raises UpdateReplace when only a replacement will do whatever differs."""
+        """Whether the definitions differ. Raises UpdateReplace if a replacement is required in any case."""
         if self.status == self.FAILED:
             checked_bad = self.action == self.CHECK and self.always_replace_on_check_failed
             if checked_bad or self.needs_replace_failed():
@@ -100,9 +100,9 @@ class Updates:
         return after - before
 
     def changes(self, comparison: Comparison) -> tuple[ResourceDefinitionDiff, dict[str, Any]]:
-        """(template diff, property diff): the arguments of `handle_update` after the definition.
+        """Return (template diff, property diff), the second and third argument of `handle_update`.
 
-        Raises UpdateReplace, or NotSupported for a change of what is immutable.
+        Raises UpdateReplace, or NotSupported for a change of an immutable property.
         """
         template_diff = self.update_template_diff(comparison.after, comparison.before)
         if self.needs_replace_with_tmpl_diff(template_diff):
@@ -110,13 +110,14 @@ class Updates:
         return template_diff, self.update_template_diff_properties(comparison.after_props, comparison.before_props)
 
     def calc_update_allowed(self, props: property_set.Properties) -> set[str]:
-        """Names of properties that may change in place."""
+        """Return the names of properties that may change in place."""
         return set(self.update_allowed_properties) | {
             name for name, schema in props.schema.items() if schema.update_allowed}
 
     def update_template_diff_properties(self, after_props: property_set.Properties,
                                         before_props: property_set.Properties) -> dict[str, Any]:
-        """Changed properties with their new values; None for one that was taken away."""
+        """Return changed properties with their new values; None for one that was removed. Raises UpdateReplace,
+        NotSupported."""
         changed = changed_names(after_props, before_props)
         if not changed:
             return {}
@@ -132,7 +133,7 @@ class Updates:
         return {name: after_props[name] for name in changed}
 
     def check_external_id_kept(self, after: ResourceDefinition) -> None:
-        """Raises NotSupported when the update names another existing thing than before."""
+        """Raise NotSupported if the update changes the external id."""
         before = self.external_id
         if after.external_id() != before:
             raise exception.NotSupported(
@@ -140,12 +141,12 @@ class Updates:
                 % {'prop': 'external_id', 'name': self.name, 'res': self.type()})
 
     def observe(self, comparison: Comparison) -> Comparison:
-        """The old side with the values that are real now. EntityNotFound when there is nothing any more."""
+        """Return the comparison with live values in the old definition. Raises EntityNotFound if the object is gone."""
         if self.resource_id is None:
             raise exception.EntityNotFound(entity='Resource', name=self.name)
         live = self.get_live_state(comparison.after_props)
         seen = self._with_live(comparison, live)
-        # What is as it was applied is no drift; only written down it would make the definitions differ.
+        # A live value equal to the applied one is no drift; adding it would only make the definitions differ.
         drifted = {name: value for name, value in live.items()
                    if name not in comparison.before_props
                    or _value(seen.before_props, name) != _value(comparison.before_props, name)}

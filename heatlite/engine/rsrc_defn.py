@@ -1,4 +1,4 @@
-"""What the template says of one resource, as a type sees it."""
+"""The definition of one resource in a template, as resource types see it."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _STORED = tuple(key for key in _HOT_KEYS if key not in ('properties', 'descripti
 
 
 class ResourceDefinition(Mapping[str, Any]):
-    """Parts may hold functions; `evaluate(part)` makes plain data of them when they are read.
+    """The definition of one resource. Its parts may contain functions; `evaluate(part)` resolves them on reading.
 
-    The engine adds what it knows from the template already: `requires`, the names it depends on; `references(name)`,
-    the attributes of that resource it reads; `deferred`, properties whose value depends on something not made yet.
-    Old plug-ins read it like a mapping with the keys `Type`, `Properties`, `Metadata`...
+    The engine adds results of its own analysis: `requires`, names of the resources it depends on; `references(name)`,
+    the attributes of that resource it reads; `deferred`, properties whose value depends on resources that do not exist
+    yet. Old plug-ins read it like a mapping with the keys `Type`, `Properties`, `Metadata`...
     """
 
     __slots__ = ('_condition', '_deletion_policy', '_depends', '_external_id', '_metadata', '_properties',
@@ -59,7 +59,7 @@ class ResourceDefinition(Mapping[str, Any]):
         self._references = references
         self._rules: tuple[Any, bool] = ((), True)
 
-    # --- what it says -------------------------------------------------------------------------------------
+    # --- parts --------------------------------------------------------------------------------------------
 
     def properties(self, schema: Mapping[str, Any], context: Any = None) -> properties.Properties:
         found = properties.Properties(schema, self._properties or {}, self.evaluate, self.name, context,
@@ -78,7 +78,7 @@ class ResourceDefinition(Mapping[str, Any]):
         return self.evaluate(self._metadata) or {} if self._metadata is not None else {}
 
     def deletion_policy(self) -> str:
-        """As the public words: Delete, Retain, Snapshot. An unknown one comes back as it is."""
+        """Return Delete, Retain or Snapshot. An unknown policy is returned unchanged."""
         policy = self.evaluate(self._deletion_policy) if self._deletion_policy is not None else None
         if policy is None:
             return RETAIN if self.external_id() is not None else DELETE
@@ -93,15 +93,15 @@ class ResourceDefinition(Mapping[str, Any]):
     def set_translation_rules(self, rules: Any = None, client_resolve: bool = True) -> None:
         self._rules = (rules or (), client_resolve)
 
-    # --- what it depends on -------------------------------------------------------------------------------
+    # --- dependencies -------------------------------------------------------------------------------------
 
     def explicit_dependencies(self) -> list[str]:
-        """The names in depends_on."""
+        """Return the names in depends_on."""
         depends = self.evaluate(self._depends) if self._depends is not None else None
         return [depends] if isinstance(depends, str) else list(depends or ())
 
     def dependencies(self, stack: Any) -> Iterator[Any]:
-        """The resources of `stack` it depends on. Raises InvalidTemplateReference."""
+        """Return the resources of `stack` it depends on. Raises InvalidTemplateReference."""
         if self.requires is not None:
             return (stack[name] for name in self.requires)
 
@@ -121,16 +121,16 @@ class ResourceDefinition(Mapping[str, Any]):
         return {*self.explicit_dependencies(), *(getattr(other, 'name', other) for other in referred)}
 
     def dep_attrs(self, resource_name: str) -> set[Any]:
-        """The attributes of that resource it reads: names, or tuples of a name and a path."""
+        """Return the attributes of that resource that it reads: names, or tuples of a name and a path."""
         if self._references is not None:
             return set(self._references(resource_name))
         return set(itertools.chain(function.dep_attrs(self._properties, resource_name),
                                    function.dep_attrs(self._metadata, resource_name)))
 
-    # --- other forms of it --------------------------------------------------------------------------------
+    # --- conversions --------------------------------------------------------------------------------------
 
     def freeze(self, **overrides: Any) -> ResourceDefinition:
-        """The same with plain data only; `overrides` by the names of the constructor."""
+        """Return a copy with all functions resolved; `overrides`: arguments of the constructor to replace."""
         def plain(name: str, part: Any) -> Any:
             if name in overrides:
                 return overrides.pop(name)
@@ -149,7 +149,7 @@ class ResourceDefinition(Mapping[str, Any]):
         return frozen
 
     def reparse(self, stack: Any, template: Any) -> ResourceDefinition:
-        """The same with its functions parsed again by `template` in the scope of `stack`."""
+        """Return a copy with its functions parsed again by `template` in the scope of `stack`."""
         parts = {name: template.parse(stack, part) if part is not None else None
                  for name, part in (('properties', self._properties), ('metadata', self._metadata),
                                     ('depends', self._depends), ('deletion_policy', self._deletion_policy),
@@ -158,25 +158,25 @@ class ResourceDefinition(Mapping[str, Any]):
                                   condition=self._condition, **parts)
 
     def validate(self) -> None:
-        """Checks the functions in its parts."""
+        """Check the functions in its parts. Raises StackValidationFailed."""
         for section, part in (('properties', self._properties), ('metadata', self._metadata),
                               ('deletion_policy', self._deletion_policy), ('update_policy', self._update_policy),
                               ('external_id', self._external_id)):
             function.validate(part, [section])
 
     def render_hot(self) -> dict[str, Any]:
-        """As the entry of a HOT template; functions stay functions."""
+        """Return it as the entry of a HOT template; functions are not resolved."""
         return {key: getattr(self, name) for key, name in _HOT_KEYS.items() if getattr(self, name)}
 
     def to_stored(self) -> dict[str, Any]:
-        """What is kept of it with the resource, beside the properties: plain JSON."""
+        """Return the part that is stored with the resource, in addition to the properties: plain JSON."""
         frozen = self.freeze()
         return {key: getattr(frozen, _HOT_KEYS[key]) for key in _STORED if getattr(frozen, _HOT_KEYS[key])}
 
     @classmethod
     def from_stored(cls, name: str, stored: Mapping[str, Any],
                     properties: Mapping[str, Any] | None) -> ResourceDefinition:
-        """The definition last applied, from what `to_stored` gave."""
+        """Make the definition last applied from the result of `to_stored`."""
         return cls(name, stored['type'], properties, stored.get('metadata'), stored.get('depends_on'),
                    stored.get('deletion_policy'), stored.get('update_policy'), external_id=stored.get('external_id'))
 
@@ -206,7 +206,7 @@ class ResourceDefinition(Mapping[str, Any]):
         if not part:
             if key != 'Properties':
                 raise KeyError(key)
-            return {}                       # indexed without asking first, by nearly everybody
+            return {}                       # nearly all plug-ins index it without a check
         return part if attribute in ('resource_type', 'description') else self.evaluate(part)
 
     def __iter__(self) -> Iterator[str]:
@@ -223,7 +223,7 @@ def _plain(definition: ResourceDefinition) -> dict[str, Any]:
 
 
 class ResourceDefinitionDiff:
-    """What differs between two definitions; true when anything does."""
+    """The difference between two definitions; false if they are equal."""
 
     __slots__ = ('_metadata', '_properties', '_update_policy')
 
@@ -246,7 +246,7 @@ class ResourceDefinitionDiff:
         return self._properties or self._metadata or self._update_policy
 
     def __contains__(self, section: str) -> bool:
-        """Old plug-ins ask `'Metadata' in tmpl_diff`."""
+        """Support `'Metadata' in tmpl_diff`, as old plug-ins write."""
         return {'Properties': self._properties, 'Metadata': self._metadata,
                 'UpdatePolicy': self._update_policy}.get(section, False)
 

@@ -1,4 +1,4 @@
-"""Tasks as plug-in authors write them: generators that yield whenever they have to wait.
+"""Tasks of plug-ins: generators that yield whenever they have to wait.
 
 The engine itself does not run on these; a handler may start one and let its check step it. Time and sleep are the
 runtime's.
@@ -19,13 +19,13 @@ from heatlite.engine import dependencies as dependency_graph
 
 LOG = log.getLogger(__name__)
 
-ENABLE_SLEEP = True                         # False: tests that do not want to wait
+ENABLE_SLEEP = True                         # False: for tests that must not wait
 
 Step = Generator[Any, None, None]
 
 
 def task_description(task: Any) -> str:
-    """A name for people: `create from <object>` of a method, the name of a function."""
+    """Return a name for logs: `create from <object>` for a method, the name for a function."""
     name = getattr(task, '__name__', None)
     if name is None:
         return repr(task)
@@ -34,7 +34,7 @@ def task_description(task: Any) -> str:
 
 
 class Timeout(BaseException):
-    """Thrown into a task that takes too long. Not an Exception: `except Exception` of a task must not swallow it."""
+    """Thrown into a task that takes too long. Not an Exception: `except Exception` in a task must not catch it."""
 
     def __init__(self, task_runner: Any, timeout: float) -> None:
         super().__init__(_('%s Timed out') % (task_runner,))
@@ -44,12 +44,12 @@ class Timeout(BaseException):
         return runtimes.current().monotonic() > self._ends
 
     def trigger(self, generator: Step) -> bool:
-        """Whether the task has taken it and ended in peace; what the task raises passes through."""
+        """Throw it into the task. Returns whether the task ended without an error; errors pass through."""
         try:
             generator.throw(self)
         except StopIteration:
             return True
-        generator.close()                   # it swallowed the timeout and went on
+        generator.close()                   # the task caught the timeout and went on
         return False
 
     def earlier_than(self, other: Timeout) -> bool:
@@ -59,7 +59,7 @@ class Timeout(BaseException):
 
 
 class TimedCancel(Timeout):
-    """The end of a grace period: the task is closed, nothing is raised."""
+    """Ends a task after a grace period: closes it without raising an error."""
 
     def trigger(self, generator: Step) -> bool:
         generator.close()
@@ -78,7 +78,7 @@ class ExceptionGroup(Exception):
 
 
 class TaskRunner:
-    """Runs one task step by step. True while it is not done."""
+    """Runs one task step by step. Its truth value is true until the task is done."""
 
     def __init__(self, task: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
         assert callable(task), 'Task is not callable'
@@ -88,14 +88,14 @@ class TaskRunner:
         self._generator: Step | None = None
         self._done = False
         self._timeout: Timeout | None = None
-        self._turns = 1                     # steps until the generator is asked again
+        self._turns = 1                     # steps until the generator runs again
         self.name = task_description(task)
 
     def __str__(self) -> str:
         return f'Task {self.name}'
 
     def start(self, timeout: float | None = None) -> None:
-        """Runs to the first yield. `timeout`: seconds after which a step throws Timeout into the task."""
+        """Run to the first yield. `timeout`: seconds after which a step throws Timeout into the task."""
         assert self._generator is None, 'Task already started'
         assert not self._done, 'Task already cancelled'
         LOG.debug('%s starting', self)
@@ -105,12 +105,12 @@ class TaskRunner:
         if isinstance(result, types.GeneratorType):
             self._generator = result
             self.step()
-        else:                               # a plain function: it has run
+        else:                               # a plain function: it is done
             self._generator = None
             self._done = True
 
     def step(self) -> bool:
-        """Goes on to the next yield; whether the task is done. A task that yielded n rests for n steps."""
+        """Run to the next yield. Returns whether the task is done. A task that yielded n runs at the n-th step only."""
         if self._done:
             return True
         assert self._generator is not None, 'Task not started'
@@ -133,7 +133,7 @@ class TaskRunner:
         return self._done
 
     def throw(self, error: BaseException) -> bool:
-        """Lets the task deal with an error from outside; whether it is done then."""
+        """Throw an error into the task. Returns whether the task is done then."""
         assert self._generator is not None, 'Task not started'
         try:
             self._turns = _turns(self._generator.throw(error))
@@ -145,14 +145,14 @@ class TaskRunner:
         return self._done
 
     def run_to_completion(self, wait_time: float = 1, progress_callback: Callable[[], Any] | None = None) -> None:
-        """Steps until it is done, `wait_time` seconds apart."""
+        """Step until the task is done, `wait_time` seconds apart."""
         assert self._generator is not None or self._done, 'Task not started'
         for _step in self.as_task(progress_callback=progress_callback):
             self._sleep(wait_time)
 
     def as_task(self, timeout: float | None = None, progress_callback: Callable[[], Any] | None = None,
                 post_func: Callable[[], Any] | None = None) -> Step:
-        """A generator that does what the task does; `progress_callback` runs after each of its steps."""
+        """Return a generator that steps the task; `progress_callback` runs after each step."""
         try:
             if not self.started():
                 self.start(timeout)
@@ -179,13 +179,13 @@ class TaskRunner:
     def __call__(self, wait_time: float = 1, timeout: float | None = None,
                  progress_callback: Callable[[], Any] | None = None,
                  post_func: Callable[[], Any] | None = None) -> None:
-        """Runs it from the start to the end."""
+        """Run the task from start to end."""
         assert self._generator is None, 'Task already started'
         for _step in self.as_task(timeout, progress_callback, post_func):
             self._sleep(wait_time)
 
     def cancel(self, grace_period: float | None = None) -> None:
-        """At once, or at the first step after `grace_period` seconds."""
+        """Cancel the task at once, or at the first step after `grace_period` seconds."""
         if self._done:
             return
         if self._generator is None or grace_period is None:
@@ -221,7 +221,7 @@ def _turns(yielded: Any) -> int:
 
 
 def wrappertask(task: Callable[..., Generator[Any, None, Any]]) -> Callable[..., Step]:
-    """A decorator: generators that the task yields are run in its place, and their errors raised in it."""
+    """Decorate a task: generators that it yields are run as subtasks, and their errors are raised in it."""
     @functools.wraps(task)
     def wrapper(*args: Any, **kwargs: Any) -> Step:
         parent = task(*args, **kwargs)
@@ -247,11 +247,11 @@ def wrappertask(task: Callable[..., Generator[Any, None, Any]]) -> Callable[...,
 
 
 class DependencyTaskGroup:
-    """A task that runs one task per element, required ones first, independent ones at the same time.
+    """A task that runs one task for each element, required ones first, independent ones in parallel.
 
-    `dependencies`: something with `graph(reverse)`, or a map of an element to the set it needs. After an error the
-    running ones get `error_wait_time` seconds (a number, or a function of the element), nothing new is begun; the
-    first error is raised, or all of them as an ExceptionGroup.
+    `dependencies`: an object with `graph(reverse)`, or a map of an element to the set it needs. After an error no
+    further task starts, and running ones are cancelled after `error_wait_time` seconds (a number, or a function of the
+    element); the first error is raised, or all of them as an ExceptionGroup.
     """
 
     def __init__(self, dependencies: Any, task: Callable[[Any], Any] = lambda element: element(),
@@ -262,7 +262,7 @@ class DependencyTaskGroup:
             graph = dependency_graph.Dependencies(
                 [(element, needed) for element, needs in dependencies.items() for needed in needs or [None]]
             ).graph(reverse=True)
-        dependency_graph.in_order(graph)    # raises for a circle
+        dependency_graph.in_order(graph)    # raises CircularDependencyException
         self._needs = {element: set(needs) for element, needs in graph.items()}
         self._runners = {element: TaskRunner(task, element) for element in graph}
         self.name = name or f'({", ".join(str(element) for element in graph)})'
@@ -324,7 +324,7 @@ def _is_running(runner: TaskRunner) -> bool:
 
 
 class PollingTaskGroup:
-    """A task that runs several at the same time; the first error ends the others. A name of 2015."""
+    """A task that runs several tasks in parallel; the first error cancels the others. For plug-ins of 2015."""
 
     def __init__(self, tasks: Iterable[Callable[..., Any]], name: str | None = None) -> None:
         self._runners = [task if isinstance(task, TaskRunner) else TaskRunner(task) for task in tasks]
@@ -333,7 +333,7 @@ class PollingTaskGroup:
     @classmethod
     def from_task_with_args(cls, task: Callable[..., Any], *arg_lists: Iterable[Any],
                             **kwarg_lists: Iterable[Any]) -> PollingTaskGroup:
-        """One task for each position of the argument lists."""
+        """Make a group with one task for each position of the argument lists."""
         lists = [list(values) for values in arg_lists]
         named = {name: list(values) for name, values in kwarg_lists.items()}
         count = max([len(values) for values in (*lists, *named.values())], default=0)

@@ -1,4 +1,4 @@
-"""One engine: its parts, put together; started and stopped."""
+"""One engine: creates its parts and connects them, starts and stops it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class EngineService:
     def __init__(self, conf: Any, runtime: Runtime, database: Database, *, engine_id: str | None = None,
                  wake: Callable[[str, str | None], None] = lambda stack_id, engine_id: None,
                  notify: Notify = silent) -> None:
-        """`wake(stack_id, engine_id)` rings at another engine, or at any (None). Raises Error for wrong options."""
+        """`wake(stack_id, engine_id)`: wakes up another engine, or any (None). Raises Error for wrong options."""
         crypt.check_key(conf.auth_encryption_key)
         self.engine_id = engine_id or runtime.uuid()
         self._conf = conf
@@ -85,13 +85,14 @@ class EngineService:
         self.endpoint = Endpoint(self._use_cases())
 
     def start(self) -> None:
-        """Registers, begins to sweep, and answers from then on."""
+        """Load the plug-ins, register the engine and begin to sweep."""
         self.registry.load_plugins()
         self.lease_manager.start()
         LOG.info('Engine %s is up (process %d)', self.engine_id, os.getpid())
 
     def reload(self) -> None:
-        """Plug-ins and environment files as they are now, for what begins from now on; what runs keeps its types."""
+        """Reload plug-ins and environment files, for actions that begin from now on; running actions keep their
+        types."""
         try:
             self.registry.reload_plugins()
         except Exception:
@@ -100,7 +101,7 @@ class EngineService:
             LOG.info('The plug-ins were read again')
 
     def stop(self) -> None:
-        """Lets go of all stacks at once; what was begun is written first."""
+        """Stop all runners, write pending changes, and give up all leases."""
         self.controller.stop()
         if not self._journal.flush(self._conf.engine.stop_timeout):
             LOG.warning('Some changes could not be written before the engine stopped; others begin from what was')
@@ -154,9 +155,9 @@ class EngineService:
         return [each for each in found if message.keys is None or each['output_key'] in message.keys]
 
     def _resource_attributes(self, context: Any, message: messages.ResourceAttributes) -> dict[str, Any]:
-        """The value of `show` where the type has it, else all attributes, and those in `names`; read from the services.
+        """Read the value of `show` if the type has it, else all attributes; and those in `names`. Calls services.
 
-        Null for what the resource does not have or cannot tell now.
+        A value is null if the resource does not have it, or it cannot be read now.
         """
         def ask(stack: Any) -> dict[str, Any]:
             resource = stack[message.resource_name]

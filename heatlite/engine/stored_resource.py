@@ -1,4 +1,4 @@
-"""What is stored of one resource, and where a type's own writes go."""
+"""A stored resource, and the interface for the writes of a resource type."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from heatlite.planning.states import ResourceState
 
 @dataclass
 class StoredResource:
-    """One row with its heavy columns, in memory. The resource bound to it keeps it up to date.
+    """One row with its large columns, in memory. The resource bound to it updates it.
 
     `properties`: as last applied, functions resolved, not yet coerced. `definition`: `ResourceDefinition.to_stored`
-    of the same moment. `metadata` None: the template's still applies. `attributes`: values kept, by name or by a
+    of the same moment. `metadata` None: the template's still applies. `attributes`: cached values, by name or by a
     JSON list of name and path.
     """
 
@@ -23,17 +23,17 @@ class StoredResource:
     metadata: dict[str, Any] | None = None
     data: dict[str, str] = field(default_factory=dict)
     attributes: dict[str, Any] = field(default_factory=dict)
-    before: tuple[str, str] | None = None   # (action, status) before the action that is under way, where it matters
+    before: tuple[str, str] | None = None   # (action, status) before the current action, if it matters
 
 
 class ResourceWriter(Protocol):
-    """Takes the writes of resources. What it was told is durable when the call returns, but for `data`,
-    which may wait for the next `physical_id` or the end of the handler."""
+    """Stores the writes of resources. A write is durable when the call returns, except `data`, which may wait for
+    the next `physical_id` or the end of the handler."""
 
     def physical_id(self, resource: Any, value: str | None) -> None: ...
 
     def data(self, resource: Any, key: str, value: str | None, redact: bool) -> None:
-        """`value` None removes the entry; `redact`: keep it encrypted."""
+        """Store one entry of data; `value` None removes it; `redact`: store it encrypted."""
 
     def metadata(self, resource: Any, value: dict[str, Any]) -> None: ...
 
@@ -43,7 +43,7 @@ class ResourceWriter(Protocol):
 
 
 class NullWriter:
-    """The recorder of a resource that is only looked at: validation, preview."""
+    """Ignores all writes, for resources that are only read: validation, previews."""
 
     def physical_id(self, resource: Any, value: str | None) -> None:
         pass

@@ -1,4 +1,4 @@
-"""How far a type, a property or an attribute is supported: the public names for plug-in authors."""
+"""The support status of a type, a property or an attribute: the public names for plug-in authors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules by which a type rewrites given properties: the public names for plug-in authors, and the look-up they need."""
+"""Rules by which a type translates given properties: the public names for plug-in authors, and the look-up function."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ __all__ = ['ADD', 'DELETE', 'REPLACE', 'RESOLVE', 'RULES', 'TranslationRule', 'a
 
 def service_lookup(ignore_errors: bool = False,
                    is_made: Callable[[Any], bool] | None = None) -> Callable[[TranslationRule, Any], Any]:
-    """What runs a Resolve rule: asks the rule's client plug-in for the id of a name, unless `is_made(value)` knows
-    it for one already.
+    """Return the function for Resolve rules: it gets the id of a name from the rule's client plug-in, unless
+    `is_made(value)` says that the value is an id.
 
-    `ignore_errors`: keep the value as given when the service knows nothing, or nothing clear, of that name. A service
-    that fails or does not answer has not said so: taken for an id, the name would then change or delete nothing.
+    `ignore_errors`: return the value unchanged if the service finds no, or no unique, object of that name. Failures of
+    the service are still raised: a name used as an id would then change or delete nothing.
     """
     def lookup(rule: TranslationRule, value: Any) -> Any:
         if isinstance(value, dict) and rule.custom_value_path:

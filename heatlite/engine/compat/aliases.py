@@ -1,7 +1,7 @@
 """Lets plug-ins import `heat.*` and get `heatlite.*`: one module object under both names.
 
-Installed when the first plug-in is loaded. Classes are compared by identity, so a second copy of a module would be
-a second, unrelated world.
+Installed when the first plug-in is loaded. Classes are compared by identity, so a second copy of a module would have
+unrelated classes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NAMESPACE = 'oslo'                          # `oslo.config` of 2015 -> oslo_conf
 
 
 class _Existing(abc.Loader):
-    """Hands out a module that exists already, and leaves its own description alone."""
+    """Loads a module that exists already, and restores its own `__spec__`."""
 
     def __init__(self, module: types.ModuleType) -> None:
         self._module = module
@@ -34,14 +34,15 @@ class _Existing(abc.Loader):
         return self._module
 
     def exec_module(self, module: types.ModuleType) -> None:
-        module.__spec__ = self._spec        # the import system has put the spec of the second name there
+        module.__spec__ = self._spec        # the import system has set the spec of the second name
 
 
 class _PluginLoader(machinery.SourceFileLoader):
     """Runs a plug-in's module with an import statement that also looks beside the file."""
 
     def path_stats(self, path: str) -> Mapping[str, Any]:
-        """Python keeps compiled files by the second; a plug-in may be changed and loaded again within one."""
+        """Return the time in microseconds: Python compares compiled files by the second, and a plug-in may be changed
+        and reloaded within one."""
         told = os.stat(path)
         return {'mtime': told.st_mtime_ns // 1000, 'size': told.st_size}
 
@@ -51,7 +52,7 @@ class _PluginLoader(machinery.SourceFileLoader):
 
 
 class Finder(abc.MetaPathFinder):
-    """First in line, for `heat.*`, `oslo.*` and the modules of plug-ins."""
+    """The first finder of the import system, for `heat.*`, `oslo.*` and the modules of plug-ins."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None = None,
                   target: Any = None) -> machinery.ModuleSpec | None:
@@ -76,9 +77,9 @@ def _spec_of(fullname: str, module: types.ModuleType | None) -> machinery.Module
 
 def import_of_plugin(name: str, globals: Mapping[str, Any] | None = None, locals: Mapping[str, Any] | None = None,
                      fromlist: Sequence[str] | None = (), level: int = 0) -> types.ModuleType:
-    """`import` in plug-ins: what cannot be found is looked for beside the file, as Python 2 did.
+    """Execute `import` in plug-ins: a module that is not found is searched in the file's folder, as in Python 2.
 
-    Nothing is entered under the bare name, so two plug-ins may each have a file of the same name.
+    The bare name is not added to `sys.modules`, so two plug-ins may each have a file of the same name.
     """
     try:
         return builtins.__import__(name, globals, locals, fromlist or (), level)
@@ -97,7 +98,7 @@ def import_of_plugin(name: str, globals: Mapping[str, Any] | None = None, locals
 
 
 def _folder_with(name: str, globals: Mapping[str, Any] | None) -> str | None:
-    """The package of plug-ins, from the importing module's own upwards, that has a module of that name."""
+    """Return the package of plug-ins that has a module of that name, searched from the importing module's upwards."""
     folder = str((globals or {}).get('__package__') or '')
     while folder.startswith(PLUGINS):
         if _exists(f'{folder}.{name}'):
@@ -116,7 +117,7 @@ def _exists(name: str) -> bool:
 
 
 def _of_heat(rest: str) -> types.ModuleType | None:
-    """The module behind `heat.<rest>`; None when there is none. Raises what importing it raises."""
+    """Return the module for `heat.<rest>`; None if there is none. Errors of its import pass through."""
     if rest in old_names.MADE:
         return _made(rest)
     moved = next((old for old in (rest, *_parents(rest)) if old in old_names.MOVED), None)
@@ -141,7 +142,7 @@ def _import(name: str) -> types.ModuleType | None:
         module = importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f'{error.name}.')):
-            return None                     # so that the error names what the plug-in asked for
+            return None                     # so that the error has the name that the plug-in imports
         raise
     for added, value in old_names.ADDED.get(name, {}).items():
         if not hasattr(module, added):
@@ -161,7 +162,7 @@ def _made(rest: str) -> types.ModuleType:
     base = importlib.import_module(base_name) if base_name else None
 
     def lookup(name: str) -> Any:
-        """Names are fetched when they are used: a plug-in seldom needs all of them."""
+        """Look up a name when it is used: a plug-in seldom needs all of them."""
         if name in names:
             value = names[name]
             if isinstance(value, str) and ':' in value:
@@ -178,6 +179,6 @@ def _made(rest: str) -> types.ModuleType:
 
 
 def install() -> None:
-    """Once for a process."""
+    """Install the finder, once for a process."""
     if not any(isinstance(finder, Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, Finder())

@@ -1,7 +1,7 @@
-"""Finds and loads the extensions of installed packages by stevedore: in Heat's namespaces, and in our own of each kind.
+"""Finds and loads the extensions of installed packages by stevedore, in namespaces of Heat and of heatlite.
 
-Names are listed without importing anything; a module is imported when an extension in it is used for the first time.
-The built-in extensions of Heat, when it is installed in the same environment, are left out: they need Heat's modules.
+Listing names imports nothing; a module is imported when an extension in it is used for the first time. The built-in
+extensions of Heat, if it is installed in the same environment, are left out: they need Heat's modules.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ORIGINAL: Final = 'heat'                    # the package whose own extensions a
 
 
 class _Manager(NamedExtensionManager[Any]):
-    """The extensions of one namespace that have one of these names. Several packages may have the same name: the one
+    """The extensions of one namespace that have one of these names. If several packages have the same name, the one
     found last is used, with a warning (stevedore's rule)."""
 
     def __init__(self, namespace: str, names: Sequence[str], on_load_failure_callback: Any = None) -> None:
@@ -40,19 +40,19 @@ class _Manager(NamedExtensionManager[Any]):
 
 
 def namespaces(kind: str) -> tuple[str, str]:
-    """Of one of KINDS; a name in the first hides the same name in the second."""
+    """Return the namespaces of one of KINDS; a name in the first hides the same name in the second."""
     return f'heatlite.{kind}', f'heat.{kind}'
 
 
 @functools.cache
 def names(kind: str) -> frozenset[str]:
-    """All extensions of this kind. Imports none of them."""
+    """Return the names of all extensions of this kind. Imports none of them."""
     return frozenset(name for namespace in namespaces(kind) for name in _Manager(namespace, ()).entry_points_names())
 
 
 def load(kind: str, name: str) -> Any:
-    """The object an entry point names: usually a class. Raises KeyError for an unknown name, and what the import of its
-    module raises."""
+    """Load the object of an entry point, usually a class. Raises KeyError for an unknown name; errors of the import
+    pass through."""
     if name in names(kind):
         aliases.install()                     # extensions import heat.*
         for namespace in namespaces(kind):
@@ -63,7 +63,7 @@ def load(kind: str, name: str) -> Any:
 
 
 def load_all(kind: str) -> list[Extension[Any]]:
-    """All extensions of this kind. One that cannot be loaded is logged and left out."""
+    """Load all extensions of this kind. One that cannot be loaded is logged and left out."""
     if not names(kind):
         return []
     aliases.install()
@@ -72,7 +72,7 @@ def load_all(kind: str) -> list[Extension[Any]]:
 
 
 def check() -> Iterator[tuple[str, EntryPoint, Exception | None]]:
-    """(namespace, entry point, why it cannot be loaded) of every extension of every kind."""
+    """Load every extension of every kind. Yields (namespace, entry point, the error of loading it or None)."""
     aliases.install()
     failures: list[Exception] = []
 
@@ -87,7 +87,7 @@ def check() -> Iterator[tuple[str, EntryPoint, Exception | None]]:
 
 
 def forget() -> None:
-    """Reads the entry points of installed packages again when they are next asked for."""
+    """Drop the cached entry points, so that the next use reads those of the installed packages again."""
     names.cache_clear()
     ExtensionManager.ENTRY_POINT_CACHE.clear()
 

@@ -1,6 +1,6 @@
-"""Names that plug-ins of 2013 to 2020 import, and where they are today (plug-in specification, section 14).
+"""Tables of names that plug-ins of 2013 to 2020 import, and of their present places (plug-in specification 14).
 
-`alias` makes modules of these tables when a plug-in asks for one; nothing of ours imports them.
+`aliases` makes modules from these tables when a plug-in imports one; heatlite itself uses none of them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 from heatlite.common import exception
 
-# Module, without its first name `heat.` -> the module that it is.
+# Module, without its first name `heat.` -> present module.
 MOVED: dict[str, str] = {
     'openstack.common.log': 'oslo_log.log',
     'openstack.common.gettextutils': 'heatlite.common.i18n',
@@ -39,7 +39,7 @@ MOVED: dict[str, str] = {
     'engine.resources.openstack.ceilometer': 'heatlite.engine.resources.openstack.aodh',
 }
 
-# Modules that were a folder and little else.
+# Former packages without content of their own.
 PACKAGES = frozenset({'openstack', 'openstack.common', 'scaling'})
 
 
@@ -48,7 +48,7 @@ def strtime(at: datetime | None = None, fmt: str = '%Y-%m-%dT%H:%M:%S.%f') -> st
     return (at if at is not None else timeutils.utcnow()).strftime(fmt)
 
 
-# Module -> what it is based on (or None), and names of its own: an object, or 'module:attribute'.
+# Module -> its base module (or None), and additional names: an object, or 'module:attribute'.
 MADE: dict[str, tuple[str | None, dict[str, Any]]] = {
     'openstack.common.timeutils': ('oslo_utils.timeutils', {'strtime': strtime}),
     'engine.parser': (None, {'Stack': 'heatlite.engine.reconcile.facade:Stack',
@@ -71,7 +71,7 @@ def _translated(text: str) -> str:
 
 
 def _entity(name: str, entity: str) -> type[exception.HeatException]:
-    """An error of former years that is an EntityNotFound today."""
+    """Make an error class of old releases that is an EntityNotFound today."""
     def __init__(self: Any, **kwargs: Any) -> None:
         found = next((value for key, value in kwargs.items() if key != 'entity'), '')
         exception.EntityNotFound.__init__(self, entity=entity, name=found)
@@ -84,7 +84,7 @@ def _error(name: str, text: str) -> type[exception.HeatException]:
 
 
 class Metadata:
-    """The descriptor types of 2013 put into their class as `metadata`."""
+    """The descriptor that types of 2013 assign to `metadata` in their class."""
 
     def __get__(self, resource: Any, owner: Any = None) -> Any:
         return self if resource is None else resource.metadata_get()
@@ -104,7 +104,7 @@ def get_class(resource_type: str, resource_name: str | None = None, environment:
     return registry.current().resolve(resource_type, resource_name or '', environment)
 
 
-# Module -> names it lacks today.
+# Module -> former names to add to it.
 ADDED: dict[str, dict[str, Any]] = {
     'heatlite.engine.resource': {'Metadata': Metadata, 'get_types': get_types, 'get_class': get_class},
     'heatlite.common.i18n': dict.fromkeys(('_LE', '_LI', '_LW', '_LC'), _translated),

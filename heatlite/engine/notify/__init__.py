@@ -1,4 +1,4 @@
-"""Tells others about changes of stacks: event sinks, and notifications on the bus.
+"""Publishes changes of stacks: to event sinks, and as notifications on the message bus.
 
 Must not import `reconcile` or `requests`.
 """

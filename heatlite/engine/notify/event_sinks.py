@@ -1,9 +1,9 @@
-"""Events of stacks, told to where their environment says (`event_sinks`; REST specification 13.3).
+"""Sends events of stacks to the sinks in their environments (`event_sinks`; REST specification 13.3).
 
-The history in the database is what is told: a bell says that there is more of it. So nothing but durable events is
-told, in their order, and after a crash those of the running action once more, with the ids they had. Whoever drives
-the stack tells; what is added while nobody does is told by who added it. Nobody waits for a sink, and nothing fails for
-one; what it refuses is lost for it.
+Events are read from the history in the database; a flag signals that there are new ones. So only durable events are
+sent, in their order, and after a crash those of the running action once more, with the same ids. The engine that drives
+the stack sends them; events added while no engine does are sent by the process that added them. Sinks never delay or
+fail an action; an event that a sink refuses is not sent again.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from heatlite.planning.states import Event, Status
 LOG = log.getLogger(__name__)
 
 BLOCK = 100                             # events read at once
-VERSION = '0.1'                         # of the form of what is told
+VERSION = '0.1'                         # of the payload's format
 TIME = '%Y-%m-%dT%H:%M:%S'
 
 
 class FollowedStack(Protocol):
-    """What event sinks ask of a stack that this engine drives or has read."""
+    """The interface to a stack that this engine drives or has loaded."""
 
     row: Stack
     definition: StackDefinition
@@ -43,7 +43,7 @@ class FollowedStack(Protocol):
 
 
 class ZaqarQueue:
-    """`{type: zaqar-queue, target: QUEUE, ttl: SECONDS}`; the queue of the stack's owner."""
+    """The sink `{type: zaqar-queue, target: QUEUE, ttl: SECONDS}`: a queue in the project of the stack's owner."""
 
     def __init__(self, target: str, ttl: int = 3600) -> None:
         self._target = target
@@ -57,7 +57,8 @@ BUILT_IN: dict[str, Callable[..., Any]] = {event_sink_types.ZAQAR_QUEUE: ZaqarQu
 
 
 def make(entry: Mapping[str, Any]) -> Any:
-    """The sink of one entry of an environment. Raises KeyError for a type nobody has, and what the class raises."""
+    """Make the sink of one entry of an environment. Raises KeyError for an unknown type; errors of the class pass
+    through."""
     rest = {name: value for name, value in entry.items() if name != 'type'}
     name = entry['type']
     if name in extensions.names(extensions.EVENT_SINKS):
@@ -66,17 +67,17 @@ def make(entry: Mapping[str, Any]) -> Any:
 
 
 class EventSinks:
-    """Follows the stacks of this engine that have sinks. Others cost one look into a dictionary for each change."""
+    """Follows the stacks of this engine that have sinks. Other stacks cost one dictionary lookup for each change."""
 
     def __init__(self, runtime: Runtime, database: Database, read: Callable[[str], FollowedStack | None]) -> None:
-        """`read(stack_id)`: a stack as it is stored, None when it is gone."""
+        """`read(stack_id)`: loads a stack for reading; None if it is gone."""
         self._runtime = runtime
         self._database = database
         self._read = read
         self._outlets: dict[str, Outlet] = {}
 
     def follow(self, leased: FollowedStack) -> None:
-        """The stack is driven here, or has a new definition."""
+        """Begin to send events of a stack that this engine drives, or wake up its thread after a new definition."""
         outlet = self._outlets.get(leased.id)
         if outlet is not None and outlet.leased is leased:
             outlet.bell.set()
@@ -88,9 +89,9 @@ class EventSinks:
             self._runtime.spawn(outlet.run)
 
     def add(self, tx: Any, row: Stack, new: Event) -> Callable[[], None]:
-        """Adds to the history of a stack that this process need not drive. What it returns is called after the commit.
+        """Add an event to a stack that another process may drive. Call the returned function after the commit.
 
-        Three statements, one more for the environment when nobody drives the stack.
+        Three statements, and one for the environment if no engine drives the stack.
         """
         since = events.position(tx, row.id, of_action=False)
         events.insert_many(tx, row.id, [new])
@@ -108,13 +109,13 @@ class EventSinks:
             outlet.run()
 
     def ring(self, stack_id: str) -> None:
-        """Something was added to its history."""
+        """Wake up the thread of a stack after events were added."""
         outlet = self._outlets.get(stack_id)
         if outlet is not None:
             outlet.bell.set()
 
     def leave(self, stack_id: str) -> None:
-        """Nobody drives it here any more; what is left is still told."""
+        """Stop following a stack that this engine no longer drives, after its remaining events are sent."""
         outlet = self._outlets.pop(stack_id, None)
         if outlet is not None:
             outlet.leaves = True
@@ -122,32 +123,32 @@ class EventSinks:
 
 
 class Outlet:
-    """One stack's, with a thread of its own: a slow sink is slow for nobody else."""
+    """Sends the events of one stack, in a thread of its own: a slow sink does not delay other stacks."""
 
     def __init__(self, runtime: Runtime, database: Database, leased: FollowedStack, position: int) -> None:
-        """`position`: number of the last event that need not be told."""
+        """`position`: number of the last event that is not to be sent."""
         self.leased = leased
         self.bell: Flag = runtime.flag()
         self.leaves = False
         self._database = database
         self._sinks: list[Any] = []
-        self._entries: Any = None           # what they were made of
+        self._entries: Any = None           # entries of the environment from which the sinks were made
         self._position = position
         self.bell.set()
 
     def run(self) -> None:
-        """Until the stack is left and everything is told."""
+        """Send events until `leaves` is set and all events are sent."""
         while True:
             self.bell.wait()
             self.bell.clear()
-            leaves = self.leaves            # before the last look
+            leaves = self.leaves            # read before the last query
             while self._tell():
                 continue
             if leaves:
                 return
 
     def _tell(self) -> bool:
-        """The next events; False when there are none."""
+        """Send the next block of events. Returns False if there are none."""
         bind(self.leased.context)
         found = self._database.retry_until_available(
             lambda tx: events.following(tx, self.leased.id, self._position, BLOCK), reading=True)
@@ -170,7 +171,7 @@ class Outlet:
         return self._sinks
 
     def _made(self, entry: Mapping[str, Any]) -> Any:
-        """None, and a line in the log, for one that cannot be made."""
+        """Make a sink; None, with a warning in the log, if it cannot be made."""
         try:
             return make(entry)
         except Exception as error:
@@ -179,7 +180,7 @@ class Outlet:
 
 
 def payload(event: events.Shown) -> dict[str, Any]:
-    """What consumers know."""
+    """Return the message for consumers, in Heat's format."""
     return {
         'timestamp': event.created_at.strftime(TIME), 'version': VERSION, 'type': 'os.heat.event', 'id': event.uuid,
         'payload': {

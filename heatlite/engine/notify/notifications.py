@@ -1,5 +1,6 @@
-"""Stack changes told to the message bus (REST specification 13.1). Whether, and where, [oslo_messaging_notifications]
-says. Nothing waits for the bus, and nothing fails for it.
+"""Sends stack changes as notifications on the message bus (REST specification 13.1).
+
+[oslo_messaging_notifications] configures whether and where. The bus never delays or fails an action.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Scaling:
-    """A group changes its size. `phase`: start, end or error; `capacity`: before it, and at the end the new one."""
+    """A group changes its size. `phase`: start, end or error; `capacity`: the old size, at the end the new one."""
 
     phase: str
     groupname: str
@@ -31,18 +32,19 @@ class Scaling:
 
 class Notify(Protocol):
     def __call__(self, stack: Stack, action: str, status: str, reason: str, scaling: Scaling | None = None) -> None:
-        """`scaling`: what is told is not the stack's own change."""
+        """Send a notification of a stack's change; with `scaling`, of a group's change instead."""
 
 
 def silent(stack: Stack, action: str, status: str, reason: str, scaling: Scaling | None = None) -> None:
-    """Tells nobody."""
+    """Send no notification."""
 
 
 SUFFIXES = {'IN_PROGRESS': 'start', 'COMPLETE': 'end', 'FAILED': 'error'}
 
 
 def sender(conf: Any, runtime: Runtime) -> Notify:
-    """Does nothing when no driver is set. The context of a notification has the ids of the request."""
+    """Return the function that sends notifications; `silent` if no driver is set. The context of a notification has
+    the ids of the request."""
     notifier = messaging.notifier(conf, conf.default_publisher_id or f'orchestration.{conf.host}')
     if not conf.oslo_messaging_notifications.driver:
         return silent
@@ -52,7 +54,7 @@ def sender(conf: Any, runtime: Runtime) -> Notify:
     sending = False
 
     def send() -> None:
-        """One after the other: a stack's end must not overtake its start."""
+        """Send them one after the other: the end of an action must not overtake its start."""
         nonlocal sending
         while waiting:
             context, event_type, told, priority = waiting.popleft()
@@ -82,8 +84,8 @@ def sender(conf: Any, runtime: Runtime) -> Notify:
 
 
 class Context(dict[str, Any]):
-    """What of the request context consumers are told. The library sends no plain dictionary as a context: it might have
-    a token in it."""
+    """The part of the request context that consumers receive. A class, as oslo.messaging sends no plain dictionary as a
+    context: it might have a token in it."""
 
     def redacted_copy(self) -> Context:
         return self
@@ -94,11 +96,11 @@ def context_of(stack: Stack) -> Context:
 
 
 def payload(stack: Stack, action: str, status: str, reason: str) -> dict[str, Any]:
-    """What consumers know. `user_id` is the user's name: old consumers expect it there."""
+    """Return the payload in Heat's format. `user_id` is the user's name: old consumers expect it there."""
     return {
         'tenant_id': stack.project_id,
         'user_id': stack.username,
-        'user_identity': None,                      # the stack keeps its owner's name only
+        'user_identity': None,                      # only the name of the owner is stored with the stack
         'username': stack.username,
         'stack_identity': stack.id,
         'stack_name': stack.name,

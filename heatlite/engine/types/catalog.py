@@ -1,4 +1,4 @@
-"""What the language asks about resource types (`language.facts.TypeCatalog`), answered from their classes."""
+"""Describes resource types to the template language (`language.facts.TypeCatalog`), from their classes."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from heatlite.language.translation import TranslationRule
 LOG = logging.getLogger(__name__)
 
 Make = Callable[[Any, Any], Resource]
-"""(class, definition of the language) -> an object of the type that is only asked, never acts."""
+"""(class, definition of the language) -> an object of the type for queries only."""
 
 
 class Catalog:
-    """For one request: `context` is whose services and rights count.
+    """The types of one request. `context`: its services and rights are used.
 
-    `forbidden`: the first type asked for that the caller may not use, None so far.
+    `forbidden`: the first requested type that the caller may not use, or None.
     """
 
     def __init__(self, registry: Registry, context: Any, make: Make) -> None:
@@ -51,15 +51,15 @@ class Catalog:
         return self._known[key]
 
     def asked(self, wanted: ResourceDefinition) -> Resource:
-        """The type itself, for a resource that does not exist. Raises StackValidationFailed."""
+        """Return an object of the type for a resource that does not exist. Raises StackValidationFailed."""
         return self._make(self._registry.resolve(wanted.type, wanted.name, wanted.owner.environment), wanted)
 
     def size(self, wanted: ResourceDefinition) -> int:
-        """How many members a group that is to be made will have, as far as that is known; 0 for other types."""
+        """Return the number of members that a new group will have; 0 if it is unknown, and for other types."""
         try:
             kind = self._registry.resolve(wanted.type, wanted.name, wanted.owner.environment)
             return int(self._make(kind, wanted).get_size()) if hasattr(kind, 'get_size') else 0
-        except Exception:                           # types may fail on anything that is not known yet
+        except Exception:                           # types may fail on unknown values
             return 0
 
     def fetch(self, template_name: str, is_user: bool) -> str:
@@ -119,13 +119,13 @@ class Catalog:
             collected = Needs(definition.name)
             try:
                 self._make(kind, definition).add_dependencies(collected)
-            except Exception as error:      # of a wrong resource, told by its own check, or a plug-in's
+            except Exception as error:      # an invalid resource, which its own check reports, or a plug-in's defect
                 LOG.info('Dependencies of %s (%s) are not complete: %s', definition.name, definition.type, error)
             return collected.names
         return needs
 
     def _available(self, kind: Any, type_name: str) -> Callable[[], None]:
-        """Asked once for a type: the answer is the same for all resources of a request."""
+        """Return a check that runs once: its result is the same for all resources of the type in a request."""
         answers: list[exception.HeatException | None] = []
 
         def available() -> None:
@@ -141,7 +141,7 @@ class Catalog:
 
 
 class Needs:
-    """Takes `deps += (self, other)` and remembers the names that `requirer` needs."""
+    """Collects the names that `requirer` needs, from `deps += (self, other)`."""
 
     def __init__(self, requirer: str) -> None:
         self._requirer = requirer

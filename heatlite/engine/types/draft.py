@@ -1,4 +1,4 @@
-"""The stack that resource types see while a definition is only checked: nothing of it exists."""
+"""The stack that resource types see while a definition is validated: nothing of it exists."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from heatlite.language.expression import PLACEHOLDERS
 
 
 class Draft:
-    """The stack that types see while it is only checked: nothing of it exists."""
+    """Stands for the stack while its definition is validated; offers the reading part of the facade."""
 
     convergence = True
     action, status = 'CREATE', 'IN_PROGRESS'
@@ -24,7 +24,7 @@ class Draft:
     def __init__(self, definition: StackDefinition, context: RequestContext, registry: Registry, *,
                  strict: bool = True) -> None:
         self.definition = self.defn = definition
-        self.strict_validate = strict               # nested stacks are checked without values, until they are made
+        self.strict_validate = strict               # nested stacks are validated without values until their creation
         self._nested: dict[int, Draft] = {}
         self.context = context
         self.name = definition.identity.name
@@ -42,14 +42,14 @@ class Draft:
         return clients.of(self.context)
 
     def check_room(self, resource: Any, count: int) -> None:
-        """Nothing is built here; previews count what they show (requests.preview_create)."""
+        """Do nothing: no member is built here. Previews count the resources they show (requests.preview_create)."""
 
     def timeout_secs(self) -> int:
-        """The default: how long the user will wait is stored with the stack, and this one is not stored."""
+        """Return the default timeout: the user's is stored with the stack, and a draft is not stored."""
         return int(cfg.CONF.stack_action_timeout)
 
     def make(self, kind: type[Resource], wanted: ResourceDefinition) -> Resource:
-        """An object of the type that is only asked. Values that depend on what does not exist yet are deferred."""
+        """Make an object of the type for queries only. Values that depend on other resources are deferred."""
         if wanted.owner is not self.definition:
             return self._of(wanted.owner).make(kind, wanted)
         return kind(wanted.name, rsrc_defn.ResourceDefinition(
@@ -94,16 +94,16 @@ class Draft:
         return self
 
     def has_made(self, physical_id: str, name: str) -> bool:
-        """Nothing is made yet."""
+        """Return False: no resource exists yet."""
         return False
 
     def resource_by_refid(self, refid: Any) -> Resource | None:
-        """Before they exist, resources are referred to by their names."""
+        """Return the resource with that name: before it exists, the reference of a resource is its name."""
         return self.get(refid) if isinstance(refid, str) else None
 
 
 def _guessed(part: Callable[[Any], Any], otherwise: Any) -> Any:
-    """What cannot be evaluated is told by the check, or, for metadata, when the resource is made."""
+    """Evaluate `part`, or return `otherwise`: its error is reported by the check or, for metadata, at the creation."""
     try:
         return part(PLACEHOLDERS)
     except Exception:                               # functions of the template may raise anything

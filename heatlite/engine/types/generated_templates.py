@@ -1,6 +1,6 @@
-"""Types as templates and templates as types: what stands for properties are parameters, for attributes outputs.
+"""Converts types to templates and templates to types: properties to parameters, attributes to outputs, and back.
 
-Template specification, 13.2 and 14.2.
+Source: template specification, 13.2 and 14.2.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from heatlite.language.schema import Schema
 
 CFN, HOT = 'cfn', 'hot'
 STACK_ID = 'OS::stack_id'
-KIND_OF_PROPERTY = {                        # kind of a parameter -> type of the property that stands for it
+KIND_OF_PROPERTY = {                        # kind of a parameter -> type of the corresponding property
     'string': Schema.STRING, 'number': Schema.NUMBER, 'boolean': Schema.BOOLEAN, 'list': Schema.LIST,
     'map': Schema.MAP}
 PARAMETER_TYPES = {                         # type of a property -> (HOT, CFN) type of its parameter
@@ -27,7 +27,7 @@ CFN_BOOLEANS = ['True', 'true', 'False', 'false']
 
 
 def schema_of_parameter(parameter: Any) -> Schema:
-    """The property that stands for a template's parameter (a `ParameterSchema`)."""
+    """Return the property schema for a template's parameter (a `ParameterSchema`)."""
     kind = KIND_OF_PROPERTY[parameter.kind]
     return Schema(kind, description=parameter.description, required=parameter.default is None,
                   constraints=parameter.constraints, update_allowed=True,
@@ -36,9 +36,9 @@ def schema_of_parameter(parameter: Any) -> Schema:
 
 def parameters_and_properties(schemas: Mapping[str, Schema],
                               template_type: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """One parameter for each property that is implemented and not hidden, and the properties that read them.
+    """Return a parameter for each property that is implemented and not hidden, and the properties that use them.
 
-    Raises NotSupported for a property of type Any: no parameter can stand for it.
+    Raises NotSupported for a property of type Any: there is no corresponding parameter type.
     """
     parameters, readers = {}, {}
     for name, schema in schemas.items():
@@ -61,7 +61,7 @@ def _hot_parameter(schema: Schema) -> dict[str, Any]:
         found['description'] = schema.description
     if schema.default is not None:
         found['default'] = _default(schema)
-    # Others are unknown to parameters of this version of templates.
+    # Parameters of this template version do not support other constraints.
     limits = [dict(limit) for limit in schema.constraints
               if isinstance(limit, Length | Range | AllowedValues | AllowedPattern | CustomConstraint)]
     if limits:
@@ -96,7 +96,7 @@ def _bounds(what: str, limit: Length | Range) -> dict[str, Any]:
 
 
 def _default(schema: Schema) -> Any:
-    """A list of plain values as the text a parameter takes."""
+    """Return the default; a list of plain values as comma-delimited text."""
     default = schema.default
     if schema.type == Schema.LIST and all(isinstance(item, str | int | float) for item in default):
         return ','.join(str(item) for item in default)
@@ -104,7 +104,7 @@ def _default(schema: Schema) -> Any:
 
 
 def template_of(resource_class: Any, resource_type: str, template_type: str) -> dict[str, Any]:
-    """A template with one resource of the type."""
+    """Return a template with one resource of the type."""
     from heatlite.engine import properties
     parameters, readers = parameters_and_properties(properties.schemata(resource_class.properties_schema),
                                                     template_type)

@@ -1,4 +1,4 @@
-"""What clients ask about resource types: lists, schemas, generated templates (REST specification 6.2)."""
+"""Answers requests about resource types: lists, schemas, generated templates (REST specification 6.2)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Allows = Callable[[Any, str], bool]         # (context, type name) -> whether th
 
 
 def list_types(classes: Iterable[tuple[str, Any]], context: Any, message: Any, allows: Allows) -> list[Any]:
-    """Names, or `{resource_type, description}`, of the types the caller can use here and now."""
+    """List the types that the caller can use now: names, or `{resource_type, description}`. Raises Invalid."""
     wanted = message.support_status
     if wanted is not None and not support.is_valid_status(wanted):
         raise exception.Invalid(reason=_('Invalid support status and should be one of %s')
@@ -48,12 +48,12 @@ def _is_available(kind: Any, context: Any) -> bool:
         return True
     try:
         return bool(kind.is_service_available(context)[0])
-    except Exception:                       # a service that cannot be asked is not there for the caller
+    except Exception:                       # a service that fails is not available to the caller
         return False
 
 
 def schema(kind: Any, context: Any, message: Any, allows: Allows) -> dict[str, Any]:
-    """Raises NotSupported for a hidden type, Forbidden, ResourceTypeUnavailable."""
+    """Return the schema of a type. Raises NotSupported for a hidden type, Forbidden, ResourceTypeUnavailable."""
     if kind.support_status.status == support.HIDDEN:
         raise exception.NotSupported(feature=message.type_name)
     if not allows(context, message.type_name):
@@ -73,7 +73,7 @@ def schema(kind: Any, context: Any, message: Any, allows: Allows) -> dict[str, A
 
 
 def template(kind: Any, message: Any) -> dict[str, Any]:
-    """Works for types whose service is missing. Raises NotSupported for a hidden one."""
+    """Generate a template; also for a type whose service is missing. Raises NotSupported for a hidden one."""
     if kind.support_status.status == support.HIDDEN:
         raise exception.NotSupported(feature=message.type_name)
     try:

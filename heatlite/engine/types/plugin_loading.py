@@ -1,4 +1,4 @@
-"""Finds and imports the operator's plug-ins. What is broken costs a line in the log and a record, never the engine."""
+"""Finds and imports the operator's plug-ins. Broken ones are logged and recorded; they never stop the engine."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from heatlite.language import environment as environments_of_language
 
 LOG = log.getLogger(__name__)
 
-RESOURCE_MAPPINGS = ('available_resource_mapping', 'resource_mapping')     # the first that is there counts
+RESOURCE_MAPPINGS = ('available_resource_mapping', 'resource_mapping')     # the first that exists is used
 CONSTRAINT_MAPPING = 'constraint_mapping'
 _TYPE_NAME = re.compile(r'''['"]([A-Za-z_]\w*(?:::\w+)+)['"]\s*:''')
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Something that was left out. `types`: the names it would have defined, as far as one can tell."""
+    """A plug-in or environment file that was left out. `types`: names that it would have defined, if known."""
 
     name: str                               # of the module, or of the environment file
     file: str
@@ -45,20 +45,20 @@ class Failure:
 
 @dataclass
 class Found:
-    """What plug-in modules define, in the order of loading."""
+    """The definitions of plug-in modules, in the order of loading."""
 
     types: dict[str, Any] = field(default_factory=dict)
     constraints: dict[str, Any] = field(default_factory=dict)
     environments: dict[str, dict[str, Any]] = field(default_factory=dict)      # file -> sections
     failures: list[Failure] = field(default_factory=list)
     modules: dict[str, str] = field(default_factory=dict)       # name -> file, of all that could be loaded
-    files: dict[str, str] = field(default_factory=dict)         # name of a type or constraint -> where it comes from
+    files: dict[str, str] = field(default_factory=dict)         # name of a type or constraint -> its file
 
     def left_out(self, failure: Failure) -> None:
         self.failures.append(failure)
 
     def keep(self, former: Found) -> None:
-        """What broken files defined when they were last whole stays in force."""
+        """Take over from `former` the definitions of files that are broken now."""
         broken = {failure.file for failure in self.failures}
         for mine, theirs in ((self.types, former.types), (self.constraints, former.constraints)):
             for name, value in theirs.items():
@@ -67,10 +67,10 @@ class Found:
 
 
 def load(directories: Iterable[str], only: str | None = None, former: Found | None = None) -> Found:
-    """Everything below `directories`, names sorted in each, directories in their order.
+    """Load all modules below `directories`, in the given order, sorted by name in each.
 
-    `only`: the one file, or package, of them with that name. `former`: what was loaded before; modules are then read
-    anew, and of those that are broken now what they defined stays.
+    `only`: load only the file, or package, of that name. `former`: the result of the previous load; modules are then
+    read anew, and the former definitions of broken ones stay.
     """
     found = Found()
     paths = [path for path in directories if os.path.isdir(path)]
@@ -89,7 +89,7 @@ def load(directories: Iterable[str], only: str | None = None, former: Found | No
             found.modules[_shown(name)] = module.__file__ or ''
             _read(module, found)
         elif name in before:
-            sys.modules[name] = before[name]        # what stays in force may import it later
+            sys.modules[name] = before[name]        # former definitions that stay may import it later
         for failure in found.failures[known:]:
             LOG.error('Plug-in %s', failure)
     _read_descriptions(paths, found, only)
@@ -99,13 +99,13 @@ def load(directories: Iterable[str], only: str | None = None, former: Found | No
 
 
 def _is_in(name: str, only: str) -> bool:
-    """`only`: a file, which must be the module itself, or a package with all that is in it."""
+    """Whether the module belongs to `only`: the name of its file, or of a package that contains it."""
     relative = name.removeprefix(f'{package.__name__}.')
     return f'{relative}.py' == only or relative.partition('.')[0] == only
 
 
 def _forget() -> dict[str, ModuleType]:
-    """Takes the modules of plug-ins away from the import system. Whoever uses them goes on doing so."""
+    """Remove the modules of plug-ins from the import system, and return them. Existing references stay valid."""
     gone = {name: module for name, module in sys.modules.items()
             if name.startswith((f'{package.__name__}.', f'{_shown(package.__name__)}.'))}
     for name in gone:
@@ -114,7 +114,7 @@ def _forget() -> dict[str, ModuleType]:
 
 
 def _read_descriptions(paths: Iterable[str], found: Found, only: str | None) -> None:
-    """Types without code: the YAML files of the folders."""
+    """Load types without code from the YAML files of the folders."""
     from heatlite.engine.resources.rest import operator_types
 
     def left_out(file: str, types: tuple[str, ...], error: str) -> None:
@@ -130,7 +130,7 @@ def _read_descriptions(paths: Iterable[str], found: Found, only: str | None) -> 
 
 
 def _walk(paths: Iterable[str], prefix: str, found: Found) -> Iterator[str]:
-    """Names of modules, a package before what is in it. A folder is a package when it has an `__init__.py`."""
+    """Yield names of modules, a package before its content. A folder is a package if it has an `__init__.py`."""
     seen = set()
     for path in paths:
         for entry in pkgutil.iter_modules([path], prefix):
@@ -159,12 +159,12 @@ def _import(name: str, found: Found) -> ModuleType | None:
 
 
 def _shown(name: str) -> str:
-    """Under the name plug-in authors know."""
+    """Return the name of a module as plug-in authors know it."""
     return name.replace('heatlite.', 'heat.', 1)
 
 
 def _source(name: str) -> tuple[str, str]:
-    """(file, text) of a module that could not be imported; empty when they cannot be told."""
+    """Return (file, text) of a module that could not be imported; two empty strings if it is not found."""
     parts = name.removeprefix(f'{package.__name__}.').split('.')
     for path in package.__path__:
         for file in (f'{os.path.join(path, *parts)}.py', os.path.join(path, *parts, '__init__.py')):
@@ -175,7 +175,7 @@ def _source(name: str) -> tuple[str, str]:
 
 
 def _reason(error: BaseException, file: str = '') -> str:
-    """`file`: whose line is wanted, if the error has come through it."""
+    """Describe an error. `file`: the description names its line, if the error's traceback has one of it."""
     if isinstance(error, SyntaxError):
         return f'{type(error).__name__}: {error.msg} (line {error.lineno}); only Python 3 can be loaded'
     line = source_lines.of_error(error, file) if file else None
@@ -186,7 +186,7 @@ def _read(module: ModuleType, found: Found) -> None:
     for name, kind in _mapping(module, RESOURCE_MAPPINGS, found).items():
         diagnostic = _complaint(kind)
         if diagnostic is None:
-            found.types.pop(name, None)     # a later module wins, and is listed as the later one
+            found.types.pop(name, None)     # a later module replaces it, and takes the later place in the order
             found.types[name] = kind
             found.files[name] = module.__file__ or ''
         else:
@@ -219,7 +219,7 @@ def _mapping(module: ModuleType, names: Iterable[str], found: Found) -> Mapping[
 
 
 def _complaint(kind: Any) -> str | None:
-    """Why `kind` cannot be a resource type; None when it can. Schemas are read once, so that mistakes show here."""
+    """Return why `kind` is no valid resource type, or None. Reads its schemas, so that their errors are found here."""
     if isinstance(kind, str):
         return None                         # another type, or a template
     if not isinstance(kind, type) or not issubclass(kind, Resource):
@@ -234,7 +234,7 @@ def _complaint(kind: Any) -> str | None:
 
 
 def _place(kind: Any, name: str, read: Callable[[Mapping[str, Any]], Any]) -> str:
-    """` (line N)` of the entry that cannot be read."""
+    """Return ` (line N)` of the entry that cannot be read, or ''."""
     declared = getattr(kind, name)
     for key, entry in declared.items() if isinstance(declared, Mapping) else ():
         try:
@@ -245,7 +245,7 @@ def _place(kind: Any, name: str, read: Callable[[Mapping[str, Any]], Any]) -> st
 
 
 def environments(directory: str, found: Found, former: Found | None = None) -> None:
-    """Adds the operator's environment files, sorted by name. A broken one is logged; what it said before stays."""
+    """Add the operator's environment files, sorted by name. A broken one is logged; its former content stays."""
     try:
         names = sorted(os.listdir(directory))
     except OSError:
@@ -265,7 +265,7 @@ def environments(directory: str, found: Found, former: Found | None = None) -> N
 
 
 def _environment(file: str) -> tuple[dict[str, Any], str | None]:
-    """(sections, None), or ({}, why not)."""
+    """Read a file: (sections, None), or ({}, error text)."""
     try:
         with open(file, encoding='utf-8') as source:
             return environments_of_language.read(source.read()), None

@@ -1,6 +1,6 @@
-"""Which class implements a type: built-in types, the operator's plug-ins and environment files, the user's environment.
+"""Finds the class of a type: built-in types, plug-ins and environment files of the operator, the user's environment.
 
-The names and rules are language.registry's; here the classes stand behind them. A module with built-in types is
+language.registry defines names and rules; this module maps them to classes. A module with built-in types is
 imported when one of its types is first needed.
 """
 
@@ -41,7 +41,7 @@ BUILT_IN_CONSTRAINTS: dict[str, str] = {    # name -> module:class
 
 
 class LazyClass:
-    """A type that is found in `module` when it is needed."""
+    """A type whose class is loaded from `module` at the first use."""
 
     __slots__ = ('_loaded', 'module', 'type_name')
 
@@ -57,10 +57,10 @@ class LazyClass:
 
 
 class Registry:
-    """The operator's level, one for a process. Plug-ins may be loaded again at any time: whoever works with types for
-    a while takes the `frozen()` one.
+    """The operator's resource types and constraints, one registry for a process. Plug-ins may be reloaded at any time:
+    code that uses types for some time must use a `frozen()` copy.
 
-    `plugins`: what was loaded of them; `failures`: what went wrong.
+    `plugins`: the loaded plug-ins; `failures`: those that could not be loaded.
     """
 
     def __init__(self, conf: Any = None) -> None:
@@ -76,7 +76,8 @@ class Registry:
     # --- filling ------------------------------------------------------------------------------------------
 
     def register(self, name: str, value: Any) -> None:
-        """`value`: a class, a LazyClass, or the name of another type or template. The later one wins."""
+        """Add a type. `value`: a class, a LazyClass, or the name of another type or template. A later entry replaces an
+        earlier one."""
         old = self._entries.get(name)
         if old is not None and old is not value:
             LOG.warning('Changing %s from %s to %s', name, _shown(old), _shown(value))
@@ -90,7 +91,8 @@ class Registry:
         self._constraints[name] = value
 
     def load_environment(self, sections: Mapping[str, Any]) -> None:
-        """An operator's environment: only its registry counts. null removes an entry, `Prefix*: null` many."""
+        """Add the registry of an operator's environment; ignores its other sections. null removes an entry,
+        `Prefix*: null` all with that prefix."""
         for name, value in (sections.get(REGISTRY) or {}).items():
             if value is None:
                 self._remove(name)
@@ -110,12 +112,11 @@ class Registry:
             del self._entries[known]
 
     def load_plugins(self) -> None:
-        """Modules of `plugin_dirs`, then files of `environment_dir`. What is broken is logged and left out."""
+        """Load modules of `plugin_dirs`, then files of `environment_dir`. Broken ones are logged and left out."""
         self._take_plugins(None)
 
     def reload_plugins(self) -> None:
-        """The same, as they are on disk now; of what is broken now the former version stays. Frozen registries do not
-        change."""
+        """Load them again from disk; of a broken one the former version stays. Frozen copies do not change."""
         fresh = _built_in(self._conf)
         fresh._take_plugins(self.plugins)
         self._entries, self._constraints, self._operator = fresh._entries, fresh._constraints, None
@@ -134,7 +135,7 @@ class Registry:
         self.plugins, self.failures = found, found.failures
 
     def frozen(self) -> Registry:
-        """These entries, whatever is loaded later."""
+        """Return a copy that later loading does not change."""
         _ = self.operator                       # made once for all copies: environments compare it by identity
         return copy.copy(self)
 
@@ -142,21 +143,21 @@ class Registry:
 
     @property
     def operator(self) -> language_registry.Registry:
-        """The same entries, as environments of users take them."""
+        """The same entries as a registry of the language, on which environments of users are based."""
         if self._operator is None:
             self._operator = language_registry.Registry(self._entries)
         return self._operator
 
     def resolve(self, type_name: Any, resource_name: str, environment: Any = None) -> Any:
-        """The class for a resource. Raises StackValidationFailed when the type is missing, no text, or unknown.
+        """Return the class for a resource. Raises StackValidationFailed if the type is missing, no text, or unknown.
 
-        `environment`: the user's; what its registry says goes before the operator's.
+        `environment`: the user's; its registry takes precedence over the operator's.
         """
         _check_name(type_name, resource_name)
         return self._class_of(self._level(environment).find(type_name, resource_name))
 
     def _level(self, environment: Any) -> language_registry.Registry:
-        """The user's entries over these. Environments are values, so the combination is kept with each."""
+        """Return the user's entries combined with these. Environments are values, so the result is cached for each."""
         entries = getattr(environment, 'resource_registry', None)
         if not entries:
             return self.operator
@@ -176,14 +177,14 @@ class Registry:
         return self.resolve(type_name, resource_name or '')
 
     def implements(self, resource_class: Any, type_name: str, environment: Any = None) -> bool:
-        """Whether `type_name` stands for that class."""
+        """Whether `type_name` resolves to that class."""
         try:
             return self.resolve(type_name, '', environment) is resource_class
         except exception.StackValidationFailed:
             return False
 
     def constraint(self, name: str) -> Any:
-        """A custom constraint, class or instance; None when nobody has it."""
+        """Return a custom constraint, class or instance; None if it is unknown."""
         if name not in self._constraints:
             self._constraints[name] = _find_constraint(name)
         found = self._constraints[name]
@@ -192,12 +193,12 @@ class Registry:
     get_constraint = constraint
 
     def classes(self) -> Iterator[tuple[str, Any]]:
-        """(name, class) of every type that is a class, in the order of registration; others have no own face."""
+        """Yield (name, class) of every type that is a class, in the order of registration, without mapped names."""
         for name, value in list(self._entries.items()):
             if not isinstance(value, str | Mapping) and not name.endswith('*'):
                 yield name, self._class_of(language_registry.Found(value))
 
-    # --- what clients ask about types (REST specification 6.2): (context, message) -> answer -----------------
+    # --- requests about types (REST specification 6.2): (context, message) -> answer -------------------------
 
     def list_types(self, context: Any, message: Any) -> list[Any]:
         return listing.list_types(self.classes(), context, message, self.allows)
@@ -215,7 +216,8 @@ class Registry:
         return self._policy.allows_type(context, type_name)
 
     def allows_wanted(self, context: Any, type_name: str, resource_name: str, environment: Any) -> bool:
-        """As `allows`, also for what users let a name stand for. What the operator maps is the operator's decision."""
+        """As `allows`, also for the type to which the user's environment maps the name. Mappings of the operator are
+        always allowed."""
         found = self._level(environment).find(type_name, resource_name)
         return self.allows(context, type_name) and (
             not found.is_user or found.is_template or self.allows(context, found.type_name))
@@ -250,7 +252,7 @@ def _shown(value: Any) -> str:
 
 
 class _Pure:
-    """A constraint of the language; an instance keeps its last error, so everybody gets one of his own."""
+    """A constraint of the language. Instances store their last error, so each use gets a new one."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self.make = make
@@ -276,7 +278,7 @@ def _find_constraint(name: str) -> Any:
 
 
 def template_class(found: language_registry.Found) -> Any:
-    """The class of resources whose type is a template. Which template, each finds out from its stack."""
+    """Return the class of resources whose type is a template. Each instance finds its template by its stack."""
     from heatlite.engine.resources.template_resource import TemplateResource
     return TemplateResource
 
@@ -287,7 +289,7 @@ _current: Registry | None = None
 
 
 def create(conf: Any = None) -> Registry:
-    """A registry with the built-in types, which becomes the one of this process."""
+    """Make a registry with the built-in types, and use it as the registry of this process."""
     found = _built_in(conf)
     use(found)
     return found
@@ -305,7 +307,7 @@ def _built_in(conf: Any) -> Registry:
 
 
 def current() -> Registry:
-    """For code that nobody hands one to: plug-ins, constraints."""
+    """Return the registry of this process, for code that gets none as an argument: plug-ins, constraints."""
     return _current if _current is not None else create()
 
 
