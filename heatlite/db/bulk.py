@@ -1,4 +1,4 @@
-"""Many rows in few round trips: prepared texts in each database's tongue.
+"""Writes and reads many rows in few round trips, by statements prepared as text for each dialect.
 
 For the statements that run for every resource; compiling an expression would cost more than running it. MySQL and
 PostgreSQL spell parameters %s, SQLite ?; each has its own upsert.
@@ -17,7 +17,7 @@ AT_ONCE = 500                               # values in an IN list, rows in a st
 
 
 class Times:
-    """Times as all databases read them. SQLite compares them as texts, so they have always the same length."""
+    """Times as all databases read them. SQLite compares them as texts, so all have the same length."""
 
     __slots__ = ('_known',)
 
@@ -42,7 +42,7 @@ class Texts:
         self._made: dict[tuple[Any, ...], tuple[str, str]] = {}
 
     def quoted(self, name: str) -> str:
-        """Needed for names that are words of SQL somewhere."""
+        """Quotes a name that is a reserved word in some dialect."""
         return f'`{name}`' if self.dialect == 'mysql' else f'"{name}"'
 
     def marks(self, count: int) -> str:
@@ -53,7 +53,7 @@ class Texts:
 
     def select(self, tx: sa.Connection, columns: str, table: str, key: str, values: Sequence[Any],
                lock: bool = False) -> Iterable[Any]:
-        """In the order of `key`, so that all who lock several rows lock them in the same order."""
+        """Selects rows in the order of `key`, so that all transactions lock several rows in the same order."""
         locking = ' FOR UPDATE' if lock and self.dialect != 'sqlite' else ''
         return tx.exec_driver_sql(f'SELECT {columns} FROM {table} WHERE {key} IN ({self.marks(len(values))}) '
                                   f'ORDER BY {key}{locking}', tuple(values))
@@ -68,7 +68,7 @@ class Texts:
 
     def upsert(self, tx: sa.Connection, table: str, columns: tuple[str, ...], primary_key: Sequence[str],
                rows: list[tuple[Any, ...]], kept: Collection[str] = (), counted: str = '') -> None:
-        """Inserts, or overwrites all columns but the key and `kept`; then the column `counted` grows by one.
+        """Inserts rows, or overwrites all columns but the key and `kept`; then the column `counted` grows by one.
 
         No two rows may have the same key.
         """
@@ -85,7 +85,7 @@ class Texts:
 
     def _upsert(self, table: str, columns: Sequence[str], primary_key: Sequence[str], kept: Collection[str],
                 counted: str) -> tuple[str, str]:
-        """What comes before and after the values."""
+        """The parts of the statement before and after the values."""
         changed = [self.quoted(name) for name in columns if name not in kept and name not in primary_key]
         if self.dialect == 'mysql':
             sets = [f'{name} = VALUES({name})' for name in changed]
@@ -98,7 +98,7 @@ class Texts:
         return self._head(table, columns), conflict + ', '.join(sets)
 
     def _many(self, tx: sa.Connection, text: tuple[str, str], rows: list[tuple[Any, ...]]) -> None:
-        """As few round trips as the driver can: PyMySQL and sqlite3 see to it themselves, psycopg2 does not."""
+        """Writes rows in as few round trips as the driver can: PyMySQL and sqlite3 batch them, psycopg2 does not."""
         one = f'({self.marks(len(rows[0]))})'
         if self.dialect != 'postgresql':
             tx.exec_driver_sql(f'{text[0]}{one}{text[1]}', rows)
@@ -114,6 +114,6 @@ def texts(dialect: str) -> Texts:
 
 
 def chunks(values: Iterable[Any]) -> list[list[Any]]:
-    """Lists of at most AT_ONCE."""
+    """Splits values into lists of at most AT_ONCE."""
     found = list(values)
     return [found[begin:begin + AT_ONCE] for begin in range(0, len(found), AT_ONCE)]

@@ -1,6 +1,6 @@
-"""The hot path: a batch of changes of many stacks in few statements, under the fence of their leases.
+"""Writes a batch of changes of many stacks in few statements, under the fence of their leases. This is the hot path.
 
-Each row is written once, as the last change of the batch leaves it; events are all kept, in their order.
+Each row is written once, with the values of its last change in the batch; all events are stored, in their order.
 """
 
 from __future__ import annotations
@@ -22,33 +22,36 @@ from heatlite.db.resources import ROW, WORDS, row_values
 from heatlite.db.tables import SEALED, stack
 from heatlite.planning.states import Change, Datum, ResourceState, SignalError, StackChange
 
-KEPT = ('name', 'uuid', 'created_at')       # never changed once the row is there
+KEPT = ('name', 'uuid', 'created_at')       # never changed after the row was inserted
 DATUM = ('stack_id', 'resource_id', 'key', 'value', 'method')
 
 
 @dataclass(frozen=True)
 class Written:
-    """What of a batch was not written. `lost`: stacks with changes under an epoch that is not current.
+    """The part of a batch that was not written. `lost`: stacks with changes under an epoch that is not current.
 
-    `superseded`: stacks whose own row has moved on to another request: their StackChange, and the events of the
-    stack itself that came with it, were dropped; everything else of them was written.
+    `superseded`: stacks whose own row has moved on to another request: their StackChange, and the events of the stack
+    itself that came with it, were dropped; all their other changes were written.
     """
 
     lost: frozenset[str] = frozenset()
     superseded: frozenset[str] = frozenset()
-    refused: frozenset[tuple[str, int]] = frozenset()       # (stack id, epoch): what `lost` means to the letter
+    refused: frozenset[tuple[str, int]] = frozenset()       # (stack id, epoch) of each entry of `lost`
 
     def is_refused(self, change: Change) -> bool:
         return (change.stack_id, change.epoch) in self.refused
 
 
 def touch_nothing(tx: sa.Connection) -> None:
-    """A write that finds no row. Raises what keeps the database from taking any."""
+    """Executes a write that finds no row.
+
+    Raises the error that keeps the database from accepting writes, if there is one.
+    """
     tx.execute(stack.delete().where(stack.c.id == ''))
 
 
 def write(tx: sa.Connection, batch: Sequence[Change], again: bool = False) -> Written:
-    """Writes all changes whose epoch is current. `again`: an earlier try may have been committed unknown to us.
+    """Writes all changes whose epoch is current. `again`: an earlier attempt may have been committed unnoticed.
 
     The leases stay locked until the end of `tx`, so no other engine can take a stack over meanwhile.
     """
@@ -74,16 +77,16 @@ def write(tx: sa.Connection, batch: Sequence[Change], again: bool = False) -> Wr
 # --- gathering: one entry for each row ---------------------------------------------------------------------
 
 class _Gathered:
-    """What the changes of a batch come to."""
+    """The rows that the changes of a batch result in."""
 
     def __init__(self, encode: Callable[[Any], str]) -> None:
         self.encode = encode
         self.rows: dict[tuple[str, int], ResourceState] = {}
         self.columns: dict[tuple[str, int], dict[str, Any]] = {}
-        self.created: dict[tuple[str, int], datetime | None] = {}   # where the row itself does not say
+        self.created: dict[tuple[str, int], datetime | None] = {}   # for rows without a time of their own
         self.data: dict[tuple[str, int], dict[str, Datum]] = {}
         self.removed: dict[str, list[int]] = {}
-        self.stacks: list[tuple[str, StackChange, list[int]]] = []  # with the places of its own events
+        self.stacks: list[tuple[str, StackChange, list[int]]] = []  # with the indexes of its own events
         self.events: list[tuple[Any, ...] | None] = []
         self.signals: list[int] = []
         self.errors: list[tuple[str, SignalError]] = []
@@ -121,13 +124,13 @@ class _Gathered:
 
 def _refused(tx: sa.Connection, batch: Sequence[Change], statements: Texts,
              again: bool) -> set[tuple[str, int]]:
-    """The (stack, epoch) of the batch that may not write. Locks the leases, always in the same order."""
+    """The (stack, epoch) pairs of the batch that may not write. Locks the leases, always in the same order."""
     wanted = {(change.stack_id, change.epoch) for change in batch}
     current: dict[str, int] = {}
     for chunk in chunks(sorted({stack_id for stack_id, _ in wanted})):
         for stack_id, epoch, engine_id in statements.select(tx, 'stack_id, epoch, engine_id', 'lease', 'stack_id',
                                                             chunk, lock=True):
-            # Nobody holds it: not even we, unless it was our own try that gave it back.
+            # A free lease permits no writes, unless an earlier attempt of this same write has released it.
             if engine_id is not None or again:
                 current[stack_id] = epoch
     if certifies(tx):
@@ -140,7 +143,7 @@ def _refused(tx: sa.Connection, batch: Sequence[Change], statements: Texts,
 # --- writing -----------------------------------------------------------------------------------------------
 
 def _write_stacks(tx: sa.Connection, gathered: _Gathered, statements: Texts, again: bool) -> set[str]:
-    """Returns the superseded ones, whose own events it takes out of `gathered`."""
+    """Writes the rows of stacks. Returns the superseded stacks and removes their own events from `gathered`."""
     ids = sorted({stack_id for stack_id, _, _ in gathered.stacks})
     stored = {row[0]: row[1:] for chunk in chunks(ids) for row in statements.select(
         tx, 'id, generation, action, template_id', 'stack', 'id', chunk, lock=True)}
@@ -164,7 +167,7 @@ def _write_stacks(tx: sa.Connection, gathered: _Gathered, statements: Texts, aga
             released.add(stack_id)
         else:
             released.discard(stack_id)
-    alike: dict[tuple[tuple[str, Any], ...], list[str]] = {}    # many stacks end with the same words
+    alike: dict[tuple[tuple[str, Any], ...], list[str]] = {}    # many stacks end with the same values
     for stack_id in sorted(values):
         if values[stack_id]:
             alike.setdefault(tuple(values[stack_id].items()), []).append(stack_id)
@@ -175,7 +178,7 @@ def _write_stacks(tx: sa.Connection, gathered: _Gathered, statements: Texts, aga
                            (*(sealed(tx, value) if value is not None and name in SEALED[stack] else value
                               for name, value in changed), *chunk))
     for chunk in chunks(sorted(released)):
-        # A signal that came while the stack was being finished still wants somebody.
+        # A signal that arrived while the stack was being finished still needs an owner.
         statements.run(tx, f'UPDATE lease SET engine_id = NULL, wanted = EXISTS (SELECT 1 FROM '
                            f'{statements.quoted("signal")} waiting WHERE waiting.stack_id = lease.stack_id) '
                            f'WHERE stack_id IN ({statements.marks(len(chunk))})', tuple(chunk))
@@ -183,7 +186,7 @@ def _write_stacks(tx: sa.Connection, gathered: _Gathered, statements: Texts, aga
 
 
 def _is_done(change: StackChange, stored: Sequence[Any] | None) -> bool:
-    """An earlier try has started the writer's next request; the same number may also be another's request."""
+    """Whether an earlier attempt has started the writer's next request; another request may have the same number."""
     return (stored is not None and change.next_generation is not None
             and (stored[0], stored[1], stored[2]) == (change.next_generation, change.action, change.template_id))
 
@@ -211,7 +214,8 @@ def _stack_values(change: StackChange, gathered: _Gathered) -> dict[str, Any]:
 
 
 def _write_rows(tx: sa.Connection, gathered: _Gathered, statements: Texts) -> None:
-    """One upsert for each set of heavy columns that change together; rows in the order of their keys."""
+    """Writes rows of resources: one upsert for each set of heavy columns that change together, in the order of the
+    keys."""
     groups: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
     time, columns = gathered.time, gathered.columns
     for key in sorted(gathered.rows):

@@ -1,8 +1,8 @@
-"""JSON columns: values to text and back, and rows to dataclasses.
+"""Encodes and decodes JSON columns, and turns rows into dataclasses.
 
-Columns that may hold secrets (tables.SEALED) are written through `encoder(tx)`, always encrypted: types put private
+Columns that may hold secrets (tables.SEALED) are written through `encoder(tx)`, always encrypted: types store private
 keys, passwords and signed URLs there. What users wrote (tables.WRITTEN_BY_USERS) goes through `source_encoder(tx)`:
-encrypted when the operator wants that. All are read alike, so rows that were written in clear stay readable.
+encrypted if the operator has configured it. All are read alike, so rows written in clear stay readable.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ HIDES_NOTHING = frozenset({'{}', '[]', 'null'})
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has no word for, as templates and plug-ins leave it behind."""
+    """Converts values that JSON cannot represent, as templates and plug-ins produce them."""
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, Set):
@@ -37,12 +37,13 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-# ASCII only: no database refuses it, whatever lone surrogates or NULs a value brings along.
+# ASCII only: every database accepts it, whatever lone surrogates or NULs a value contains.
 encode: Callable[[Any], str] = json.JSONEncoder(separators=(',', ':'), default=_plain).encode
 
 
 def decode(text: str | None) -> Any:
-    """Raises InvalidEncryptionKey for what was encrypted with another key than ours."""
+    """Decodes a column. Raises InvalidEncryptionKey for text that was encrypted with another key than the configured
+    one."""
     if text is None:
         return None
     return json.loads(crypt.unseal(text) if crypt.is_sealed(text) else text)
@@ -53,7 +54,7 @@ def encode_or_null(value: Any, encode: Callable[[Any], str] = encode) -> str | N
 
 
 def encoder(tx: sa.Connection) -> Callable[[Any], str]:
-    """What writes the columns of tables.SEALED through `tx`."""
+    """The encoder for the columns of tables.SEALED in `tx`."""
     seal = tx.get_execution_options().get('seal')
     if seal is None:
         return encode
@@ -66,23 +67,23 @@ def encoder(tx: sa.Connection) -> Callable[[Any], str]:
 
 
 def source_encoder(tx: sa.Connection) -> Callable[[Any], str]:
-    """What writes the columns of tables.WRITTEN_BY_USERS through `tx`."""
+    """The encoder for the columns of tables.WRITTEN_BY_USERS in `tx`."""
     return encoder(tx) if tx.get_execution_options().get('seal_sources') else encode
 
 
 def sealed(tx: sa.Connection, text: str) -> str:
-    """A text of JSON as the columns of tables.SEALED keep it."""
+    """Seals JSON text as the columns of tables.SEALED store it."""
     seal = tx.get_execution_options().get('seal')
     return text if seal is None or text in HIDES_NOTHING else seal(text)
 
 
 def columns(table: sa.Table, cls: type) -> list[sa.Column[Any]]:
-    """The columns that the fields of `cls` are named after, in their order."""
+    """The columns that the fields of `cls` are named after, in the order of the fields."""
     return [table.c[field.name] for field in dataclasses.fields(cls)]
 
 
 def reader(cls: type[T], *json_columns: str) -> Callable[[Any], T]:
-    """A function from a row (columns in the order of the fields) to `cls`, with these columns decoded."""
+    """Returns a function from a row (columns in the order of the fields) to `cls`, with these columns decoded."""
     places = [number for number, field in enumerate(dataclasses.fields(cls))    # type: ignore[arg-type]
               if field.name in json_columns]
 
@@ -97,7 +98,7 @@ def reader(cls: type[T], *json_columns: str) -> Callable[[Any], T]:
 
 
 def clean(text: str) -> str:
-    """Free text as every database takes it: PostgreSQL refuses NUL, all refuse lone surrogates."""
+    """Replaces the characters that some database refuses: PostgreSQL refuses NUL, all refuse lone surrogates."""
     if text.isascii():
         return text.replace('\0', '\ufffd') if '\0' in text else text
     return text.encode('utf-8', 'replace').decode().replace('\0', '\ufffd')

@@ -1,8 +1,8 @@
 """Connections and transactions. Statements are in the files of their nouns and take the `tx` made here.
 
-A reader is in autocommit: each SELECT sees what is committed, and costs one round trip. A writer is one
-transaction at READ COMMITTED: it commits at the end of its block and is rolled back by any error. SQLite takes
-its write lock at the beginning, so a writer never fails half-way for a lock.
+A reader is in autocommit: each SELECT sees what is committed, and costs one round trip. A writer is one transaction at
+READ COMMITTED: it commits at the end of its block and is rolled back by any error. SQLite takes its write lock at the
+beginning, so a writer never fails half-way for a lock.
 """
 
 from __future__ import annotations
@@ -35,34 +35,35 @@ LOG = logging.getLogger(__name__)
 
 T = TypeVar('T')
 
-# Options of [database] that describe connections. `max_retries` and its kin are not among them: we connect at
-# first use and whoever needs the database waits for it in a way of his own, so no start fails for its absence.
+# Options of [database] that describe connections. `max_retries` and the like are not among them: connections are made
+# at first use and each caller waits for the database in its own way, so no start fails because it is down.
 OPTIONS = ('mysql_sql_mode', 'mysql_wsrep_sync_wait', 'connection_recycle_time', 'connection_debug', 'max_pool_size',
            'max_overflow', 'pool_timeout', 'connection_trace', 'connection_parameters')
-CERTIFIES = 'certifies'                     # in what is known of a connection
-FIELD_TYPE_DATETIME = 12                    # as MySQL numbers it
+CERTIFIES = 'certifies'                     # key in `tx.info`
+FIELD_TYPE_DATETIME = 12                    # MySQL's number of this column type
 DRIVERS = {'mysql': 'mysql+pymysql', 'mariadb': 'mysql+pymysql', 'mariadb+pymysql': 'mysql+pymysql',
            'postgresql': 'postgresql+psycopg2', 'postgres': 'postgresql+psycopg2'}
 OVERFLOW = 50                               # connections beyond the pool's five; green threads hold one briefly
 LOCK_PATIENCE = 30                          # seconds a writer waits for others on SQLite
-CLOSING = 100                               # milliseconds that the end waits for others who write, on SQLite
+CLOSING = 100                               # milliseconds that `close` waits for other writers, on SQLite
 RETRIES = 10                                # of a transaction that met a deadlock
-PATIENCE = 0.5                              # seconds between tries of work that can only wait for the database
+PATIENCE = 0.5                              # seconds between attempts of work that can only wait for the database
 LOCK_WAIT = 10                              # seconds for a lock another transaction holds, on a server
-# Seconds without a word until a server is as good as down, for whoever has cooperative threads: all our services. A
-# machine that vanishes, or a proxy that forgets us, says nothing; the system would wait for hours. heatlite-manage does
-# wait: a migration may take that long.
+# Seconds without a reply until a server counts as down, for processes with cooperative threads: all services. A machine
+# that vanishes, or a proxy that drops the connection, sends nothing; the operating system would wait for hours.
+# heatlite-manage does wait: a migration may take that long.
 SILENCE = 30
 # wsrep_sync_wait on Galera unless [database] mysql_wsrep_sync_wait is set: a SELECT, UPDATE or DELETE that is alone or
 # the first of a transaction waits until its node has applied what all nodes have accepted. Otherwise a node that is
 # behind would answer 404 for a stack that exists.
 WAIT_FOR_OTHERS = 3
-# Seconds between two statements of a transaction, on a server that can tell. A machine that stands still must not
-# keep the locks it happens to hold: others take its stacks over meanwhile.
+# Seconds between two statements of a transaction, on servers that can limit it. A machine that is frozen must not
+# retain its locks: other engines take its stacks over meanwhile.
 IDLE = 5
 
-# It answers, and yet nothing can be written, or even read, for now: the disk is full or broken, a fail-over has left us
-# with a replica, there are too many connections, an administrator ends it. Work waits for it as for one that is down.
+# Errors of a server that answers but for now cannot write, or even read: the disk is full or broken, a fail-over has
+# connected us to a replica, there are too many connections, an administrator ends it. Work waits for it as for one that
+# is down.
 OUT_OF_ORDER: Mapping[str, tuple[Any, ...]] = {
     'sqlite': ('SQLITE_FULL', 'SQLITE_IOERR', 'SQLITE_READONLY', 'SQLITE_CANTOPEN', 'SQLITE_PROTOCOL'),     # beginnings
     'mysql': (1021, 1030, 1040, 1053, 1114, 1180, 1203, 1226, 1290, 1792, 1836, 1927),
@@ -78,17 +79,17 @@ CLOCKS = {
 
 
 class Contention(exception.DatabaseUnavailable):
-    """A deadlock or a lock held too long: nothing was written, the same transaction may well succeed now."""
+    """A deadlock or a lock held too long. Nothing was written; the same transaction may succeed if it is repeated."""
 
     msg_fmt = _('Too many writers at once: %(reason)s')
 
 
 class Database:
-    """A database and its connections, made at first use.
+    """A database and its connections, which are made at first use.
 
-    `now`: seconds since 1970, for tests that bring their own clock; the database's otherwise.
-    `seal`: encrypts what may hold secrets; None: it is written as it is. `seal_sources`: also what users wrote.
-    `options`: any of OPTIONS.
+    `now`: seconds since 1970, for tests with a clock of their own; by default the database's clock. `seal`: encrypts
+    columns that may hold secrets; None: they are written in clear. `seal_sources`: also what users wrote. `options`:
+    any of OPTIONS.
     """
 
     def __init__(self, url: str, now: Callable[[], float] | None = None,
@@ -110,7 +111,7 @@ class Database:
 
     @classmethod
     def from_options(cls, conf: Any, now: Callable[[], float] | None = None) -> Database:
-        """As the [database] group, `auth_encryption_key` and `encrypt_parameters_and_properties` say."""
+        """Made from the [database] group, `auth_encryption_key` and `encrypt_parameters_and_properties`."""
         from oslo_db import options as oslo_options
         config.register(conf)
         conf.register_opts(oslo_options.database_opts, group='database')
@@ -129,7 +130,8 @@ class Database:
 
     @contextmanager
     def writer(self) -> Iterator[sa.Connection]:
-        """A transaction. Raises Contention, or DatabaseUnavailable - at its end, nobody knows whether it was done."""
+        """A transaction. Raises Contention, or DatabaseUnavailable; if the latter comes at the commit, its outcome is
+        unknown."""
         with _translated(), self._turn(), turns.held(), _connected(self._writing) as tx, tx.begin():
             yield tx
             commits.begin()
@@ -140,7 +142,7 @@ class Database:
             outages.back(outages.DATABASE)
 
     def retry(self, function: Callable[[sa.Connection], T]) -> T:
-        """`function(tx)` in a transaction, again after a deadlock: it must bear being called more than once."""
+        """Runs `function(tx)` in a transaction, again after a deadlock: it must be safe to call more than once."""
         for attempt in range(RETRIES):
             try:
                 with self.writer() as tx:
@@ -151,7 +153,7 @@ class Database:
             return function(tx)
 
     def apart(self) -> Database:
-        """The same place through connections of its own, for a thread apart (World.spawn_os_thread)."""
+        """The same database through connections of its own, for an OS thread (Runtime.spawn_os_thread)."""
         now, seal, seal_sources, options = self._given
         found = Database(self.url.render_as_string(hide_password=False), now, self._sleep, seal, seal_sources,
                          **options)
@@ -159,7 +161,7 @@ class Database:
         return found
 
     def retry_until_available(self, function: Callable[[sa.Connection], T], reading: bool = False) -> T:
-        """As `retry`, and again for as long as the database is away: for work that was begun and shall end."""
+        """As `retry`, and again for as long as the database is down: for work that has begun and must complete."""
         while True:
             try:
                 if not reading:
@@ -171,13 +173,13 @@ class Database:
                 self._sleep(PATIENCE)
 
     def clock(self) -> sa.ColumnElement[float]:
-        """Seconds since 1970, by the clock all engines share."""
+        """Seconds since 1970, by the clock that all engines share."""
         return _clock(self.dialect, self._writing.get_execution_options().get('clock'))
 
     def close(self) -> None:
-        """Closes what lies idle in the pools. The database may be used again.
+        """Closes idle connections of the pools. The database may be used again.
 
-        SQLite: what is in its log moves to the file itself, which is complete then, unless another process writes.
+        SQLite: moves its log into the file itself, which is complete then, unless another process writes.
         """
         if self.dialect == 'sqlite' and os.path.exists(str(self.url.database)):
             self._empty_log()
@@ -186,7 +188,7 @@ class Database:
 
     def _empty_log(self) -> None:
         try:
-            with self._reading.connect() as connection:         # that of writers would begin a transaction
+            with self._reading.connect() as connection:         # a connection for writers would begin a transaction
                 connection.exec_driver_sql(f'PRAGMA busy_timeout={CLOSING}')    # the connection ends right after
                 connection.exec_driver_sql('PRAGMA wal_checkpoint(TRUNCATE)')
         except (exc.DBAPIError, exc.TimeoutError, db_exception.DBError) as error:
@@ -194,7 +196,7 @@ class Database:
 
     @property
     def engine(self) -> sa.Engine:
-        """For migrations and tests."""
+        """The SQLAlchemy engine, for migrations and tests."""
         return self._writing
 
     @contextmanager
@@ -217,13 +219,15 @@ def clock(tx: sa.Connection) -> sa.ColumnElement[float]:
 
 
 def certifies(tx: sa.Connection) -> bool:
-    """The server is a node of a Galera cluster: its locks are its own, and only what transactions write excludes those
-    of other nodes."""
+    """Whether the server is a node of a Galera cluster.
+
+    The locks of a node are local: only what transactions write excludes those of other nodes.
+    """
     return bool(tx.info.get(CERTIFIES))
 
 
 def clock_text(tx: sa.Connection) -> tuple[str, tuple[float, ...]]:
-    """The same for statements that are texts: SQL, and its parameters."""
+    """The same clock for statements that are texts: SQL, and its parameters."""
     now = tx.get_execution_options().get('clock')
     if now is not None:
         return '?' if tx.dialect.name == 'sqlite' else '%s', (now(),)
@@ -239,7 +243,7 @@ def _clock(dialect: str, now: Callable[[], float] | None) -> sa.ColumnElement[fl
 # --- how each kind is reached ------------------------------------------------------------------------------
 
 def _normal(url: str) -> sa.URL:
-    """With our drivers, and with the whole of Unicode on MySQL. Raises Error."""
+    """The URL with the drivers this service uses, and with all of Unicode on MySQL. Raises Error."""
     try:
         made = sa.make_url(url)
     except (exc.ArgumentError, ValueError):
@@ -254,7 +258,7 @@ def _normal(url: str) -> sa.URL:
 
 
 def _sqlite(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.Engine:
-    """Not through oslo.db, which opens the file anew for each transaction; its names for errors are kept."""
+    """Connects without oslo.db, which opens the file anew for each transaction; its names for errors remain."""
     if not url.database or url.database == ':memory:':
         raise exception.Error(_('SQLite needs a file: readers and writers have a connection each.'))
     engine = sa.create_engine(url, poolclass=pool.QueuePool, pool_size=5,
@@ -268,7 +272,7 @@ def _sqlite(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.Engine
 
     @sa.event.listens_for(engine, 'connect')
     def _prepare(connection: Any, _record: Any) -> None:
-        connection.isolation_level = None           # we say BEGIN ourselves
+        connection.isolation_level = None           # BEGIN is issued explicitly
         connection.execute('PRAGMA journal_mode=WAL')
         connection.execute('PRAGMA synchronous=FULL')
         connection.execute('PRAGMA temp_store=MEMORY')
@@ -281,16 +285,18 @@ def _sqlite(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.Engine
 
 
 def _keep_private(path: str) -> None:
-    """A new file is for our user alone, and nobody else reads one that others have made. SQLite gives the modes of the
-    file to its log and its index."""
+    """Makes a new file readable by our user only, and removes the access of all others from an existing one.
+
+    SQLite gives the modes of the file to its log and its index.
+    """
     for name in (path, f'{path}-wal', f'{path}-shm'):
         try:
             mode = stat.S_IMODE(os.stat(name).st_mode)
             if mode & 0o007:
                 os.chmod(name, mode & ~0o077)
-        except OSError:                             # it is not there yet, or not ours
+        except OSError:                             # it does not exist yet, or belongs to another user
             if name == path:
-                with suppress(OSError):             # the library says it better
+                with suppress(OSError):             # SQLite reports a better error
                     os.close(os.open(name, os.O_CREAT | os.O_RDWR, 0o600))
 
 
@@ -320,7 +326,7 @@ def _mysql(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.Engine:
             connection.autocommit(True)
 
     if reading:
-        engine.dialect.skip_autocommit_rollback = True      # a round trip for each read otherwise
+        engine.dialect.skip_autocommit_rollback = True      # saves a round trip for each read
     return engine
 
 
@@ -343,12 +349,12 @@ def _postgresql(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.En
 
 
 def _is_cooperative() -> bool:
-    """While one thread waits in select(), the others run."""
+    """Whether other threads run while one waits in select()."""
     return not inspect.isbuiltin(select.select)
 
 
 def _let_others_run(connection: Any) -> None:
-    """How the PostgreSQL library, which is written in C, waits then."""
+    """Waits for the PostgreSQL library, which is written in C, without blocking other green threads."""
     import psycopg2
     from psycopg2 import extensions
     while (state := connection.poll()) != extensions.POLL_OK:
@@ -399,7 +405,7 @@ def _original(error: BaseException) -> BaseException:
 
 
 def _is_contention(original: BaseException) -> bool:
-    """PostgreSQL: lock_not_available, serialization_failure. SQLite: somebody else's process is writing."""
+    """PostgreSQL: lock_not_available, serialization_failure. SQLite: another process is writing."""
     return (getattr(original, 'pgcode', None) in ('55P03', '40001')
             or getattr(original, 'sqlite_errorname', '').startswith(('SQLITE_BUSY', 'SQLITE_LOCKED')))
 
@@ -411,13 +417,14 @@ def _is_out_of_order(original: BaseException) -> bool:
 
 
 def _lacks_a_table(original: BaseException) -> bool:
-    """A service that was started before the schema was made waits for it, as for a database that is down."""
+    """Whether a table is missing: a service started before the schema exists waits for it, as for a database that is
+    down."""
     return (getattr(original, 'pgcode', None) == '42P01' or original.args[:1] == (1146,)
             or str(original).startswith('no such table'))
 
 
 def _reason(error: BaseException) -> str:
-    """The database's own words in one line, without the statement: it may hold secrets."""
+    """The database's own message in one line, without the statement, which may hold secrets."""
     original = _original(error)
     lines = str(original.args[-1] if original.args else original).strip().splitlines()
     return lines[0] if lines else type(original).__name__

@@ -1,4 +1,4 @@
-"""The `credentials` table: whose authority a stack acts under. Secrets come and go encrypted."""
+"""The `credentials` table: the authority under which a stack acts. Secrets are encrypted by the caller."""
 
 from __future__ import annotations
 
@@ -50,18 +50,18 @@ def get(tx: sa.Connection, credentials_id: str) -> Credentials | None:
 
 
 def update(tx: sa.Connection, credentials_id: str, **changed: Any) -> bool:
-    """`changed`: any of the fields but the id. False when they are gone."""
+    """Updates any of the fields but the id. False when the row is gone."""
     return bool(tx.execute(credentials.update().where(credentials.c.id == credentials_id)
                            .values(**changed)).rowcount)
 
 
 def forget_token(tx: sa.Connection, credentials_id: str) -> None:
-    """The request's own token, once its action has ended."""
+    """Removes the token of the request, once its action has ended."""
     tx.execute(credentials.update().where(credentials.c.id == credentials_id).values(token=None))
 
 
 def is_shared(tx: sa.Connection, credentials_id: str, stack_id: str) -> bool:
-    """Another live stack acts under them too."""
+    """Whether another live stack uses these credentials too."""
     return tx.execute(sa.select(stack.c.id).where(
         stack.c.credentials_id == credentials_id, stack.c.id != stack_id, stack.c.live == 1).limit(1)
     ).first() is not None

@@ -29,9 +29,10 @@ class Engine:
 
 def register(tx: sa.Connection, *, engine_id: str, host: str, hostname: str, binary: str, topic: str,
              report_interval: int, ttl: float, now: datetime) -> None:
-    """A new row, or the old one again. `ttl`: seconds without a renewal until others may take the engine's stacks.
+    """Inserts a row, or renews the existing one.
 
-    Clears away earlier processes of this place that fell silent, and frees leases of engines that have no row.
+    `ttl`: seconds without renewal until other engines may take its stacks. Removes earlier processes of the same host,
+    hostname and binary that no longer report, and frees leases of engines that have no row.
     """
     former = tx.execute(sa.select(engine.c.id).where(
         engine.c.host == host, engine.c.hostname == hostname, engine.c.binary == binary, engine.c.id != engine_id,
@@ -50,7 +51,7 @@ def register(tx: sa.Connection, *, engine_id: str, host: str, hostname: str, bin
 
 
 def renew(tx: sa.Connection, engine_id: str, ttl: float, now: datetime) -> bool:
-    """Moves the deadline of all leases of the engine, in one statement. False: the engine must register again."""
+    """Extends all leases of the engine, in one statement. False: the engine must register again."""
     statements, (time, moment) = bulk.texts(tx.dialect.name), clock_text(tx)
     mark = statements.mark
     done = statements.run(tx, f'UPDATE engine SET expires_at = {time} + {mark}, updated_at = {mark} '
@@ -68,7 +69,7 @@ def left(tx: sa.Connection, engine_id: str) -> float | None:
 
 
 def page(tx: sa.Connection) -> list[Engine]:
-    """All that were not stopped, in the order they were started."""
+    """All engines that were not stopped, in the order of their start."""
     query = sa.select(*(engine.c[name] for name in Engine.__dataclass_fields__ if name != 'is_up'),
                       engine.c.expires_at >= clock(tx)).where(engine.c.deleted_at.is_(None))
     return [Engine(*(*values, bool(is_up)))
@@ -76,7 +77,7 @@ def page(tx: sa.Connection) -> list[Engine]:
 
 
 def remove(tx: sa.Connection, engine_id: str, now: datetime) -> bool:
-    """Marks an engine as stopped and frees what it still holds."""
+    """Marks an engine as stopped and frees the leases it still holds."""
     leases.hand_over(tx, engine_id)
     done = tx.execute(engine.update().where(engine.c.id == engine_id, engine.c.deleted_at.is_(None))
                       .values(deleted_at=now, expires_at=0.0))
@@ -84,8 +85,11 @@ def remove(tx: sa.Connection, engine_id: str, now: datetime) -> bool:
 
 
 def release_dead_engines(tx: sa.Connection, engine_id: str, stack_id: str | None, now: datetime) -> bool:
-    """Removes an engine whose process is known to be dead. `stack_id`: the stack for which it was executing code then;
-    it gets a strike. False, and no strike, when somebody has removed the engine before."""
+    """Removes an engine whose process is known to be dead.
+
+    `stack_id`: the stack for which it was executing code; it gets a strike. False, and no strike, when the engine was
+    already removed.
+    """
     if not remove(tx, engine_id, now):
         return False
     if stack_id is not None:
@@ -94,10 +98,10 @@ def release_dead_engines(tx: sa.Connection, engine_id: str, stack_id: str | None
 
 
 def clean(tx: sa.Connection, now: datetime, keep: Iterable[str] = ()) -> list[str]:
-    """Marks engines that expired without a word as stopped; their ids. Rows of those stopped a day ago go."""
+    """Marks expired engines as stopped and returns their ids. Removes rows of engines stopped more than a day ago."""
     silent = list(tx.execute(sa.select(engine.c.id).where(
         engine.c.deleted_at.is_(None), engine.c.expires_at < clock(tx), engine.c.id.not_in(list(keep)))).scalars())
-    # Not at once: one that wakes up late may take a lease before it learns that it must register again.
+    # Not at once: a process that wakes up late may take a lease before it finds that it must register again.
     tx.execute(engine.delete().where(engine.c.deleted_at < now - timedelta(days=1)))
     for engine_id in silent:
         remove(tx, engine_id, now)

@@ -1,4 +1,4 @@
-"""The `event` table: a stack's history, appended to by its owner, cut off at its old end."""
+"""The `event` table: a stack's history. Its owner appends to it; the oldest events are removed beyond a limit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from heatlite.planning.states import Event, Status
 
 @dataclass(frozen=True)
 class Shown:
-    """`properties`: those in force when it happened; None in lists."""
+    """An event as the API shows it. `properties`: those in force when it happened; None in lists."""
 
     id: int
     uuid: str
@@ -35,7 +35,7 @@ class Shown:
 
 
 class Wanted(Protocol):
-    """What a list is asked for; names of columns. `marker`: uuid of an event."""
+    """The arguments of a list; names are those of columns. `marker`: uuid of an event."""
 
     limit: int | None
     marker: str | None
@@ -50,13 +50,13 @@ EVENT = ('uuid', 'stack_id', 'resource_id', 'resource_name', 'resource_type', 'p
 
 
 def insert_many(tx: sa.Connection, stack_id: str, new: Iterable[Event]) -> None:
-    """In their order."""
+    """Inserts events in the order given."""
     time, encode = bulk.Times(), codec.encoder(tx)
     bulk.texts(tx.dialect.name).insert(tx, 'event', EVENT, [event_values(stack_id, each, time, encode) for each in new])
 
 
 def event_values(stack_id: str, new: Event, time: bulk.Times, encode: Callable[[Any], str]) -> tuple[Any, ...]:
-    """The columns EVENT of a row. `encode`: codec.encoder."""
+    """The values of the columns EVENT for one row. `encode`: codec.encoder."""
     action, status = new.action, new.status
     return (new.uuid, stack_id, new.resource_id, new.resource_name, new.resource_type, new.physical_id,
             WORDS.get(action, action), WORDS.get(status, status), codec.clean(new.reason),   # type: ignore[call-overload]
@@ -73,7 +73,7 @@ def page(tx: sa.Connection, stack_ids: Sequence[str], wanted: Wanted) -> list[Sh
     within = event.c.stack_id.in_(list(stack_ids)) if len(stack_ids) > 1 else event.c.stack_id == stack_ids[0]
     query = sa.select(*LISTED).where(within, *(
         event.c[column].in_(list(values)) for column, values in wanted.filters.items()))
-    # Within a stack numbers grow with time; only between stacks, or when sorted, the time itself must decide.
+    # Within one stack numbers grow with time; the time itself is needed only for several stacks, or when sorted.
     keys = [event.c[name] for name in dict.fromkeys(wanted.sort_keys)]
     if not keys and len(stack_ids) > 1:
         keys = [event.c.created_at]
@@ -90,7 +90,7 @@ def page(tx: sa.Connection, stack_ids: Sequence[str], wanted: Wanted) -> list[Sh
 
 
 def show(tx: sa.Connection, stack_id: str, uuid: str) -> Shown | None:
-    """One event. Properties are stored only where they changed: the last ones at or before it count.
+    """One event. Properties are stored only where they changed: the last ones at or before it apply.
 
     Two statements at most. Index: (stack_id, id).
     """
@@ -105,7 +105,7 @@ def show(tx: sa.Connection, stack_id: str, uuid: str) -> Shown | None:
 
 
 def _properties_before(tx: sa.Connection, stack_id: str, row: Any) -> Any:
-    """Encoded; None for the stack's own events."""
+    """The encoded properties in force before this event; None for events of the stack itself."""
     if row.resource_id is None:
         return None
     return tx.execute(sa.select(event.c.properties).where(
@@ -141,9 +141,9 @@ def count(tx: sa.Connection, stack_id: str) -> int:
 
 
 def purge_over(tx: sa.Connection, stack_id: str, keep: int) -> int:
-    """Removes the oldest events beyond `keep`; how many. Properties still in force move to a later event first.
+    """Removes the oldest events beyond `keep` and returns how many.
 
-    Index: (stack_id, id).
+    Properties still in force move to a later event first. Index: (stack_id, id).
     """
     edge = tx.execute(sa.select(event.c.id).where(event.c.stack_id == stack_id)
                       .order_by(event.c.id.desc()).offset(keep).limit(1)).scalar()
@@ -155,7 +155,7 @@ def purge_over(tx: sa.Connection, stack_id: str, keep: int) -> int:
 
 
 def _carry_properties(tx: sa.Connection, stack_id: str, edge: int, going: sa.ColumnElement[bool]) -> None:
-    """To the first event that stays of each resource, unless that one has its own."""
+    """Copies properties to the first remaining event of each resource, unless that event has its own."""
     first = sa.select(sa.func.min(event.c.id)).where(
         event.c.stack_id == stack_id, event.c.id > edge, event.c.resource_id.is_not(None)).group_by(
         event.c.resource_id)

@@ -1,6 +1,6 @@
-"""The `lease` table: who may write. A lease is good while its engine's own row has not expired.
+"""The `lease` table: which engine may write. A lease is valid until its engine's own row expires.
 
-Whenever a lease changes hands its epoch grows, and `changes.write` refuses what was made under an older one.
+The epoch of a lease grows at each change of owner, and `changes.write` refuses changes made under an older one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from heatlite.db import bulk
 from heatlite.db.connection import certifies, clock, clock_text
 from heatlite.db.tables import engine, event, lease, signal, stack
 
-# Seconds an engine may be silent. One whose deadline is later than that has died before the clock was set back.
+# Seconds an engine may go without renewal. A later deadline was written before the clock was set back: it is expired.
 LONGEST = 600
 COLUMNS = ('stack_id', 'engine_id', 'epoch', 'wanted')
 # Built once: putting a statement together costs more than running it.
@@ -34,19 +34,19 @@ class Lease:
     stack_id: str
     engine_id: str
     epoch: int                          # grows by one at each change of owner
-    is_new: bool = field(default=False, compare=False)      # nobody has written under this epoch yet
-    former: str | None = field(default=None, compare=False)     # in a sweep: who had it; '': nobody
-    strikes: int = field(default=0, compare=False)          # engines that ended executing the stack, see `strike`
+    is_new: bool = field(default=False, compare=False)      # nothing was written under this epoch yet
+    former: str | None = field(default=None, compare=False)     # in a sweep: the previous owner; '': none
+    strikes: int = field(default=0, compare=False)          # engines that ended while executing the stack, see `strike`
 
 
 def insert(tx: sa.Connection, stack_id: str, engine_id: str | None, wanted: bool = True) -> Lease | None:
-    """With the stack. None when `engine_id` is: the stack waits for whoever sweeps first."""
+    """Inserts the lease of a new stack. Without `engine_id` it is free for the next sweep, and the result is None."""
     bulk.texts(tx.dialect.name).insert(tx, 'lease', COLUMNS, [(stack_id, engine_id, 1, wanted)])
     return None if engine_id is None else Lease(stack_id, engine_id, 1)
 
 
 def claim(tx: sa.Connection, stack_id: str, engine_id: str) -> Lease | None:
-    """The stack's lease, if it is free, our own already, or its engine has expired; work is wanted from now on."""
+    """The stack's lease if it is free, already ours, or its engine has expired; marks the stack as having work."""
     row = tx.execute(_HOLDER, {'wanted_stack': stack_id}).first()
     if row is None:
         return None
@@ -62,10 +62,10 @@ def claim(tx: sa.Connection, stack_id: str, engine_id: str) -> Lease | None:
 
 
 def is_good(tx: sa.Connection, known: Lease) -> bool:
-    """Whether nobody has taken the lease since it was claimed. Needs a writer.
+    """Whether the lease still has the owner and the epoch that it had when it was claimed. Needs a writer.
 
-    On Galera it is a write, which fails with Contention while the node has not applied what others have done to the
-    lease: what the node knows may be old, and the engine is about to call a cloud.
+    On Galera it writes, which fails with Contention while the node has not applied changes of the lease by other nodes:
+    the node's data may be old, and the engine is about to call a cloud.
     """
     if certifies(tx):
         tx.execute(_WRITE, {'wanted_stack': known.stack_id})
@@ -74,11 +74,11 @@ def is_good(tx: sa.Connection, known: Lease) -> bool:
 
 
 def claim_expired(tx: sa.Connection, engine_id: str, limit: int, *, of_silent: bool = True) -> list[Lease]:
-    """At most `limit` stacks on which work is left and nobody does it.
+    """Takes at most `limit` stacks that have work and no live owner.
 
-    `of_silent`: also those that belong to engines which have expired, not only those that nobody has.
-    Several engines may sweep at once: each skips the rows another one is taking, so none is given twice.
-    Two statements when there is nothing to do. Index: (wanted, engine_id).
+    `of_silent`: also those of engines which have expired, not only free ones. Several engines may sweep at once: each
+    skips rows that another one has locked, so no stack is given twice. Two statements when there is nothing to do.
+    Index: (wanted, engine_id).
     """
     statements, (time, moment) = bulk.texts(tx.dialect.name), clock_text(tx)
     mark = statements.mark
@@ -107,7 +107,7 @@ def _take(tx: sa.Connection, held: str, holders: tuple[str, ...],
 
 
 def release(tx: sa.Connection, stack_id: str, engine_id: str, epoch: int, *, wanted: bool = False) -> bool:
-    """Gives the lease back; `wanted`: with work left for others, as always while signals wait.
+    """Releases the lease; `wanted`: with work left for other engines, as always while signals wait.
 
     False when it was no longer ours.
     """
@@ -119,27 +119,28 @@ def release(tx: sa.Connection, stack_id: str, engine_id: str, epoch: int, *, wan
 
 
 def hand_over(tx: sa.Connection, engine_id: str) -> int:
-    """Frees all leases of an engine at once, for the others to take; how many. Index: (engine_id)."""
+    """Frees all leases of an engine in one statement and returns how many. Index: (engine_id)."""
     return int(tx.execute(lease.update().where(lease.c.engine_id == engine_id).values(engine_id=None)).rowcount)
 
 
 def held(tx: sa.Connection, engine_id: str) -> list[Lease]:
-    """Those of an engine on which work is left. Index: (wanted, engine_id)."""
+    """The leases of an engine on whose stacks work is left. Index: (wanted, engine_id)."""
     return [Lease(row.stack_id, engine_id, row.epoch, strikes=row.strikes)
             for row in tx.execute(_HELD, {'holder': engine_id})]
 
 
 def lock(tx: sa.Connection, stack_id: str) -> None:
-    """Until the end of `tx` nobody begins to drive the stack, and whoever drives it writes nothing."""
+    """Until the end of `tx`, prevents other engines from claiming the stack and its owner from writing."""
     tx.execute(_HOLDER, {'wanted_stack': stack_id}).first()
     if certifies(tx):
         tx.execute(_WRITE, {'wanted_stack': stack_id})
 
 
 def start_over(tx: sa.Connection, stack_id: str) -> str | None:
-    """Makes the owner, if there is one, read the stack anew: what it would write from memory is refused from now on.
+    """Makes the owner, if there is one, read the stack again.
 
-    The engine that holds the lease still does, under a new epoch; None: nobody works on the stack. Locks the lease.
+    Refuses its writes based on what it has in memory: the engine still holds the lease, but under a new epoch. Returns
+    its id; None: the stack has no owner or no work. Locks the lease.
     """
     row = tx.execute(sa.select(lease.c.engine_id, lease.c.wanted).where(
         lease.c.stack_id == stack_id).with_for_update()).first()
@@ -150,12 +151,12 @@ def start_over(tx: sa.Connection, stack_id: str) -> str | None:
 
 
 def want(tx: sa.Connection, stack_id: str) -> None:
-    """Work is left on the stack. Locks the lease until the end of `tx`."""
+    """Marks the stack as having work. Locks the lease until the end of `tx`."""
     tx.execute(_WANT, {'wanted_stack': stack_id})
 
 
 def owner(tx: sa.Connection, stack_id: str) -> str | None:
-    """The engine that holds the lease and has not expired."""
+    """The id of the engine that holds the lease and has not expired, or None."""
     return tx.execute(sa.select(lease.c.engine_id).join(engine, engine.c.id == lease.c.engine_id).where(
         lease.c.stack_id == stack_id, engine.c.expires_at >= clock(tx))).scalar()
 
@@ -163,10 +164,10 @@ def owner(tx: sa.Connection, stack_id: str) -> str | None:
 # --- engines that end because of a stack -------------------------------------------------------------------
 
 def strike(tx: sa.Connection, stack_id: str) -> int:
-    """One more engine ended while it executed code for the stack. How many did in a row.
+    """Counts one more engine that ended while it executed code for the stack. Returns how many did in a row.
 
-    A row of strikes ends with progress: a step of the stack that has ended well, or a newer request. Costs nothing
-    while all is well: how far the stack is, is only looked at here.
+    A series of strikes ends with progress: a step of the stack that completed, or a newer request. There is no cost
+    without failures: the progress of the stack is read only here.
     """
     row = tx.execute(sa.select(lease.c.strikes, lease.c.deaths, lease.c.struck_at)
                      .where(lease.c.stack_id == stack_id).with_for_update()).first()
@@ -182,7 +183,7 @@ def strike(tx: sa.Connection, stack_id: str) -> int:
 
 
 def strikes_out(tx: sa.Connection, stack_id: str) -> int:
-    """How many engines have ended executing the stack when it is enough to give the stack up; else 0."""
+    """How many engines have ended executing the stack, if that is enough to give the stack up; else 0."""
     row = tx.execute(sa.select(lease.c.strikes, lease.c.deaths, lease.c.struck_at)
                      .where(lease.c.stack_id == stack_id)).first()
     if row is None or row.strikes == 0:
@@ -197,10 +198,10 @@ def strikes_out(tx: sa.Connection, stack_id: str) -> int:
 
 
 def _progress(tx: sa.Connection, stack_id: str) -> tuple[str, str]:
-    """The stack's request, and the last step of it that ended well.
+    """The stack's generation, and the number of the last step of it that completed.
 
-    What an engine leaves interrupted may fail, be removed and be begun again whenever another engine takes the stack
-    over: failures are no progress, nor are deletes unless the stack is being deleted.
+    A step that a dead engine left interrupted may fail, be removed and begin again whenever another engine takes the
+    stack over: failures are no progress, nor are deletes unless the stack is being deleted.
     """
     row = tx.execute(sa.select(stack.c.generation, stack.c.action).where(stack.c.id == stack_id)).first()
     steps = sa.select(sa.func.max(event.c.id)).where(event.c.stack_id == stack_id, event.c.status == 'COMPLETE')

@@ -1,8 +1,8 @@
-"""Connections that wait in a pool cost no round trip they can spare.
+"""Spares pooled connections the round trips that SQLAlchemy's pools make by default.
 
-The pools of SQLAlchemy ask each connection whether it is alive when it is taken, and roll it back when it returns: two
-round trips for each transaction. Here one that was used a moment ago is not asked - should it have died since, its next
-statement says so - and none is rolled back twice: who closes a connection has ended its transaction already.
+Those pools test each connection when it is taken, and roll it back when it returns: two round trips for each
+transaction. Here a connection used a moment ago is not tested - if it has died since, its next statement fails - and
+none is rolled back twice: the code that returns a connection has ended its transaction already.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from sqlalchemy import exc
 from sqlalchemy.dialects import plugins
 
 PLUGIN = 'heatlite-pooling'
-RESTED = 1.0                    # seconds in the pool after which a connection is asked before it is used
+RESTED = 1.0                    # seconds in the pool after which a connection is tested before it is used
 
 
 class Pooling(sa.CreateEnginePlugin):
-    """`with_pooling(url)` names it to sa.create_engine, whoever calls that."""
+    """Installed into sa.create_engine by the URL that `with_pooling(url)` returns."""
 
     def update_url(self, url: sa.URL) -> sa.URL:
         return url.difference_update_query(['plugin'])
 
     def handle_pool_kwargs(self, _pool_class: Any, pool_args: dict[str, Any]) -> None:
-        pool_args.update(pre_ping=False, reset_on_return=None, use_lifo=True)       # few connections, never cold
+        pool_args.update(pre_ping=False, reset_on_return=None, use_lifo=True)       # few connections in use
 
     def engine_created(self, engine: sa.Engine) -> None:
         dialect, since = engine.dialect, 'heatlite_rests_since'
@@ -41,7 +41,7 @@ class Pooling(sa.CreateEnginePlugin):
             try:
                 dialect.do_ping(connection)
             except dialect.loaded_dbapi.Error as error:
-                raise exc.InvalidatePoolError() from error      # the pool makes a new one, and asks no other old one
+                raise exc.InvalidatePoolError() from error      # the pool opens a new one
 
 
 def with_pooling(url: sa.URL) -> sa.URL:

@@ -1,4 +1,4 @@
-"""The `resource` and `resource_data` tables. Rows of one stack lie together; only its owner writes them."""
+"""The `resource` and `resource_data` tables. Rows of one stack are adjacent; only the stack's owner writes them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ HEAVY = ('properties', 'definition', 'metadata', 'attributes')
 LIGHT = tuple(resource.c[name] for name in ResourceState._fields)
 ROW = ('stack_id', 'id', 'name', 'uuid', 'type', 'action', 'status', 'reason', 'physical_id', 'requires', 'replaces',
        'replaced_by', 'template_id', 'fingerprint', 'handle', 'created_at', 'updated_at')
-HELD = 'True'                                       # stands under the name of a breakpoint that holds the resource
-UNKNOWN_TIME = datetime(1970, 1, 1)                 # of creation, where nobody told it
+HELD = 'True'                                       # value stored under the name of a hook that holds the resource
+UNKNOWN_TIME = datetime(1970, 1, 1)                 # time of creation where it is unknown
 
 WORDS = {member: member.value for kind in (Action, Status) for member in kind}
 _ACTIONS = {action.value: action for action in Action}
@@ -31,7 +31,7 @@ _STATUSES = {status.value: status for status in Status}
 
 @dataclass(frozen=True)
 class Shown:
-    """A resource as the API shows it. `definition`, `attributes`, `metadata`: None where not asked for, or empty."""
+    """A resource as the API shows it. `definition`, `attributes`, `metadata`: None if not requested, or empty."""
 
     stack_id: str
     id: int
@@ -55,7 +55,8 @@ class Shown:
 
 @dataclass(frozen=True)
 class StoredDatum:
-    """`method`: how `value` is encrypted, where its author called it a secret; others are sealed as columns are."""
+    """One datum. `method`: how `value` is encrypted if its author called it secret; others are sealed as columns
+    are."""
 
     key: str
     value: str | None
@@ -66,7 +67,7 @@ class StoredDatum:
         return self.method is not None
 
     def clear(self, key: str | None = None) -> str | None:
-        """`key`: of encryption, where it is not that of the options of the process."""
+        """The value in clear. `key`: the encryption key; by default that of the process's options."""
         if self.method is not None:
             return crypt.decrypt(self.method, self.value, key)
         return crypt.unseal(self.value, key) if self.value is not None and crypt.is_sealed(self.value) else self.value
@@ -78,7 +79,7 @@ _BRIEF = tuple(resource.c[name] for name in Shown.__dataclass_fields__ if name n
 _DETAILED = tuple(resource.c[name] for name in Shown.__dataclass_fields__)
 _NUMBER = list(Shown.__dataclass_fields__).index('id')
 _shown = codec.reader(Shown, 'requires', *_DETAILS)
-# Built once: putting a statement together costs more than running it.
+# Built once: building a statement costs more than running it.
 _OF_STACK = resource.c.stack_id == sa.bindparam('stack_id')
 _LIGHT = sa.select(*LIGHT).where(_OF_STACK).order_by(resource.c.id)
 _NAME = sa.bindparam('name', type_=resource.c.name.type)
@@ -93,10 +94,10 @@ _IN_PLACE = sa.select(*IDENTITY, *(_BELOW.c[column.name] for column in IDENTITY)
     stack.c.id == sa.bindparam('stack_id')).order_by(resource.c.id, _BELOW.c.created_at)
 
 
-# --- for those who drive a stack ---------------------------------------------------------------------------
+# --- for the owner of a stack -------------------------------------------------------------------------------
 
 def light(tx: sa.Connection, stack_id: str) -> list[ResourceState]:
-    """All rows of a stack without their heavy columns, by number. One range of the primary key."""
+    """All rows of a stack without their heavy columns, by number. Reads one range of the primary key."""
     return [_state(row) for row in tx.execute(_LIGHT, {'stack_id': stack_id})]
 
 
@@ -110,14 +111,17 @@ def _state(row: Any) -> ResourceState:
 
 
 def named(tx: sa.Connection, stack_id: str, name: str) -> list[ResourceState]:
-    """The rows of one name without their heavy columns, by number. Index: (stack_id, name, id)."""
+    """All rows of one name without their heavy columns, by number. Index: (stack_id, name, id)."""
     query = sa.select(*LIGHT).where(resource.c.stack_id == stack_id, resource.c.name == name).order_by(resource.c.id)
     return [_state(row) for row in tx.execute(query)]
 
 
 def columns(tx: sa.Connection, stack_id: str, numbers: Iterable[int] | None,
             names: Sequence[str]) -> dict[int, dict[str, Any]]:
-    """Heavy columns, decoded: {row number: {name: value}}. `numbers` None: of all rows of the stack that have any."""
+    """Heavy columns, decoded: {row number: {name: value}}.
+
+    `numbers` None: all rows of the stack that have any of them.
+    """
     selected = sa.select(resource.c.id, *(resource.c[name] for name in names)).where(resource.c.stack_id == stack_id)
     queries = [selected.where(sa.or_(*(resource.c[name].is_not(None) for name in names)))] if numbers is None else [
         selected.where(resource.c.id.in_(chunk)) for chunk in chunks(list(numbers))]
@@ -147,7 +151,7 @@ def stored(tx: sa.Connection, stack_id: str, first: int,
 
 def insert_many(tx: sa.Connection, stack_id: str, rows: Iterable[ResourceState],
                 columns: Mapping[int, Mapping[str, Any]] | None = None) -> None:
-    """New rows; `columns`: heavy ones by row number. Few statements, however many rows."""
+    """Inserts rows; `columns`: heavy ones by row number. The number of statements does not grow with each row."""
     heavy, time, encode = columns or {}, bulk.Times(), codec.encoder(tx)
     names = tuple(sorted({name for each in heavy.values() for name in each}))
     bulk.texts(tx.dialect.name).insert(tx, 'resource', (*ROW, *names), [
@@ -157,7 +161,7 @@ def insert_many(tx: sa.Connection, stack_id: str, rows: Iterable[ResourceState],
 
 def row_values(stack_id: str, row: ResourceState, time: bulk.Times, created_at: datetime | None,
                encode: Callable[[Any], str]) -> tuple[Any, ...]:
-    """The columns ROW of a row. `encode`: codec.encoder."""
+    """The values of the columns ROW for one row. `encode`: codec.encoder."""
     handle = row.handle
     return (stack_id, row.id, row.name, row.uuid, row.type, WORDS[row.action], WORDS[row.status],
             codec.clean(row.reason), row.physical_id, codec.encode(row.requires) if row.requires else '{}',
@@ -167,31 +171,34 @@ def row_values(stack_id: str, row: ResourceState, time: bulk.Times, created_at: 
 
 
 def count(tx: sa.Connection, stack_ids: Iterable[str]) -> int:
-    """Rows of all these stacks together."""
+    """The number of rows of all these stacks together."""
     return sum(int(tx.execute(sa.select(sa.func.count()).select_from(resource)
                               .where(resource.c.stack_id.in_(chunk))).scalar_one())
                for chunk in chunks(list(stack_ids)))
 
 
 def count_in_tree(tx: sa.Connection, root_id: str) -> int:
-    """Rows of a root stack and of all live stacks below it. Indexes: stack (root_id, depth), primary key."""
+    """The number of rows of a root stack and of all live stacks below it.
+
+    Indexes: stack (root_id, depth), primary key.
+    """
     return int(tx.execute(sa.select(sa.func.count()).select_from(resource.join(
         stack, stack.c.id == resource.c.stack_id)).where(stack.c.root_id == root_id, stack.c.live == 1)).scalar_one())
 
 
 def types(tx: sa.Connection, stack_id: str) -> list[str]:
-    """Each type that a stack has, once. One range of the primary key."""
+    """The types of a stack's resources, each once. Reads one range of the primary key."""
     return list(tx.execute(sa.select(resource.c.type).where(resource.c.stack_id == stack_id).distinct()).scalars())
 
 
-# --- for those who look ------------------------------------------------------------------------------------
+# --- for the API --------------------------------------------------------------------------------------------
 
 def page(tx: sa.Connection, stack_ids: Sequence[str], with_detail: bool = False,
          yield_control: Callable[[], None] = lambda: None) -> list[Shown]:
     """Rows of these stacks, each stack's by number; `with_detail`: with definition, attributes and metadata.
 
-    One SELECT for each 500 stacks; ranges of the primary key. `breathe` is called now and then while rows are read:
-    ten thousand of them take longer than others should wait.
+    One SELECT for each 500 stacks; ranges of the primary key. Calls `yield_control` after each slice of rows: reading
+    ten thousand of them would block other green threads for too long.
     """
     selected = sa.select(*(_DETAILED if with_detail else _BRIEF))
     found = []
@@ -204,12 +211,12 @@ def page(tx: sa.Connection, stack_ids: Sequence[str], with_detail: bool = False,
 
 
 def by_name(tx: sa.Connection, stack_id: str, name: str) -> list[Shown]:
-    """All rows of a name, by number: several while a replacement is under way. Index: (stack_id, name, id)."""
+    """All rows of a name, by number: several during a replacement. Index: (stack_id, name, id)."""
     return [_shown(row) for row in tx.execute(_BY_NAME, {'stack_id': stack_id, 'name': name})]
 
 
 def in_place(tx: sa.Connection, stack_id: str, name: str) -> tuple[Identity, list[Shown], Identity | None] | None:
-    """The stack (deleted or not), its rows of a name by number, the live stack that belongs to them.
+    """The stack (deleted or not), its rows of a name by number, and the live nested stack of that resource.
 
     None when there is no such stack. One SELECT: primary key of the stack, (stack_id, name, id), (owner_id).
     """
@@ -223,7 +230,7 @@ def in_place(tx: sa.Connection, stack_id: str, name: str) -> tuple[Identity, lis
 
 
 def by_physical_id(tx: sa.Connection, physical_id: str, project_id: str | None) -> list[Shown]:
-    """Rows of live stacks of the project (None: of all) behind which this object stands. Index: (physical_id)."""
+    """Rows of live stacks of the project (None: of all) with this physical id. Index: (physical_id)."""
     query = sa.select(*_DETAILED).join(stack, stack.c.id == resource.c.stack_id).where(
         resource.c.physical_id == physical_id, stack.c.live == 1)
     if project_id is not None:
@@ -233,7 +240,7 @@ def by_physical_id(tx: sa.Connection, physical_id: str, project_id: str | None) 
 
 def required_by(tx: sa.Connection, stack_id: str, name: str) -> list[str]:
     """Names of the resources of the stack that need `name`, in the order of creation."""
-    # The key as JSON has it, to leave out most rows; `requires` is small, the decoding decides.
+    # The name encoded as JSON excludes most rows in SQL; the decoded `requires`, which is small, decides.
     pattern = '%' + _escaped(codec.encode(name)) + '%'
     rows = tx.execute(_REQUIRING, {'stack_id': stack_id, 'pattern': pattern})
     return list(dict.fromkeys(row.name for row in rows if name in codec.decode(row.requires)))
@@ -246,7 +253,7 @@ def _escaped(text: str) -> str:
 # --- metadata ----------------------------------------------------------------------------------------------
 
 def metadata(tx: sa.Connection, stack_id: str, number: int) -> tuple[Any, int]:
-    """(metadata, its version), for `set_metadata`. Raises LookupError when the row is gone."""
+    """(metadata, its version), as `set_metadata` needs them. Raises LookupError when the row is gone."""
     row = tx.execute(sa.select(resource.c.metadata, resource.c.metadata_version).where(
         resource.c.stack_id == stack_id, resource.c.id == number)).first()
     if row is None:
@@ -255,7 +262,7 @@ def metadata(tx: sa.Connection, stack_id: str, number: int) -> tuple[Any, int]:
 
 
 def set_metadata(tx: sa.Connection, stack_id: str, number: int, value: Mapping[str, Any], version: int) -> bool:
-    """Compare and swap: False when somebody else has written since `version` was read."""
+    """Compares and swaps: False when another writer has changed it since `version` was read."""
     done = tx.execute(resource.update().where(
         resource.c.stack_id == stack_id, resource.c.id == number, resource.c.metadata_version == version)
         .values(metadata=codec.encoder(tx)(value), metadata_version=version + 1))
@@ -265,14 +272,14 @@ def set_metadata(tx: sa.Connection, stack_id: str, number: int, value: Mapping[s
 # --- data --------------------------------------------------------------------------------------------------
 
 def data(tx: sa.Connection, stack_id: str, number: int) -> list[StoredDatum]:
-    """As stored, by key. Primary key."""
+    """All data of one resource as stored, by key. Primary key."""
     query = sa.select(resource_data.c.key, resource_data.c.value, resource_data.c.method).where(
         resource_data.c.stack_id == stack_id, resource_data.c.resource_id == number)
     return [StoredDatum(*row) for row in tx.execute(query.order_by(resource_data.c.key))]
 
 
 def all_data(tx: sa.Connection, stack_id: str) -> dict[int, list[StoredDatum]]:
-    """Of all resources of a stack, by row number."""
+    """The data of all resources of a stack, by row number."""
     query = sa.select(resource_data.c.resource_id, resource_data.c.key, resource_data.c.value,
                       resource_data.c.method).where(resource_data.c.stack_id == stack_id)
     found: dict[int, list[StoredDatum]] = {}
@@ -282,7 +289,7 @@ def all_data(tx: sa.Connection, stack_id: str) -> dict[int, list[StoredDatum]]:
 
 
 def secrets(tx: sa.Connection, stack_id: str, numbers: Collection[int] | None = None) -> set[str]:
-    """Data that types called secret, of a stack or of some of its rows. Ranges of the primary key."""
+    """The data that types have marked as secret, of a stack or of some of its rows. Ranges of the primary key."""
     query = sa.select(resource_data.c.key, resource_data.c.value, resource_data.c.method).where(
         resource_data.c.stack_id == stack_id, resource_data.c.method.is_not(None))
     if numbers is not None:
@@ -291,7 +298,7 @@ def secrets(tx: sa.Connection, stack_id: str, numbers: Collection[int] | None = 
 
 
 def held(tx: sa.Connection, stack_id: str, hooks: Collection[str]) -> dict[int, str]:
-    """Rows that are held at one of these breakpoints of the user, and at which."""
+    """The rows that are held at one of these hooks, and at which hook."""
     query = sa.select(resource_data.c.resource_id, resource_data.c.key, resource_data.c.value,
                       resource_data.c.method).where(
         resource_data.c.stack_id == stack_id, resource_data.c.key.in_(hooks))
@@ -300,7 +307,7 @@ def held(tx: sa.Connection, stack_id: str, hooks: Collection[str]) -> dict[int, 
 
 
 def names_with_datum(tx: sa.Connection, stack_id: str, key: str, value: str | None) -> set[str]:
-    """Names of the resources of a stack that keep `value` under `key`."""
+    """Names of the resources of a stack that store `value` under `key`."""
     query = sa.select(resource.c.name, resource_data.c.key, resource_data.c.value, resource_data.c.method).join(
         resource, sa.and_(resource.c.stack_id == resource_data.c.stack_id,
                           resource.c.id == resource_data.c.resource_id)).where(
@@ -308,23 +315,23 @@ def names_with_datum(tx: sa.Connection, stack_id: str, key: str, value: str | No
     return {name for name, *datum in tx.execute(query) if StoredDatum(*datum).clear() == value}
 
 
-# --- by the operator ---------------------------------------------------------------------------------------
+# --- for operators -----------------------------------------------------------------------------------------
 
 def set_state(tx: sa.Connection, stack_id: str, row: ResourceState) -> None:
-    """Action, status, reason and time of one row, outside a traversal: the caller holds the lease's lock."""
+    """Writes action, status, reason and time of one row outside a traversal. The caller must hold the lease's lock."""
     tx.execute(resource.update().where(resource.c.stack_id == stack_id, resource.c.id == row.id).values(
         action=str(row.action), status=str(row.status), reason=codec.clean(row.reason), updated_at=row.updated_at))
 
 
 def fail_in_progress(tx: sa.Connection, stack_id: str, reason: str, now: datetime) -> int:
-    """IN_PROGRESS rows become FAILED; how many."""
+    """Marks IN_PROGRESS rows as FAILED and returns how many."""
     return int(tx.execute(resource.update().where(
         resource.c.stack_id == stack_id, resource.c.status == Status.IN_PROGRESS.value)
         .values(status=Status.FAILED.value, reason=reason, updated_at=now)).rowcount)
 
 
 def find(tx: sa.Connection, text: str) -> Shown:
-    """A row by physical id or uuid, in any project. Raises NotFound, or PhysicalResourceIDAmbiguity."""
+    """Finds a row by physical id or uuid, in any project. Raises NotFound, or PhysicalResourceIDAmbiguity."""
     rows = tx.execute(sa.select(*_DETAILED).where(
         sa.or_(resource.c.physical_id == text, resource.c.uuid == text)).limit(2)).all()
     if not rows:

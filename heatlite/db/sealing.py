@@ -1,4 +1,4 @@
-"""Rewrites what is stored: encrypted or in clear, and with the operator's present key. Contents stay what they are."""
+"""Rewrites stored values: encrypted or in clear, and with the operator's present key. Contents do not change."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from heatlite.db.connection import Database
 from heatlite.db.stacks import after
 from heatlite.db.tables import SEALED, WRITTEN_BY_USERS, credentials, resource_data, stack, template
 
-# Value by value: where it was called a secret, the method stands in a column of its own.
+# Columns that are encrypted value by value: for secrets a column of its own holds the method.
 WITH_METHOD: Mapping[sa.Table, Sequence[str]] = {
     resource_data: ('value',), credentials: ('trust_id', 'password', 'token')}
 COLUMNS: Mapping[sa.Table, Sequence[str]] = {
     **SEALED, **WRITTEN_BY_USERS, **{table: ('method', *names) for table, names in WITH_METHOD.items()}}
 AT_ONCE = 100                               # rows in one transaction
-SAMPLES = 5                                 # stacks by which a key is recognised
+SAMPLES = 5                                 # stacks whose newest values serve to verify a key
 
 
 def _is_nested(table: sa.Table) -> sa.ColumnElement[Any]:
@@ -31,9 +31,9 @@ def _is_nested(table: sa.Table) -> sa.ColumnElement[Any]:
 
 
 def check_key(database: Database, key: str) -> None:
-    """Raises InvalidEncryptionKey when the newest of what is sealed was sealed with another key.
+    """Raises InvalidEncryptionKey when the newest of the sealed values was sealed with another key.
 
-    Nothing to open: every key fits. Reads a few rows by an index.
+    When nothing is sealed, every key is accepted. Reads a few rows by an index.
     """
     with database.reader() as tx:
         texts = list(tx.execute(sa.select(stack.c.parameters).where(stack.c.parameters.is_not(None))
@@ -48,18 +48,21 @@ def check_key(database: Database, key: str) -> None:
 
 @dataclass(frozen=True)
 class Rewriting:
-    """`encrypt` False: what users wrote becomes readable. `previous`: the key before, where it was another."""
+    """Rewrites all rows. `encrypt` False: what users wrote is stored in clear.
+
+    `previous`: the former key, if it differs.
+    """
 
     encrypt: bool
     key: str
     previous: str | None = None
 
     def run(self, database: Database) -> int:
-        """How many rows were changed. Stopped half-way it may be run again.
+        """Returns how many rows were changed. If it is interrupted it may be run again.
 
-        Raises InvalidEncryptionKey for a value of neither key.
+        Raises InvalidEncryptionKey for a value that neither key decrypts.
         """
-        # Those first that are encrypted anyway: a wrong key is noticed before anything is written with it.
+        # Tables that are always encrypted come first: a wrong key is detected before anything is written with it.
         return sum(self._rewrite(database, table) for table in (*WITH_METHOD, *SEALED, *WRITTEN_BY_USERS))
 
     def _rewrite(self, database: Database, table: sa.Table) -> int:
@@ -73,7 +76,7 @@ class Rewriting:
 
     def _some(self, tx: sa.Connection, table: sa.Table, keys: Sequence[sa.Column[Any]],
               position: Sequence[Any] | None) -> tuple[Sequence[Any] | None, int]:
-        """Where the next ones begin, and how many of these were changed."""
+        """Rewrites one batch. Returns the key where the next one begins, and how many rows of this one were changed."""
         names = COLUMNS[table]
         query = sa.select(*keys, *(table.c[name] for name in names), _is_nested(table)).order_by(*keys).limit(
             AT_ONCE).with_for_update()
@@ -104,7 +107,7 @@ class Rewriting:
         return text if is_current and method == crypt.METHOD else crypt.seal(clear, self.key)
 
     def _with_method(self, stored: Mapping[str, Any]) -> dict[str, Any]:
-        """A value with a method keeps one: its author called it a secret."""
+        """The values of a row with method. A value with a method remains encrypted: its author called it secret."""
         wanted, method = dict(stored), stored['method']
         for name, value in stored.items():
             if name == 'method' or value is None:

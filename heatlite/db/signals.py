@@ -1,4 +1,4 @@
-"""The `signal` table: a signal waits here until the owner of its stack has handled it."""
+"""The `signal` table: a signal is stored here until the owner of its stack has handled it."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Signal:
     resource_name: str
     details: Any                        # JSON value; None: there were none
     created_at: datetime
-    request: Mapping[str, Any] | None = None    # ids of the request it came with
+    request: Mapping[str, Any] | None = None    # ids of the request that sent it
 
     @property
     def mark(self) -> str:
-        """Tells it from all others; a number alone may be given again once its row is gone."""
+        """Identifies the signal; its number alone may be reused after the row was deleted."""
         return mark(self.id, self.created_at)
 
 
@@ -33,7 +33,7 @@ def mark(number: int, created_at: datetime) -> str:
     return f'{number} {created_at.isoformat()}'
 
 
-# How long the error of a signal is kept for whoever waits for it, beyond the longest time that a request may take.
+# How long the error of a signal is stored for the caller that waits for it, beyond the longest time a request may take.
 ERROR_KEPT = timedelta(minutes=10)
 COLUMNS = codec.columns(signal, Signal)
 _signal = codec.reader(Signal, 'details', 'request')
@@ -41,9 +41,10 @@ _signal = codec.reader(Signal, 'details', 'request')
 
 def insert(tx: sa.Connection, stack_id: str, resource_name: str, details: Any, now: datetime,
            request: Mapping[str, Any] | None = None) -> int:
-    """Its number. The stack is wanted from now on: if nobody drives it, a sweep will find it.
+    """Inserts a signal and returns its number. Marks the stack as having work: without an owner, a sweep will find it.
 
-    Takes the lease's row first, so that an owner who is just giving it back sees the signal, or we see it given back.
+    Locks the lease's row first, so that either an owner that is just releasing it sees the signal, or we see it
+    released.
     """
     leases.want(tx, stack_id)
     done = tx.execute(signal.insert().values(
@@ -55,7 +56,7 @@ def insert(tx: sa.Connection, stack_id: str, resource_name: str, details: Any, n
 
 
 def waiting(tx: sa.Connection, stack_id: str) -> tuple[int, int]:
-    """How many signals of a stack wait, and the characters of all their details. Index: (stack_id, id)."""
+    """The number of pending signals of a stack, and the characters of all their details. Index: (stack_id, id)."""
     count, size = tx.execute(sa.select(
         sa.func.count(), sa.func.coalesce(sa.func.sum(sa.func.length(signal.c.details)), 0)).where(
             signal.c.stack_id == stack_id)).one()
@@ -63,28 +64,31 @@ def waiting(tx: sa.Connection, stack_id: str) -> tuple[int, int]:
 
 
 def pending(tx: sa.Connection, stack_id: str) -> list[Signal]:
-    """All of a stack, in the order they came. Index: (stack_id, id)."""
+    """All pending signals of a stack, in the order of arrival. Index: (stack_id, id)."""
     query = sa.select(*COLUMNS).where(signal.c.stack_id == stack_id).order_by(signal.c.id)
     return [_signal(row) for row in tx.execute(query)]
 
 
 def stacks(tx: sa.Connection, limit: int = 1000) -> list[str]:
-    """Some of those for which signals wait. The table is small: what was handled is gone. Index: (stack_id, id)."""
+    """At most `limit` stacks with pending signals.
+
+    The table is small: handled signals are deleted. Index: (stack_id, id).
+    """
     return list(tx.execute(sa.select(signal.c.stack_id).distinct().limit(limit)).scalars())
 
 
 def exists(tx: sa.Connection, number: int) -> bool:
-    """Not handled yet. Primary key."""
+    """Whether the signal is still pending. Primary key."""
     return tx.execute(sa.select(signal.c.id).where(signal.c.id == number)).first() is not None
 
 
 def remove(tx: sa.Connection, numbers: Iterable[int]) -> int:
-    """Those that were handled; how many there were."""
+    """Deletes handled signals and returns how many rows there were."""
     return int(tx.execute(signal.delete().where(signal.c.id.in_(list(numbers)))).rowcount)
 
 
 def keep_error(tx: sa.Connection, stack_id: str, refused: SignalError) -> None:
-    """For `error`. What nobody has asked for in time goes: the table holds those of some minutes."""
+    """Stores an error for `error`. Deletes errors that were not read in time: the table holds those of some minutes."""
     tx.execute(signal_error.delete().where(sa.or_(
         signal_error.c.mark == refused.mark, signal_error.c.created_at < refused.at - ERROR_KEPT)))
     tx.execute(signal_error.insert().values(
@@ -98,5 +102,5 @@ def error(tx: sa.Connection, wanted: str) -> Any:
 
 
 def forget_error(tx: sa.Connection, wanted: str) -> None:
-    """It was told."""
+    """Deletes the error after it was delivered."""
     tx.execute(signal_error.delete().where(signal_error.c.mark == wanted))

@@ -22,7 +22,7 @@ class Snapshot:
     action: str                         # CREATE or DELETE
     status: str
     reason: str | None
-    data: Mapping[str, Any] | None      # an export of the stack, as it was
+    data: Mapping[str, Any] | None      # an export of the stack at the time of the snapshot
     created_at: datetime
 
 
@@ -43,7 +43,7 @@ def show(tx: sa.Connection, snapshot_id: str) -> Snapshot | None:
 
 
 def page(tx: sa.Connection, stack_id: str, project_id: str | None = None) -> list[Snapshot]:
-    """All of a stack, oldest first; only the project's. Index: (stack_id)."""
+    """All snapshots of a stack, oldest first; of this project only, if given. Index: (stack_id)."""
     query = sa.select(*COLUMNS).where(snapshot.c.stack_id == stack_id)
     if project_id is not None:
         query = query.where(snapshot.c.project_id == project_id)
@@ -57,7 +57,7 @@ def count(tx: sa.Connection, stack_id: str) -> int:
 
 def set_state(tx: sa.Connection, snapshot_id: str, *, action: str | None = None, status: str, reason: str | None,
               data: Mapping[str, Any] | None = None) -> bool:
-    """`action`, `data` None: as they are. False when the snapshot is gone."""
+    """Writes the state. `action`, `data` None: unchanged. False when the snapshot is gone."""
     values: dict[str, Any] = {'status': str(status), 'reason': None if reason is None else codec.clean(reason)}
     if action is not None:
         values['action'] = str(action)

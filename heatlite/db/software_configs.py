@@ -1,4 +1,4 @@
-"""The `software_config` table. Configs never change."""
+"""The `software_config` table. Rows are never updated."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def show(tx: sa.Connection, config_id: str) -> Config | None:
 
 def page(tx: sa.Connection, project_id: str | None, limit: int | None = None,
          marker: str | None = None) -> list[Config]:
-    """Of a project (None: of all), newest first, at most `limit`, after `marker`; an unknown marker is ignored.
+    """Configs of a project (None: of all), newest first, at most `limit`, after `marker`; an unknown marker is ignored.
 
     One statement, two with a marker. Index: (project_id, created_at, id).
     """
@@ -68,11 +68,11 @@ def count(tx: sa.Connection, project_id: str) -> int:
 
 
 def is_deployed(tx: sa.Connection, config_id: str) -> bool:
-    """Some deployment refers to it. Index: software_deployment (config_id)."""
+    """Whether a deployment refers to it. Index: software_deployment (config_id)."""
     return tx.execute(sa.select(software_deployment.c.id)
                       .where(software_deployment.c.config_id == config_id).limit(1)).first() is not None
 
 
 def delete(tx: sa.Connection, config_id: str) -> bool:
-    """Look first whether it is deployed."""
+    """Deletes a config. The caller must check `is_deployed` first."""
     return bool(tx.execute(software_config.delete().where(software_config.c.id == config_id)).rowcount)

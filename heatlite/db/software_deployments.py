@@ -1,4 +1,4 @@
-"""The `software_deployment` table: which config runs on which server, and what came of it."""
+"""The `software_deployment` table: which config runs on which server, and its result."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def show(tx: sa.Connection, deployment_id: str) -> Deployment | None:
 
 
 def page(tx: sa.Connection, project_id: str | None, server_id: str | None = None) -> list[Deployment]:
-    """Of a project or of the users in it (None: of all), on a server (None: on any), oldest first.
+    """Deployments of a project or of the users in it (None: of all), on a server (None: on any), oldest first.
 
     Indexes: (server_id), else (project_id, created_at, id).
     """
@@ -60,7 +60,7 @@ def page(tx: sa.Connection, project_id: str | None, server_id: str | None = None
 
 
 def configs_of_server(tx: sa.Connection, project_id: str | None, server_id: str) -> list[Config]:
-    """The configs deployed on a server, by name: what its agent polls for. One statement. Index: (server_id)."""
+    """The configs deployed on a server, by name, as its agent polls for them. One statement. Index: (server_id)."""
     query = sa.select(*software_configs.COLUMNS).join(
         software_deployment, software_deployment.c.config_id == software_config.c.id).where(
         software_deployment.c.server_id == server_id, *_within(project_id))
@@ -74,7 +74,7 @@ def count(tx: sa.Connection, project_id: str) -> int:
 
 
 def update(tx: sa.Connection, deployment_id: str, now: datetime, **changed: Any) -> bool:
-    """`changed`: any of CHANGEABLE. False when it is gone."""
+    """Updates any of the columns CHANGEABLE. False when the row is gone."""
     unknown = set(changed) - CHANGEABLE
     if unknown:
         raise TypeError(f'A deployment cannot change {", ".join(sorted(unknown))}')

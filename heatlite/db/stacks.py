@@ -1,4 +1,4 @@
-"""The `stack` table: every statement about stacks is here. Never opens, commits or retries."""
+"""The `stack` table and all statements on it. Never opens, commits or retries a transaction."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from heatlite.planning.states import Status
 
 @dataclass(frozen=True)
 class Stack:
-    """A whole row, JSON decoded."""
+    """A whole row, with JSON decoded."""
 
     id: str
     name: str
@@ -53,7 +53,7 @@ class Stack:
 
 @dataclass(frozen=True)
 class Summary:
-    """What lists show."""
+    """The columns that lists show."""
 
     id: str
     name: str
@@ -73,7 +73,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class Identity:
-    """Who a stack is, whose, where in its tree, and how it does: enough for links, access and waiting."""
+    """Ids, project, place in the tree and state of a stack: enough for links, access and waiting."""
 
     id: str
     name: str
@@ -92,7 +92,10 @@ class Identity:
 
 
 class Wanted(Protocol):
-    """What a list is asked for; names of columns. `tags`: has all, `tags_any`: has one, `not_`: the opposite."""
+    """The arguments of a list; names are those of columns.
+
+    `tags`: has all, `tags_any`: has one, `not_`: the opposite.
+    """
 
     limit: int | None
     marker: str | None
@@ -113,7 +116,7 @@ JSON = ('tags', 'parameters', 'outputs', 'request')
 WHOLE = codec.columns(stack, Stack)
 SUMMARY = codec.columns(stack, Summary)
 IDENTITY = codec.columns(stack, Identity)
-# Built once: putting a statement together costs more than running it.
+# Built once: building a statement costs more than running it.
 _ANY = sa.select(*WHOLE).where(stack.c.id == sa.bindparam('stack_id'))
 _LIVE = _ANY.where(stack.c.live == 1)
 _BY_ID = {(True, False): _ANY, (True, True): _ANY.with_for_update(),        # (deleted, for_update)
@@ -130,7 +133,7 @@ _LIVE_ROOTS = sa.select(sa.func.count()).select_from(stack).where(
 _stack = codec.reader(Stack, *JSON)
 _summary = codec.reader(Summary, 'tags')
 
-# What a request may change of its stack besides its state.
+# The columns that a request may change besides the state.
 REQUESTED = frozenset({'template_id', 'previous_template_id', 'request', 'timeout_mins', 'disable_rollback', 'converge',
                        'tags', 'parameters', 'outputs', 'description', 'credentials_id', 'user_project_id', 'username'})
 SELECTED_AT_ONCE = 500                              # values in one IN list
@@ -140,7 +143,7 @@ NEVER = datetime(1970, 1, 1)                        # stands for null where rows
 # --- one stack ---------------------------------------------------------------------------------------------
 
 def insert(tx: sa.Connection, new: Stack) -> None:
-    """Raises StackExists when a live stack of the project has this name. Insert its lease with it."""
+    """Inserts a stack. Raises StackExists when a live stack of the project has this name. Insert its lease with it."""
     time = bulk.Times()
     values = {name: getattr(new, name) for name in NAMES}
     for name in JSON:
@@ -158,7 +161,7 @@ def insert(tx: sa.Connection, new: Stack) -> None:
 
 def get(tx: sa.Connection, stack_id: str, project_id: str | None = None, deleted: bool = False,
         for_update: bool = False) -> Stack | None:
-    """By primary key; None also when it belongs to another project. `deleted`: deleted ones too."""
+    """Selects by primary key; None also when the stack belongs to another project. `deleted`: includes deleted ones."""
     query = _BY_ID[deleted, for_update]
     if project_id is not None:
         query = query.where(*_within(project_id))
@@ -167,24 +170,24 @@ def get(tx: sa.Connection, stack_id: str, project_id: str | None = None, deleted
 
 
 def show(tx: sa.Connection, stack_id: str) -> Stack | None:
-    """By primary key, deleted ones included. The caller checks who may see it."""
+    """Selects by primary key, deleted ones included. The caller checks access."""
     return get(tx, stack_id, deleted=True)
 
 
 def identity(tx: sa.Connection, stack_id: str) -> Identity | None:
-    """By primary key, deleted ones included. The caller checks who may see it."""
+    """Selects by primary key, deleted ones included. The caller checks access."""
     row = tx.execute(_IDENTITY_BY_ID, {'stack_id': stack_id}).first()
     return None if row is None else Identity(*row)
 
 
 def parameters(tx: sa.Connection, stack_id: str) -> Mapping[str, str] | None:
-    """As users see them, hidden ones masked. Primary key."""
+    """Parameters as users see them, hidden ones masked. Primary key."""
     found = tx.execute(_PARAMETERS, {'stack_id': stack_id}).scalar()
     return None if found is None else codec.decode(found)
 
 
 def by_name(tx: sa.Connection, project_id: str | None, name: str) -> Identity | None:
-    """The oldest live stack of this name that is the project's, or whose users live in the project.
+    """The oldest live stack of this name that belongs to the project, or whose users live in the project.
 
     A caller without a project (None) finds nothing. Indexes: (project_id, name, live) and (user_project_id).
     """
@@ -195,7 +198,10 @@ def by_name(tx: sa.Connection, project_id: str | None, name: str) -> Identity | 
 
 
 def by_id_or_name(tx: sa.Connection, project_id: str | None, text: str) -> Identity | None:
-    """By id, deleted ones included; else by name among the live ones. Only within the project; None finds nothing."""
+    """Selects by id, deleted ones included; else by name among the live ones.
+
+    Only within the project; None finds nothing.
+    """
     if project_id is None:
         return None
     row = tx.execute(_IDENTITY_WITHIN, {'stack_id': text, 'project': project_id}).first()
@@ -203,7 +209,7 @@ def by_id_or_name(tx: sa.Connection, project_id: str | None, text: str) -> Ident
 
 
 def has_user_project(tx: sa.Connection, project_id: str | None, user_project_id: str) -> bool:
-    """Whether a stack of the project has its users in that other one. Index: (user_project_id)."""
+    """Whether a stack of `project_id` has its users in `user_project_id`. Index: (user_project_id)."""
     return tx.execute(sa.select(stack.c.id).where(
         stack.c.user_project_id == user_project_id, stack.c.project_id == project_id).limit(1)).first() is not None
 
@@ -218,7 +224,7 @@ def _within(project_id: str | None) -> list[sa.ColumnElement[bool]]:
 def page(tx: sa.Connection, project_id: str | None, wanted: Wanted, hidden_tags: Sequence[str] = ()) -> list[Summary]:
     """Stacks of a project (None: of all), newest first unless sorted, at most `limit`, after `marker`.
 
-    An unknown marker is ignored. One statement, two with a marker. Index of the usual list, roots that live:
+    An unknown marker is ignored. One statement, two with a marker. Index of the usual list, that of live roots:
     (project_id, live, owner_id, created_at, id); of the others (project_id, created_at, id).
     """
     if wanted.limit == 0:
@@ -238,13 +244,13 @@ def page(tx: sa.Connection, project_id: str | None, wanted: Wanted, hidden_tags:
 
 
 def count(tx: sa.Connection, project_id: str | None, wanted: Wanted, hidden_tags: Sequence[str] = ()) -> int:
-    """How many stacks there are for `page`, without its limit and marker."""
+    """The number of stacks for `page`, without its limit and marker."""
     return int(tx.execute(sa.select(sa.func.count()).select_from(stack)
                           .where(*_matching(project_id, wanted, hidden_tags))).scalar_one())
 
 
 def count_live_roots(tx: sa.Connection, project_id: str) -> int:
-    """Index: (project_id, live, owner_id, ...)."""
+    """The number of live root stacks of a project. Index: (project_id, live, owner_id, ...)."""
     return int(tx.execute(_LIVE_ROOTS, {'project': project_id}).scalar_one())
 
 
@@ -255,7 +261,7 @@ def _matching(project_id: str | None, wanted: Wanted, hidden_tags: Sequence[str]
     if not wanted.show_deleted:
         found.append(stack.c.live == 1)
     if not wanted.show_nested:
-        # Of all projects: a column without an index leaves the planner the order that is wanted.
+        # For all projects: filters by a column without an index, so that the planner uses the index of the order.
         found.append(stack.c.depth == 0 if project_id is None else stack.c.owner_id.is_(None))
     if hidden_tags:
         found.append(~_has_any(hidden_tags))
@@ -275,7 +281,7 @@ def _has_any(tags: Iterable[str]) -> sa.ColumnElement[bool]:
 
 
 def _order(wanted: Wanted) -> tuple[list[sa.ColumnElement[Any]], bool]:
-    """(what to sort by, ascending?). Ties are broken by the id, in the same direction."""
+    """The columns to sort by, and whether ascending. Ties are broken by the id, in the same direction."""
     if not wanted.sort_keys:
         return [stack.c.created_at, stack.c.id], wanted.sort_dir == 'asc'
     keys: list[sa.ColumnElement[Any]] = [
@@ -285,9 +291,9 @@ def _order(wanted: Wanted) -> tuple[list[sa.ColumnElement[Any]], bool]:
 
 
 def after(keys: Sequence[sa.ColumnElement[Any]], position: Sequence[Any], ascending: bool) -> sa.ColumnElement[bool]:
-    """Rows behind `position` in the order of `keys`.
+    """The condition for rows after `position` in the order of `keys`.
 
-    Spelled out: (a, b) < (x, y) is no index range to MySQL, and `a <= x and (a < x or b < y)` is.
+    Spelled out because MySQL uses no index range for (a, b) < (x, y), but does for `a <= x and (a < x or b < y)`.
     """
     def beyond(key: sa.ColumnElement[Any], value: Any) -> sa.ColumnElement[bool]:
         found: sa.ColumnElement[bool] = key > value if ascending else key < value
@@ -313,7 +319,10 @@ def tree(tx: sa.Connection, root_id: str, deleted: bool = False) -> list[Identit
 
 
 def descendants(tx: sa.Connection, root_id: str, stack_id: str, depth: int) -> list[Identity]:
-    """Live stacks at most `depth` levels below one, outer ones first, without itself. Index: (root_id, depth)."""
+    """Live stacks at most `depth` levels below `stack_id`, outer ones first, without itself.
+
+    Index: (root_id, depth).
+    """
     if depth < 1:
         return []
     query = sa.select(*IDENTITY).where(stack.c.root_id == root_id, stack.c.live == 1)
@@ -331,7 +340,7 @@ def descendants(tx: sa.Connection, root_id: str, stack_id: str, depth: int) -> l
 
 
 def child(tx: sa.Connection, stack_id: str, resource_name: str) -> Identity | None:
-    """The live stack that belongs to a resource. Index: (owner_id)."""
+    """The live nested stack of a resource. Index: (owner_id)."""
     row = tx.execute(sa.select(*IDENTITY).where(
         stack.c.owner_id == stack_id, stack.c.parent_resource == resource_name, stack.c.live == 1)
         .order_by(stack.c.created_at.desc(), stack.c.id.desc()).limit(1)).first()
@@ -339,7 +348,7 @@ def child(tx: sa.Connection, stack_id: str, resource_name: str) -> Identity | No
 
 
 def children(tx: sa.Connection, stack_ids: Iterable[str]) -> dict[str, Identity]:
-    """These stacks, deleted ones included, by id: what parents ask for who wait for stacks driven elsewhere.
+    """Selects these stacks, deleted ones included, by id: parents poll for nested stacks that other engines drive.
 
     One SELECT for each 500, by primary key.
     """
@@ -355,10 +364,10 @@ def children(tx: sa.Connection, stack_ids: Iterable[str]) -> dict[str, Identity]
 
 def accept(tx: sa.Connection, stack_id: str, *, action: str, reason: str, now: datetime,
            status: str = Status.IN_PROGRESS, **requested: Any) -> Stack:
-    """Stores a new request: the next generation, in progress from `now`, and wanted by whoever sweeps.
+    """Stores a new request: the next generation, in progress from `now`, marked as having work for the next sweep.
 
-    `requested`: what the request changes, any of REQUESTED; the rest stays. The row is locked until the end of
-    `tx`. Raises StackNotFound for a stack that is gone. Four statements by primary key, more with tags.
+    `requested`: the columns that the request changes, any of REQUESTED; all others stay. The row is locked until the
+    end of `tx`. Raises StackNotFound for a stack that is gone. Four statements by primary key, more with tags.
     """
     unknown = set(requested) - REQUESTED
     if unknown:
@@ -392,12 +401,12 @@ def set_parameters(tx: sa.Connection, stack_id: str, parameters: Mapping[str, An
 
 
 def set_user_project(tx: sa.Connection, stack_id: str, project_id: str | None) -> None:
-    """The project in the identity service in which the stack's own users live."""
+    """Sets the project in the identity service in which the stack's own users live."""
     tx.execute(stack.update().where(stack.c.id == stack_id).values(user_project_id=project_id))
 
 
 def set_user_project_of_tree(tx: sa.Connection, root_id: str, project_id: str | None) -> None:
-    """The same for a root and all stacks below it. Index: (root_id, depth)."""
+    """Sets it for a root and all stacks below it. Index: (root_id, depth)."""
     tx.execute(stack.update().where(stack.c.root_id == root_id).values(user_project_id=project_id))
 
 
@@ -406,7 +415,7 @@ def set_credentials(tx: sa.Connection, stack_id: str, credentials_id: str | None
 
 
 def take_resource_numbers(tx: sa.Connection, stack_id: str, wanted: int) -> range:
-    """Numbers for `wanted` new resources, never given out before. Raises StackNotFound."""
+    """Reserves numbers for `wanted` new resources; a number is never used twice. Raises StackNotFound."""
     taken = tx.execute(stack.update().where(stack.c.id == stack_id)
                        .values(next_resource=stack.c.next_resource + wanted))
     if not taken.rowcount:
@@ -416,13 +425,16 @@ def take_resource_numbers(tx: sa.Connection, stack_id: str, wanted: int) -> rang
 
 
 def set_next_resource(tx: sa.Connection, stack_id: str, number: int) -> None:
-    """Never goes back."""
+    """Raises the next number for resources to `number`; never lowers it."""
     tx.execute(stack.update().where(stack.c.id == stack_id, stack.c.next_resource < number)
                .values(next_resource=number))
 
 
 def delete_soft(tx: sa.Connection, stack_id: str, now: datetime) -> bool:
-    """Frees the name; the row stays until it is purged. False when it was deleted before."""
+    """Marks a stack as deleted and frees its name; the row stays until it is purged.
+
+    False when it was deleted before.
+    """
     done = tx.execute(stack.update().where(stack.c.id == stack_id, stack.c.live == 1)
                       .values(live=None, deleted_at=now))
     return bool(done.rowcount)

@@ -1,4 +1,4 @@
-"""The schema of a database: made, brought up to date, asked for its version."""
+"""Creates the schema of a database, upgrades it and reads its version."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from heatlite.db.connection import Database
 from heatlite.db.tables import lease, metadata
 
 HEAD = '0005'                               # the newest revision under migrations/versions
-# How engines that sweep at once keep out of each other's way; old servers do not know it.
+# Engines that sweep at the same time skip each other's rows with this clause; old servers do not support it.
 NEEDED = sa.select(lease.c.stack_id).where(sa.false()).with_for_update(skip_locked=True)
 VERSION_TABLE = sa.Table('alembic_version', sa.MetaData(), sa.Column('version_num', sa.String(32), primary_key=True))
 
@@ -27,9 +27,9 @@ def version(database: Database) -> str | None:
 
 
 def up(database: Database) -> str:
-    """Makes the schema, or brings it up to date; returns its version. Nothing happens when it is.
+    """Creates or upgrades the schema and returns its version. Does nothing when it is up to date.
 
-    An empty database gets the tables at once, as the migrations would leave them (a test holds both equal).
+    An empty database gets the tables at once, as the migrations would leave them (a test compares both).
     """
     found = version(database)
     if found is None:
@@ -46,7 +46,7 @@ def up(database: Database) -> str:
 
 
 def upgrade(database: Database) -> None:
-    """One revision after the other. Raises Error for a database that is newer than this release."""
+    """Runs the missing revisions in order. Raises Error for a database that is newer than this release."""
     from alembic import command
     from alembic.config import Config
     from alembic.util import CommandError
@@ -61,7 +61,7 @@ def upgrade(database: Database) -> None:
 
 
 def check(database: Database) -> None:
-    """Raises Error with advice unless schema and server are what this release works with."""
+    """Raises Error with advice unless this release supports the schema and the server."""
     found = version(database)
     if found != HEAD:
         raise exception.Error(

@@ -1,7 +1,7 @@
 """The tables and the index each query uses. Columns only; statements are in the file of their noun.
 
-`Json` columns hold JSON text. Times are UTC with microseconds. Rows of one stack lie together: their keys
-begin with the stack's id, and numbers within it are given out by its one owner.
+`Json` columns hold JSON text. Times are UTC with microseconds. Rows of one stack are adjacent: their keys begin with
+the stack's id, and numbers within it are assigned by its one owner.
 """
 
 from __future__ import annotations
@@ -22,19 +22,20 @@ BigId = sa.BigInteger().with_variant(sa.Integer(), 'sqlite')
 
 
 def _table(name: str, *parts: sa.schema.SchemaItem, sqlite_autoincrement: bool = False) -> sa.Table:
-    # Names compare byte by byte on every database: MySQL's own collation would take 'Web' and 'web' for one.
+    # Names compare byte by byte on every database: MySQL's default collation makes no difference between 'Web' and
+    # 'web'.
     return sa.Table(name, metadata, *parts, mysql_engine='InnoDB', mysql_charset='utf8mb4',
                     mysql_collate='utf8mb4_bin', sqlite_autoincrement=sqlite_autoincrement)
 
 
-# A document, its environment and the files it came with; written once, never changed.
+# A document, its environment and its files; never updated.
 template = _table(
     'template',
     sa.Column('id', Id, primary_key=True),
     sa.Column('document', Json, nullable=False),    # JSON object as the user gave it
     sa.Column('environment', Json, nullable=False),
     sa.Column('files_id', Id, nullable=True),
-    sa.Column('stack_id', Id, nullable=True),       # whose it is, so that old ones can be cleared away
+    sa.Column('stack_id', Id, nullable=True),       # owner; lets old ones be removed
     sa.Column('created_at', Time, nullable=False),
     sa.Index('ix_template_stack_id', 'stack_id'),
     sa.Index('ix_template_files_id', 'files_id'))
@@ -70,7 +71,7 @@ stack = _table(
     sa.Column('tags', Json, nullable=True),                         # list, in the order given; null: none
     sa.Column('parameters', Json, nullable=True),                   # as shown: texts, hidden ones masked
     sa.Column('outputs', Json, nullable=True),                      # list, as shown
-    sa.Column('request', Json, nullable=True),                      # what the last request asked beyond the template
+    sa.Column('request', Json, nullable=True),                      # what the last request said besides the template
     sa.Column('live', sa.SmallInteger, nullable=True),              # 1, or null once deleted: frees the name
     sa.Column('created_at', Time, nullable=False),
     sa.Column('updated_at', Time, nullable=True),
@@ -91,19 +92,19 @@ stack_tag = _table(
     sa.Column('tag', sa.String(80), primary_key=True),
     sa.Index('ix_stack_tag_tag', 'tag'))
 
-# Who may write. `engine_id` null with `wanted`: work is left and nobody does it.
+# Which engine may write. `engine_id` null with `wanted`: the stack has work and no owner.
 lease = _table(
     'lease',
     sa.Column('stack_id', Id, primary_key=True),
     sa.Column('engine_id', Id, nullable=True),
     sa.Column('epoch', sa.Integer, nullable=False),
     sa.Column('wanted', sa.Boolean, nullable=False),
-    # Grows with each transaction that relies on the lease. Database nodes that certify each other's transactions look
-    # at what was written, not at what was locked, and an UPDATE that leaves a row as it was writes nothing.
+    # Grows with each transaction that relies on the lease. Galera nodes certify transactions by what was written, not
+    # by what was locked, and an UPDATE that leaves a row as it was writes nothing.
     sa.Column('writes', sa.BigInteger, nullable=False, server_default='0'),
     sa.Column('strikes', sa.Integer, nullable=False, server_default='0'),   # engines that ended executing the stack,
     sa.Column('deaths', sa.Integer, nullable=False, server_default='0'),    # in a row; of one request in all
-    sa.Column('struck_at', sa.String(64), nullable=True),                   # how far the stack was at the last one
+    sa.Column('struck_at', sa.String(64), nullable=True),                   # the stack's progress at the last one
     sa.Index('ix_lease_wanted_engine_id', 'wanted', 'engine_id'),
     sa.Index('ix_lease_engine_id', 'engine_id'))
 
@@ -173,7 +174,7 @@ event = _table(
     sa.Column('created_at', Time, nullable=False),
     sa.Index('ix_event_stack_id_id', 'stack_id', 'id'))
 
-# A signal waits here until the owner of its stack has handled it.
+# A signal is stored here until the owner of its stack has handled it.
 signal = _table(
     'signal',
     sa.Column('id', BigId, primary_key=True, autoincrement=True),
@@ -185,7 +186,7 @@ signal = _table(
     sa.Index('ix_signal_stack_id_id', 'stack_id', 'id'),
     sqlite_autoincrement=True)                                      # a repeated write must not hit a later signal
 
-# Why a signal was refused, for whoever waits for that, in whatever process. Deleted once read, or after some minutes.
+# Why a signal was refused, for the process that waits for it. Deleted once read, or after some minutes.
 signal_error = _table(
     'signal_error',
     sa.Column('mark', sa.String(64), primary_key=True),             # heatlite.db.signals.Signal.mark
@@ -236,7 +237,7 @@ software_deployment = _table(
     sa.Index('ix_software_deployment_config_id', 'config_id'),
     sa.Index('ix_software_deployment_project_id_created_at_id', 'project_id', 'created_at', 'id'))
 
-# Whose authority a stack acts under after the request has ended. Secrets are encrypted.
+# The authority under which a stack acts after the request has ended. Secrets are encrypted.
 credentials = _table(
     'credentials',
     sa.Column('id', Id, primary_key=True),
@@ -260,7 +261,7 @@ WRITTEN_BY_USERS = {
     files: ('content',),
 }
 
-# Columns that hold what types made of it, with secrets that nobody chose: always sealed.
+# Columns that hold what types produced, including secrets that no user chose: always sealed.
 SEALED = {
     stack: ('parameters', 'outputs', 'request'),
     resource: ('handle', 'properties', 'definition', 'metadata', 'attributes'),

@@ -1,7 +1,7 @@
-"""The `template` and `files` tables: what a stack was made from. Rows are written once and never changed.
+"""The `template` and `files` tables: the sources of stacks. Rows are never updated.
 
-Files may be large and a tree of stacks has one set of them: a nested stack's template refers to the row that its
-parent's has, and in a process they are one object, however many stacks were read.
+Files may be large and all stacks of a tree share one set: a nested stack's template refers to the row of its parent's
+template, and within a process they are one object, however many stacks were read.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ class Template:
     id: str
     document: Mapping[str, Any]
     environment: Mapping[str, Any]
-    files: Files                        # empty where they were not asked for
+    files: Files                        # empty if not requested
     is_sealed: bool = False             # the environment is stored encrypted
 
 
 INSERTED = ('id', 'document', 'environment', 'files_id', 'stack_id', 'created_at')
 COLUMNS = (template.c.id, template.c.document, template.c.environment, template.c.files_id)
-# Built once: putting a statement together costs more than running it.
+# Built once: building a statement costs more than running it.
 _ONE = sa.select(*COLUMNS).where(template.c.id == sa.bindparam('template_id'))
 _CONTENT = sa.select(files_table.c.content).where(files_table.c.id == sa.bindparam('files_id'))
 _FILES = sa.select(files_table.c.content).join(template, template.c.files_id == files_table.c.id).where(
@@ -42,9 +42,9 @@ _HELD = sa.select(files_table.c.id).where(files_table.c.id == sa.bindparam('file
 def insert(tx: sa.Connection, template_id: str, document: Mapping[str, Any], environment: Mapping[str, Any],
            files: Mapping[str, str] | None, now: datetime, *, stack_id: str | None = None,
            is_nested: bool = False) -> str:
-    """Returns `template_id`. Files that have no row yet get one with the template's id.
+    """Inserts a template and returns `template_id`. Files that have no row yet get one with the template's id.
 
-    `is_nested`: of a nested stack, whose documents hold values that its parents were given or have made.
+    `is_nested`: the template of a nested stack, whose documents hold values that its parents received or computed.
     """
     encode = codec.encoder(tx) if is_nested else codec.source_encoder(tx)
     files_id = _stored(tx, template_id, Files.of(files)) if files else None
@@ -54,8 +54,9 @@ def insert(tx: sa.Connection, template_id: str, document: Mapping[str, Any], env
 
 
 def _stored(tx: sa.Connection, template_id: str, files: Files) -> str:
-    """The row of these files, held until the transaction ends: `remove` waits, and sees then who refers to it."""
-    shared = files.id is not None and files.id != template_id       # its own id: the same transaction, tried again
+    """The id of the row of these files, locked until the end of `tx`: `remove` waits, and then sees the new
+    reference."""
+    shared = files.id is not None and files.id != template_id       # its own id: a retry of the same transaction
     if shared and tx.execute(_HELD, {'files_id': files.id}).first() is not None:
         return str(files.id)
     tx.execute(files_table.insert().values(id=template_id, content=codec.source_encoder(tx)(files)))
@@ -64,18 +65,18 @@ def _stored(tx: sa.Connection, template_id: str, files: Files) -> str:
 
 
 def get(tx: sa.Connection, template_id: str) -> Template:
-    """With its files. Raises LookupError: a stack's own templates are there as long as the stack is."""
+    """A template with its files. Raises LookupError: a stack's own templates exist as long as the stack does."""
     row = _row(tx, template_id)
     return _template(row, _read(tx, row.files_id))
 
 
 def show(tx: sa.Connection, template_id: str) -> Template:
-    """Without its files. Raises LookupError."""
+    """A template without its files. Raises LookupError."""
     return _template(_row(tx, template_id), Files())
 
 
 def documents(tx: sa.Connection, template_ids: Iterable[str]) -> dict[str, Template]:
-    """Several at once, without files, by id."""
+    """Several templates without files, by id."""
     query = sa.select(*COLUMNS).where(template.c.id.in_(list(template_ids)))
     return {row.id: _template(row, Files()) for row in tx.execute(query)}
 
@@ -104,7 +105,7 @@ def _read(tx: sa.Connection, files_id: str | None) -> Files:
 
 
 def prune(tx: sa.Connection, stack_id: str) -> int:
-    """Removes templates of former requests that neither the stack nor a resource of it refers to; how many."""
+    """Removes templates of former requests that neither the stack nor its resources refer to; returns how many."""
     used = set(tx.execute(sa.select(stack.c.template_id, stack.c.previous_template_id)
                           .where(stack.c.id == stack_id)).one())
     used.update(tx.execute(sa.select(resource.c.template_id).where(resource.c.stack_id == stack_id).distinct())
@@ -114,7 +115,7 @@ def prune(tx: sa.Connection, stack_id: str) -> int:
 
 
 def remove(tx: sa.Connection, template_ids: Iterable[str]) -> int:
-    """With the files that no other template shares; how many templates."""
+    """Removes templates, with the files that no other template shares; returns how many templates."""
     wanted = list(template_ids)
     if not wanted:
         return 0

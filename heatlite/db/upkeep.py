@@ -1,4 +1,4 @@
-"""What operators do to stacks across all tables: purge the deleted, free the stuck."""
+"""Statements for operators across all tables: purge deleted stacks, reset stuck ones."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OF_A_STACK = (resource_data, resource, event, signal, signal_error, snapshot, le
 
 
 def purge(tx: sa.Connection, older_than: datetime, project_id: str | None = None, batch: int = 20) -> int:
-    """Removes at most `batch` stacks deleted before `older_than`, with all their rows; how many.
+    """Removes at most `batch` stacks deleted before `older_than`, with all their rows; returns how many.
 
     Call it, each time in a new transaction, until it returns 0. Index: (deleted_at).
     """
@@ -54,7 +54,7 @@ def purge(tx: sa.Connection, older_than: datetime, project_id: str | None = None
 
 
 def _unused(tx: sa.Connection, template_ids: set[str]) -> list[str]:
-    """Without those that a stack which stays shares."""
+    """The templates that no remaining stack refers to."""
     wanted = list(template_ids)
     still = set(tx.execute(sa.select(stack.c.template_id).where(stack.c.template_id.in_(wanted))).scalars())
     return [each for each in wanted if each not in still]
@@ -67,9 +67,9 @@ def _remove_credentials(tx: sa.Connection, ids: Sequence[str]) -> None:
 
 
 def reset(tx: sa.Connection, stack_id: str, now: datetime) -> list[str]:
-    """What is IN_PROGRESS becomes FAILED, in a stack and in all below it; ids of the stacks that were.
+    """Marks what is IN_PROGRESS as FAILED, in a stack and in all below it; returns the ids of the stacks that were.
 
-    Whoever drives one of them is fenced off. Raises StackNotFound.
+    The owners of these stacks are fenced off. Raises StackNotFound.
     """
     top = stacks.identity(tx, stack_id)
     if top is None or top.deleted_at is not None:

@@ -1,1 +1,4 @@
-"""Revisions of the schema, in the order of their numbers: first expand, later contract, never both at once."""
+"""Revisions of the schema, in the order of their numbers.
+
+A release either expands the schema or contracts it, never both.
+"""

@@ -1,4 +1,4 @@
-"""A signal keeps the ids of its request: the log lines about it carry them whichever engine handles it."""
+"""Stores the ids of a signal's request with it: its log lines carry them whichever engine handles it."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Every transaction under a lease writes to it; errors of signals are kept for who waits for them."""
+"""Lets every transaction under a lease write to it; stores errors of signals for the callers that wait for them."""
 
 from typing import Any
 

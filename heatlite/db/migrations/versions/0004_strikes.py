@@ -1,4 +1,4 @@
-"""Counts engines that end while they execute a stack. Engines of the release before work on with these columns."""
+"""Counts engines that end while they execute a stack. Engines of the previous release work with these columns."""
 
 import sqlalchemy as sa
 from alembic import op

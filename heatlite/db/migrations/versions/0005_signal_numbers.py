@@ -1,7 +1,7 @@
-"""Gives the number of a signal to one signal only on SQLite, as the servers do.
+"""Never reuses the number of a signal on SQLite, as the servers never do.
 
-An engine that lost the connection repeats "signal 7 is handled", since it does not know whether its first try was
-written. Were 7 given to the next signal meanwhile, that one would be removed unhandled.
+An engine that lost the connection repeats "signal 7 is handled", since the outcome of its first attempt is unknown. If
+7 had been given to the next signal meanwhile, that one would be removed unhandled.
 """
 
 from alembic import op
