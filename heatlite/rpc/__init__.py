@@ -1,5 +1,4 @@
-"""rpc: the messages between API and engine, and the two ends of the wire.
+"""rpc: the messages between API and engine, and both ends of the connection.
 
-May not come in: what a message means. A message carries ids and
-what the user sent, never news that only it knows.
+Must not interpret messages. A message carries ids and what the user sent, never facts that are stored nowhere else.
 """

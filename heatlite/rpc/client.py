@@ -1,7 +1,7 @@
-"""The API's end of the wire: `call` sends a message to some engine and waits for its answer, `wake` rings the bell.
+"""The API's end of RPC: `call` sends a message to an engine and waits for its answer, `wake` sends a wake-up.
 
-Two ways to carry them, the same messages: the broker, or a thread of this process (heatlite-all). Either raises
-what the engine raised (heatlite.rpc.errors), MessagingTimeout, NoEngine, or BrokerUnavailable.
+Messages go through the broker, or to a thread of this process (heatlite-all). Both clients raise what the engine raised
+(heatlite.rpc.errors), MessagingTimeout, NoEngine, or BrokerUnavailable.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from heatlite.rpc.server import Endpoint, answer
 
 LOG = logging.getLogger(__name__)
 
-# After a broken connection one retry is a fresh one; more would only keep the caller waiting.
+# After a broken connection one retry uses a fresh one; more would only delay the caller.
 RETRIES = 1
-# How long a call is offered again while no engine has a queue: the first one may just be starting.
+# How long a call is repeated while no engine has a queue: the first engine may just be starting.
 OFFERED_SECONDS = 10.0
 OFFERS_APART = 0.25
 # How long a call is offered to other engines while those that take it cannot reach the database and stored nothing.
@@ -31,14 +31,14 @@ ELSEWHERE_SECONDS = 5.0
 
 class EngineClient(Protocol):
     def call(self, context: RequestContext, message: messages.Message) -> Any:
-        """What an engine answers to `message`."""
+        """Returns an engine's answer to `message`."""
 
     def wake(self, stack_id: str, engine_id: str | None = None) -> None:
-        """Asks one engine, or any, to look at a stack. Never raises: a lost bell costs a sweep interval."""
+        """Asks one engine, or any, to look at a stack. Never raises: a lost message costs a sweep interval."""
 
 
 def _opened(found: Any) -> Any:
-    """The answer in an envelope, or the error in it."""
+    """The answer in an envelope; raises the error in it."""
     if 'error' in found:
         raise errors.from_wire(found['error'])
     return found.get('answer')
@@ -50,26 +50,30 @@ def _timeout_of(message: messages.Message, longest: float) -> float:
 
 
 class BrokerClient:
-    """Over the message broker."""
+    """Sends messages over the message broker."""
 
     def __init__(self, conf: Any, transport: Any | None = None, read_timeout: float = messages.READ_TIMEOUT) -> None:
-        """`transport`: heatlite.common.messaging.transport(conf), made here when not given. `read_timeout`: seconds
-        after which a request that changes nothing is sent again, within [DEFAULT] rpc_response_timeout."""
+        """`transport`: heatlite.common.messaging.transport(conf), made here by default.
+
+        `read_timeout`: seconds after which a request that changes nothing is sent again, within [DEFAULT]
+        rpc_response_timeout.
+        """
         import oslo_messaging
         from kombu.exceptions import KombuError
         self._conf = conf
         self._read_timeout = read_timeout
         self._errors = oslo_messaging
-        self._broken = KombuError               # what the library below lets out while it connects
+        self._broken = KombuError               # raised by the library below while it connects
         self._transport = messaging.transport(conf) if transport is None else transport
         self._client = oslo_messaging.get_rpc_client(
             self._transport, messaging.target(conf), serializer=oslo_messaging.NoOpSerializer(), retry=RETRIES,
-            # The broker returns what it has no queue for; without this it would be lost, and the caller wait in vain.
+            # The broker returns messages that match no queue; without this they would be lost, and the caller would
+            # time out.
             transport_options=oslo_messaging.TransportOptions(at_least_once=True))
         self._connected = False
 
     def probe(self) -> None:
-        """Raises BrokerUnavailable when the broker takes no connection."""
+        """Raises BrokerUnavailable when the broker accepts no connection."""
         messaging.probe(self._conf)
 
     def call(self, context: RequestContext, message: messages.Message) -> Any:
@@ -116,7 +120,7 @@ class BrokerClient:
         return self._offer(context, message, left)
 
     def _offer(self, context: RequestContext, message: messages.Message, seconds: float) -> Any:
-        """One try: an engine that receives it later than that drops it."""
+        """Sends the message once; an engine that receives it after `seconds` drops it."""
         here, client = runtime.current(), self._client.prepare(timeout=seconds)
         deadline = here.now() + timedelta(seconds=seconds)
         who = {**context.to_dict(), messages.DEADLINE: deadline.isoformat()}
@@ -147,7 +151,7 @@ class BrokerClient:
 
 
 class InProcessClient:
-    """In this process. Messages and answers go through JSON all the same, so both ways behave alike."""
+    """Calls the engine in this process. Messages and answers are encoded as JSON, so that both clients behave alike."""
 
     def __init__(self, runtime: Runtime, endpoint: Endpoint, timeout: float = 60.0) -> None:
         """`timeout`: seconds to wait for an answer."""

@@ -1,7 +1,7 @@
-"""Errors on the wire: which of them keep their name, and what of them travels.
+"""Errors in RPC: which of them are rebuilt under their name, and which of their fields are sent.
 
 The service's own errors and Python's builtins are rebuilt under their name, so that the API can look up their HTTP
-facts; whatever else went wrong is a RemoteError whose message stays in the engine's log. No traceback travels.
+codes; any other error becomes a RemoteError whose message stays in the engine's log. No traceback is sent.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 
 from heatlite.common import exception
 
-_STATE_BYTES = 64 * 1024        # a fault document is for reading: what is longer stays behind
+_STATE_BYTES = 64 * 1024        # longer states are not sent: they only serve fault documents
 
 
 def to_wire(error: BaseException) -> dict[str, Any]:
-    """`{name, message, state}`: plain JSON. `state` are the attributes that are JSON themselves (path, details...)."""
+    """`{name, message, state}`: plain JSON. `state`: the attributes that are JSON values (path, details...)."""
     return {'name': _name(error), 'message': str(error), 'state': _plain_state(error)}
 
 
@@ -34,7 +34,7 @@ def from_wire(found: Mapping[str, Any]) -> Exception:
     if isinstance(builtin, type) and issubclass(builtin, Exception):
         try:
             return builtin(message)
-        except TypeError:                   # UnicodeDecodeError and its kin want more than a text
+        except TypeError:                   # UnicodeDecodeError and similar need more than a text
             return ValueError(message) if issubclass(builtin, ValueError) else exception.RemoteError(type=name)
     return exception.RemoteError(type=name)
 
@@ -49,7 +49,7 @@ def _name(error: BaseException) -> str:
     found = type(error)
     if getattr(builtins, found.__name__, None) is found:
         return str(found.__name__)
-    for known in found.__mro__:             # a finer kind that only this side tells apart travels as what it is one of
+    for known in found.__mro__:             # a subclass that the other side does not know is sent as its base class
         if _own_class(known.__name__) is known and known is not exception.HeatException:
             return str(known.__name__)
     return f'{found.__module__}.{found.__qualname__}'

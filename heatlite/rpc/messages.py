@@ -1,8 +1,8 @@
 """One frozen dataclass per message from the API to an engine. The class name in snake case is the method.
 
-`parse(body)` builds a message from what a client sent; a wrong field is an HTTPBadRequest that names it.
-All but `Wake` are calls: the answer says "accepted and stored", the work goes on after it.
-Stacks are named by their id; the API has looked them up within the caller's project.
+`heatlite.api.bodies` builds messages from request bodies; a wrong field is an HTTPBadRequest that names it (`wrong`).
+All but `Wake` are calls: the answer says "accepted and stored", the work goes on after it. Stacks are named by their
+id; the API has looked them up within the caller's project.
 """
 
 from __future__ import annotations
@@ -15,41 +15,41 @@ from typing import Any, ClassVar, Self
 from heatlite.common import exception
 from heatlite.common.i18n import _
 
-# Beside the fields of the caller's context: when it gives up waiting, ISO 8601 in UTC.
+# Sent beside the fields of the caller's context: when the caller stops waiting, ISO 8601 in UTC.
 DEADLINE = 'deadline'
 # Seconds after which a request that changes nothing is sent again, or answered with the stored values where there are
-# any: the engine that received it may have been killed, or stands still.
+# any: the engine that received it may have been killed or be frozen.
 READ_TIMEOUT = 15.0
 
 
 @dataclass(frozen=True)
 class Message:
-    """Base: turns itself into the arguments of a call and back."""
+    """Base class: converts itself to the arguments of a call and back."""
 
-    answer: ClassVar[str] = ''              # what the call returns, for the reader
+    answer: ClassVar[str] = ''              # what the call returns, as documentation
     timeout: ClassVar[float | None] = None  # seconds the sender waits at most; None: [DEFAULT] rpc_response_timeout
-    reads: ClassVar[bool] = False           # it changes nothing, so it may be sent to another engine, too
+    reads: ClassVar[bool] = False           # it changes nothing, so it may also be sent to a second engine
 
     @classmethod
     def method(cls) -> str:
         return re.sub(r'(?<!^)(?=[A-Z])', '_', cls.__name__).lower()
 
     def arguments(self) -> dict[str, Any]:
-        return {each.name: getattr(self, each.name) for each in fields(self)}      # not a copy of whole templates
+        return {each.name: getattr(self, each.name) for each in fields(self)}      # without copying whole templates
 
     @classmethod
     def from_arguments(cls, arguments: Mapping[str, Any]) -> Self:
-        """Ignores fields of a newer sender: two releases run side by side during an upgrade."""
+        """Builds the message. Ignores unknown fields: during an upgrade the sender may be of a newer release."""
         known = {f.name for f in fields(cls)}
         return cls(**{name: value for name, value in arguments.items() if name in known})
 
 
 @dataclass(frozen=True)
 class Source(Message):
-    """What create, update, preview and validate have in common: a template and what goes with it.
+    """The common fields of create, update, preview and validate: a template, its environment and its files.
 
-    `template`: the parsed document; `environment`: parsed, request parameters already laid over it;
-    `environment_files`: names in `files`, merged by the engine in order (12.3 of the template spec).
+    `template`: the parsed document; `environment`: parsed, with the request's parameters already merged into it;
+    `environment_files`: names in `files`, merged by the engine in order.
     """
 
     template: Mapping[str, Any] | None = None
@@ -62,7 +62,7 @@ class Source(Message):
 
 @dataclass(frozen=True)
 class CreateStack(Source):
-    """`adopt`: parsed adopt_stack_data, else None. `timeout_mins`: minutes, None for the default."""
+    """Creates a stack. `adopt`: parsed adopt_stack_data, else None. `timeout_mins`: minutes, None for the default."""
 
     answer = 'identity of the stack: {tenant, stack_name, stack_id, path}'
     stack_name: str = ''
@@ -80,7 +80,7 @@ class PreviewStack(CreateStack):
 
 @dataclass(frozen=True)
 class UpdateStack(Source):
-    """`existing`: PATCH. None keeps the stack's own value for timeout, rollback, converge."""
+    """Updates a stack. `existing`: PATCH. None leaves the stack's own value for timeout, rollback, converge."""
 
     answer = 'identity of the stack'
     stack_id: str = ''
@@ -114,7 +114,7 @@ class DeleteStack(Message):
 
 @dataclass(frozen=True)
 class StackAction(Message):
-    """`action`: suspend, resume or check."""
+    """Starts an action. `action`: suspend, resume or check."""
 
     stack_id: str
     action: str
@@ -122,7 +122,7 @@ class StackAction(Message):
 
 @dataclass(frozen=True)
 class CancelStack(Message):
-    """Stop what runs; `rollback`: go back to the previous definition."""
+    """Cancels the running action; `rollback`: returns to the previous definition."""
 
     stack_id: str
     rollback: bool
@@ -162,7 +162,7 @@ class RestoreSnapshot(Message):
 
 @dataclass(frozen=True)
 class SignalResource(Message):
-    """`wait`: the answer is the resource's metadata after the signal was handled (cfn wait conditions)."""
+    """Sends a signal. `wait`: the answer is the resource's metadata after it was handled (cfn wait conditions)."""
 
     answer = 'metadata, or None'
     stack_id: str
@@ -181,7 +181,7 @@ class MarkUnhealthy(Message):
 
 @dataclass(frozen=True)
 class ResourceAttributes(Message):
-    """Live values of one resource. `names`: extra attributes asked for (`with_attr`)."""
+    """Reads live values of one resource. `names`: additional attributes (`with_attr`)."""
 
     answer = '{attribute: value}'
     timeout = READ_TIMEOUT
@@ -192,7 +192,7 @@ class ResourceAttributes(Message):
 
 @dataclass(frozen=True)
 class ResolveOutputs(Message):
-    """Outputs that must be read anew (an attribute declared as never cached, or a running stack)."""
+    """Reads outputs again (an attribute declared as never cached, or a running stack)."""
 
     answer = 'list of {output_key, description, output_value, output_error?}'
     timeout = READ_TIMEOUT
@@ -220,7 +220,7 @@ class ResourceSchema(Message):
 
 @dataclass(frozen=True)
 class GenerateTemplate(Message):
-    """`kind`: hot or cfn."""
+    """Generates a template for a resource type. `kind`: hot or cfn."""
 
     reads = True
     answer = 'a template'
@@ -275,7 +275,7 @@ class DeleteSoftwareDeployment(Message):
 
 @dataclass(frozen=True)
 class Wake(Message):
-    """A cast to one engine, or to any: look at this stack. Losing it costs a sweep interval, not a stack."""
+    """Asks one engine, or any, to look at this stack (a cast). Losing it costs a sweep interval, not a stack."""
 
     stack_id: str
 

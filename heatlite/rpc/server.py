@@ -1,4 +1,4 @@
-"""The engine's end of the wire: a message in, `endpoint.handle(context, message)`, an answer or an error out.
+"""The engine's end of RPC: receives messages, calls `endpoint.handle(context, message)`, returns answers or errors.
 
 Answers travel as `{'answer': ...}`, errors as `{'error': ...}` (heatlite.rpc.errors): an error of a handler is an
 ordinary answer for the messaging library, which would otherwise send its traceback along. `'elsewhere': True` beside an
@@ -29,7 +29,7 @@ MESSAGES: dict[str, type[messages.Message]] = {
 
 
 class Endpoint(Protocol):
-    """What the engine offers. `handle` answers with plain JSON values, or raises."""
+    """The engine's interface for RPC. `handle` returns plain JSON values, or raises."""
 
     def handle(self, context: RequestContext, message: messages.Message) -> Any: ...
 
@@ -47,7 +47,7 @@ def answer(endpoint: Endpoint, context: Mapping[str, Any], method: str, argument
             request.deadline = datetime.fromisoformat(context[messages.DEADLINE])
             request.check_in_time(runtime.current().now())
         wanted = MESSAGES.get(method)
-        if wanted is None:                  # a newer API during an upgrade
+        if wanted is None:                  # sent by a newer API during an upgrade
             raise exception.NotSupported(feature=f'The request "{method}"')
         if wanted is not messages.Wake:     # nobody would send that again
             check()
@@ -62,9 +62,9 @@ def answer(endpoint: Endpoint, context: Mapping[str, Any], method: str, argument
 
 
 def _bounded(value: Any) -> Any:
-    """`value` itself. Raises RequestLimitExceeded when it is too large to be sent.
+    """Returns `value` itself. Raises RequestLimitExceeded when it is too large to be sent.
 
-    An answer may refer to one large text many times; what is cheap to hold is written out for each reference.
+    An answer may refer to one large text many times; it is small in memory, but encoded once for each reference.
     """
     try:
         template_format.measure(value, ANSWER)
@@ -75,7 +75,7 @@ def _bounded(value: Any) -> Any:
 
 
 def _record(error: Exception, method: str, request: RequestContext) -> None:
-    """The caller's mistakes and what passes by itself are one line; defects of ours come with their traceback."""
+    """Logs client errors and temporary failures in one line, our own defects with their traceback."""
     status = error.http_code if isinstance(error, exception.HeatException) else 500
     if status < 500:
         LOG.info('%s refused: %s: %s', method, type(error).__name__, error, extra={'context': request})
@@ -89,7 +89,7 @@ def _record(error: Exception, method: str, request: RequestContext) -> None:
 
 
 class _Methods:
-    """The endpoint as the messaging library wants it: one public method for each message."""
+    """The endpoint as the messaging library needs it: one public method for each message."""
 
     def __init__(self, endpoint: Endpoint, check: Callable[[], None]) -> None:
         self._endpoint = endpoint
@@ -116,13 +116,13 @@ class Server:
             serializer=oslo_messaging.NoOpSerializer(), access_policy=oslo_messaging.DefaultRPCAccessPolicy)
 
     def start(self) -> None:
-        """Connects and listens. While there is no broker it waits for one: run it in a thread of its own."""
+        """Connects and listens. Blocks until there is a broker: run it in a thread of its own."""
         self._server.start()
         LOG.info('Engine %s takes requests', self._engine_id)
         self._listens = True
 
     def stop(self) -> None:
-        """Takes no more messages, lets those being handled end, removes the engine's own queue."""
+        """Stops taking messages, waits for those being handled, removes the engine's own queue."""
         if not self._listens:               # still waiting for a broker
             return
         self._server.stop()
@@ -131,7 +131,7 @@ class Server:
 
 
 def serve(transport: Any, engine_id: str, endpoint: Endpoint) -> Server:
-    """A server that listens. Waits for the broker."""
+    """Returns a server that listens. Blocks until there is a broker."""
     server = Server(transport, engine_id, endpoint)
     server.start()
     return server
