@@ -1,4 +1,4 @@
-"""common: what every room needs - errors, options, identifiers, the clock and the threads we hand out.
+"""common: what every package needs - errors, options, identifiers, the clock and threads.
 
-May not come in: anything that knows what a stack, a resource type or a route is beyond its name.
+Must not know what a stack, a resource type or a route is beyond its name.
 """

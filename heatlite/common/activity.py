@@ -1,7 +1,7 @@
-"""What a process executes at this moment, in memory that outlives it: whoever started it can read it after a crash.
+"""Records what a process executes at this moment, in memory that survives a crash of the process.
 
-The record is a page shared with the parent process (heatlite.cmd.workers): which stack the code that runs now belongs
-to, and when the main loop had its last turn. Writing costs a copy of a few bytes; nothing is stored or sent.
+The record is a page shared with the parent process (heatlite.cmd.workers): the id of the stack whose code runs now, and
+the time of the main loop's last turn. Writing costs a copy of a few bytes; nothing is stored or sent.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ _TURN_AT = 40
 
 
 def mark_of(stack_id: str | None) -> bytes:
-    """As `Activity.mark` takes it."""
+    """The bytes that `Activity.mark` takes."""
     return NOTHING if stack_id is None else stack_id.encode()[:LENGTH].ljust(LENGTH, b'\0')
 
 
 class Activity:
-    """One process's record."""
+    """The record of one process."""
 
     def __init__(self, descriptor: int = -1) -> None:
-        """`descriptor`: of a file of at least SIZE bytes; -1: memory of this process only."""
+        """`descriptor`: a file of at least SIZE bytes; -1: memory of this process only."""
         self._page = mmap.mmap(descriptor, SIZE)
 
     def mark(self, mark: bytes) -> None:
-        """The code that runs from now on belongs to that stack (`mark_of`)."""
+        """Records that the code running from now on belongs to that stack (`mark_of`)."""
         self._page[0:LENGTH] = mark
 
     def turn(self, seconds: float) -> None:
-        """The main loop had a turn at this time; 0: it is not to be watched."""
+        """Records the time of the main loop's last turn; 0: the loop is not supervised."""
         _TURN.pack_into(self._page, _TURN_AT, seconds)
 
     @property
@@ -52,7 +52,7 @@ class Activity:
 
 
 def shared() -> int:
-    """A descriptor of new memory for one record, which child processes may inherit."""
+    """Returns a descriptor of new memory for one record, which child processes may inherit."""
     descriptor = os.memfd_create('heatlite-activity', 0)
     os.truncate(descriptor, SIZE)
     return descriptor

@@ -1,4 +1,4 @@
-"""Networks and host names in options, and which addresses belong to them."""
+"""Parses networks and host names in options, and matches addresses against them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ _COMPATIBLE = ipaddress.ip_network('::/96')
 
 
 def parsed(text: str) -> Address:
-    """The address; of an IPv6 one that stands for an IPv4 one (mapped, NAT64, 6to4), the latter. Raises ValueError."""
+    """Parses an address; an IPv6 address that embeds an IPv4 one (mapped, NAT64, 6to4) gives the latter.
+
+    Raises ValueError.
+    """
     found = ipaddress.ip_address(text.split('%', 1)[0])
     if isinstance(found, ipaddress.IPv4Address):
         return found
@@ -27,7 +30,7 @@ def parsed(text: str) -> Address:
 class Networks:
     """A list of addresses, networks (`10.0.0.0/8`) and host names (`files.example.com`, `*.example.com`).
 
-    Raises ValueError, naming the entry, for what is none of these.
+    Raises ValueError, naming the entry, for any other text.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -50,7 +53,7 @@ class Networks:
             self._names.add(name)
 
     def include(self, address: str) -> bool:
-        """Whether an address, as a text, belongs to one of the networks."""
+        """Whether an address, given as text, belongs to one of the networks."""
         try:
             found = parsed(address)
         except ValueError:

@@ -1,7 +1,7 @@
-"""Options: registered when this module is imported, read from files when a door calls `load`.
+"""Options: registered when this module is imported, read from files when a program calls `load`.
 
-Plug-ins rely on the first: `cfg.CONF.import_opt(name, 'heat.common.config')`. The file format and the names
-are the ones operators have in heat.conf, so such a file works as it is (`--config-file`).
+Plug-ins rely on the registration: `cfg.CONF.import_opt(name, 'heat.common.config')`. The file format and the names are
+those of heat.conf, so such a file works unchanged (`--config-file`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LOG_LINE_OF_THE_SERVICE = _LINE % '- - - -'         # lines that belong to no re
 
 
 def version() -> str:
-    """As installed; without an installation there is none to tell."""
+    """The installed version; 'unreleased' without an installation."""
     from importlib import metadata
     try:
         return metadata.version(PROJECT)
@@ -37,7 +37,7 @@ def version() -> str:
 
 
 def register(conf: cfg.ConfigOpts) -> None:
-    """All options of the service; registering twice is harmless."""
+    """Registers all options of the service; registering twice is harmless."""
     for group, opts in options.GROUPS.items():
         conf.register_opts(opts, group=None if group == 'DEFAULT' else group)
 
@@ -48,16 +48,16 @@ def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = N
     """Reads the command line and the files, sets up logging, returns the options.
 
     Files: `--config-file`, else heatlite.conf in ~/.heatlite, ~, /etc/heatlite and /etc. `--set GROUP.NAME=VALUE`
-    is stronger than both. `command_line`: further options of one door. `warn`: of names that nobody knows. Exits with a
-    message of one line when a value or a file is wrong.
+    overrides both. `command_line`: additional options of one program. `warn`: log a warning for each unknown name.
+    Exits with a message of one line when a value or a file is wrong.
     """
     from oslo_log import log
 
     from heatlite.common import logs
-    os.umask(0o077)                         # logs and databases may hold secrets: they are for our user alone
+    os.umask(0o077)                         # logs and databases may hold secrets: only our user may read them
     conf = cfg.CONF if conf is None else conf
     register(conf)
-    if 'set' not in conf:                   # the first time: no option can join the command line once it was read
+    if 'set' not in conf:                   # first call only: no option can join the command line once it was parsed
         log.register_options(conf)
         log.set_defaults(default_log_levels=LOG_LEVELS, logging_context_format_string=LOG_LINE)
         conf.set_default('logging_default_format_string', LOG_LINE_OF_THE_SERVICE)
@@ -74,7 +74,7 @@ def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = N
     for problem in settings.wrong_values(conf):
         raise SystemExit(problem)
     if not (conf.log_file or conf.log_dir or conf.use_journal):
-        conf.set_default('use_stderr', True)    # the library's last resort is standard output, which is for answers
+        conf.set_default('use_stderr', True)    # by default the library writes to standard output, which is for results
     log.setup(conf, PROJECT)
     logs.install(conf, PROJECT)
     if warn:
@@ -113,11 +113,11 @@ def override(conf: cfg.ConfigOpts, assignment: str) -> None:
             shown = f'{name}=***' if opt.secret else assignment
             raise SystemExit(f'--set {shown}: {error} (allowed: {settings.allowed(opt)})') from None
     settings.assignments(conf).values.setdefault((group, option), []).append(value.strip())
-    conf.clear_override('max_json_body_size')   # any: the library forgets all values that were read before
+    conf.clear_override('max_json_body_size')   # any name: this clears the library's cache of all values
 
 
 def get_client_option(client: str, option: str) -> Any:
-    """`option` of [clients_<client>], or of [clients] where that is unset or there is no such client."""
+    """Returns `option` of [clients_<client>], or of [clients] where that is unset or there is no such client."""
     group = f'clients_{client}'
     if group in cfg.CONF and option in cfg.CONF[group] and cfg.CONF[group][option] is not None:
         return cfg.CONF[group][option]
@@ -125,7 +125,7 @@ def get_client_option(client: str, option: str) -> Any:
 
 
 def get_ssl_options(client: str) -> dict[str, Any]:
-    """`verify` and `cert` as keystoneauth sessions take them."""
+    """Returns `verify` and `cert` as keystoneauth sessions take them."""
     if get_client_option(client, 'insecure'):
         verify: bool | str = False
     else:
@@ -135,7 +135,7 @@ def get_ssl_options(client: str) -> dict[str, Any]:
 
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
-    """For oslo-config-generator (entry point `oslo.config.opts`)."""
+    """Lists all options for oslo-config-generator (entry point `oslo.config.opts`)."""
     return list(options.GROUPS.items())
 
 

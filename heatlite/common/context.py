@@ -1,7 +1,6 @@
-"""The request context: who asks, for which project, under which request id.
+"""The request context: the caller, the project and the request id.
 
-Travels over the wire with each message and is stored (secrets encrypted) with a stack. Field names on the
-wire and older names plug-ins read: REST specification 2.2 and 12, plug-in specification 10.
+It is sent with each message and stored (secrets encrypted) with a stack.
 """
 
 from __future__ import annotations
@@ -18,13 +17,16 @@ from heatlite.common import exception
 
 
 class RequestContext(context.RequestContext):
-    """`password` and `aws_creds` are never part of `get_logging_values()`, and nothing prints the token."""
+    """The context of one request.
 
-    # How to reach other services in the caller's name: given by the engine, the only room that does.
+    `password` and `aws_creds` are never part of `get_logging_values()`; the token is masked.
+    """
+
+    # Makes the clients that act for the caller; installed by the engine, the only package that has clients.
     clients_of: ClassVar[Callable[[Any], Any] | None] = None
     session_of: ClassVar[Callable[[Any], Any] | None] = None
 
-    deadline: datetime | None = None        # UTC; when whoever asked gives up waiting
+    deadline: datetime | None = None        # UTC; when the caller stops waiting
 
     FROM_DICT_EXTRA_KEYS = ['username', 'password', 'aws_creds', 'auth_url', 'trust_id', 'trustor_user_id',
                             'auth_token_info', 'region_name', 'is_admin']
@@ -61,15 +63,17 @@ class RequestContext(context.RequestContext):
 
     @property
     def cloud_project_id(self) -> str | None:
-        """The project as the cloud knows it (engine only): with no Keystone before the API, `project_id` is just a word
-        in a path."""
+        """The project as the cloud knows it (engine only).
+
+        Without Keystone before the API, `project_id` is just a part of a path.
+        """
         found: str | None = self.keystone_session.get_project_id()
         return found or self.project_id
 
     def may_see(self, project_id: str, user_project_id: str | None = None) -> bool:
-        """Whether the caller may know of what belongs to a project; administrators may know of everything.
+        """Whether the caller may see what belongs to a project; administrators may see everything.
 
-        `user_project_id`: the project of the users inside a stack, who reach that stack from there.
+        `user_project_id`: the project of the stack's own users, who access the stack from there.
         """
         return self.is_admin or (self.project_id is not None and self.project_id in (project_id, user_project_id))
 
@@ -78,22 +82,22 @@ class RequestContext(context.RequestContext):
         return self.keystone_session.auth
 
     def check_in_time(self, now: datetime) -> None:
-        """Raises TooLate. To be asked inside the transaction that accepts a request, once it has its locks.
+        """Raises TooLate. Call it inside the transaction that accepts a request, once it holds its locks.
 
-        A message may lie for a while in a process that stands still. By then its sender has been told that it
-        failed, and has perhaps been served otherwise: what he asked for first must not come last.
+        A message may wait for long in a process that is frozen. By then its sender has reported a failure to the user,
+        who may have sent another request: the older one must not be executed after the newer one.
         """
         if self.deadline is not None and now > self.deadline:
             raise exception.TooLate
 
     @property
     def tenant_id(self) -> str | None:
-        """The name older plug-ins read."""
+        """The project's id, under the name that older plug-ins read."""
         return self.project_id
 
     @property
     def tenant(self) -> str | None:
-        """The name older plug-ins read: the project's name."""
+        """The project's name, under the name that older plug-ins read."""
         return self.project_name
 
     def to_dict(self) -> dict[str, Any]:
@@ -104,7 +108,7 @@ class RequestContext(context.RequestContext):
         return values
 
     def get_logging_values(self) -> dict[str, Any]:
-        """What a log line may say of the caller: names and ids, under the names that formats of oslo.log use."""
+        """The names and ids that log lines may contain, under the names that formats of oslo.log use."""
         return {'request_id': self.request_id, 'global_request_id': self.global_request_id,
                 'user_id': self.user_id, 'user': self.user_id, 'user_name': self.username,
                 'project_id': self.project_id, 'project': self.project_id, 'tenant': self.project_id,
@@ -125,7 +129,7 @@ class RequestContext(context.RequestContext):
 
     @contextlib.contextmanager
     def bound(self) -> Iterator[None]:
-        """Log lines of this thread carry the ids of this context until the end of the block."""
+        """Makes log lines of this thread carry the ids of this context until the end of the block."""
         before = context.get_current()
         self.update_store()
         try:
@@ -135,7 +139,7 @@ class RequestContext(context.RequestContext):
 
 
 def bind(found: context.RequestContext | None) -> None:
-    """From now on log lines of this thread carry the ids of `found`; None: of no request."""
+    """Makes log lines of this thread carry the ids of `found` from now on; None: of no request."""
     if found is not None:
         found.update_store()
     elif context.get_current() is not None:
@@ -143,7 +147,7 @@ def bind(found: context.RequestContext | None) -> None:
 
 
 def admin_context(project_id: str | None = None) -> RequestContext:
-    """The service itself acting: with the ids of the request that this thread works for, if there is one."""
+    """A context for actions of the service itself, with the ids of the request that this thread works for, if any."""
     of = context.get_current()
     return RequestContext(is_admin=True, project_id=project_id, overwrite=False,
                           request_id=of.request_id if of is not None else None,

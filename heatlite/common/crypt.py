@@ -1,9 +1,9 @@
-"""Secrets at rest: sealed with keys derived from the operator's `auth_encryption_key`.
+"""Encrypts stored secrets with keys derived from the operator's `auth_encryption_key`.
 
 The method's name is stored with each value. New values are sealed with AES-256-GCM: two microseconds each, where
 Fernet, which sealed values of earlier releases and is still read, takes twenty. Random nonces of 96 bits may be used
 2**32 times with one key at most, so each process derives a key of its own, and another one from time to time; the salt
-it was derived with is stored in front of the value.
+of the derivation is stored in front of the value.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ FERNET = 'cryptography_decrypt_v1'          # the method of earlier releases, an
 METHODS = (METHOD, FERNET)
 KEY_LENGTH = 32                             # characters
 SALT, NONCE = 16, 12                        # bytes in front of each value
-USES = 2 ** 24                              # of a derived key for sealing, then the next one is derived
-OPENERS = 4096                              # derived keys kept for opening: one for each process that ever sealed
+USES = 2 ** 24                              # of a derived key for sealing, before the next one is derived
+OPENERS = 4096                              # cached derived keys for decryption: one for each process that ever sealed
 
 _PREFIXES = tuple(f'{method}:' for method in METHODS)
 
@@ -43,14 +43,14 @@ def check_key(key: str | None) -> None:
 
 
 def encrypt(value: str | None, encryption_key: str | None = None) -> tuple[str | None, str | None]:
-    """(method, text); (None, None) for None."""
+    """Returns (method, text); (None, None) for None."""
     if value is None:
         return None, None
     return METHOD, _sealer(encryption_key).seal(value.encode())
 
 
 def decrypt(method: str | None, data: str | None, encryption_key: str | None = None) -> str | None:
-    """The clear text. Raises InvalidEncryptionKey when the key is another one, Error for an unknown method."""
+    """Returns the clear text. Raises InvalidEncryptionKey for a value of another key, Error for an unknown method."""
     if method is None or data is None:
         return None
     if method == METHOD:
@@ -65,7 +65,7 @@ def decrypt(method: str | None, data: str | None, encryption_key: str | None = N
 
 
 def seal(text: str, encryption_key: str | None = None) -> str:
-    """One text with its method's name in front: no JSON begins like that, so a column may hold either."""
+    """Encrypts a text and prefixes the method's name: no JSON begins like that, so a column may hold either."""
     return f'{METHOD}:{_sealer(encryption_key).seal(text.encode())}'
 
 
@@ -74,13 +74,13 @@ def is_sealed(text: str) -> bool:
 
 
 def unseal(text: str, encryption_key: str | None = None) -> str:
-    """What was given to `seal`. Raises InvalidEncryptionKey."""
+    """Returns the text that was given to `seal`. Raises InvalidEncryptionKey."""
     method, _colon, secret = text.partition(':')
     return decrypt(method, secret, encryption_key) or ''
 
 
 def encrypted_dict(data: Mapping[str, Any], encryption_key: str | None = None) -> dict[str, Any]:
-    """Each value as JSON, encrypted: {name: (method, text)}."""
+    """Encrypts each value as JSON: {name: (method, text)}."""
     return {name: encrypt(json.dumps(value), encryption_key) for name, value in data.items()}
 
 
@@ -90,10 +90,10 @@ def decrypted_dict(data: Mapping[str, Any], encryption_key: str | None = None) -
 
 
 class _Sealer:
-    """AES-256-GCM with keys derived from one key of the operator. A text is base64 of salt, nonce, what is sealed."""
+    """AES-256-GCM with keys derived from one key of the operator. A text is base64 of salt, nonce and ciphertext."""
 
     def __init__(self, key: str) -> None:
-        from cryptography.exceptions import InvalidTag  # a library that only programs with a key load
+        from cryptography.exceptions import InvalidTag  # this library is loaded only by programs with a key
         self._refusals = InvalidTag, ValueError
         self._key = key.encode()
         self._openers: dict[bytes, Any] = {}
@@ -106,12 +106,12 @@ class _Sealer:
             self._salt, self._uses = os.urandom(SALT), 0
             self._current = self._derived(self._salt)
         self._uses += 1
-        nonce = os.urandom(NONCE)                   # random: a forked process may go on with the same derived key
+        nonce = os.urandom(NONCE)                   # random: a forked process may continue with the same derived key
         secret = self._salt + nonce + self._current.encrypt(nonce, clear, None)
         return binascii.b2a_base64(secret, newline=False).decode('ascii')
 
     def open(self, text: str) -> bytes:
-        """Raises InvalidEncryptionKey."""
+        """Decrypts a text. Raises InvalidEncryptionKey."""
         try:
             secret = binascii.a2b_base64(text)
             salt = secret[:SALT]
@@ -135,7 +135,7 @@ class _Sealer:
         return AESGCM(HKDF(algorithm=SHA256(), length=32, salt=salt, info=METHOD.encode()).derive(self._key))
 
 
-_SEALERS: dict[str, _Sealer] = {}           # by key; there is one key in an installation, two in a rotation
+_SEALERS: dict[str, _Sealer] = {}           # by key; an installation has one key, two during a rotation
 _FERNETS: dict[str, Any] = {}
 
 
@@ -155,7 +155,7 @@ def _sealer(encryption_key: str | None) -> _Sealer:
 
 
 def _fernet(encryption_key: str | None) -> Any:
-    """For reading. Earlier releases repeated a key that was too short."""
+    """Reads values of earlier releases, which repeated a key that was too short."""
     key = _key(encryption_key)
     if key not in _FERNETS:
         from cryptography.fernet import Fernet

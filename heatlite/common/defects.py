@@ -1,8 +1,8 @@
-"""Which errors are defects of code, and how often one place is reported.
+"""Tells defects of code from expected errors, and limits how often one place is reported.
 
 An error that a tenant, a cloud or a full quota causes is expected: one line at INFO, its traceback at DEBUG. An
-exception that only a mistake in code raises is a defect: its traceback is written at ERROR, but once for each place in
-an hour, so that a plug-in with a defect does not flood the log of the operator.
+exception that only a mistake in code raises is a defect: its traceback is logged at ERROR, but once an hour for each
+place, so that a plug-in with a defect does not flood the log.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import traceback
 AGAIN_AFTER = 3600.0            # seconds
 MOST_PLACES = 1000              # remembered
 
-# Nothing that a service answers or a tenant writes is raised as one of these.
+# No answer of a service and no template of a tenant raises one of these.
 DEFECTS = (AttributeError, TypeError, LookupError, NameError, ArithmeticError, AssertionError, ImportError,
            NotImplementedError, RecursionError, SyntaxError, UnboundLocalError)
 
@@ -22,12 +22,12 @@ _reported: dict[tuple[str, int, str], float] = {}
 
 
 def is_defect(error: BaseException) -> bool:
-    """Whether code is wrong, not what it was given. A subclass that a library defines is that library's answer."""
+    """Whether the error is a defect of code, not of its input. Subclasses that libraries define report the latter."""
     return isinstance(error, DEFECTS) and type(error).__module__ == 'builtins'
 
 
 def is_news(error: BaseException) -> bool:
-    """Whether this place has not been reported for an hour; from now on it has."""
+    """Whether this place has not been reported within the hour; marks it as reported."""
     frames = traceback.extract_tb(error.__traceback__)
     place = (frames[-1].filename, frames[-1].lineno or 0, type(error).__name__) if frames else (
         '', 0, type(error).__name__)
@@ -41,7 +41,8 @@ def is_news(error: BaseException) -> bool:
 
 
 def log(logger: logging.Logger, error: BaseException, message: str, *arguments: object) -> None:
-    """One line about a failure of foreign code: INFO, or ERROR with the traceback for a defect that is news."""
+    """Logs a failure of foreign code: one line at INFO, or ERROR with the traceback for a defect not reported
+    recently."""
     if is_defect(error) and is_news(error):
         logger.error(f'{message}: %s: %s (a defect; not reported again for an hour)', *arguments,
                      type(error).__name__, error, exc_info=error)

@@ -1,4 +1,4 @@
-"""The sections of an environment document."""
+"""Parses environment documents and validates their sections."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SECTIONS: dict[str, type] = {               # name -> kind
 
 
 class _Loader(getattr(yaml, 'CSafeLoader', yaml.SafeLoader)):  # type: ignore[misc]
-    """Dates and times stay the text they were written as."""
+    """Leaves dates and times as the text they were written as."""
 
 
 _Loader.yaml_implicit_resolvers = {
@@ -35,7 +35,7 @@ _Loader.yaml_implicit_resolvers = {
 
 
 def parse(env_str: str) -> dict[str, Any]:
-    """The document as a map of known sections; an empty text is an empty map. Raises ValueError."""
+    """Parses a document into a map of known sections; an empty text is an empty map. Raises ValueError."""
     try:
         found = yaml.load(env_str, Loader=_Loader)
     except yaml.YAMLError as error:
@@ -55,6 +55,6 @@ def validate(environment: Any) -> dict[str, Any]:
 
 
 def default_for_missing(environment: dict[str, Any]) -> None:
-    """Every section is there afterwards, empty when it was missing."""
+    """Adds an empty section for each that is missing."""
     for name, kind in SECTIONS.items():
         environment.setdefault(name, kind())

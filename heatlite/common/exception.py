@@ -1,8 +1,8 @@
-"""Every error the service can answer with: its text, HTTP code, CFN code and wire name in one place.
+"""All errors of the service: text, HTTP code, CFN code and wire name in one place.
 
 The wire name (`error.type` of a fault document) is the class name, or `wire_name`. `http_code` and `cfn_code` are
-looked up on the class, so a subclass inherits both; nothing else in the house maps errors to status codes.
-Plug-ins subclass `HeatException` and set `msg_fmt`. Sources: the REST, CFN and plug-in specifications.
+looked up on the class, so a subclass inherits both; no other module maps errors to status codes. Plug-ins subclass
+`HeatException` and set `msg_fmt`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from heatlite.common.i18n import _
 
 INTERNAL_FAILURE = 'InternalFailure'
 INVALID_PARAMETER = 'InvalidParameterValue'
-LONGEST_TEXT = 10_000               # characters of one error: it may quote a value, which may be as long as a request
+LONGEST_TEXT = 10_000               # characters of one error: it may quote a value as long as a request
 
 
 def shortened(text: str) -> str:
-    """`text`, cut when it is longer than an error may be."""
+    """`text`, truncated if it is longer than an error may be."""
     return text if len(text) <= LONGEST_TEXT else f'{text[:LONGEST_TEXT]}...'
 
 
@@ -41,7 +41,7 @@ class HeatException(Exception):
         try:
             text = self.msg_fmt % kwargs if kwargs else self.msg_fmt
         except (KeyError, TypeError, ValueError):
-            text = self.msg_fmt                     # a wrong argument list must not hide the error itself
+            text = self.msg_fmt                     # wrong arguments must not hide the error itself
         text = shortened(text)
         self.message = f'HEAT-E{self.error_code} {text}' if self.error_code else text
         super().__init__(self.message)
@@ -61,7 +61,7 @@ def _rebuild(cls: type[HeatException], message: str, state: dict[str, Any]) -> H
 
 
 class _OneMessage(HeatException):
-    """Errors whose only argument is the finished text."""
+    """Base of errors whose only argument is the finished text."""
 
     msg_fmt = '%(message)s'
 
@@ -70,7 +70,7 @@ class _OneMessage(HeatException):
 
 
 class Error(HeatException):
-    """The free-text error plug-ins raise."""
+    """An error with free text, as plug-ins raise it."""
 
     msg_fmt = '%(message)s'
 
@@ -86,7 +86,7 @@ class BadRequest(_OneMessage):
 
 
 class HTTPBadRequest(BadRequest):
-    """A request the API itself refuses; the wire name clients see for malformed input."""
+    """A request that the API itself refuses; the wire name that clients see for malformed input."""
 
 
 class HTTPForbidden(_OneMessage):
@@ -108,7 +108,7 @@ class HTTPServiceUnavailable(_OneMessage):
 
 
 class MessagingTimeout(HeatException):
-    """No engine answered in time. The caller changed nothing; an engine may still do what the message asked."""
+    """No engine answered in time. The API changed nothing; an engine may still execute the message."""
 
     http_code = 503
     cfn_code = 'ServiceUnavailable'
@@ -116,7 +116,7 @@ class MessagingTimeout(HeatException):
 
 
 class NoEngine(HeatException):
-    """Nobody has a queue at the broker for what the API asks."""
+    """No engine has a queue at the broker for the API's request."""
 
     http_code = 503
     cfn_code = 'ServiceUnavailable'
@@ -124,7 +124,7 @@ class NoEngine(HeatException):
 
 
 class TooLate(HeatException):
-    """Whoever asked has given up waiting, and may have asked for something else since."""
+    """The caller has stopped waiting, and may have sent another request since."""
 
     http_code = 503
     cfn_code = 'ServiceUnavailable'
@@ -132,7 +132,7 @@ class TooLate(HeatException):
 
 
 class DatabaseUnavailable(HeatException):
-    """`reason`: the driver's words, for the log; they name users, hosts and files."""
+    """The database is unavailable. `reason`: the driver's text, for the log only; it names users, hosts and files."""
 
     http_code = 503
     cfn_code = 'ServiceUnavailable'
@@ -141,7 +141,7 @@ class DatabaseUnavailable(HeatException):
 
 
 class BrokerUnavailable(HeatException):
-    """`reason`: the library's words, for the log; they name hosts and users."""
+    """The broker is unavailable. `reason`: the library's text, for the log only; it names hosts and users."""
 
     http_code = 503
     cfn_code = 'ServiceUnavailable'
@@ -150,7 +150,7 @@ class BrokerUnavailable(HeatException):
 
 
 class RemoteError(HeatException):
-    """An error in an engine that is none of ours: its message stays in the engine's log, under the request id."""
+    """An error in an engine of a class not our own: its message stays in the engine's log, under the request id."""
 
     safe = False
     msg_fmt = _('The engine failed with %(type)s; its log has the details under the request id.')
@@ -227,7 +227,7 @@ class ActionInProgress(HeatException):
 
 
 class Conflict(_OneMessage):
-    """A request that would be fine later, or after something else has gone."""
+    """A request that conflicts with the present state and may succeed later."""
 
     http_code = 409
 
@@ -237,9 +237,9 @@ class Conflict(_OneMessage):
 class StackValidationFailed(HeatException):
     """`[<error>: ][<path>: ]<message>`; `path` is a list of names and positions, digits are written `[n]`.
 
-    `details` are further lines (all complaints of a template, with places and hints), shown after the
-    first line, which is the text clients know. `elsewhere`: what is wrong is not in the text of the template, such
-    as a service that does not answer; no place in it is told then.
+    `details` are further lines (all diagnostics of a template, with places and hints), shown after the first line,
+    which is the text that clients expect. `elsewhere`: the cause is not in the text of the template, such as a service
+    that does not answer; no place in the template is reported then.
     """
 
     http_code = 400
@@ -267,7 +267,7 @@ class StackValidationFailed(HeatException):
 
     @property
     def wire_message(self) -> str:
-        """As answers of the API have always read: heading and path are each followed by two colons."""
+        """The text for API answers, in Heat's format: heading and path are each followed by two colons."""
         first = ': : '.join(part for part in (self.error, path_text(self.path), self.error_message) if part)
         return '\n'.join([first, *self.details])
 
@@ -315,7 +315,7 @@ class InvalidSchemaError(_OneMessage):
 
 
 class CircularDependencyException(HeatException):
-    """`cycle`: text of the cycle, one resource after the other."""
+    """A cycle of dependencies. `cycle`: its text, one resource after the other."""
 
     http_code = 400
     msg_fmt = _('Circular Dependency Found: %(cycle)s')
@@ -509,7 +509,7 @@ class InvalidGlobalResource(HeatException):
 # --- resources at work -----------------------------------------------------------------------------------
 
 class NestedFailure(HeatException):
-    """A nested stack has failed: the class name, the path and the message of what failed in it."""
+    """A nested stack has failed: class name, path and message of the error in it."""
 
     def __init__(self, error: str, path: Iterable[Any], message: str) -> None:
         self.error, self.path, self.error_message = error, list(path), message
@@ -519,7 +519,7 @@ class NestedFailure(HeatException):
 
 
 class ResourceFailure(HeatException):
-    """A failure of one resource on its way up: `<class>: <path>: <message>`.
+    """A failure of one resource, as it is passed up: `<class>: <path>: <message>`.
 
     `exception_or_error` is the error itself or a text; `.path` are the parts seen from the top stack.
     """
@@ -542,7 +542,7 @@ class ResourceFailure(HeatException):
                 self.exc, self.error, self.error_message = inside, inside.error, inside.error_message
                 self.path = own_path + list(inside.path)
             case StackValidationFailed() as invalid:
-                # Clients know the whole text of the error behind the path of the resource.
+                # Clients expect the whole text of the error after the path of the resource.
                 self.exc, self.error = invalid, 'StackValidationFailed'
                 self.error_message, self.path = invalid.first_line, own_path
             case BaseException() as plain:
@@ -556,7 +556,7 @@ class ResourceFailure(HeatException):
 
 
 class UpdateReplace(Exception):
-    """Raised by a type's update to say that only a replacement will do."""
+    """Raised by a type's update when the change needs a replacement."""
 
     def __init__(self, resource_name: str = 'Unknown') -> None:
         super().__init__(_('The Resource %s requires replacement.') % resource_name)
@@ -575,7 +575,7 @@ class NoActionRequired(Exception):
 
 
 class PollDelay(Exception):
-    """Raised by a check: ask again only at the n-th turn."""
+    """Raised by a check: calls it again only at the n-th poll."""
 
     def __init__(self, period: int) -> None:
         if period < 1:

@@ -1,4 +1,4 @@
-"""The files that come with a template."""
+"""The files sent along with a template."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import Any
 
 
 class Files(dict[str, str]):
-    """Name -> text, never changed. A whole tree of stacks has one of them.
+    """Maps names to texts; never changed. All stacks of a tree share one object.
 
-    `id`: of the row that holds them, None before they are stored. `templates`: those among them that were parsed, by
-    name, for all who need them.
+    `id`: the id of its row, None before it is stored. `templates`: cache of parsed templates among the files, by name.
     """
 
     def __init__(self, content: Mapping[str, str] | None = None) -> None:

@@ -1,6 +1,6 @@
-"""Names of options that are not ours and may stand in our files: of libraries, by group, and of Heat alone.
+"""Names of options of libraries (by group) and of Heat alone that may occur in configuration files.
 
-A test compares the former with the installed libraries.
+A test compares those of libraries with the installed versions.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ LIBRARIES: dict[str, str] = {
         'token trust_id user_domain_id user_domain_name user_id user_name username',
 }
 
-# Options of Heat, of this and of former releases, that mean nothing here. Accepted without a word.
+# Options of Heat, of present and former releases, without a meaning here. Accepted silently.
 HEAT: dict[str, str] = {
     'DEFAULT':
         'max_cinder_api_microversion max_ironic_api_microversion max_nova_api_microversion heat_watch_server_url '

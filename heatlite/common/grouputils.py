@@ -1,4 +1,4 @@
-"""Looking at the members of a group: names, references, attributes.
+"""Inspects the members of a group: names, references, attributes.
 
 Works on any resource that owns a nested stack. Members are in the order of their age, failed ones first.
 """
@@ -27,7 +27,7 @@ class GroupInspector:
         return cls(parent_resource)
 
     def rows(self, include_failed: bool) -> list[Any]:
-        """One row a member: the one that its name stands for."""
+        """One row for each member: the current row of its name."""
         if self._rows is None:
             best: dict[str, Any] = {}
             for row in self._group.member_rows():
@@ -47,13 +47,13 @@ class GroupInspector:
         return (row.name for row in self.rows(include_failed))
 
     def template(self) -> Any:
-        """The template the nested stack has now; None when there is no stack."""
+        """The current template of the nested stack; None when there is no stack."""
         nested = self._group.nested()
         return nested.t if nested is not None else None
 
 
 def _rank(row: Any) -> tuple[bool, int]:
-    """A row that another has replaced counts less than that."""
+    """A key for sorting: a replaced row ranks below its replacement."""
     return row.replaced_by is None, row.id
 
 
@@ -62,7 +62,7 @@ def get_size(group: Any, include_failed: bool = False) -> int:
 
 
 def get_members(group: Any, include_failed: bool = False) -> list[Any]:
-    """Resource objects."""
+    """The members as resource objects."""
     nested = group.nested()
     if nested is None:
         return []
@@ -78,7 +78,7 @@ def get_member_names(group: Any) -> list[str]:
 
 
 def get_member_definitions(group: Any, include_failed: bool = False) -> list[tuple[str, Mapping[str, Any]]]:
-    """(name, the member as its template has it)."""
+    """The members as (name, definition in the template)."""
     inspector = GroupInspector(group)
     template = inspector.template()
     known = (template.section('resources') or {}) if template is not None else {}
@@ -90,9 +90,9 @@ def get_child_template_files(context: Any, stack: Any, is_rolling_update: bool, 
 
 
 def get_nested_attrs(stack_resource: Any, key: str, use_indices: bool, *path: Any) -> Any:
-    """`resource.<member>` and `resource.<member>.<attribute>`; None before there is a nested stack.
+    """Resolves `resource.<member>` and `resource.<member>.<attribute>`; None before there is a nested stack.
 
-    `use_indices`: the member is given by its place, by age, failed ones not counted. Raises NotFound.
+    `use_indices`: the member is given by its index, by age, failed ones not counted. Raises NotFound.
     """
     _word, name, *attribute = key.split('.', 2)
     wanted = (*attribute, *path)

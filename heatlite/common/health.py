@@ -1,6 +1,6 @@
-"""Answers of /healthcheck and /readiness: whether this process lives, and whether it can serve.
+"""Answers /healthcheck and /readiness: whether this process lives, and whether it can serve.
 
-No login is needed for them, so they name checks in general words only, and look at most once a second.
+Both need no authentication, so the answers name checks in general terms only, and the checks run at most once a second.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ from typing import Any
 LOG = logging.getLogger(__name__)
 
 LIVE, READY = '/healthcheck', '/readiness'
-KEPT = 1.0                              # seconds that a result is repeated
+KEPT = 1.0                              # seconds that a result is cached
 
-_ALIVE = json.dumps({'detailed': False, 'reasons': []}).encode('ascii')         # as Heat answers it
+_ALIVE = json.dumps({'detailed': False, 'reasons': []}).encode('ascii')         # the same body as Heat's
 _TYPE = 'application/json'
 
 OK, FAILED = 'ok', 'failed'
 
 
 def live(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-    """200: this process answers. What it needs of others is not looked at."""
+    """Answers 200: this process is alive. Does not check its dependencies."""
     start_response('200 OK', [('Content-Type', _TYPE), ('Content-Length', str(len(_ALIVE)))])
     return [b'' if environ.get('REQUEST_METHOD') == 'HEAD' else _ALIVE]
 
 
 class Readiness:
-    """200 when every check passes, else 503; the body has each check with `ok` or `failed`.
+    """Answers 200 when every check passes, else 503; the body has each check with `ok` or `failed`.
 
-    `checks`: name -> function that raises, or gives False, when it fails. While one caller waits for them, others get
-    the result before.
+    `checks`: name -> function that raises or returns False when it fails. While one caller runs them, other callers get
+    the previous result.
     """
 
     def __init__(self, checks: Mapping[str, Callable[[], Any]], now: Callable[[], float] = time.monotonic) -> None:
         self._checks = checks
         self._now = now
         self._found = dict.fromkeys(checks, FAILED)
-        self._failing: set[str] = set()         # checks whose failure the log knows
+        self._failing: set[str] = set()         # checks whose failure was logged
         self._looked: float | None = None
         self._is_looking = False
 
@@ -52,7 +52,7 @@ class Readiness:
         return [b'' if environ.get('REQUEST_METHOD') == 'HEAD' else body]
 
     def look(self) -> dict[str, str]:
-        """Name of each check -> its result."""
+        """Runs the checks unless a result is fresh; returns {name: result}."""
         is_fresh = self._looked is not None and self._now() - self._looked < KEPT
         if not is_fresh and not self._is_looking:
             self._is_looking = True
@@ -71,7 +71,7 @@ class Readiness:
             is_good, why = False, error
         if is_good:
             self._failing.discard(name)
-        elif name not in self._failing:         # once, not at each look
+        elif name not in self._failing:         # once for each failure, not each time
             self._failing.add(name)
             LOG.warning('The readiness check "%s" fails: %s', name, why)
         return OK if is_good else FAILED

@@ -1,9 +1,9 @@
 """The built-in HTTP server: one green thread per connection, with a deadline for everything a peer does.
 
 A peer has `header_seconds` to send a request's head (the TLS handshake counts), `body_seconds` for its body, the same
-for reading the answer, and may keep an idle connection for `idle_seconds`; all in total, so that a byte now and then
+for reading the answer, and may leave a connection idle for `idle_seconds`; all in total, so that a byte now and then
 extends nothing. Bodies and answers get one more second for each `RATE` bytes. Connections are limited in total and for
-each peer: at either limit the oldest connection that has not sent a complete request gives way to a new one.
+each peer: at either limit a new one replaces the oldest connection that has not sent a complete request.
 
 This file and `common.runtime` are the only ones that know the thread library. Must not import anything that knows what
 is served.
@@ -34,15 +34,15 @@ from heatlite.common.limits import RATE, Connections
 
 LOG = logging.getLogger(__name__)
 
-LOOK = 0.5                      # seconds between two looks for connections whose deadline has passed
-TURN = 8                        # requests of one connection before others get a turn, if all have come at once
-LINGER, LINGER_BYTES = 2.0, 1 << 27      # seconds, bytes: a peer that still sends may read why it is refused
-SPARE = 8                       # connections that give way when the process runs out of descriptors
+LOOK = 0.5                      # seconds between two searches for connections whose deadline has passed
+TURN = 8                        # pipelined requests of one connection before it yields to others
+LINGER, LINGER_BYTES = 2.0, 1 << 27      # seconds, bytes: lets a peer that still sends read the refusal
+SPARE = 8                       # connections that are closed when the process runs out of descriptors
 CHUNK_LINE = 1024               # bytes of the line before a chunk
 CHUNKS = 100_000                # of one body
 TRAILERS = 32                   # lines after the last chunk
 
-# What a connection is doing. In the first three states it can give way to a new one.
+# States of a connection. In the first three it can be closed in favour of a new one.
 HEAD, BODY, IDLE, BUSY = 'head', 'body', 'idle', 'busy'
 
 _LENGTH = re.compile('[0-9]{1,18}')
@@ -53,12 +53,12 @@ Refusal = Callable[[int, str], tuple[str, bytes]]
 
 
 def plain_refusal(status: int, text: str) -> tuple[str, bytes]:
-    """Content type and body of an answer that the server gives itself."""
+    """Content type and body of an answer that the server itself gives."""
     return 'application/json', json.dumps({'code': status, 'message': text}).encode('ascii')
 
 
 class Connection:
-    """One accepted connection. `deadline`: when it is cut off, by the monotonic clock; None: never."""
+    """One accepted connection. `deadline`: when it is closed, by the monotonic clock; None: never."""
 
     __slots__ = ('deadline', 'has_sent', 'lingers', 'peer', 'sock', 'state', 'thread')
 
@@ -69,28 +69,28 @@ class Connection:
         self.state = HEAD
         self.deadline: float | None = None
         self.has_sent = False               # the head of a request, at least once
-        self.lingers = False                # it may still send what nobody reads
+        self.lingers = False                # it may still send data, which is discarded
 
     def expect(self, state: str, seconds: float | None, size: int = 0) -> None:
-        """From now on it is in `state`, for `seconds` and what `size` bytes take, at most."""
+        """Enters `state`, which may last `seconds`, and the time that `size` bytes take."""
         self.state = state
         self.deadline = None if seconds is None else time.monotonic() + seconds + size / RATE
 
     def grant(self, size: int) -> None:
-        """Moves the deadline for `size` bytes that came."""
+        """Extends the deadline for `size` received bytes."""
         if self.deadline is not None:
             self.deadline += size / RATE
 
     def cut(self) -> None:
         """Wakes the thread that reads or writes: it sees the end of the connection.
 
-        Below the wrapper for TLS, which would go on in clear text.
+        Shuts down the raw socket below the TLS wrapper, which would continue in clear text.
         """
         with suppress(OSError):
             _RawSocket.shutdown(getattr(self.sock, 'fd', self.sock), socket.SHUT_RDWR)
 
     def expire(self) -> None:
-        """Its deadline has passed. One that sends its body too slowly can still be told so."""
+        """Handles a passed deadline. A connection whose body arrives too slowly still gets an answer."""
         self.deadline = None
         if self.state == BODY:
             self.thread.kill(TimeoutError('the body did not arrive in time'))
@@ -99,7 +99,7 @@ class Connection:
 
 
 class _Writer:
-    """What the handler writes to. Each write has a deadline."""
+    """The handler's output. Each write has a deadline."""
 
     closed = False
 
@@ -188,7 +188,7 @@ class _Input(wsgi.Input):         # type: ignore[misc]
         if self._chunks > CHUNKS:
             self._broken('there are too many chunks')
         if self._chunks % 256 == 0:
-            eventlet.sleep(0)                   # tiny chunks that are all here already
+            eventlet.sleep(0)                   # tiny chunks that have all arrived already
         size = self._line(rfile).rstrip(b'\r\n').split(b';', 1)[0].rstrip(b' \t')
         if not _SIZE.fullmatch(size):
             self._broken('the size of a chunk is no number')
@@ -210,14 +210,14 @@ class _Input(wsgi.Input):         # type: ignore[misc]
         raise wsgi.ChunkReadError(why)
 
     def _end(self) -> None:
-        """Nothing more is read, and the connection ends with the answer."""
+        """Stops reading; the connection ends with the answer."""
         self.chunk_length = 0
         self._handler.close_connection = True
         self._handler.record.lingers = True
 
 
 class _Protocol(wsgi.HttpProtocol):         # type: ignore[misc]
-    """One connection: requests in, answers out."""
+    """The protocol of one connection: reads requests, writes answers."""
 
     wbufsize = 0
     server: _Server
@@ -236,20 +236,20 @@ class _Protocol(wsgi.HttpProtocol):         # type: ignore[misc]
             if record.has_sent:
                 record.expect(IDLE, bounds.idle_seconds)
                 self._served += 1
-                if self._served % TURN == 0:    # one that sends many requests at once takes turns with others
+                if self._served % TURN == 0:    # yields to others if it sends many requests at once
                     eventlet.sleep(0)
                 if not self.rfile.peek(1):
                     return b''
                 record.expect(HEAD, bounds.header_seconds)
             return bytes(self.rfile.readline(self.server.url_length_limit))
-        except (OSError, ValueError):           # reset, cut off
+        except (OSError, ValueError):           # reset, or shut down
             return b''
 
     def parse_request(self) -> bool:
         return bool(super().parse_request()) and self._is_framed()
 
     def _is_framed(self) -> bool:
-        """Refuses requests whose end servers before and behind this one may see at different places."""
+        """Refuses requests whose end other servers on the path may see at a different place (request smuggling)."""
         lengths, codings = self.headers.get_all('content-length'), self.headers.get_all('transfer-encoding')
         why = None
         if lengths is not None and (len(lengths) > 1 or not _LENGTH.fullmatch(lengths[0].strip(' \t'))):
@@ -262,7 +262,7 @@ class _Protocol(wsgi.HttpProtocol):         # type: ignore[misc]
             self._refuse(400, why)
             return False
         if lengths is not None and int(lengths[0]) > self.server.bounds.body_bytes:
-            self.close_connection = self.record.lingers = True      # the application refuses it unread
+            self.close_connection = self.record.lingers = True      # the application refuses it without reading it
         return True
 
     def get_environ(self) -> dict[str, Any]:
@@ -273,11 +273,11 @@ class _Protocol(wsgi.HttpProtocol):         # type: ignore[misc]
         return environ
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """What the library has to say of a head that is none; without its text, which repeats what came."""
+        """Answers a malformed head without the library's text, which would quote the input."""
         self._refuse(code, f'{HTTPStatus(code).phrase}.')
 
     def _refuse(self, code: int, text: str) -> None:
-        """Answers in the form of the application."""
+        """Answers in the format of the application."""
         kind, body = self.server.refusal(code, text)
         self.close_connection = self.record.lingers = True
         self.wfile.write(b'HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s'
@@ -285,7 +285,7 @@ class _Protocol(wsgi.HttpProtocol):         # type: ignore[misc]
 
     def finish(self) -> None:
         if self.record.lingers:
-            # To close while it sends would reset the connection, and the answer with it.
+            # Closing while the peer sends would reset the connection and lose the answer.
             self.record.expect(BODY, LINGER)
             with suppress(OSError):
                 if not hasattr(self.connection, 'do_handshake'):
@@ -301,7 +301,7 @@ class _Protocol(wsgi.HttpProtocol):         # type: ignore[misc]
 
 
 class _Server(wsgi.Server):         # type: ignore[misc]
-    """What the protocol asks of its server."""
+    """The server object that the protocol needs."""
 
     bounds: Connections
     refusal: Refusal
@@ -312,7 +312,10 @@ class HttpServer:
 
     def __init__(self, listening: Any, application: Callable[..., Any], bounds: Connections | None = None, *,
                  tls: Any = None, refusal: Refusal = plain_refusal) -> None:
-        """`tls`: an ssl.SSLContext. `refusal(status, text)`: answers for what does not reach the application."""
+        """`tls`: an ssl.SSLContext.
+
+        `refusal(status, text)`: makes answers to requests that do not reach the application.
+        """
         self._listening = listening
         self._tls = tls
         self._bounds = bounds or Connections()
@@ -332,14 +335,14 @@ class HttpServer:
         self._threads = [eventlet.spawn(self._accept), eventlet.spawn(self._watch)]
 
     def stop(self, patience: float) -> None:
-        """Takes no more connections, closes idle ones, waits `patience` seconds for requests being answered."""
+        """Accepts no more connections, closes idle ones, waits `patience` seconds for requests being answered."""
         threads, self._threads = self._threads, []
         if not threads:
             return
         for thread in threads:
             thread.kill()
         self._listening.close()
-        self._server.keepalive = False          # who is answered now is told to close
+        self._server.keepalive = False          # running requests are answered with "Connection: close"
         for connection in self._all():
             if connection.state in (HEAD, IDLE):
                 connection.cut()
@@ -350,7 +353,7 @@ class HttpServer:
             connection.cut()
             connection.thread.kill()
 
-    # --- taking connections -------------------------------------------------------------------------------
+    # --- accepting connections ----------------------------------------------------------------------------
 
     def _accept(self) -> None:
         while True:
@@ -365,9 +368,9 @@ class HttpServer:
                     continue
                 if error.errno in (errno.EBADF, errno.EINVAL):
                     return                      # closed
-                continue                        # that peer has gone already
+                continue                        # the peer has disconnected already
             self._take(sock, address)
-            eventlet.sleep(0)                   # many that come at once take turns with those being served
+            eventlet.sleep(0)                   # many that arrive at once alternate with those being served
 
     def _take(self, sock: Any, address: Any) -> None:
         peer = str(address[0]) if isinstance(address, tuple) else 'unix'
@@ -391,12 +394,12 @@ class HttpServer:
         return [each for connections in self._peers.values() for each in connections.values()]
 
     def _all_peers(self) -> list[dict[int, Connection]]:
-        """In the order in which they give way: those with the most connections first, trusted ones last."""
+        """All peers in the order in which their connections are closed: most connections first, trusted peers last."""
         ordered = sorted(self._peers.items(), key=lambda item: (self._is_trusted(item[0]), -len(item[1])))
         return [connections for _peer, connections in ordered]
 
     def _make_room(self, peers: Sequence[dict[int, Connection]]) -> bool:
-        """Ends the oldest connection that has not sent a complete request; without one, the oldest idle one.
+        """Closes the oldest connection that has not sent a complete request; without one, the oldest idle one.
 
         False: all of them are being served.
         """
@@ -414,7 +417,7 @@ class HttpServer:
         metrics.http_dropped.labels('refused').inc()
         if self._tls is None:
             kind, body = self._refusal(503, 'There are too many connections.')
-            with suppress(OSError):             # without waiting: nobody else is served meanwhile
+            with suppress(OSError):             # without waiting: it would block all others
                 sock.settimeout(0)
                 sock.send(b'HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n'
                           b'Content-Type: %s\r\nContent-Length: %d\r\n\r\n%s' % (kind.encode('ascii'), len(body), body))
@@ -438,7 +441,7 @@ class HttpServer:
                                                         do_handshake_on_connect=False)
                 connection.sock.do_handshake()
             self._server.process_request([address, connection.sock, wsgi.STATE_IDLE, connection])
-        except (OSError, ValueError) as error:          # the peer has gone, was cut off, or speaks no TLS
+        except (OSError, ValueError) as error:          # the peer has disconnected, was cut off, or does not speak TLS
             LOG.debug('The connection of %s ended: %s', connection.peer, error)
         finally:
             self._forget(connection)
@@ -447,7 +450,7 @@ class HttpServer:
             connection.sock.close()
 
     def _watch(self) -> None:
-        """Cuts off connections whose deadline has passed."""
+        """Closes connections whose deadline has passed."""
         while True:
             if not self._count:
                 self._some.wait()

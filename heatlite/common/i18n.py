@@ -1,6 +1,6 @@
-"""The marker for texts people read."""
+"""Marks texts for users."""
 
 
 def _(text: str) -> str:
-    """`text` itself: the service speaks one language, the marker keeps its texts findable."""
+    """Returns `text` itself: the service has one language, the marker makes its texts easy to find."""
     return text

@@ -1,4 +1,4 @@
-"""Who is who: identifiers of stacks, resources and events, as paths of URLs and as ARNs."""
+"""Identifiers of stacks, resources and events, as paths of URLs and as ARNs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class HeatIdentifier:
 
     @classmethod
     def from_arn(cls, arn: str) -> HeatIdentifier:
-        """Raises ValueError for anything but `arn:openstack:heat:<region>:<tenant>:stacks/NAME/ID...`."""
+        """Parses an ARN. Raises ValueError unless it is `arn:openstack:heat:<region>:<tenant>:stacks/NAME/ID...`."""
         fields = arn.split(':', 5)
         if len(fields) < 6 or fields[0].lower() != 'arn' or fields[1:3] != ['openstack', 'heat']:
             raise ValueError(f'"{arn}" is not a valid Heat ARN')
@@ -38,7 +38,7 @@ class HeatIdentifier:
 
     @classmethod
     def from_arn_url(cls, url: str) -> HeatIdentifier:
-        """The ARN that ends the path of `url`, percent-quoted or not."""
+        """Parses the ARN at the end of the path of `url`, percent-quoted or not."""
         path = unquote(url.split('?', 1)[0])
         start = path.find('arn:')
         if start < 0:

@@ -1,6 +1,6 @@
-"""Every bound of the service, in one place: what is counted, its unit, and the option that sets it.
+"""All limits of the service in one place: what is counted, its unit, and the option that sets it.
 
-Values only: the code that does the work enforces them. A refusal names the bound and its option (`exceeded`).
+Values only: the code that does the work enforces them. An error names the limit and its option (`exceeded`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from heatlite.common.i18n import _
 
 
 class Bounds(Protocol):
-    """How far one document may go."""
+    """The limits of one document."""
 
     @property
     def max_size(self) -> int: ...
@@ -27,7 +27,7 @@ class Bounds(Protocol):
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds of one template and of evaluating it. The engine fills them from its options; -1 means no limit."""
+    """Limits of one template and of its evaluation. The engine sets them from its options; -1 means no limit."""
 
     max_size: int = 524288              # characters of a template, option max_template_size
     max_depth: int = 3500               # nesting of maps and lists, option max_template_depth
@@ -40,9 +40,9 @@ class Limits:
     yaql_iterators: int = 200           # elements of an iterated sequence, option [yaql] limit_iterators
     yaql_memory: int = 10000            # bytes of one YAQL evaluation, option [yaql] memory_quota
     yaql_calls: int = 50_000            # function calls of one YAQL evaluation, option [yaql] call_limit
-    # One evaluation: the properties of a resource, all outputs, a check. The size is in characters (four for one beyond
-    # ASCII), an item counts 16; a step is about a microsecond.
-    max_evaluation_result: int = 8_388_608      # size of all that its functions make, option of that name
+    # Limits of one evaluation: the properties of a resource, all outputs, a check. The size is in characters (four for
+    # one beyond ASCII), an item counts 16; a step is about a microsecond.
+    max_evaluation_result: int = 8_388_608      # size of all results of its functions, option of that name
     max_result_per_resource: int = 65_536       # what each resource adds to that of a definition, option of that name
     max_evaluation_steps: int = 2_000_000       # option of that name
     max_steps_per_resource: int = 10_000        # what each resource adds to those of a definition
@@ -50,7 +50,7 @@ class Limits:
 
     @classmethod
     def of(cls, options: Any) -> Limits:
-        """As the service's options say."""
+        """Reads the limits from the service's options."""
         return cls(max_size=options.max_template_size, max_nested_depth=options.max_nested_stack_depth,
                    max_resources=options.max_resources_per_stack, max_members=options.max_members_per_group,
                    yaql_iterators=options.yaql.limit_iterators, yaql_memory=options.yaql.memory_quota,
@@ -62,18 +62,18 @@ class Limits:
                    max_evaluation_steps=options.max_evaluation_steps, max_matching_time=options.max_matching_time)
 
 
-MOST_STRIKES: Final = 3                 # engines in a row that may end executing a stack without progress
-MOST_DEATHS: Final = 20                 # engines that may end executing one request of a stack, all in all
+MOST_STRIKES: Final = 3                 # consecutive engines that may end executing a stack without progress
+MOST_DEATHS: Final = 20                 # engines that may end executing one request of a stack, in total
 
-MOST_ANSWERED: Final = 1_048_576        # values (of 16 characters) in the answer of an engine, shared ones spelt out
+MOST_ANSWERED: Final = 1_048_576        # values (of 16 characters) in an engine's answer, shared ones counted each time
 
 MOST_METADATA: Final = 2_097_152        # characters of the metadata of one resource, written as JSON
-MOST_SIGNALS: Final = 8_388_608         # characters of the signals of one stack that wait to be handled
-SIGNAL: Final = 4_096                   # what each of them counts beside its own characters
+MOST_SIGNALS: Final = 8_388_608         # characters of the pending signals of one stack
+SIGNAL: Final = 4_096                   # characters added for each of them
 
-USUAL: Final = Limits()                 # when no options are at hand
+USUAL: Final = Limits()                 # when no options are available
 
-# --- requests over HTTP, at both doors ---------------------------------------------------------------------
+# --- HTTP requests to both APIs --------------------------------------------------------------------------
 
 BODY_BYTES: Final = 1_048_576           # of a body where option max_json_body_size is not at hand
 QUERY_FIELDS: Final = 1_000             # `name=value` in one query string
@@ -82,7 +82,7 @@ FORM_FIELDS: Final = 10_000             # `name=value` in one form of the CloudF
 # --- what users write ---------------------------------------------------------------------------------------
 
 MOST_PATTERN: Final = 5000              # characters of a regular expression
-# Of an integer: beyond, the interpreter does not write it as text, so no answer and no database could carry it.
+# Of an integer: the interpreter converts no longer ones to text, so no answer and no database could hold them.
 MOST_DIGITS: Final = 4300
 _TOO_LONG: Final = 10 ** MOST_DIGITS
 
@@ -93,35 +93,35 @@ def is_too_long(number: int) -> bool:
 
 
 def exceeded(what: str, limit: int | float, option: str) -> exception.RequestLimitExceeded:
-    """`what` is a claim with the thing counted, such as `The template nests deeper`."""
+    """The error for a limit. `what`: a clause with the thing counted, such as `The template nests deeper`."""
     return exception.RequestLimitExceeded(
         _('%(what)s than %(limit)s allows (option %(option)s).') % {'what': what, 'limit': limit, 'option': option})
 
 
 def too_large(size: int, limit: int) -> exception.RequestLimitExceeded:
-    """Clients know this text; the unit it names is wrong (characters are counted), the number is right."""
+    """The error for a template that is too long. Clients parse this text; it says bytes, but characters are counted."""
     return exception.RequestLimitExceeded(
         _('Template size (%(size)d bytes) exceeds maximum allowed size (%(limit)d bytes).')
         % {'size': size, 'limit': limit})
-RATE: Final = 65_536                    # bytes a second that a peer must send or take, beyond its first seconds
+RATE: Final = 65_536                    # bytes a second that a peer must send or receive, after its first seconds
 
 
 @dataclass(frozen=True)
 class Connections:
-    """What peers of the built-in server may use; options of [heat_api] and [heat_api_cfn]. Seconds; None: for ever."""
+    """Limits of peers of the built-in server; options of [heat_api] and [heat_api_cfn]. Seconds; None: no limit."""
 
     connections: int = 1024                 # option max_connections
     connections_per_peer: int = 256         # of one address, option max_connections_per_peer
     trusted_peers: tuple[str, ...] = ()     # networks without a limit of their own: proxies, option trusted_proxies
     header_seconds: float | None = 10.0     # from the first byte, TLS included, option header_timeout
-    body_seconds: float | None = 30.0       # for a body, and for taking an answer, option body_timeout
+    body_seconds: float | None = 30.0       # for a body, and for reading an answer, option body_timeout
     idle_seconds: float | None = 75.0       # between two requests, option client_socket_timeout
     header_line: int = 16_384               # bytes, option max_header_line
-    body_bytes: int = BODY_BYTES            # a connection with a longer body ends; option max_json_body_size
+    body_bytes: int = BODY_BYTES            # a longer body ends the connection; option max_json_body_size
 
     @classmethod
     def of(cls, options: Any, body_bytes: int) -> Connections:
-        """As the options of one group say; 0 seconds mean: for ever."""
+        """Reads the limits from the options of one group; 0 seconds mean no limit."""
         return cls(options.max_connections, options.max_connections_per_peer, tuple(options.trusted_proxies),
                    options.header_timeout or None, options.body_timeout or None,
                    options.client_socket_timeout or None, options.max_header_line, body_bytes)

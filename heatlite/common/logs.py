@@ -1,6 +1,6 @@
-"""Log lines: one event is one line, whatever its values contain, and it carries the ids of its request.
+"""Formats log lines: one event is one line, whatever its values contain, and it carries the ids of its request.
 
-Texts of users, clouds and plug-ins come into log lines: names, reasons, errors. Line ends, other control characters,
+Log lines quote texts of users, clouds and plug-ins: names, reasons, errors. Line ends, other control characters,
 separators that terminals interpret and lone surrogates are written as escapes, so no text can add a line that looks
 like one of ours, and none can make a handler fail. Lines of a traceback begin with white space, a log line never does.
 """
@@ -27,7 +27,7 @@ CUT = ' ... (cut, %d characters in all)'
 CUT_LINES = '... (%d lines left out)'
 # Control characters (C0, DEL, C1), line and paragraph separators, changes of writing direction, lone surrogates.
 _ODD = re.compile('[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]')
-# Loggers of libraries that write a line at each try while the broker is away.
+# Loggers of libraries that write a line at each attempt while the broker is down.
 RECONNECTING = tuple(f'{package}._drivers.{module}' for package in ('oslo_messaging', 'oslo.messaging')
                      for module in ('impl_rabbit', 'amqpdriver', 'amqp', 'common'))
 _SHORT = {'\n': '\\n', '\r': '\\r', '\t': '\\t', '\x1b': '\\x1b'}
@@ -35,7 +35,7 @@ JOURNAL = ('project_name', 'project_id', 'user_name', 'user_id', 'request_id')  
 
 
 def escaped(text: str) -> str:
-    """`text` on one line: characters that are not to be printed are written as Python writes them (\\n, \\x1b)."""
+    """`text` on one line: unprintable characters are written as Python escapes them (\\n, \\x1b)."""
     return text if text.isprintable() else _ODD.sub(_escape, text)
 
 
@@ -47,7 +47,7 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def bounded(text: str) -> str:
-    """The escaped text: at most LONGEST characters, and a note when that is not all."""
+    """The escaped text: at most LONGEST characters, with a note if it was truncated."""
     found = escaped(text if len(text) <= LONGEST else text[:LONGEST])
     if len(found) <= LONGEST and len(text) <= LONGEST:
         return found
@@ -58,13 +58,13 @@ def message(record: logging.LogRecord) -> str:
     """The message of a record on one bounded line; never raises."""
     try:
         text = record.getMessage()
-    except Exception as error:                  # the arguments do not fit the format: a defect of the caller
+    except Exception as error:                  # the arguments do not match the format: a defect of the caller
         text = f'{record.msg!r} with {record.args!r} ({type(error).__name__}: {error})'
     return bounded(text)
 
 
 def indented(text: str) -> str:
-    """A text of several lines - a traceback - as continuation of a log line."""
+    """Indents a text of several lines - a traceback - as continuation of a log line."""
     lines = list(_lines(text))
     if len(lines) > LONGEST_TRACEBACK:
         half = LONGEST_TRACEBACK // 2
@@ -78,7 +78,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 class LineFormatter(logging.Formatter):
-    """Writes a record as oslo.log's options say (`logging_context_format_string` and its kin), on one line."""
+    """Formats a record by oslo.log's options (`logging_context_format_string` and the like), on one line."""
 
     def __init__(self, conf: Any, project: str) -> None:
         super().__init__(datefmt=conf.log_date_format)
@@ -96,7 +96,7 @@ class LineFormatter(logging.Formatter):
         values.update(known)
         values['message'] = message(record)
         values['asctime'] = self.formatTime(record, self.datefmt)
-        for name in JOURNAL:                    # the handler of the journal takes them from the record
+        for name in JOURNAL:                    # the journal's handler reads them from the record
             if values.get(name):
                 record.__dict__[name] = values[name]
         form = self._with_context if values.get('request_id') else self._without
@@ -110,9 +110,9 @@ class LineFormatter(logging.Formatter):
             values['user_identity'] = self._conf.logging_user_identity_format % _Values(known)
         try:
             line = form % values
-        except (TypeError, ValueError) as error:        # a format of the operator that does not fit
+        except (TypeError, ValueError) as error:        # the operator's format does not match
             line = f"{values['message']} (the log format is wrong: {error})"
-        if not line.isprintable():              # of the context, or of the format: colours are the only control codes
+        if not line.isprintable():              # by the context or the format: colours are the only control codes
             line = '\x1b'.join(map(escaped, line.split('\x1b'))) if values.get('color') else escaped(line)
         if record.exc_info:
             line = f'{line}\n{self.formatException(record.exc_info)}'
@@ -125,7 +125,7 @@ class LineFormatter(logging.Formatter):
 
 
 def traceback_of(exc_info: Any) -> str:
-    """The traceback, indented and bounded; never raises."""
+    """Formats a traceback, indented and bounded; never raises."""
     try:
         return indented(''.join(traceback.format_exception(*exc_info)))
     except Exception as error:                  # an exception whose text cannot be made
@@ -133,7 +133,7 @@ def traceback_of(exc_info: Any) -> str:
 
 
 class _Values(dict[str, Any]):
-    """What is unknown or empty is written as "-"; ids and names of the context are one word each."""
+    """Values for a format. Unknown or empty ones are written as "-"; ids and names of the context are one word each."""
 
     def __missing__(self, key: str) -> str:
         return '-'
@@ -165,7 +165,7 @@ def _isotime(record: logging.LogRecord) -> str:
 
 
 class JsonFormatter(formatters.JSONFormatter):
-    """oslo.log's, with bounded values. JSON escapes what would end a line."""
+    """oslo.log's formatter, with bounded values. JSON escapes line ends."""
 
     def format(self, record: logging.LogRecord) -> str:
         bounded_record = copy.copy(record)
@@ -178,7 +178,7 @@ class JsonFormatter(formatters.JSONFormatter):
 
 
 class Guard(logging.Formatter):
-    """Makes any other formatter - of a file named by `log_config_append` - write one line for one event."""
+    """Makes any other formatter - one configured by `log_config_append` - write one line for one event."""
 
     def __init__(self, inner: logging.Formatter) -> None:
         super().__init__()
@@ -201,7 +201,7 @@ class Guard(logging.Formatter):
 
 
 class Seldom(logging.Filter):
-    """Lets one record of each place through in a minute: a library that tries again each second says so each second."""
+    """Passes one record of each place per minute: libraries that retry every second log every second."""
 
     INTERVAL = 60.0
 
@@ -221,7 +221,7 @@ _SELDOM = Seldom()
 
 
 def install(conf: Any, project: str) -> None:
-    """Gives every handler of this process one of these formatters. To be called when oslo.log has made the handlers."""
+    """Gives every handler of this process one of these formatters. Call it after oslo.log has made the handlers."""
     for name in RECONNECTING:
         logging.getLogger(name).addFilter(_SELDOM)
     line = LineFormatter(conf, project)

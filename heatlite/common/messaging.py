@@ -1,7 +1,7 @@
-"""The broker: one transport per process, and the little that must be known of queues.
+"""The broker: one transport per process, and the few operations on queues.
 
-The messaging library costs a third of a second to import: it is imported when a transport is wanted, so a
-process that needs none (heatlite-all) never pays.
+The messaging library takes a third of a second to import: it is imported when a transport is made, so a process without
+one (heatlite-all) does not import it.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ LOG = logging.getLogger(__name__)
 
 EXCHANGE = 'heat'
 PROBE_SECONDS = 2.0
-RECONNECT_SECONDS = 2           # at most, between two tries; the library's own default grows to thirty
+RECONNECT_SECONDS = 2           # at most, between two attempts; the library's default grows to thirty
 NOTIFICATIONS = 'oslo_messaging_notifications'
-NOTIFICATION_RETRIES = 3        # the library's own default is for ever
+NOTIFICATION_RETRIES = 3        # the library's default is to retry for ever
 
 
 def transport(conf: Any) -> Any:
     """The RPC transport of option `transport_url`. Connects on first use.
 
-    `conf` is `cfg.CONF`: the library declares its tracing options there and nowhere else.
+    `conf` must be `cfg.CONF`: the library declares its tracing options only there.
     """
     import oslo_messaging
     from oslo_config import cfg
@@ -38,28 +38,28 @@ def transport(conf: Any) -> Any:
 
 
 def target(conf: Any, engine_id: str | None = None) -> Any:
-    """Any engine, or the one of this id."""
+    """The RPC target: any engine, or the one of this id."""
     import oslo_messaging
     return oslo_messaging.Target(exchange=EXCHANGE, topic=conf.engine.topic, server=engine_id)
 
 
 def has_notifications(conf: Any) -> bool:
-    """Whether anything is said of [oslo_messaging_notifications]. Knows it without the library."""
+    """Whether [oslo_messaging_notifications] is configured. Does not import the library."""
     return (NOTIFICATIONS in conf.list_all_sections()
             or any(name.startswith(f'OS_{NOTIFICATIONS.upper()}__') for name in os.environ))
 
 
 def notifier(conf: Any, publisher_id: str) -> Any:
-    """Sends notifications as [oslo_messaging_notifications] says; without a driver there it does nothing."""
+    """Returns the notifier configured by [oslo_messaging_notifications]; without a driver it does nothing."""
     import oslo_messaging
     carrier = oslo_messaging.get_notification_transport(conf)
     return oslo_messaging.Notifier(carrier, publisher_id=publisher_id, retry=NOTIFICATION_RETRIES)
 
 
 def probe(conf: Any) -> None:
-    """Raises BrokerUnavailable when no host of `transport_url` takes a connection within two seconds each.
+    """Raises BrokerUnavailable when no host of `transport_url` accepts a connection within two seconds each.
 
-    The library retries for ever when it makes its first connection; this is how a caller hears at once.
+    The library retries its first connection for ever; this check reports the failure at once.
     """
     import oslo_messaging
     url = oslo_messaging.TransportURL.parse(conf)
@@ -77,9 +77,9 @@ def probe(conf: Any) -> None:
 
 
 def remove_queue(carrier: Any, engine_id: str) -> None:
-    """Deletes the queue of an engine that has ended; a failure costs an empty queue until the broker restarts.
+    """Deletes the queue of an engine that has ended; a failure leaves an empty queue until the broker restarts.
 
-    Goes through a connection of the driver, which knows about TLS and failover; there is no public way.
+    Uses a connection of the driver, which handles TLS and failover; the library has no public method for it.
     """
     name = f'{carrier.conf.engine.topic}.{engine_id}'
     try:

@@ -1,6 +1,6 @@
-"""What the service counts. One registry per process, read at /metrics (Prometheus text format).
+"""Metrics of the service. One registry per process, read at /metrics (Prometheus text format).
 
-Labels take few values: never a stack, a project or a user. Times are seconds.
+Labels have few values: never a stack, a project or a user. Times are seconds.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ rpc_seconds = Histogram('heatlite_rpc_seconds', 'Time an engine took to answer a
 http_seconds = Histogram('heatlite_http_seconds', 'Time the API took to answer a request.',
                          ['route', 'method', 'code'], buckets=_QUICK, registry=registry)
 http_dropped = Counter('heatlite_http_connections_dropped', 'Connections that the built-in server ended.', ['reason'],
-                       registry=registry)      # room: for others, deadline: too slow, refused: all are being served
+                       registry=registry)      # room: replaced by new ones, deadline: too slow, refused: all are busy
 
 
 def text() -> bytes:
-    """All figures as Prometheus reads them."""
+    """All metrics in Prometheus' text format."""
     return generate_latest(registry)

@@ -1,4 +1,4 @@
-"""Questions about networks and host names."""
+"""Compares networks and validates host names."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _LABEL = re.compile(DNS_LABEL_REGEX)
 
 
 def is_prefix_subset(orig_prefixes: Sequence[str], new_prefixes: Sequence[str]) -> bool:
-    """Every network of `orig_prefixes` lies within `new_prefixes`."""
+    """Whether every network of `orig_prefixes` lies within `new_prefixes`."""
     return bool(netaddr.IPSet(orig_prefixes) <= netaddr.IPSet(new_prefixes))
 
 
 def validate_dns_format(data: str) -> None:
-    """Nothing for a name made of valid labels (a final dot is allowed); ValueError otherwise."""
+    """Raises ValueError unless the name consists of valid labels (a final dot is allowed)."""
     if not data:
         return
     name = data[:-1] if data.endswith('.') else data

@@ -1,7 +1,6 @@
-"""Every option of the service: name, default, meaning. Names and defaults that operators know are theirs.
+"""Every option of the service: name, default, meaning. Heat's options have Heat's names and defaults.
 
-One table per group, `GROUPS` at the end; heatlite.common.config registers and loads them. Sources: the REST
-specification (14), the engine specification (15), the CFN and plug-in specifications. Options of libraries
+One table per group, `GROUPS` at the end; heatlite.common.config registers and loads them. Options of libraries
 (database, messaging, logs, policy, identity) are declared by the libraries.
 """
 
@@ -15,7 +14,7 @@ from oslo_config.cfg import BoolOpt, FloatOpt, HostAddressOpt, IntOpt, ListOpt, 
 _CPUS = os.cpu_count() or 1
 _PLUGIN_DIRS = ['/usr/lib64/heat', '/usr/lib/heat', '/usr/local/lib/heat', '/usr/local/lib64/heat']
 
-# Loopback, link-local (metadata services of clouds among them), multicast, and what is no address of anybody.
+# Loopback, link-local (including metadata services of clouds), multicast, and unassigned addresses.
 FETCH_DENY = ['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/3', '::/128', '::1/128', 'fe80::/10',
               'fd00:ec2::254', 'ff00::/8']
 
@@ -144,7 +143,7 @@ SERVICE: list[Opt] = [
            help='Without effect.'),
 ]
 
-# --- ours: nothing of this is on the wire ------------------------------------------------------------------
+# --- heatlite's own: not visible to clients ----------------------------------------------------------------
 
 ENGINE: list[Opt] = [
     StrOpt('topic', default='engine',
@@ -272,7 +271,7 @@ _OF_ONE_CLIENT: dict[str, list[Opt]] = {
 
 
 def _one_client(name: str) -> list[Opt]:
-    """The options of [clients], without defaults: unset means "as [clients] says"."""
+    """The options of [clients], without defaults: an unset option has the value of [clients]."""
     inherited = [type(opt)(opt.name, help=opt.help) for opt in CLIENTS]
     return [*inherited, *_OF_ONE_CLIENT.get(name, [])]
 

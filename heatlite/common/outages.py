@@ -1,6 +1,6 @@
-"""Services that this process needs and that are away: one line when that begins, one when it ends.
+"""Logs outages of services that this process needs: one line at the beginning, one at the end.
 
-While one is away every thread that needs it fails, several times a second. Only the change of state is news.
+During an outage every thread that needs the service fails, several times a second. Only the change of state is logged.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import time
 LOG = logging.getLogger(__name__)
 
 DATABASE, BROKER, CACHE = 'database', 'message broker', 'cache'
-REMINDER = 60.0                 # seconds; an outage that lasts, or comes and goes, is a line in each
+REMINDER = 60.0                 # seconds; a longer or recurring outage is logged again after each
 _OF_NO_REQUEST = {'context': None}
 
 
@@ -22,12 +22,12 @@ class _Outage:
         self.failures = 0
 
 
-current: dict[str, _Outage] = {}        # empty as long as all is well: what happens often looks here first
+current: dict[str, _Outage] = {}        # empty without an outage: callers check this first, since it is fast
 _told: dict[str, float] = {}
 
 
 def away(service: str, reason: object) -> None:
-    """The service did not do what it was asked for. A line for the first time, and once a minute."""
+    """Records a failure of the service. Logs it the first time, and once a minute."""
     now = time.monotonic()
     found = current.get(service)
     if found is None:
@@ -42,7 +42,7 @@ def away(service: str, reason: object) -> None:
 
 
 def back(service: str) -> None:
-    """The service did what it was asked for."""
+    """Records a success of the service."""
     found = current.pop(service, None)
     if found is not None and _told.get(service, -REMINDER) >= found.since:
         LOG.warning('The %s answers again after %.1f s (%d failures)', service, time.monotonic() - found.since,
@@ -50,6 +50,6 @@ def back(service: str) -> None:
 
 
 def forget() -> None:
-    """Nothing is known of any service: the next failure is news."""
+    """Forgets all outages: the next failure is logged again."""
     current.clear()
     _told.clear()

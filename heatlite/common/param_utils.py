@@ -1,4 +1,4 @@
-"""Values of request parameters, checked and converted. All raise ValueError with a text for the caller."""
+"""Checks and converts values of request parameters. All raise ValueError with a text for the caller."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CFN, HOT = 'cfn', 'hot'
 
 
 def delim_string_to_list(value: str | None) -> list[str] | None:
-    """`a,b` -> [a, b]; None stays None, an empty text is an empty list."""
+    """Converts `a,b` to [a, b]; None stays None, an empty text is an empty list."""
     if value is None:
         return None
     return value.split(',') if value else []
@@ -25,7 +25,7 @@ def extract_bool(name: str, value: Any) -> bool:
 
 
 def extract_int(name: str, value: Any, allow_zero: bool = True, allow_negative: bool = False) -> int | None:
-    """None stays None."""
+    """Converts a text to an integer; None stays None."""
     if value is None:
         return None
     wrong = ValueError(_("Only integer is allowed as value of '%(name)s': found '%(value)s'")
@@ -40,7 +40,7 @@ def extract_int(name: str, value: Any, allow_zero: bool = True, allow_negative: 
 
 
 def extract_tags(subject: str) -> list[str]:
-    """Comma separated tags of at most 80 characters each."""
+    """Splits comma separated tags of at most 80 characters each."""
     tags = subject.split(',')
     for tag in tags:
         if len(tag) > 80:
@@ -49,7 +49,7 @@ def extract_tags(subject: str) -> list[str]:
 
 
 def extract_template_type(subject: str) -> str:
-    """`cfn` or `hot`, in any case."""
+    """Returns `cfn` or `hot`, given in any case."""
     kind = subject.lower()
     if kind not in (CFN, HOT):
         raise ValueError(_('Invalid template type "%(value)s", valid types are: cfn, hot.') % {'value': subject})

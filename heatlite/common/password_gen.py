@@ -1,6 +1,6 @@
-"""Random texts under rules: so many characters of this class, so many of that.
+"""Generates random texts from rules: a minimum number of characters of each class.
 
-Chance comes from the world's UUIDs: the operating system's randomness in the real world, the seed in a test.
+Randomness comes from UUIDs of the runtime: the operating system's generator in production, a seeded one in tests.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ SPECIAL = '!@#%^&*'
 
 @dataclass(frozen=True)
 class CharClass:
-    """Characters to choose from, and how many of them there must be at least."""
+    """A set of characters, and the minimum number of them."""
 
     allowed_chars: str
     min_count: int = 0
 
 
 class Dice:
-    """Unbiased draws out of the random bits of UUIDs."""
+    """Draws unbiased numbers from the random bits of UUIDs."""
 
     def __init__(self, runtime: runtimes.Runtime) -> None:
         self._runtime = runtime
@@ -40,7 +40,7 @@ class Dice:
         self._left = 0
 
     def below(self, bound: int) -> int:
-        """From 0 up to, not including, `bound` (which is at least 1)."""
+        """Draws a number from 0 up to, not including, `bound` (which is at least 1)."""
         width = (bound - 1).bit_length()
         while True:
             value = self._take(width)
@@ -68,7 +68,7 @@ class Dice:
 
 
 def named_char_class(char_class: str, min_count: int = 0) -> CharClass:
-    """One of CHARACTER_CLASSES by name; KeyError for another."""
+    """One of CHARACTER_CLASSES by name; raises KeyError for an unknown one."""
     return CharClass(CHARACTER_CLASSES[char_class], min_count)
 
 
@@ -77,9 +77,9 @@ def special_char_class(allowed_chars: str, min_count: int = 0) -> CharClass:
 
 
 def generate_password(length: int, char_classes: Sequence[CharClass], runtime: runtimes.Runtime | None = None) -> str:
-    """`length` characters, at least `min_count` of each class, the rest of any, in random order.
+    """Generates `length` characters, at least `min_count` of each class, the rest of any, in random order.
 
-    Longer than `length` when the minimums together are.
+    The result is longer than `length` if the sum of the minimums is.
     """
     dice = Dice(runtime or runtimes.current())
     chosen = [dice.choice(kind.allowed_chars) for kind in char_classes for _ in range(kind.min_count)]
@@ -90,6 +90,6 @@ def generate_password(length: int, char_classes: Sequence[CharClass], runtime: r
 
 
 def generate_openstack_password() -> str:
-    """32 characters that Keystone's usual password rules accept."""
+    """Generates 32 characters that Keystone's usual password rules accept."""
     return generate_password(32, [named_char_class('lowercase', 1), named_char_class('uppercase', 1),
                                   named_char_class('digits', 1), special_char_class(SPECIAL, 1)])

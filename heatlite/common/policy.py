@@ -1,7 +1,6 @@
-"""Who may do what: every rule in one table, checked by oslo.policy.
+"""Access rules in one table, checked by oslo.policy.
 
 Operators override rules in `policy.yaml`; `oslopolicy-sample-generator --namespace heatlite` prints the defaults.
-Source: REST specification 2.4.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from heatlite.common.context import RequestContext
 READER = 'role:reader and project_id:%(project_id)s'
 MEMBER = 'role:member and project_id:%(project_id)s'
 ADMIN = 'role:admin and project_id:%(project_id)s'
-STACK_USER = 'role:heat_stack_user and project_id:%(project_id)s'       # in-guest agents, in their own project
+STACK_USER = 'role:heat_stack_user and project_id:%(project_id)s'       # agents in servers, in their own project
 READER_OR_STACK_USER = f'({READER}) or ({STACK_USER})'
 NOBODY = '!'
 
-# The forms before secure RBAC; OR-ed in only with `[oslo_policy] enforce_new_defaults = false`.
+# The former rules, before secure RBAC; OR-ed in only with `[oslo_policy] enforce_new_defaults = false`.
 NOT_STACK_USER = 'rule:deny_stack_user'
 EVERYBODY = 'rule:allow_everybody'
 NEVER_CHANGED = None
@@ -38,7 +37,7 @@ HELPERS = (
     ('allow_everybody', '', 'Anybody who is authenticated.'),
 )
 
-# rule, default, form before secure RBAC, what it allows
+# rule, default, rule before secure RBAC, what it allows
 RULES = (
     ('actions:action', MEMBER, NOT_STACK_USER, 'Run an action that has no rule of its own.'),
     ('actions:snapshot', MEMBER, NOT_STACK_USER, 'Take a snapshot as an action.'),
@@ -113,7 +112,7 @@ RULES = (
     ('stacks:show_output', READER, NOT_STACK_USER, 'Show one output.'),
 )
 
-# Types that need an admin: they change what all projects of a cloud share.
+# Types that require an admin: they change what all projects of a cloud share.
 ADMIN_TYPES = (
     'OS::Nova::Flavor', 'OS::Nova::Quota', 'OS::Nova::HostAggregate',
     'OS::Cinder::EncryptedVolumeType', 'OS::Cinder::VolumeType', 'OS::Cinder::Quota', 'OS::Cinder::QoSSpecs',
@@ -150,7 +149,7 @@ def list_rules() -> list[policy.RuleDefault]:
 
 
 class Enforcer(policy.Enforcer):
-    """Looks for changed files once a second, not at each question: looking costs more than answering."""
+    """Checks for changed files once a second, not at each question: that check costs more than the answer."""
 
     LOOK = 1.0                  # seconds
 
@@ -163,7 +162,7 @@ class Enforcer(policy.Enforcer):
             super().load_rules(force_reload)
 
 
-# What a rule may ask of the caller: the values of `RequestContext.to_policy_values`.
+# The attributes of the caller that a rule may use: the values of `RequestContext.to_policy_values`.
 _VALUES = ('user_id', 'user_domain_id', 'system_scope', 'domain_id', 'project_id', 'project_domain_id',
            'is_admin_project', 'service_user_id', 'service_user_domain_id', 'service_project_id',
            'service_project_domain_id')
@@ -172,8 +171,10 @@ _PLAIN = (_checks.TrueCheck, _checks.FalseCheck, _checks.RoleCheck, _checks.Gene
 
 
 class Policy:
-    """The rules of one process. Cheap to ask: files are read again only when they change, and an answer is remembered
-    until then. (To find it takes the library a quarter of a short request.)"""
+    """The rules of one process. Files are read again only when they change; answers are cached until then.
+
+    The library needs a quarter of a short request to compute one.
+    """
 
     REMEMBERED = 10_000         # answers
 
@@ -184,12 +185,12 @@ class Policy:
         self._enforcer.suppress_default_change_warnings = True
         self._enforcer.register_defaults(list_rules())
         self._answers: dict[tuple[Any, ...], bool] = {}
-        self._answered_by: Any = None           # the rules that gave the answers
+        self._answered_by: Any = None           # the rules that the cached answers are from
 
     def allows(self, context: RequestContext, rule: str, target: Mapping[str, Any] | None = None) -> bool:
         """Whether `context` passes `rule`; `target` is by default the caller's own project and user.
 
-        A rule that does not exist refuses everybody.
+        An unknown rule refuses every caller.
         """
         if target is None:
             target = {'project_id': context.project_id, 'user_id': context.user_id}
@@ -211,7 +212,7 @@ class Policy:
             return False
 
     def _is_plain(self, rule: str) -> bool:
-        """Caller and target alone decide: an operator's rule may also ask another service, or code we do not know."""
+        """Whether caller and target alone decide: an operator's rule may also call another service, or unknown code."""
         return rule in self._enforcer.rules and self._is_plain_check(self._enforcer.rules[rule])
 
     def _is_plain_check(self, check: Any) -> bool:
@@ -233,7 +234,7 @@ class Policy:
         return self.allows(context, 'context_is_admin', {})
 
     def allows_type(self, context: RequestContext, resource_type: str) -> bool:
-        """Whether `context` may use a resource type; a type without a rule is free for all."""
+        """Whether `context` may use a resource type; a type without a rule is allowed."""
         self._enforcer.load_rules()
         namespace = f'{resource_type.rpartition("::")[0]}::*'
         return all(self.allows(context, rule)

@@ -1,7 +1,7 @@
 """The runtime: clock, randomness and threads. Beside `http_server`, the only file that knows the thread library.
 
-Everything that waits, asks the time or throws dice gets a `World` handed in. Tests hand in one with virtual
-time and seeded chance, and can stop it at any point.
+Code that waits, reads the time or needs randomness gets a `Runtime` passed in. Tests pass one with virtual time and
+seeded randomness, and can stop it at any point.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from typing import Any, Protocol
 
 from heatlite.common import activity, turns
 
-TURN = 0.01                     # seconds a green thread may work before the others run
+TURN = 0.01                     # seconds that a green thread may work before the others run
 EPOCH = datetime(1970, 1, 1)
-VARIANT = {digit: '89ab'[int(digit, 16) % 4] for digit in '0123456789abcdef'}      # of UUIDs, as RFC 4122 has it
+VARIANT = {digit: '89ab'[int(digit, 16) % 4] for digit in '0123456789abcdef'}      # of UUIDs, by RFC 4122
 
 
 class Thread(Protocol):
     def kill(self) -> None:
-        """Ends it at its next switch; nothing happens if it has ended."""
+        """Ends the thread at its next switch; does nothing if it has ended."""
 
 
 class Flag(Protocol):
-    """A flag one can wait for."""
+    """A flag that threads can wait for."""
 
     def set(self) -> None: ...
 
@@ -37,52 +37,56 @@ class Flag(Protocol):
     def is_set(self) -> bool: ...
 
     def wait(self, timeout: float | None = None) -> bool:
-        """True once set, False when `timeout` seconds passed first."""
+        """True once set, False if `timeout` seconds passed before."""
 
 
 class Runtime(Protocol):
     def now(self) -> datetime:
-        """UTC without zone, microseconds."""
+        """The time in UTC without zone, with microseconds."""
 
     def monotonic(self) -> float:
-        """Seconds that never go back."""
+        """Monotonic time in seconds."""
 
     def sleep(self, seconds: float) -> None: ...
 
     def spawn(self, function: Callable[..., Any], *args: Any) -> Thread: ...
 
     def spawn_os_thread(self, function: Callable[[], Any]) -> None:
-        """In a thread that no busy one holds up. It shares nothing with them but plain values: no signal, no log
-        line, no connection to a database, and nobody can kill it."""
+        """Runs `function` in an OS thread that busy green threads do not block.
+
+        It shares only plain values with them: no flag, no log line, no database connection. It cannot be killed.
+        """
 
     def flag(self) -> Flag: ...
 
     def serve(self, stack_id: str | None) -> str | None:
-        """From now on this thread works for that stack, or for none; for which one it did before.
+        """Marks the code of this thread as working for that stack, or for none; returns the previous one.
 
-        When the process dies, whoever started it learns for which stack it was executing code.
+        When the process dies, its parent process finds out for which stack it was executing code.
         """
 
     def turned(self, is_last: bool = False) -> None:
-        """The main loop has a turn. Who started this process ends it when there are no more turns before the last."""
+        """Records a turn of the main loop. The parent process ends this one if the turns stop before the last one."""
 
     def uuid(self) -> str:
         """A random UUID, lower case with dashes."""
 
     def turn(self) -> None:
-        """Lets other threads go first if this process has been busy for long. To be asked before work of some
-        milliseconds that many threads may have at once."""
+        """Yields to other threads if this process has been busy for long.
+
+        Call it before work of some milliseconds that many threads may have at once.
+        """
 
     def random(self) -> float:
-        """From 0 up to, not including, 1."""
+        """A random number from 0 up to, not including, 1."""
 
 
 def patch() -> None:
-    """Makes the blocking calls of the standard library cooperative. First thing a door does."""
+    """Makes the blocking calls of the standard library cooperative. Programs call it before anything else."""
     import warnings
     warnings.filterwarnings('ignore', message='[\\s\\S]*Eventlet is deprecated')
     warnings.filterwarnings('ignore', category=DeprecationWarning)      # for developers of libraries, not operators
-    # The system's resolver knows /etc/hosts and IPv6 as operators expect; the other one costs 0.1 s to import.
+    # The system's resolver handles /etc/hosts and IPv6 as operators expect; eventlet's costs 0.1 s to import.
     os.environ.setdefault('EVENTLET_NO_GREENDNS', 'yes')
     import eventlet
     eventlet.monkey_patch()
@@ -90,18 +94,18 @@ def patch() -> None:
 
 
 class Rounds:
-    """Shares the process among green threads that seldom wait for anything.
+    """Shares the process fairly among green threads that seldom wait for anything.
 
-    A round is what runs between two looks of the event loop at its sockets. Once a round has lasted `TURN` seconds,
-    threads that ask go on in the next one. Those that are about to begin stand in line for it: each lets the one
-    behind it look, so a round that is over costs one thread its turn, and not hundreds of them.
+    A round is what runs between two polls of the event loop. Once a round has lasted `TURN` seconds, threads that call
+    `pause` or `turn` continue in the next one. Threads that are about to begin work queue for it: each lets only the
+    next one check, so a round that is over delays one thread, and not hundreds of them.
     """
 
     def __init__(self) -> None:
         from eventlet import patcher
         self._identify = patcher.original('threading').get_ident
         self._thread = self._identify()
-        self._began = 0.0                       # when the current round began, as far as anybody asked
+        self._began = 0.0                       # when the current round began, as of the last check
         self._line: deque[Any] = deque()        # events of waiting threads; the one before them sleeps
         self._has_front = False
 
@@ -142,7 +146,7 @@ class Rounds:
             self._next()
 
     def _is_over(self) -> bool:
-        """False, too, in other operating system threads and in the event loop."""
+        """Whether the round has lasted too long; False in other OS threads and in the event loop."""
         if time.monotonic() - self._began < TURN:
             return False
         import eventlet
@@ -153,18 +157,18 @@ class Rounds:
         import eventlet
         before = self._began
         eventlet.sleep(0)
-        if self._began == before:               # the first to go on in this round
+        if self._began == before:               # the first thread to continue in this round
             self._began = time.monotonic()
 
 
 @functools.cache
 def _rounds() -> Rounds:
-    """Of this process: made in its main thread, by `patch` or by whoever asks first."""
+    """The rounds of this process: made in its main thread, by `patch` or by the first caller."""
     return Rounds()
 
 
 class GreenFlag:
-    """`Signal` over eventlet, for threads of one process."""
+    """`Flag` over eventlet, for threads of one process."""
 
     __slots__ = ('_set', '_waiters')
 
@@ -213,14 +217,14 @@ class GreenThread:
 
 
 class GreenRuntime:
-    """The real one: wall clock, operating system's chance, eventlet's threads."""
+    """The runtime of production: wall clock, the system's randomness, eventlet's threads."""
 
     def __init__(self) -> None:
-        self._dice, self._used = '', 0          # random digits, asked for many at a time
+        self._dice, self._used = '', 0          # random digits, generated many at a time
         self._activity: activity.Activity | None = None
 
     def now(self) -> datetime:
-        return EPOCH + timedelta(seconds=time.time())       # half the time of now(UTC) without its zone
+        return EPOCH + timedelta(seconds=time.time())       # takes half the time of now(UTC) without its zone
 
     def monotonic(self) -> float:
         return time.monotonic()
@@ -241,7 +245,7 @@ class GreenRuntime:
         return GreenFlag()
 
     def record(self, record: activity.Activity) -> None:
-        """From now on `record` tells what the main thread of this process executes. One switch costs 0.3 us more."""
+        """Records in `record` what the main thread of this process executes. One switch costs 0.3 us more."""
         import greenlet
         self._activity = record
         mark, nothing = record.mark, activity.NOTHING
@@ -279,8 +283,10 @@ class GreenRuntime:
 
 
 def blocking(function: Callable[..., Any], *arguments: Any) -> Any:
-    """The result of a call that would hold up every cooperative thread, such as one to the system's resolver: it runs
-    in a real thread where threads are cooperative, and right here elsewhere."""
+    """The result of a call that would block every green thread, such as one to the system's resolver.
+
+    Runs it in an OS thread if threads are cooperative, else directly.
+    """
     from eventlet import patcher
     if not patcher.is_monkey_patched('socket'):
         return function(*arguments)
@@ -297,6 +303,6 @@ def current() -> Runtime:
 
 
 def use(runtime: Runtime) -> None:
-    """Replaces it. A door or a test does so once, before anything runs."""
+    """Replaces the runtime of this process. A program or a test does so once, before anything runs."""
     global _current
     _current = runtime

@@ -1,7 +1,7 @@
-"""What stands in configuration files, and what is wrong with it: one line for each finding, with file and line.
+"""Validates configuration files: one line for each finding, with file and line.
 
-Values of options are checked when a program starts, before it starts workers; names that nobody knows are warnings,
-because a file written for Heat may have options that mean nothing here.
+Values of options are checked when a program starts, before it starts workers; unknown names are warnings, because a
+file written for Heat may have options without a meaning here.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ASSIGNMENT = re.compile(r'([^\s:=][^:=]*?)\s*[:=]\s*(.*)\Z')
 
 @dataclass(frozen=True)
 class Place:
-    """An assignment: where it stands, and what it says."""
+    """An assignment of an option: its place and its value."""
 
     where: str                  # file:line, or --set
     group: str
@@ -39,7 +39,7 @@ class Place:
 
 
 class Assignments(_environment.EnvironmentConfigurationSource):
-    """The source of `--set`, stronger than the environment and the files, also for options registered later."""
+    """The source of `--set`, which overrides the environment and the files, also for options registered later."""
 
     def __init__(self) -> None:
         self.values: dict[tuple[str, str], list[str]] = {}
@@ -57,7 +57,7 @@ class Assignments(_environment.EnvironmentConfigurationSource):
 
 
 def assignments(conf: cfg.ConfigOpts) -> Assignments:
-    """The source of `--set` of these options, made when first asked for."""
+    """The source of `--set` of these options, made at first use."""
     if not isinstance(conf._env_driver, Assignments):
         conf._env_driver = Assignments()
     found: Assignments = conf._env_driver
@@ -65,7 +65,7 @@ def assignments(conf: cfg.ConfigOpts) -> Assignments:
 
 
 def places(files: Iterable[str]) -> Iterator[Place]:
-    """All assignments in configuration files, in order. Files that cannot be read have none."""
+    """All assignments in configuration files, in order. Unreadable files have none."""
     for file in files:
         try:
             text = Path(file).read_text(errors='replace')
@@ -74,7 +74,7 @@ def places(files: Iterable[str]) -> Iterator[Place]:
         group = DEFAULT
         for number, line in enumerate(text.splitlines(), 1):
             if not line.strip() or line[0] in '#;' or line[0].isspace():
-                continue                            # nothing, a comment, or the value goes on
+                continue                            # empty, a comment, or a continued value
             section = _SECTION.match(line)
             if section:
                 group = section[1]
@@ -83,7 +83,7 @@ def places(files: Iterable[str]) -> Iterator[Place]:
 
 
 def files(conf: cfg.ConfigOpts) -> list[str]:
-    """The files that were read, those of --config-dir too."""
+    """The files that were read, including those of --config-dir."""
     found = [str(file) for file in conf.config_file or ()]
     for folder in conf.config_dir or ():
         found += sorted(str(file) for file in Path(folder).glob('*.conf'))
@@ -91,7 +91,7 @@ def files(conf: cfg.ConfigOpts) -> list[str]:
 
 
 def stated(conf: cfg.ConfigOpts) -> list[Place]:
-    """Assignments of the files and of --set, the strongest last."""
+    """All assignments of the files and of --set, in order of increasing precedence."""
     return [*places(files(conf)), *(
         Place(f'--set {group}.{name}', group, name, value)
         for (group, name), values in assignments(conf).values.items() for value in values)]
@@ -100,7 +100,7 @@ def stated(conf: cfg.ConfigOpts) -> list[Place]:
 # --- values ----------------------------------------------------------------------------------------------
 
 def registered(conf: cfg.ConfigOpts) -> dict[tuple[str, str], cfg.Opt]:
-    """Options that are known to this process, by group and name."""
+    """All registered options, by group and name."""
     found = {(DEFAULT, name): info['opt'] for name, info in conf._opts.items()}
     for group, entry in conf._groups.items():
         found |= {(group, name): info['opt'] for name, info in entry._opts.items()}
@@ -108,7 +108,7 @@ def registered(conf: cfg.ConfigOpts) -> dict[tuple[str, str], cfg.Opt]:
 
 
 def wrong_values(conf: cfg.ConfigOpts) -> Iterator[str]:
-    """A line for each value that its option does not take."""
+    """A line for each value that is invalid for its option."""
     said = {(place.group, place.name): place for place in stated(conf)}
     for (group, name), opt in registered(conf).items():
         if isinstance(opt, cfg.SubCommandOpt):
@@ -133,7 +133,7 @@ def wrong_values(conf: cfg.ConfigOpts) -> Iterator[str]:
 
 
 def allowed(opt: cfg.Opt) -> str:
-    """What an option takes, in words."""
+    """Describes the values that an option accepts."""
     kind: Any = opt.type
     name = type(kind).__name__.lower() if not isinstance(kind, type) else kind.__name__
     if getattr(kind, 'choices', None):
@@ -159,7 +159,7 @@ def known_names(conf: cfg.ConfigOpts) -> dict[str, set[str]]:
 
 
 def unknown_names(conf: cfg.ConfigOpts) -> Iterator[str]:
-    """A line for each option in the files that nobody knows, with the name that may have been meant."""
+    """A line for each unknown option in the files, with the name that may have been meant."""
     known = known_names(conf)
     for place in places(files(conf)):
         problem = unknown(known, place.group, place.name)
@@ -168,7 +168,7 @@ def unknown_names(conf: cfg.ConfigOpts) -> Iterator[str]:
 
 
 def unknown(known: Mapping[str, set[str]], group: str, name: str) -> str:
-    """Why there is no such option; empty when there is one, or nobody can tell."""
+    """Why there is no such option; empty if there is one, or if that cannot be decided."""
     if group not in known:
         alike = [found for found, names in known.items() if name in names and found != DEFAULT]
         guess = difflib.get_close_matches(group, known, 1, 0.7)

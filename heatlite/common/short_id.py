@@ -1,4 +1,4 @@
-"""Twelve readable characters made of the random part of a UUID. They end the physical names of resources."""
+"""Makes ids of twelve readable characters from the random part of a UUID, for the physical names of resources."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ _SHIFTS = tuple(range(55, -1, -5))                  # the time field of a versio
 
 
 def get_id(source_uuid: str | uuid.UUID) -> str:
-    """The 60 random bits of the time field, most significant first. ValueError unless it is a version 4 UUID."""
+    """Encodes the 60 random bits of the time field, most significant first.
+
+    Raises ValueError unless it is a version 4 UUID.
+    """
     value = uuid.UUID(source_uuid) if isinstance(source_uuid, str) else source_uuid
     if value.version != 4:
         raise ValueError(f'Invalid UUID version ({value.version})')
@@ -18,5 +21,5 @@ def get_id(source_uuid: str | uuid.UUID) -> str:
 
 
 def generate_id() -> str:
-    """A short id nobody else has."""
+    """Makes a new, unique short id."""
     return get_id(uuid.uuid4())

@@ -1,11 +1,11 @@
-"""Text -> plain data: JSON, or YAML 1.1 as the template specification, 1.3, reads it.
+"""Parses text to plain data: JSON, or YAML 1.1.
 
-`parse`, `simple_parse` and the names below them are also what plug-ins import.
+Plug-ins import `parse`, `simple_parse` and the names below them, too.
 
-The YAML events of the C parser are put together here by one loop without recursion: a document nested too deeply, or
-one whose aliases expand without bound, is refused with a clear error and costs neither memory nor the process.
-The result is what one JSON round trip would leave: map keys are text, sets are lists, timestamps stay text. Numbers
-are finite and no longer than `limits.MOST_DIGITS`; text holds no lone surrogates. Anything else is refused.
+The YAML events of the C parser are assembled here by one loop without recursion: a document nested too deeply, or one
+whose aliases expand without bound, is refused with a clear error and costs neither memory nor the process. The result
+is that of one JSON round trip: map keys are text, sets are lists, timestamps stay text. Numbers are finite and no
+longer than `limits.MOST_DIGITS`; text has no lone surrogates. Anything else is refused.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ VERSION_KEYS = ('heat_template_version', 'AWSTemplateFormatVersion', 'HeatTempla
 sys.setrecursionlimit(max(sys.getrecursionlimit(), 30_000))
 
 ROOT: Final = 'root stack'
-SLOW_READER_LIMIT: Final = 100_000      # characters; beyond, there is the fast reader only
-SLOW_BUILDER_LIMIT: Final = 4000        # characters of a text that is read once more for an error
+SLOW_READER_LIMIT: Final = 100_000      # characters; longer texts are read by the fast reader only
+SLOW_BUILDER_LIMIT: Final = 4000        # characters of a text that is parsed once more for an error
 SLOW_STEPS: Final = 20                  # of `turns`, for one event of the slow reader
 
 
 class DocumentError(ValueError):
-    """The text cannot be read. `line` and `column` count from 1, None when there is no place to point at."""
+    """The text cannot be parsed. `line` and `column` count from 1, None if the place is unknown."""
 
     def __init__(self, text: str, line: int | None = None, column: int | None = None) -> None:
         self.line, self.column = line, column
@@ -51,7 +51,7 @@ class _TextDates:
 
 
 class yaml_loader(_TextDates, yaml.SafeLoader):  # type: ignore[misc]
-    """The slow reader. It is run after a failure, for its message: it points at the place with the source line."""
+    """The slow reader. It runs after a failure, for its error message, which has the place and the source line."""
 
 
 class _Unfit(ValueError):
@@ -59,8 +59,10 @@ class _Unfit(ValueError):
 
 
 def _bounded(construct: Any) -> Any:
-    """`construct`, which makes a number of a scalar, for numbers that JSON can carry. Converting digits, base 60
-    above all, costs the square of their number."""
+    """Wraps `construct`, which converts a scalar to a number, to refuse numbers that JSON cannot represent.
+
+    Converting digits, base 60 above all, takes time quadratic in their number.
+    """
     def made(node: Any) -> Any:
         if len(node.value) > MOST_DIGITS:
             raise _Unfit(_('a number has more than %d digits') % MOST_DIGITS)
@@ -95,13 +97,13 @@ _MAPS = frozenset({None, '!', _PREFIX + 'map', _PREFIX + 'set'})
 
 
 class _Refused(Exception):
-    """Something the fast reading gives up on; the slow reader has the words for it."""
+    """The fast reader gives up; the slow reader provides the error message."""
 
 
 def parse(text: str, url: str | None = None, limits: Bounds = USUAL) -> dict[str, Any]:
-    """The template in `text`. Raises ValueError (DocumentError) with the text clients know, RequestLimitExceeded.
+    """Parses a template. Raises ValueError (DocumentError) with the text that clients expect, RequestLimitExceeded.
 
-    It has a version key, with whatever value. `url` names it in errors.
+    It must have a version key, with any value. `url` names it in errors.
     """
     document = simple_parse(text, url, limits)
     if not any(key in document for key in VERSION_KEYS):
@@ -110,7 +112,7 @@ def parse(text: str, url: str | None = None, limits: Bounds = USUAL) -> dict[str
 
 
 def simple_parse(text: str, url: str | None = None, limits: Bounds = USUAL) -> dict[str, Any]:
-    """As `parse`, without asking for a version. An empty text is an empty map."""
+    """Parses as `parse`, but requires no version. An empty text is an empty map."""
     if 0 <= limits.max_size < len(text):
         raise too_large(len(text), limits.max_size)
     document = read(text, url or ROOT, limits)
@@ -122,7 +124,7 @@ def simple_parse(text: str, url: str | None = None, limits: Bounds = USUAL) -> d
 
 
 def read(text: str, source: str, limits: Bounds, *, try_json: bool = True) -> Any:
-    """The data in `text`. Raises DocumentError; RequestLimitExceeded when it nests or expands too far.
+    """Parses a text. Raises DocumentError; RequestLimitExceeded when it nests or expands too far.
 
     `source` names the document in errors. A text that fails as JSON is read as YAML.
     """
@@ -160,8 +162,8 @@ _STRICT_JSON: Final = json.JSONDecoder(parse_constant=_no_constant, parse_float=
 
 
 def loads(text: str) -> Any:
-    """The data in a JSON text. Raises ValueError for what JSON does not have (NaN, Infinity, 1e999) and for integers
-    of more than `MOST_DIGITS` digits as well."""
+    """Parses JSON. Raises ValueError also for values outside of JSON (NaN, Infinity, 1e999) and for too long
+    integers."""
     try:
         return _JSON.decode(text)
     except (_Unfit, json.JSONDecodeError):
@@ -171,13 +173,13 @@ def loads(text: str) -> Any:
 
 
 def read_yaml(text: str, source: str, limits: Bounds) -> Any:
-    """As `read`, YAML only and without the check of its expansion."""
+    """Parses as `read`, YAML only and without the check of its expansion."""
     error: Exception | None = None
     for reader in readers(text):
         try:
             return _Builder(limits).build(text, reader)
         except yaml.YAMLError as found:
-            error = found                           # the slow reader's words are the clearer ones
+            error = found                           # the slow reader's message is the clearer one
         except DocumentError as found:
             raise _document_error(source, found) from None
         except (ValueError, OverflowError, _Refused) as found:
@@ -186,14 +188,19 @@ def read_yaml(text: str, source: str, limits: Bounds) -> Any:
 
 
 def readers(text: str) -> list[Any]:
-    """PyYAML's, in the order to try them. The slow one takes some texts that the fast one does not, such as
-    `{get_attr:[server, name]}`, and so have Heat and its client always done."""
+    """PyYAML's readers, in the order to try them.
+
+    The slow one accepts some texts that the fast one does not, such as `{get_attr:[server, name]}`, as Heat and its
+    client do.
+    """
     return [yaml.CSafeLoader, yaml.SafeLoader] if len(text) <= SLOW_READER_LIMIT else [yaml.CSafeLoader]
 
 
 def _explain(text: str, source: str, error: Exception) -> DocumentError:
-    """The error with the words and the place that the slow reader gives it. It reads event by event, so that it may
-    yield; only short texts are also put together by it."""
+    """The error with the message and the place that the slow reader reports.
+
+    It reads event by event, so that it may yield; only short texts are also assembled by it.
+    """
     if len(text) <= SLOW_READER_LIMIT:
         try:
             parser = yaml_loader(text)
@@ -224,13 +231,13 @@ EVENTS_A_TURN: Final = 200
 
 
 class _Builder:
-    """Puts one document together from parser events."""
+    """Assembles one document from parser events."""
 
     def __init__(self, limits: Bounds) -> None:
         self.limits = limits
         self.steps = 1                          # of `turns`, for one event
-        self.merged = 0                         # entries that `<<` has copied
-        self.plain: dict[str, Any] = {}         # text of plain scalars met before -> value
+        self.merged = 0                         # entries copied by `<<`
+        self.plain: dict[str, Any] = {}         # text of a plain scalar -> its value, as a cache
         self.anchors: dict[str, Any] = {}
         self.open_anchors: set[str] = set()
 
@@ -252,7 +259,8 @@ class _Builder:
             parser.dispose()
 
     def _document(self, next_event: Any) -> Any:
-        # A frame is [container, key, is the key given, anchor, merged maps]; lists have only the first and the anchor.
+        # A frame is [container, key, whether the key is set, anchor, merged maps]; lists have only the first and the
+        # anchor.
         stack: list[list[Any]] = []
         scalar, alias = yaml.ScalarEvent, yaml.AliasEvent
         start_list, start_map = yaml.SequenceStartEvent, yaml.MappingStartEvent
@@ -360,7 +368,7 @@ class _Builder:
 
 
 def plain_value(text: str) -> Any:
-    """What a plain scalar means. Raises ValueError for a number that JSON cannot carry."""
+    """The value of a plain scalar. Raises ValueError for a number that JSON cannot represent."""
     for tag, pattern in _TextDates.yaml_implicit_resolvers.get(text[:1], ()):
         if pattern.match(text):
             return _construct(tag, text)
@@ -379,7 +387,7 @@ def _construct(tag: str, value: str) -> Any:
 
 
 def text_keys(mapping: dict[Any, Any]) -> dict[str, Any]:
-    """`mapping` itself when all keys are text, else a copy with the keys JSON would write."""
+    """`mapping` itself when all keys are text, else a copy with the keys that JSON would have."""
     for key in mapping:
         if type(key) is not str:
             return {key_text(key): value for key, value in mapping.items()}
@@ -393,7 +401,7 @@ def key_text(key: Any) -> str:
 
 
 def clean(value: Any) -> Any:
-    """`value` as one JSON round trip leaves it: text keys, lists for tuples and sets; a copy of all containers."""
+    """`value` as after one JSON round trip: text keys, lists for tuples and sets; copies all containers."""
     if isinstance(value, Mapping):
         return {key_text(key): clean(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
@@ -404,17 +412,18 @@ def clean(value: Any) -> Any:
 
 
 def check_size(value: Any, limits: Bounds) -> Any:
-    """`value` itself, unless it nests too deeply or its aliases expand too far (RequestLimitExceeded), or holds what
-    JSON cannot carry (HTTPBadRequest): a number that is not finite or too long, a lone surrogate.
+    """Returns `value` itself, or refuses it.
 
-    Linear in what is stored, however often parts of it are shared.
+    Raises RequestLimitExceeded if it nests too deeply or its aliases expand too far, HTTPBadRequest if it contains what
+    JSON cannot represent: a number that is not finite or too long, a lone surrogate. Linear in what is stored, however
+    often parts of it are shared.
     """
     measure(value, limits)
     return value
 
 
 def check_text(value: Any) -> Any:
-    """As `check_size`, without a bound of the size: for data whose text was bounded before it was decoded."""
+    """Checks as `check_size`, without a limit of the size: for data whose text was limited before it was decoded."""
     measure(value, _UNBOUNDED)
     return value
 
@@ -427,17 +436,17 @@ _UNBOUNDED: Final = _Unbounded()
 
 
 def measure(value: Any, limits: Bounds) -> int:
-    """How many values (of 16 characters) `value` is with all that it shares spelt out. Raises as `check_size`.
+    """The number of values (of 16 characters) of `value`, counting shared parts each time. Raises as `check_size`.
 
-    A text beyond ASCII takes up to four bytes for each character, and counts so.
+    A text beyond ASCII takes up to four bytes for each character, and is counted so.
     """
     if type(value) is not dict and type(value) is not list:
         return 1 + _checked(value)
     if not value:
         return 1
-    # Plain numbers, not tuples: the garbage collector, which looks at containers only, is not called for them.
+    # Plain numbers, not tuples: the garbage collector, which tracks containers only, is not triggered by them.
     sizes: dict[int, int] = {}              # id of a container -> its expanded size
-    depths: dict[int, int] = {}             # the same of containers that have others in them: the rest has depth 1
+    depths: dict[int, int] = {}             # the same for containers that contain others: the rest has depth 1
     opened: set[int] = set()                # containers whose children were put on the stack
     stack: list[Any] = [value]
     done = 0
@@ -452,7 +461,7 @@ def measure(value: Any, limits: Bounds) -> int:
         if ident not in opened:
             unknown = [child for child in children
                        if (type(child) is dict or type(child) is list) and id(child) not in sizes]
-            if unknown:                     # most have none: they are seen once
+            if unknown:                     # most have none: they are visited once
                 opened.add(ident)
                 stack += unknown
                 has_itself = not opened.isdisjoint(map(id, unknown))
@@ -494,7 +503,7 @@ VALUES_A_TURN: Final = 2000
 
 
 def _checked(value: Any) -> int:
-    """The size of a leaf beyond one. Raises HTTPBadRequest for what JSON cannot carry."""
+    """The size of a leaf beyond one. Raises HTTPBadRequest for what JSON cannot represent."""
     if isinstance(value, str):
         if value.isascii():
             return len(value) >> 4
@@ -525,7 +534,7 @@ yaml_dumper.add_representer(str, _text_block)
 
 
 def convert_json_to_yaml(json_text: str) -> str:
-    """A template in JSON as YAML, keys in their order. Raises ValueError."""
+    """Converts a template from JSON to YAML, keys in their order. Raises ValueError."""
     written: str = yaml.dump(loads(json_text), Dumper=yaml_dumper, sort_keys=False, default_flow_style=False,
                              allow_unicode=True)
     return written

@@ -1,4 +1,4 @@
-"""Times as templates and clients write them, and how long to wait before trying again."""
+"""Parses times of templates, formats times for clients, and computes delays between retries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DURATION = re.compile(r'^PT(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<sec
 
 
 def parse_isoduration(duration: str) -> int:
-    """Seconds in `PT1H5M30S` (at least one part). Raises ValueError."""
+    """Converts `PT1H5M30S` (at least one part) to seconds. Raises ValueError."""
     found = _DURATION.match(duration)
     if found is None or duration == 'PT':
         raise ValueError('Only ISO 8601 duration format of the form PT#H#M#S is supported.')
@@ -20,13 +20,13 @@ def parse_isoduration(duration: str) -> int:
 
 
 def retry_backoff_delay(attempt: int, scale_factor: float = 1.0, jitter_max: float = 0.0) -> float:
-    """Seconds to wait before `attempt`: 2**attempt times the scale, plus up to `jitter_max` by chance."""
+    """Seconds to wait before `attempt`: 2**attempt times the scale, plus a random part of at most `jitter_max`."""
     delay = float(2 ** attempt) * float(scale_factor)
     return delay + runtimes.current().random() * jitter_max if jitter_max else delay
 
 
 def isotime(at: datetime) -> str:
-    """UTC time as clients see it: whole seconds and a Z."""
+    """Formats a UTC time for clients: whole seconds and a Z."""
     return f"{at.isoformat(timespec='seconds')[:19]}Z"       # three times as fast as strftime
 
 

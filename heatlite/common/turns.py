@@ -1,7 +1,7 @@
-"""Lets other requests run during long pure work, without the pure packages knowing a clock or a thread.
+"""Lets other requests run during long pure computations, so that pure packages need neither a clock nor a thread.
 
 Loops over user input count their steps with `spend`. After each `EVERY` steps the function that the program installed
-with `use` runs; it may switch to another green thread. Without one (tests, tools) counting is all that happens.
+with `use` runs; it may switch to another green thread. Without one (tests, tools) steps are only counted.
 
 A caller must not rely on shared state across `spend`. A block that must not be interrupted, such as a database
 transaction, is put into `held`.
@@ -21,13 +21,13 @@ _spent = 0
 
 
 def use(turn: Callable[[], None] | None) -> None:
-    """Installs what runs between steps, for the whole process."""
+    """Installs the function that runs after each `EVERY` steps, for the whole process."""
     global _turn
     _turn = turn
 
 
 def spend(steps: int = 1) -> None:
-    """Counts work done. From any thread; may switch green threads."""
+    """Counts steps of work. May be called from any thread; may switch green threads."""
     global _spent
     _spent += steps
     if _spent >= EVERY:
@@ -38,7 +38,7 @@ def spend(steps: int = 1) -> None:
 
 @contextmanager
 def held() -> Iterator[None]:
-    """No turn in this block, for this green thread: it holds a database transaction."""
+    """Prevents switches in this block, for this green thread: it has a database transaction."""
     token = _held.set(True)
     try:
         yield

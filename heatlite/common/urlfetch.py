@@ -1,7 +1,7 @@
-"""Documents by URL: of bounded size, in bounded time, only from where the operator allows.
+"""Fetches documents by URL: of bounded size, in bounded time, only from where the operator allows.
 
-A host name is resolved once, its addresses are checked, and the connection goes to a checked one: a name that stands
-for something else a moment later changes nothing. Proxies of the environment are not used: they would resolve again.
+A host name is resolved once, its addresses are checked, and the connection goes to a checked one: a later change of the
+name's addresses has no effect (DNS rebinding). Proxies of the environment are not used: they would resolve again.
 Errors name the URL without credentials and query, and never quote what was fetched.
 """
 
@@ -34,7 +34,7 @@ DEFAULT_TIMEOUT = 60                        # seconds
 REDIRECTS = 5
 _PIECE = 65536
 _MOVED = (301, 302, 303, 307, 308)
-_BUNDLES = ('REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE')         # as other Python programs of the cloud have it
+_BUNDLES = ('REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE')         # as other Python programs of the cloud use them
 
 
 class URLFetchError(exception.Error, OSError):
@@ -42,11 +42,11 @@ class URLFetchError(exception.Error, OSError):
 
 
 class _Broken(Exception):
-    """Why nothing was fetched: for the log."""
+    """The reason why fetching failed, for the log."""
 
 
 def get(url: str, allowed_schemes: Sequence[str] = ('http', 'https')) -> str:
-    """The text behind `url`, at most `max_template_size` bytes. Raises URLFetchError."""
+    """Fetches the text at `url`, at most `max_template_size` bytes. Raises URLFetchError."""
     scheme = _split(url).scheme
     if scheme not in allowed_schemes:
         raise URLFetchError(_('Invalid URL scheme %s') % scheme)
@@ -58,8 +58,10 @@ def get(url: str, allowed_schemes: Sequence[str] = ('http', 'https')) -> str:
 
 
 def get_template(url: str, allowed_schemes: Sequence[str] = ('http', 'https')) -> str:
-    """As `get`, for what must be a template. Other documents are refused here: parsers quote what they refuse, and
-    the caller may not be allowed to read it."""
+    """Fetches as `get`, but accepts only templates.
+
+    Other documents are refused here: parsers quote what they refuse, and the caller may not be allowed to read it.
+    """
     text = get(url, allowed_schemes)
     if not any(key in text for key in template_format.VERSION_KEYS):
         raise URLFetchError(_('There is no template at %s') % shown(url))
@@ -101,14 +103,14 @@ def _read_http(url: str, limit: int) -> bytes:
             here = urljoin(here, found)
         raise _Broken('there are too many redirects')
     except (_Broken, OSError, ValueError, EOFError, zlib.error, http.client.HTTPException) as error:
-        # Its words may quote what came; ours do not.
+        # The library's message may quote the answer; ours does not.
         why = str(error) if isinstance(error, _Broken) else type(error).__name__
         LOG.info('Failed to retrieve template from %s: %s', shown(url), why)
         raise URLFetchError(_('Failed to retrieve template from %s') % shown(url)) from None
 
 
 def _ask(parts: SplitResult, limit: int, deadline: float) -> bytes | str:
-    """The document, at most one byte longer than `limit`, or where it has moved."""
+    """The document, at most one byte longer than `limit`, or the URL of a redirect."""
     assert parts.hostname is not None
     secure = parts.scheme == 'https'
     port = parts.port or (443 if secure else 80)
@@ -139,7 +141,7 @@ def _credentials(parts: SplitResult) -> dict[str, str]:
 
 
 def _content(answer: http.client.HTTPResponse, limit: int) -> bytes:
-    """What it says once unpacked: a small answer may be a very long document."""
+    """The unpacked content: a small answer may be a very long document."""
     coding = (answer.headers['Content-Encoding'] or 'identity').strip().lower()
     source: Any = answer
     if coding in ('gzip', 'x-gzip'):
@@ -154,7 +156,7 @@ def _content(answer: http.client.HTTPResponse, limit: int) -> bytes:
     return bytes(found)
 
 
-# --- where to ----------------------------------------------------------------------------------------------
+# --- permitted addresses -----------------------------------------------------------------------------------
 
 def _connect(host: str, port: int, deadline: float) -> socket.socket:
     denied = addresses.Networks(cfg.CONF.get('template_fetch_deny', options.FETCH_DENY))
@@ -193,7 +195,7 @@ def _left(deadline: float) -> float:
 
 
 class _Timed:
-    """A socket as http.client wants it, all of whose waiting ends at one deadline. Its owner closes it."""
+    """A socket for http.client with one deadline for all of its waiting. Its owner closes it."""
 
     def __init__(self, sock: socket.socket, deadline: float) -> None:
         self._sock = sock
