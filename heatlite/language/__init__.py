@@ -1,5 +1,5 @@
 """language: template text -> Template -> StackDefinition -> values. Pure.
 
-May not come in: clocks, threads, files, sockets, rows, randomness, resource classes. What types look like is handed in
-(`facts.TypeCatalog`), what is not known yet is the value `Unknown`.
+Must not import clocks, threads, files, sockets, rows, randomness or resource classes. Facts of resource types are
+passed in (`facts.TypeCatalog`); a value that is not known yet is `Unknown`.
 """

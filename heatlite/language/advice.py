@@ -1,7 +1,6 @@
-"""What is allowed but hardly meant: hints beside the complaints, for `heatlite-lint`.
+"""Hints at what is allowed but probably not meant, in addition to diagnostics, for `heatlite-lint`.
 
-Template specification, 15: typing errors that silently become data, keys that are ignored, references that only fail
-when an output is read.
+Typing errors that silently become data, keys that are ignored, references that fail only when an output is read.
 """
 
 from __future__ import annotations
@@ -36,11 +35,11 @@ EVERY_FUNCTION = frozenset(row.name for row in (*versions.FUNCTIONS, *versions.C
 
 
 def advise(definition: StackDefinition) -> list[Advice]:
-    """Hints about a definition, in the order of the text."""
+    """Finds the hints about a definition, in the order of the text."""
     found: list[Advice] = []
     for look in (_repeated_keys, _lookalikes, _several_functions, _ignored_keys, _hollow_references, _failing_metadata,
                  _hidden_entries):
-        with contextlib.suppress(exception.HeatException, AttributeError):     # what is no template has been said
+        with contextlib.suppress(exception.HeatException, AttributeError):     # reported by diagnostics
             found += look(definition)
     template = definition.template
     placed = []
@@ -59,7 +58,7 @@ def _repeated_keys(definition: StackDefinition) -> Iterator[Advice]:
 
 
 def _lookalikes(definition: StackDefinition) -> Iterator[Advice]:
-    """Maps with one key that looks like a function this version does not have."""
+    """Finds maps whose only key looks like a function that this version does not have."""
     known = set(definition.edition.functions) | set(definition.edition.condition_functions)
     later = EVERY_FUNCTION - known
     for section in (definition.keys.resources, definition.keys.outputs):
@@ -132,7 +131,7 @@ def _calls(definition: StackDefinition) -> Iterator[tuple[tuple[Any, ...], expre
 
 
 def _hollow_references(definition: StackDefinition) -> Iterator[Advice]:
-    """References of outputs to nothing: they are found out only when the output is read."""
+    """Finds references of outputs to missing resources: they fail only when the output is read."""
     keys = definition.keys
     for name, output in definition.outputs.items():
         for trail, need in expressions.requirements(output.expression, PLACEHOLDERS):
@@ -143,7 +142,7 @@ def _hollow_references(definition: StackDefinition) -> Iterator[Advice]:
 
 
 def _failing_metadata(definition: StackDefinition) -> Iterator[Advice]:
-    """Metadata that fails whatever the resources it asks for will give: clients learn of it at creation only."""
+    """Finds metadata that fails whatever values its resources have: users would see the error only at creation."""
     for resource in definition.resources.values():
         try:
             resource.metadata(UNKNOWNS)
@@ -153,7 +152,7 @@ def _failing_metadata(definition: StackDefinition) -> Iterator[Advice]:
 
 
 def _hidden_entries(definition: StackDefinition) -> Iterator[Advice]:
-    """Exact registry entries that a wildcard is tried before."""
+    """Finds exact registry entries that come after a matching wildcard."""
     entries = definition.environment.registry.entries
     wildcards = [key for key in entries if key.endswith('*')]
     for name in entries:

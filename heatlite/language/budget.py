@@ -1,11 +1,11 @@
-"""What one evaluation may still make and do: one account for all its functions, patterns and copies.
+"""Limits what one evaluation may still produce and compute: one budget for all its functions, patterns and copies.
 
-An evaluation is the properties of one resource, the value of one output, or a check. Code that makes text or
-structures takes their size from the account before it makes them; code that loops takes its steps, which also lets
-other green threads run (`common.turns`). A `Ledger` bounds what all resources, or all outputs, of one definition may
-make together.
+An evaluation is the properties of one resource, the value of one output, or a check. Code that makes text or structures
+takes their size from the budget before it makes them; code that loops takes its steps, which also lets other green
+threads run (`common.turns`). A `Ledger` limits what all resources, or all outputs, of one definition may produce
+together.
 
-The account of an evaluation is found in the context of the green thread, so evaluations that interleave do not mix.
+The budget of an evaluation is stored in the context of the green thread, so interleaved evaluations do not mix.
 """
 
 from __future__ import annotations
@@ -20,14 +20,17 @@ from heatlite.common import turns
 from heatlite.common.i18n import _
 from heatlite.common.limits import USUAL, Limits, exceeded
 
-ITEM: Final = 16            # what a container, and each place in it, counts beside the characters of its texts
+ITEM: Final = 16            # size of a container, and of each place in it, in addition to the characters of its texts
 _NOTHING: Final = (0, 0)
-_COUNTED: Final = 1024      # characters or steps from which on an evaluation is worth an entry in a ledger
+_COUNTED: Final = 1024      # characters or steps from which on an evaluation gets an entry in a ledger
 
 
 class Budget:
-    """`size`: characters (an item counts `ITEM`), `steps`: of about a microsecond, `matching`: milliseconds of patterns
-    that are matched under a time-out."""
+    """The remaining budget of one evaluation.
+
+    `size`: characters (an item counts `ITEM`), `steps`: of about a microsecond, `matching`: milliseconds of patterns
+    that are matched under a time-out.
+    """
 
     __slots__ = ('limits', 'matching', 'size', 'steps')
 
@@ -38,26 +41,32 @@ class Budget:
         self.matching = limits.max_matching_time
 
     def make(self, function: str, size: int) -> None:
-        """Takes the size of something about to be made. Raises RequestLimitExceeded."""
+        """Takes the size of a value before it is made. Raises RequestLimitExceeded."""
         self.size -= size
         if self.size < 0:
             raise exceeded(_('"%s" makes this evaluation larger') % function, self.limits.max_evaluation_result,
                            'max_evaluation_result')
 
     def make_text(self, function: str, length: int, is_ascii: bool = True) -> None:
-        """As `make`, of text. Beyond ASCII a character takes up to four bytes. One call makes `max_result` at most."""
+        """Takes the size of a text.
+
+        Beyond ASCII a character takes up to four bytes. One call makes at most `max_result`.
+        """
         if length > self.limits.max_result:
             raise exceeded(_('"%s" gives more') % function, self.limits.max_result, 'max_function_result')
         self.make(function, length if is_ascii else 4 * length)
 
     def make_items(self, function: str, count: int) -> None:
-        """As `make`, of a list or map. One call makes `max_result` items at most."""
+        """Takes the size of a list or map. One call makes at most `max_result` items."""
         if count > self.limits.max_result:
             raise exceeded(_('"%s" gives more') % function, self.limits.max_result, 'max_function_result')
         self.make(function, ITEM * (count + 1))
 
     def hold(self, values: int) -> None:
-        """Takes the size of the whole result: so many values, spelt out (`document.measure`)."""
+        """Takes the size of the whole result.
+
+        `values`: their number, counting shared ones each time (`document.measure`).
+        """
         if ITEM * values > _COUNTED:
             self.make(_('the result'), ITEM * values)
 
@@ -70,7 +79,7 @@ class Budget:
         turns.spend(steps)
 
     def match(self, milliseconds: int) -> None:
-        """Takes the time a pattern may be matched for. Raises RequestLimitExceeded."""
+        """Takes the time that a pattern may be matched for. Raises RequestLimitExceeded."""
         self.matching -= milliseconds
         if self.matching < 0:
             raise exceeded(_('The patterns of this evaluation take longer'), self.limits.max_matching_time,
@@ -82,19 +91,21 @@ _current: ContextVar[Budget | None] = ContextVar('budget', default=None)
 
 
 def current() -> Budget | None:
-    """Of the evaluation that runs in this green thread; None outside."""
+    """The budget of the evaluation that runs in this green thread; None outside of one."""
     return _current.get()
 
 
 def here(limits: Limits = USUAL) -> Budget:
-    """The current budget, or one for what has no evaluation around it."""
+    """The current budget, or a new one outside of an evaluation."""
     return _current.get() or Budget(limits)
 
 
 @contextmanager
 def shared(limits: Limits = USUAL, parts: int = 0) -> Iterator[Budget]:
-    """One budget for everything in the block: the current one if there is any. `parts`: how many resources are looked
-    at in it; each adds `max_steps_per_resource`."""
+    """Uses one budget for the whole block: the current one if there is any.
+
+    `parts`: the number of resources that are checked in it; each adds `max_steps_per_resource`.
+    """
     found = _current.get()
     if found is not None:
         yield found
@@ -110,7 +121,7 @@ def shared(limits: Limits = USUAL, parts: int = 0) -> Iterator[Budget]:
 
 @contextmanager
 def own(made: Budget) -> Iterator[Budget]:
-    """This budget for everything in the block."""
+    """Uses this budget for the whole block."""
     token = _current.set(made)
     try:
         yield made
@@ -119,10 +130,10 @@ def own(made: Budget) -> Iterator[Budget]:
 
 
 class Ledger:
-    """What the parts of one definition have made, each counted as it was evaluated last.
+    """What the parts of one definition have produced, counting the last evaluation of each.
 
-    `parts`: how many there are. All together may make `max_evaluation_result` and, for each part,
-    `max_result_per_resource`; the steps are bounded in the same way.
+    `parts`: their number. All together may produce `max_evaluation_result` and, for each part,
+    `max_result_per_resource`; steps are limited in the same way.
     """
 
     def __init__(self, limits: Limits, parts: int) -> None:
@@ -132,13 +143,15 @@ class Ledger:
         self._made: dict[Hashable, tuple[int, int]] = {}
 
     def evaluation(self, part: Hashable) -> _Evaluation:
-        """The evaluation of one part, with a budget of its own, in a `with` block. What it made and did is recorded
-        however it ends."""
+        """The evaluation of one part, with a budget of its own, for a `with` block.
+
+        Its costs are recorded however it ends.
+        """
         return _Evaluation(self, part)
 
 
 class _Evaluation:
-    """`with` gives the budget. A class, since there is one for each resource: a generator costs three times as much."""
+    """`with` gives the budget. A class, since there is one for each resource: a generator takes three times as long."""
 
     __slots__ = ('_before', '_budget', '_given', '_ledger', '_outer', '_part', '_token')
 
@@ -167,12 +180,12 @@ class _Evaluation:
 
 
 def text_size(text: str) -> int:
-    """What a text counts."""
+    """The size that a text counts."""
     return len(text) if text.isascii() else 4 * len(text)
 
 
 def work(function: str, steps: int) -> None:
-    """Takes steps from the current budget, if there is one, and lets others run."""
+    """Takes steps from the current budget, if there is one, and lets other green threads run."""
     found = _current.get()
     if found is not None:
         found.work(function, steps)
@@ -181,8 +194,10 @@ def work(function: str, steps: int) -> None:
 
 
 def frozen(value: Any) -> Any:
-    """A hashable stand-in for plain data: equal for equal data. Comparing many structures one by one would cost the
-    product of their number and size."""
+    """A hashable copy of plain data: equal for equal data.
+
+    Comparing many structures with each other would cost the product of their number and size.
+    """
     kind = type(value)
     if kind is dict:
         turns.spend(1 + len(value) // 8)

@@ -1,4 +1,4 @@
-"""Conditions: named truths of a stack that depend on its parameters alone. Template specification, section 6."""
+"""Conditions: named booleans of a stack that depend on its parameters alone."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from heatlite.language.expression import PLACEHOLDERS, Call, InvalidCall, Parser
 from heatlite.language.unknown import UNKNOWN
 
 HEADING = 'Condition validation error'
-STEPS = 5                       # of `turns`, for looking at one condition
-MOST_NESTED = 200               # conditions that refer to each other in a row
+STEPS = 5                       # of `turns`, for checking one condition
+MOST_NESTED = 200               # conditions that refer to each other in a chain
 
-# Conditions that are being evaluated: evaluation may switch green threads, each of which has its own.
+# Conditions under evaluation: evaluation may switch green threads, so each has its own set.
 _open: ContextVar[frozenset[tuple[int, str]]] = ContextVar('open conditions', default=frozenset())
 
 
@@ -31,7 +31,7 @@ class Conditions:
 
     @property
     def definitions(self) -> Mapping[str, Any]:
-        """Raises StackValidationFailed when the section is no map."""
+        """The section. Raises StackValidationFailed when it is not a map."""
         if not isinstance(self.section, Mapping):
             raise exception.StackValidationFailed(
                 error='Conditions validation error',
@@ -39,7 +39,7 @@ class Conditions:
         return self.section
 
     def parsed(self, name: str) -> Any:
-        """Raises StackValidationFailed with the path of a call that cannot be (check 5)."""
+        """The parsed condition. Raises StackValidationFailed with the path of an invalid call."""
         if name not in self._parsed:
             try:
                 self._parsed[name] = self.parser.parse(self.definitions[name])
@@ -48,9 +48,9 @@ class Conditions:
         return self._parsed[name]
 
     def holds(self, value: Any) -> bool:
-        """Whether a condition, by its name or as a boolean, holds.
+        """Whether a condition, given by name or as a boolean, holds.
 
-        Raises ValueError for what is none, StackValidationFailed for a wrong definition, and whatever a function in
+        Raises ValueError for any other value, StackValidationFailed for a wrong definition, and whatever a function in
         the definition raises.
         """
         if isinstance(value, bool):
@@ -90,7 +90,7 @@ class Conditions:
             % {'name': name, 'value': value})
 
     def diagnostics(self) -> Iterator[tuple[str, exception.HeatException]]:
-        """Check 8: type and arguments of each definition, in order; (name, error)."""
+        """Checks type and arguments of each definition, in order; yields (name, error)."""
         for name, definition in self.definitions.items():
             turns.spend(STEPS)
             try:

@@ -1,8 +1,7 @@
-"""What a value must satisfy: the constraints of parameters and of properties, one class each.
+"""Constraints of parameters and of properties, one class each.
 
-A constraint is checked with `validate(value, schema)`, which raises ValueError with the reason. `schema` says how
-values are converted before they are compared. The classes are part of the plug-in contract (its section 5.4);
-texts and rules are those of the template specification, 3.6.
+A constraint is checked with `validate(value, schema)`, which raises ValueError with the reason. `schema` converts
+values before they are compared. The classes are part of the plug-in contract.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ EVERY_SCALAR = frozenset({STRING, NUMBER, INTEGER, BOOLEAN})
 
 
 class Typed(Protocol):
-    """What a constraint must know of the schema it belongs to."""
+    """The part of a schema that its constraints use."""
 
     @property
     def kind(self) -> str: ...
@@ -32,9 +31,9 @@ class Typed(Protocol):
 
 
 def to_number(value: Any) -> Any:
-    """A number from `value`: itself, an integer if its text is one, else a float. ValueError, TypeError.
+    """Converts `value` to a number: itself, an integer if its text is one, else a float. Raises ValueError, TypeError.
 
-    It is finite and has at most `MOST_DIGITS` digits: anything else could be neither stored nor shown.
+    It is finite and has at most `MOST_DIGITS` digits: other numbers could be neither stored nor shown.
     """
     if isinstance(value, int | float):
         number = value
@@ -58,13 +57,13 @@ MOST_SHOWN = 1000               # characters of a value in a message
 
 
 def shown(value: Any) -> str:
-    """`value` as text for a message: a value may be as long as a template."""
+    """`value` as text for a message, truncated: a value may be as long as a template."""
     text = value if isinstance(value, str) else str(value)
     return text if len(text) <= MOST_SHOWN else f'{text[:MOST_SHOWN]}...'
 
 
 class Constraint(Mapping[str, Any]):
-    """Base. As a mapping it gives `{<name>: <body>}` and `description` if there is one."""
+    """Base class. As a mapping it gives `{<name>: <body>}` and `description` if there is one."""
 
     name = ''
     valid_kinds: frozenset[str] = frozenset()
@@ -197,7 +196,7 @@ class Modulo(Constraint):
 
 
 class AllowedValues(Constraint):
-    """One of a list of values; of a list, every item."""
+    """One of a list of values; for a list, every item must be."""
 
     name = 'allowed_values'
     valid_kinds = EVERY_SCALAR | {LIST, ANY}
@@ -224,7 +223,7 @@ class AllowedValues(Constraint):
 
 
 def _converted(value: Any, schema: Typed) -> Any:
-    """An allowed value of the wrong type matches nothing; it must not hide the reason a value is refused."""
+    """Converts an allowed value. One of the wrong type matches nothing; it must not hide the reason of a refusal."""
     try:
         return schema.to_schema_type(value)
     except (ValueError, TypeError):
@@ -261,7 +260,7 @@ class AllowedPattern(Constraint):
 
 
 class CustomConstraint(Constraint):
-    """A named check. It is found in `environment` (a plug-in registry), or by the `lookup` of the validation."""
+    """A check by name, found in `environment` (a plug-in registry), or by the `lookup` of the validation."""
 
     name = 'custom_constraint'
     valid_kinds = EVERY_SCALAR | {LIST, ANY}
@@ -273,7 +272,7 @@ class CustomConstraint(Constraint):
 
     def validate(self, value: Any, schema: Typed | None = None, context: Any = None,
                  lookup: CustomLookup | None = None) -> None:
-        """Raises ValueError. Without `lookup` and environment nothing is checked: nobody is there to ask."""
+        """Raises ValueError. Checks nothing if there is neither `lookup` nor environment."""
         check = self._find(lookup)
         if check is None:
             return
@@ -315,10 +314,10 @@ CustomLookup = Callable[[str], Any]
 
 
 class BaseCustomConstraint:
-    """Base of custom constraints, for plug-ins. `validate` answers whether the value is right.
+    """Base class of custom constraints, for plug-ins. `validate` returns whether the value is valid.
 
-    Subclasses set `resource_client_name` and `resource_getter_name`, or override `validate_with_client`;
-    an error of `expected_exceptions` there means "no", any other one passes through.
+    Subclasses set `resource_client_name` and `resource_getter_name`, or override `validate_with_client`; an error of
+    `expected_exceptions` there means "invalid", any other one is raised.
     """
 
     expected_exceptions: tuple[type[BaseException], ...] = (exception.EntityNotFound,)
@@ -349,7 +348,7 @@ class BaseCustomConstraint:
 
 
 def check_fit(constraints: Sequence[Constraint], kind: str, type_name: str) -> None:
-    """Raises InvalidSchemaError when a constraint makes no sense for values of `kind`."""
+    """Raises InvalidSchemaError when a constraint is not applicable to values of `kind`."""
     for constraint in constraints:
         if kind != ANY and kind not in constraint.valid_kinds:
             raise exception.InvalidSchemaError(

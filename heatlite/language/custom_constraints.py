@@ -1,6 +1,6 @@
-"""Custom constraints that need no service. Template specification, 3.7.
+"""Custom constraints that need no service.
 
-`builtin` gives them by name; the clock and the time zones they need are handed in.
+`builtin` gives them by name; the clock and the time zones they need are passed in.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class PureConstraint(BaseCustomConstraint):
 
 
 def builtin(now: Callable[[], datetime], zone: Callable[[str], Any]) -> Mapping[str, Callable[[], PureConstraint]]:
-    """Makers of the constraints by name. `now`: with a time zone; `zone` raises KeyError for an unknown name."""
+    """Factories of the constraints by name. `now`: with a time zone; `zone` raises KeyError for an unknown name."""
     checks: dict[str, Check] = {
         'ip_addr': ip_addr, 'mac_addr': mac_addr, 'net_cidr': net_cidr, 'ip_or_cidr': ip_or_cidr,
         'dns_name': dns_name, 'rel_dns_name': rel_dns_name, 'dns_domain': dns_domain, 'iso_8601': iso_8601,

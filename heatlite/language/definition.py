@@ -1,7 +1,7 @@
-"""From a template, an environment and files to the definition of a stack: parameters, resources, outputs.
+"""Makes the definition of a stack from a template, an environment and files: parameters, resources, outputs.
 
-Everything is lazy: parts are parsed and evaluated when asked for, and raise then. `lint.check` looks at all of it in
-the order clients know.
+Everything is lazy: parts are parsed and evaluated at first use, and raise then. `lint.check` checks all of it, in the
+order in which clients expect errors.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ DEFAULT_LIMITS: Final = Limits()
 
 @dataclass(frozen=True)
 class StackIdentity:
-    """Which stack this is. `id` is None before the stack exists."""
+    """The identity of the stack. `id` is None before the stack exists."""
 
     name: str
     id: str | None
@@ -57,7 +57,7 @@ class StackIdentity:
 
 
 class StackDefinition:
-    """A stack as the user wants it. Also the home of its calls: what they see besides the scope."""
+    """The desired state of a stack. Also the `Home` of its calls: what they use besides the scope."""
 
     def __init__(self, template: Template, environment: Environment, files: Mapping[str, str],
                  identity: StackIdentity, facade: Facade | None, limits: Limits,
@@ -70,7 +70,7 @@ class StackDefinition:
         self.limits = limits
         self.assume_unknown = assume_unknown
         self.left_out: frozenset[str] = frozenset()
-        self.is_complete = False                # the dependencies that types add are in `requires`
+        self.is_complete = False                # whether `requires` includes the dependencies that types add
         self.edition = template.edition
         self.keys = template.edition.keys
         self.version = template.edition.date
@@ -78,7 +78,7 @@ class StackDefinition:
         self._parser = Parser(self.edition.functions, self)
         self._condition_parser = Parser(self.edition.condition_functions, self, self.edition.outside_conditions)
 
-    # --- what users ask ---------------------------------------------------------------------------------------
+    # --- parts of the template --------------------------------------------------------------------------------
 
     @property
     def description(self) -> Any:
@@ -86,7 +86,7 @@ class StackDefinition:
 
     @functools.cached_property
     def parameters(self) -> Parameters:
-        """Raises InvalidSchemaError for a wrong definition."""
+        """The parameters. Raises InvalidSchemaError for a wrong definition."""
         return self._parameters(parameter_definitions.schemata(self.template.section('parameters'), self.edition))
 
     def _parameters(self, schemas: Mapping[str, parameter_definitions.ParameterSchema]) -> Parameters:
@@ -102,7 +102,7 @@ class StackDefinition:
         return masking.of_documents(self.template.document, self.environment.document())
 
     def hide_too(self, before: Mask) -> None:
-        """What was hidden before an update stays so: history and metadata may still hold it."""
+        """Hides values that were hidden before an update as well: history and metadata may still contain them."""
         kept = before.without(self.mask)
         if kept:
             self.environment.hidden_values = [*self.environment.hidden_values, *kept]
@@ -110,23 +110,23 @@ class StackDefinition:
 
     @functools.cached_property
     def ledger(self) -> Ledger:
-        """What the properties of all resources may be together."""
+        """Limits the size of the properties of all resources together."""
         return Ledger(self.limits, len(self.snippets))
 
     @functools.cached_property
     def outputs_ledger(self) -> Ledger:
-        """What all outputs may be together."""
+        """Limits the size of all outputs together."""
         return Ledger(self.limits, 0)
 
     def masked(self, text: str) -> str:
-        """`text` without the values of hidden parameters, those of the stacks around this one included."""
+        """`text` without the values of hidden parameters of this stack and of those around it."""
         with contextlib.suppress(exception.HeatException):
             text = self.parameters.masked(text)
         outer = self.outer.resource.owner if self.outer is not None else None
         return text if outer is None else outer.masked(text)
 
     def forget_wrong_parameters(self) -> None:
-        """Takes parameters with a wrong definition as unknown from now on, so that the rest can be checked."""
+        """Replaces parameters with a wrong definition by unknown ones, so that the rest can be checked."""
         section = self.template.section('parameters')
         schemas: dict[str, parameter_definitions.ParameterSchema] = {}
         for name, body in section.items() if isinstance(section, Mapping) else ():
@@ -138,7 +138,7 @@ class StackDefinition:
         self.__dict__['parameters'] = self._parameters(schemas)
 
     def forget_conditions(self, names: frozenset[str]) -> None:
-        """Takes wrong conditions away, so that the rest of their resources can be checked."""
+        """Removes wrong conditions, so that the rest of their resources can be checked."""
         key = self.keys.condition
         self.__dict__['snippets'] = {
             name: {part: value for part, value in snippet.items() if part != key} if name in names else snippet
@@ -146,7 +146,7 @@ class StackDefinition:
         self._forget_resources()
 
     def leave_out(self, names: frozenset[str]) -> None:
-        """Takes wrong resources away, so that the rest can be checked. Their names stay known."""
+        """Removes wrong resources, so that the rest can be checked. Their names stay known."""
         self.left_out |= names
         self.__dict__['snippets'] = {name: snippet for name, snippet in self.snippets.items() if name not in names}
         self._forget_resources()
@@ -157,7 +157,7 @@ class StackDefinition:
 
     @functools.cached_property
     def snippets(self) -> Mapping[str, Any]:
-        """The `resources` section. Raises StackValidationFailed when it is no map."""
+        """The `resources` section. Raises StackValidationFailed when it is not a map."""
         section = self.template.section('resources')
         if section is None:
             return {}
@@ -169,15 +169,14 @@ class StackDefinition:
 
     @functools.cached_property
     def resources(self) -> dict[str, ResourceDefinition]:
-        """Enabled resources in the order of the template. Raises for a resource that is none, and for its
-        condition."""
+        """Enabled resources in the order of the template. Raises for an invalid resource and for its condition."""
         return {name: resource for name, snippet in self.snippets.items()
                 if self.is_enabled(name, snippet)
                 for resource in [self.all_resources[name]]}
 
     @functools.cached_property
     def all_resources(self) -> dict[str, ResourceDefinition]:
-        """Disabled ones too, their shape not checked."""
+        """All resources, including disabled ones, without a check of their shape."""
         return {name: ResourceDefinition(name, snippet, self) for name, snippet in self.snippets.items()}
 
     @functools.cached_property
@@ -210,7 +209,7 @@ class StackDefinition:
     # --- shapes and conditions of resources ------------------------------------------------------------------
 
     def check_shape(self, name: str, snippet: Any) -> None:
-        """Check 4 for one resource. Raises StackValidationFailed."""
+        """Checks the shape of one resource. Raises StackValidationFailed."""
         keys, is_hot = self.keys, self.edition.is_hot
         if snippet is not None and not isinstance(snippet, Mapping):
             raise exception.StackValidationFailed(message=(
@@ -234,7 +233,7 @@ class StackDefinition:
                     message=_('Invalid keyword(s) inside a resource definition: %s') % ', '.join(early))
 
     def is_enabled(self, name: str, snippet: Any) -> bool:
-        """Whether the resource's condition holds. Raises for its shape and for what is no condition."""
+        """Whether the resource's condition holds. Raises for a wrong shape and for an invalid condition."""
         key = self.keys.condition
         if not isinstance(snippet, Mapping) or self.keys.type not in snippet:
             self.check_shape(name, snippet)
@@ -252,7 +251,7 @@ class StackDefinition:
         except InvalidCall as misuse:
             raise misuse.at(self.keys.resources, name, key) from None
 
-    # --- the home of calls -----------------------------------------------------------------------------------
+    # --- as Home of calls -------------------------------------------------------------------------------------
 
     @property
     def parser(self) -> Parser:
@@ -290,7 +289,7 @@ class StackDefinition:
 def build(template: Template, environment: Environment, files: Mapping[str, str], identity: StackIdentity, *,
           facade: Facade | None = None, limits: Limits = DEFAULT_LIMITS,
           assume_unknown: bool = False) -> StackDefinition:
-    """The definition; nothing is checked yet.
+    """Makes the definition without checking anything.
 
     `assume_unknown`: parameters without a value are UNKNOWN instead of missing, conditions on them hold.
     """

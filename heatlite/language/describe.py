@@ -1,4 +1,4 @@
-"""The answer of `POST /validate`. Template specification, 14.1."""
+"""Makes the response of `POST /validate`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from heatlite.language.registry import RESOURCES
 
 def validation_answer(definition: StackDefinition, types: TypeCatalog, *, show_nested: bool = False,
                       ignored: Container[str] = ()) -> dict[str, Any]:
-    """The response body. Raises the first complaint; StackValidationFailed as HTTPBadRequest.
+    """The response body. Raises the first error; StackValidationFailed as HTTPBadRequest.
 
-    `ignored`: codes of errors that do not count, such as `99001` for a service that is not there.
+    `ignored`: codes of errors to ignore, such as `99001` for a missing service.
     """
     checker = lint.Checker(definition, types, values=False, look_inside=False)
     try:
@@ -59,7 +59,7 @@ def described(definition: StackDefinition) -> dict[str, Any]:
 
 
 def parameter(parameters: Parameters, schema: ParameterSchema) -> dict[str, Any]:
-    """One parameter as clients see it."""
+    """One parameter in the format of the API."""
     name = schema.name
     shown: dict[str, Any] = {
         'Type': WIRE_TYPES[schema.kind],
@@ -80,7 +80,7 @@ def parameter(parameters: Parameters, schema: ParameterSchema) -> dict[str, Any]
         if constraint.description is not None:
             texts.append(str(constraint.description))
     if texts:
-        # CFN repeats one description for every constraint of a parameter.
+        # CFN has one description for all constraints of a parameter.
         shown['ConstraintDescription'] = ' '.join(dict.fromkeys(texts))
     return shown
 
@@ -105,7 +105,7 @@ def _constraint(constraint: Any) -> Mapping[str, Any]:
 
 
 def _nested(types: TypeCatalog, checker: lint.Checker, ignored: Container[str]) -> dict[str, Any]:
-    """`NestedParameters` of all nested stacks. They are only read: raises what keeps one from being shown."""
+    """`NestedParameters` of all nested stacks. They are only read: raises the errors that prevent that."""
     shown: dict[str, Any] = {}
     for name, resource in checker.definition.resources.items():
         child = checker.child(resource)

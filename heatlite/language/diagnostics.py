@@ -1,4 +1,4 @@
-"""What is wrong, as a value: the error clients know, where it is, and a hint."""
+"""Diagnostics: the error as clients expect it, its place, and a hint."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from heatlite.common.i18n import _
 from heatlite.common.template_format import ROOT
 
 MOST_COMPLAINTS = 100
-MOST_COMPARED = 200                 # names a hint is looked for among
-LONGEST_NAME = 100                  # characters of a name that may be misspelt: comparing costs their square
+MOST_COMPARED = 200                 # names that are compared for a hint
+LONGEST_NAME = 100                  # characters of a name that is compared: the cost grows with their square
 STEPS = 1000                        # of `turns`, for one hint
-MOST_TEXT = 100_000                 # characters of all complaints of one answer
+MOST_TEXT = 100_000                 # characters of all diagnostics of one response
 
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One thing that is wrong. `path` leads to it in the document of `file`; `line`, `column` count from 1."""
+    """One problem of a template. `path` is its path in the document of `file`; `line`, `column` count from 1."""
 
     error: exception.HeatException
     path: tuple[Any, ...] = ()
@@ -37,7 +37,7 @@ class Diagnostic:
 
 
 def raise_first(diagnostics: Iterable[Diagnostic]) -> None:
-    """Raises the first error, with the text clients know as its first line and the rest as further lines."""
+    """Raises the first error, with the text that clients expect as its first line and the others as further lines."""
     every = list(diagnostics)
     if not every:
         return
@@ -64,7 +64,7 @@ def _first_detail(diagnostic: Diagnostic) -> str:
 
 
 def did_you_mean(found: Any, known: Iterable[str]) -> str | None:
-    """A hint when something known looks like `found`."""
+    """A hint when a known name is similar to `found`."""
     text = str(found)
     if len(text) > LONGEST_NAME:
         return None

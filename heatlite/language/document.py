@@ -1,4 +1,4 @@
-"""Plain data: how texts become it, and how far it may go. The reading itself is `common.template_format`."""
+"""Plain data from texts, and the limits of its size. The parser is in `common.template_format`."""
 
 from heatlite.common.template_format import (
     DocumentError,

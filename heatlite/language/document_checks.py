@@ -1,6 +1,6 @@
-"""What the document alone says: checks 2 to 8 of the template specification, 2.3. No type is asked.
+"""Checks of a definition that need no resource types: files, sections, calls, parameters, conditions.
 
-May not come in: the order of checks (`lint`), types.
+Must not know the order of checks (`lint`) or types.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from heatlite.language.facts import TypeCatalog, TypeFacts
 from heatlite.language.registry import Found
 from heatlite.language.template import Template
 
-STEPS = 10                      # of `turns`, for looking at one definition
+STEPS = 10                      # of `turns`, for checking one definition
 CLIENT_ERRORS = (exception.HeatException,)
 
 
 @dataclass
 class Memory:
-    """What one check of a whole tree shares."""
+    """State shared by the checks of all stacks of a tree."""
 
-    templates: dict[str, Template] = field(default_factory=dict)                # that are not among the files
+    templates: dict[str, Template] = field(default_factory=dict)                # those that are not among the files
     facts: dict[tuple[str, str], TypeFacts] = field(default_factory=dict)       # of templates
-    seen: set[tuple[Any, ...]] = field(default_factory=set)                     # nested stacks that were looked into
-    inside: int = 0                                                             # resources in them
+    seen: set[tuple[Any, ...]] = field(default_factory=set)                     # nested stacks that were checked
+    inside: int = 0                                                             # number of their resources
 
 
 class DocumentChecks:
-    """The part of one check of one definition that needs no types; `lint.Checker` has the rest and the order."""
+    """The part of the check of one definition that needs no types; `lint.Checker` has the rest and the order."""
 
     def __init__(self, definition: StackDefinition, types: TypeCatalog, *, values: bool = True,
                  look_inside: bool = True, updating: bool = False, depth: int = 0,
@@ -52,18 +52,19 @@ class DocumentChecks:
         self.keys = definition.keys
         self.facts: dict[str, TypeFacts] = {}
         self.found: dict[str, Found] = {}
-        self.broken: set[str] = set()               # resources that are not looked at further
-        self.bad_references: set[str] = set()       # resources that name what is not there, which has been said
+        self.broken: set[str] = set()               # resources that are not checked further
+        self.bad_references: set[str] = set()       # resources with a reference to a missing one, which was reported
         self.order: list[str] = []
 
     @property
     def lookup(self) -> CustomLookup | None:
-        """Services are asked about the values of the root stack only; nested ones ask when their time comes."""
+        """Custom constraints. Services are called for values of the root stack only; nested stacks do so when
+        created."""
         return self.types.lookup if self.values and self.depth == 0 else None
 
     @staticmethod
     def _until_error(part: Iterator[Diagnostic]) -> Generator[Diagnostic, None, bool]:
-        """Passes complaints on; the answer is whether there were any that make the rest pointless."""
+        """Yields diagnostics; returns whether there were any, so that the rest cannot be checked."""
         any_found = False
         for diagnostic in part:
             any_found = True
@@ -71,7 +72,7 @@ class DocumentChecks:
         return any_found
 
     def placed(self, diagnostic: Diagnostic) -> Diagnostic:
-        """The complaint with its place in the text, and without the values of hidden parameters."""
+        """The diagnostic with its place in the text, and without the values of hidden parameters."""
         diagnostic = self._masked(diagnostic)
         if diagnostic.line is not None or diagnostic.file != ROOT:
             return diagnostic
@@ -99,7 +100,7 @@ class DocumentChecks:
         return diagnostic
 
     def _section_errors(self) -> Generator[Diagnostic, None, bool]:
-        """Check 4; the answer is whether the resources cannot be looked at."""
+        """Checks the sections; returns whether the resources cannot be checked."""
         yield from self._shapes()
         try:
             self.definition.snippets                                        # noqa: B018
@@ -107,7 +108,7 @@ class DocumentChecks:
             return True
         return False
 
-    # --- 2, 3 -------------------------------------------------------------------------------------------------
+    # --- files, definitions of parameters ---------------------------------------------------------------------
 
     def _files(self) -> Iterator[Diagnostic]:
         files = self.definition.files
@@ -144,7 +145,7 @@ class DocumentChecks:
             except CLIENT_ERRORS as error:
                 yield Diagnostic(error, (key,))
 
-    # --- 4 ----------------------------------------------------------------------------------------------------
+    # --- shapes of sections -----------------------------------------------------------------------------------
 
     def _shapes(self) -> Iterator[Diagnostic]:
         definition = self.definition
@@ -177,7 +178,7 @@ class DocumentChecks:
         if 0 <= limit < len(snippets):
             yield Diagnostic(exception.StackResourceLimitExceeded(), (self.keys.resources,))
 
-    # --- 5 ----------------------------------------------------------------------------------------------------
+    # --- calls of functions -----------------------------------------------------------------------------------
 
     def _expressions(self) -> Iterator[Diagnostic]:
         definition = self.definition
@@ -215,7 +216,7 @@ class DocumentChecks:
         path = tuple(error.path) if isinstance(error, exception.StackValidationFailed) else ()
         return path or otherwise
 
-    # --- 6, 7, 8 ----------------------------------------------------------------------------------------------
+    # --- parameters, their groups, conditions -----------------------------------------------------------------
 
     def _parameters(self) -> Iterator[Diagnostic]:
         parameters = self.definition.parameters
@@ -238,7 +239,7 @@ class DocumentChecks:
             for name, error in conditions.diagnostics():
                 yield Diagnostic(error, self._path_of(error, (conditions.key, name)))
         except CLIENT_ERRORS:
-            return                              # the section is no map, which has been said
+            return                              # the section is not a map, which was reported
 
 
 def _near_key(error: exception.HeatException, definition: Any, edition: versions.Edition) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Environments: what a user gives along with a template. Template specification, section 12."""
+"""Environments: what a user sends along with a template."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ EMPTY_REGISTRY = Registry({})
 
 
 class EnvironmentError_(ValueError):
-    """The environment cannot be read; the text is what stands after `Environment not in valid format: `."""
+    """The environment cannot be parsed; the text follows after `Environment not in valid format: `."""
 
 
 def read(source: str | Mapping[str, Any] | None, limits: Limits = NO_LIMITS) -> dict[str, Any]:
-    """The sections of an environment as given, only checked. Raises ValueError, RequestLimitExceeded."""
+    """The sections of an environment as given, validated. Raises ValueError, RequestLimitExceeded."""
     if source is None or source == '':
         return {}
     if isinstance(source, str):
@@ -57,9 +57,9 @@ def read(source: str | Mapping[str, Any] | None, limits: Limits = NO_LIMITS) -> 
 
 def parse(source: str | Mapping[str, Any] | None, parameters: Mapping[str, Any] | None = None,
           limits: Limits = NO_LIMITS) -> dict[str, Any]:
-    """All sections (12.1), with the request's `parameters` laid over those of the environment.
+    """All sections, with the request's `parameters` merged over those of the environment.
 
-    Raises HTTPBadRequest with the text clients know.
+    Raises HTTPBadRequest with the text that clients expect.
     """
     try:
         given = read(source, limits)
@@ -69,7 +69,7 @@ def parse(source: str | Mapping[str, Any] | None, parameters: Mapping[str, Any] 
 
 
 def with_parameters(given: Mapping[str, Any], parameters: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """`given` with its absent sections empty and `parameters` laid over."""
+    """`given` with empty sections for absent ones and `parameters` merged over its own."""
     sections: dict[str, Any] = {
         PARAMETERS: {}, DEFAULTS: {}, REGISTRY: {}, ENCRYPTED: [], SINKS: []} | dict(given)
     if parameters:
@@ -78,9 +78,9 @@ def with_parameters(given: Mapping[str, Any], parameters: Mapping[str, Any] | No
 
 
 class Environment:
-    """The environment of one stack, over the operator's registry.
+    """The environment of one stack, on top of the operator's registry.
 
-    Raises for wrong hooks, restrictions and registry entries when it is made.
+    The constructor raises for wrong hooks, restrictions and registry entries.
     """
 
     def __init__(self, sections: Mapping[str, Any] | None = None, operator: Registry = EMPTY_REGISTRY) -> None:
@@ -89,23 +89,23 @@ class Environment:
         self.parameter_defaults: dict[str, Any] = dict(given.get(DEFAULTS) or {})
         self.resource_registry: dict[str, Any] = dict(given.get(REGISTRY) or {})
         self.encrypted_param_names: list[str] = list(given.get(ENCRYPTED) or [])
-        self.hidden_values: list[str] = list(given.get(masking.VALUES) or [])      # of nested stacks only
+        self.hidden_values: list[str] = list(given.get(masking.VALUES) or [])      # in nested stacks only
         self.event_sinks: list[Any] = list(given.get(SINKS) or [])
         registries.check_entries(self.resource_registry)
         self.operator = operator
         self.registry = Registry(self.resource_registry, operator)
 
     def find(self, type_name: str, resource_name: str | None = None) -> Found:
-        """What stands behind a type name. Raises StackValidationFailed."""
+        """What a type name is mapped to. Raises StackValidationFailed."""
         return self.registry.find(type_name, resource_name)
 
     def document(self) -> dict[str, Any]:
-        """As stored: everything `Environment` takes."""
+        """The document for storage: all sections that `Environment` accepts."""
         inherited = {masking.VALUES: self.hidden_values} if self.hidden_values else {}
         return {**self.shown(), ENCRYPTED: self.encrypted_param_names, **inherited}
 
     def shown(self) -> dict[str, Any]:
-        """The user environment as clients see it; hidden values are not masked here."""
+        """The user environment for clients; hidden values are not masked here."""
         return {REGISTRY: {registries.RESOURCES: {}} | {
                     key: value for key, value in self.resource_registry.items() if value is not None},
                 PARAMETERS: self.parameters, DEFAULTS: self.parameter_defaults, SINKS: self.event_sinks}
@@ -114,24 +114,26 @@ class Environment:
         return hook in registries.words_of(self.resource_registry, resource_name, registries.HOOKS)
 
     def restricted_actions(self, resource_name: str) -> list[str]:
-        """Sorted, of `update` and `replace`."""
+        """The restricted actions of a resource, sorted: `update`, `replace`."""
         return registries.words_of(self.resource_registry, resource_name, registries.RESTRICTED)
 
     def has_hooks(self) -> bool:
-        """Whether any resource may have a hook; lets an engine skip the question."""
+        """Whether any resource may have a hook; lets an engine skip the check."""
         return bool(self.resource_registry.get(registries.RESOURCES))
 
     def child(self, parameters: Mapping[str, Any], resource_name: str, used: tuple[str, ...] = (),
               inherited: Mapping[str, Any] | None = None) -> Environment:
-        """The environment of the nested stack behind a resource (13.3). `used`: `Found.path` of its type;
-        `inherited`: what is hidden in it (language.masking)."""
+        """The environment of the nested stack of a resource.
+
+        `used`: `Found.path` of its type; `inherited`: what is hidden in it (language.masking).
+        """
         return Environment({
             PARAMETERS: parameters, DEFAULTS: self.parameter_defaults, SINKS: self.event_sinks,
             REGISTRY: registries.for_child(self.resource_registry, resource_name, used),
             **(inherited or {})}, self.operator)
 
     def diagnostics(self, sink_types: frozenset[str]) -> Iterator[exception.HeatException]:
-        """What is wrong with event sinks."""
+        """Yields the errors of event sinks."""
         for sink in self.event_sinks:
             if not isinstance(sink, Mapping) or not isinstance(sink.get('type'), str):
                 yield exception.StackValidationFailed(message=_('An event sink must be a map with a type: %s') % sink)

@@ -1,9 +1,8 @@
-"""Expressions: data with function calls in it, parsed once, evaluated against a scope as often as wanted.
+"""Expressions: data with function calls in it, parsed once, evaluated against scopes any number of times.
 
-Data without any call stays the data it is; a map or list with a call somewhere inside becomes a `MapNode` or
-`ListNode`, a call an instance of its function's class. Three moments refuse arguments (template specification, 4.2):
-parsing (P) and checking (V) raise `InvalidCall`, which gathers the path on its way up; evaluation (E) raises what the
-function raises.
+Data without a call stays plain data; a map or list with a call somewhere inside becomes a `MapNode` or `ListNode`, a
+call an instance of its function's class. Arguments are refused in three phases: parsing (P) and checking (V) raise
+`InvalidCall`, which collects the path on its way up; evaluation (E) raises what the function raises.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class Scope(Protocol):
 
 
 class PlaceholderScope:
-    """No resource exists yet: a reference is the resource's name, attributes are null (4.3)."""
+    """A scope without existing resources: a reference is the resource's name, attributes are null."""
 
     def reference(self, resource_name: str) -> Any:
         return resource_name
@@ -43,7 +42,7 @@ class PlaceholderScope:
 
 
 class UnknownScope:
-    """No resource exists yet, and nothing is guessed."""
+    """A scope without existing resources: all values are unknown."""
 
     def reference(self, resource_name: str) -> Any:
         return UNKNOWN
@@ -60,7 +59,7 @@ UNKNOWNS = UnknownScope()
 
 
 class Absent:
-    """The value of an `if` without its third argument: as if its place were not there."""
+    """The value of an `if` without its third argument: the surrounding list or map omits it."""
 
     def __repr__(self) -> str:
         return '<nothing>'
@@ -70,7 +69,7 @@ ABSENT = Absent()
 
 
 class InvalidCall(Exception):
-    """A call that cannot be: `text` says why, `path` leads to it from where parsing or checking began."""
+    """An invalid call: `text` is the reason, `path` its place below where parsing or checking began."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -83,7 +82,7 @@ class InvalidCall(Exception):
 
 
 class Home(Protocol):
-    """What calls see of the definition they stand in, besides the scope."""
+    """What calls use of the definition that contains them, besides the scope."""
 
     version: str
     limits: Limits
@@ -103,20 +102,20 @@ class Home(Protocol):
         """Names of enabled resources."""
 
     def condition(self, name: Any) -> bool:
-        """Whether a condition, by name or boolean, holds. Raises ValueError for what is no condition."""
+        """Whether a condition, given by name or as a boolean, holds. Raises ValueError for an invalid condition."""
 
     def parse_condition(self, value: Any) -> Any:
-        """A condition expression. Raises InvalidCall."""
+        """Parses a condition expression. Raises InvalidCall."""
 
     def facade(self, part: str) -> Any:
-        """`metadata`, `deletion_policy`, `update_policy` of the parent's resource that stands for this stack."""
+        """`metadata`, `deletion_policy`, `update_policy` of the parent's resource that owns this stack."""
 
     def attribute_exists(self, resource_name: str, attribute: str) -> bool | None:
-        """None: nobody knows."""
+        """Whether the resource has the attribute; None: unknown."""
 
 
 class Node:
-    """An expression with at least one call in it. `refers`: a call in it asks for something that may be UNKNOWN."""
+    """An expression with at least one call in it. `refers`: one of its calls reads a value that may be UNKNOWN."""
 
     __slots__ = ('refers',)
     refers: bool
@@ -125,7 +124,7 @@ class Node:
         raise NotImplementedError
 
     def parts(self) -> Iterator[tuple[Any, Any]]:
-        """What it holds, each with its part of the path."""
+        """Its direct parts, each with its part of the path."""
         raise NotImplementedError
 
 
@@ -169,10 +168,10 @@ class ListNode(Node):
 
 
 class Call(Node):
-    """One function call. Subclasses are the functions: `check` runs while parsing, `result` gives the value.
+    """One function call. Subclasses are the functions: `check` runs while parsing, `result` computes the value.
 
-    `args` are the parsed arguments. `positional`: a list of arguments whose places count, so one that vanishes
-    leaves null behind.
+    `args` are the parsed arguments. `positional`: a list of arguments whose positions count, so an absent one becomes
+    null.
     """
 
     __slots__ = ('args', 'home', 'name')
@@ -191,13 +190,13 @@ class Call(Node):
         return repr({self.name: self.args})
 
     def check(self) -> None:
-        """P: raises InvalidCall."""
+        """Phase P: raises InvalidCall."""
 
     def validate(self) -> None:
-        """V: raises InvalidCall. The arguments inside have been checked before."""
+        """Phase V: raises InvalidCall. The arguments inside have been checked before."""
 
     def result(self, args: Any, scope: Scope) -> Any:
-        """E: the value for evaluated arguments, all known."""
+        """Phase E: the value for evaluated arguments, all known."""
         raise NotImplementedError
 
     def value(self, scope: Scope) -> Any:
@@ -205,7 +204,7 @@ class Call(Node):
         if self.refers and not is_known(args):
             return UNKNOWN
         budget = budgets.current()
-        if budget is None:              # whoever evaluates more than this one call brings a budget
+        if budget is None:              # evaluations of more than this one call have a budget of their own
             with budgets.own(Budget(self.home.limits)) as budget:
                 budget.work(self.name, STEPS_OF_CALL)
                 return self.result(args, scope)
@@ -222,7 +221,7 @@ class Call(Node):
         return None if found is ABSENT else found
 
     def requirements(self, scope: Scope) -> Iterator[Requirement]:
-        """The resources this very call asks for."""
+        """The resources that this call itself needs, without those of its arguments."""
         return iter(())
 
     def parts(self) -> Iterator[tuple[Any, Any]]:
@@ -233,7 +232,7 @@ class Call(Node):
             yield None, args
 
     def literal_list(self) -> list[Any] | None:
-        """The items, when the argument was written as a list."""
+        """The items, if the argument was written as a list."""
         return self.args.items if isinstance(self.args, ListNode) else self.args if type(self.args) is list else None
 
     def literal_map(self) -> dict[str, Any] | None:
@@ -241,7 +240,7 @@ class Call(Node):
 
 
 class Requirement:
-    """One mention of a resource: `attribute` is (name, *path) or None for a plain reference."""
+    """One reference to a resource: `attribute` is (name, *path) or None for a plain reference."""
 
     __slots__ = ('attribute', 'resource')
 
@@ -258,8 +257,10 @@ FunctionTable = Mapping[str, Callable[[str, Any, Home], Any]]
 
 
 class Parser:
-    """Parses data with the functions of one version. `allowed`: names outside `functions` that are known but
-    have no business here (conditions)."""
+    """Parses data with the functions of one version.
+
+    `allowed`: names outside of `functions` that are known but not valid here (conditions).
+    """
 
     def __init__(self, functions: FunctionTable, home: Home, elsewhere: frozenset[str] = frozenset()) -> None:
         self.functions = functions
@@ -268,7 +269,7 @@ class Parser:
         self.calls = 0
 
     def parse(self, value: Any) -> Any:
-        """`value` itself when it holds no call. Raises InvalidCall with the path below `value`."""
+        """Parses a value; returns `value` itself if it has no call. Raises InvalidCall with the path below `value`."""
         kind = type(value)
         if kind is dict:
             if len(value) == 1:
@@ -332,14 +333,14 @@ class Parser:
 
 
 def evaluate(expression: Any, scope: Scope) -> Any:
-    """The value of an expression; ABSENT when it is an `if` that vanishes. Data is copied, so nobody shares it."""
+    """The value of an expression; ABSENT for an absent `if`. Plain data is copied, so results share nothing."""
     if isinstance(expression, Node):
         return expression.value(scope)
     return copied(expression)
 
 
 def copied(value: Any) -> Any:
-    """A copy of plain data, containers only."""
+    """A copy of plain data. Copies containers only."""
     kind = type(value)
     if kind is dict or kind is list:
         budget = budgets.current()
@@ -355,7 +356,7 @@ def copied(value: Any) -> Any:
 
 
 def resolve(expression: Any, scope: Scope) -> Any:
-    """As `evaluate`, null for what vanishes."""
+    """As `evaluate`, but null for an absent value."""
     found = evaluate(expression, scope)
     return None if found is ABSENT else found
 
@@ -363,7 +364,7 @@ def resolve(expression: Any, scope: Scope) -> Any:
 def condition_holds(home: Home, condition: Any) -> bool:
     """Whether the condition of a resource, an output or an `if` holds: null does.
 
-    Raises InvalidCall, and as it is what a missing parameter or a circular definition raises.
+    Raises InvalidCall, and unchanged the errors of a missing parameter or a circular definition.
     """
     if condition is None:
         return True
@@ -378,11 +379,11 @@ def condition_holds(home: Home, condition: Any) -> bool:
 
 
 SourcePath = tuple[Any, Any] | None
-"""Where something stands: (the trail of what it is in, its part there). Spelt out only when somebody is told."""
+"""The place of a part: (trail of its container, key or index there). Converted to a path only for messages."""
 
 
 def spelled(trail: SourcePath) -> tuple[Any, ...]:
-    """The path of a trail."""
+    """The path of a trail as a tuple."""
     parts = []
     while trail is not None:
         trail, part = trail
@@ -391,7 +392,7 @@ def spelled(trail: SourcePath) -> tuple[Any, ...]:
 
 
 def calls(expression: Any) -> list[tuple[SourcePath, Call]]:
-    """Every call of an expression with its trail (ending in its name), inner ones first."""
+    """All calls of an expression with their trails (each ends in the call's name), inner ones first."""
     found: list[tuple[SourcePath, Call]] = []
     if isinstance(expression, Node):
         _collect(expression, None, found)
@@ -411,7 +412,7 @@ def _collect(node: Node, trail: SourcePath, found: list[tuple[SourcePath, Call]]
 
 
 def check(expression: Any) -> Iterator[InvalidCall]:
-    """V: what is wrong with the calls of an expression, inner ones first, each with its path."""
+    """Phase V: yields the errors of the calls of an expression, inner ones first, each with its path."""
     for trail, call in calls(expression):
         turns.spend(STEPS_OF_CALL)
         try:
@@ -422,7 +423,7 @@ def check(expression: Any) -> Iterator[InvalidCall]:
 
 
 def requirements(expression: Any, scope: Scope) -> Iterator[tuple[SourcePath, Requirement]]:
-    """The resources an expression asks for, each with the trail of the call that asks, without its own name."""
+    """The resources that an expression needs, each with the trail of the call, without the call's name."""
     if not isinstance(expression, Node) or not expression.refers:
         return
     for trail, call in calls(expression):

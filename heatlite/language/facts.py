@@ -1,4 +1,4 @@
-"""What the language must know about resource types, handed in by whoever knows them."""
+"""Facts of resource types that checks of templates need; the engine passes them in."""
 
 from __future__ import annotations
 
@@ -26,14 +26,13 @@ NestedAt = Callable[['ResourceDefinition', Mapping[str, Any]], 'tuple[str, Mappi
 
 @dataclass(frozen=True)
 class TypeFacts:
-    """One type, as far as a template can go wrong with it.
+    """The facts of one type that checks of templates need.
 
-    `own_check`: what the type itself refuses, given the definition and its values (None where unknown).
-    `nested`: of a group, the document of its members' template for such values; None when there is none (yet).
-    `nested_at`: of a type that is a stack of the template behind an address: (address, parameters) for such values;
-    None while the address is not known.
-    `needs`: names of resources the type depends on by itself, chosen from all definitions of the stack.
-    `available`: raises ResourceTypeUnavailable when the type's service is not there.
+    `own_check`: the type's own validation, given the definition and its values (None where unknown). `nested`: for a
+    group, the document of its members' template for such values; None when there is none (yet). `nested_at`: for a type
+    that is a stack of the template at a URL: (URL, parameters) for such values; None while the URL is unknown. `needs`:
+    names of resources that the type implicitly depends on, from all definitions of the stack. `available`: raises
+    ResourceTypeUnavailable when the type's service is missing.
     """
 
     name: str
@@ -61,19 +60,22 @@ class TypeFacts:
 
 
 class TypeCatalog(Protocol):
-    """Facts of types. Type names are looked up in `environment` (`Environment.find`), whose operator's registry
-    holds the catalog's own objects."""
+    """Looks up facts of types.
+
+    Type names are looked up in `environment` (`Environment.find`), whose operator's registry holds the catalog's own
+    objects.
+    """
 
     @property
     def lookup(self) -> CustomLookup | None:
-        """Custom constraints; None when none are to be tried."""
+        """Custom constraints; None to skip them."""
 
     @property
     def sink_types(self) -> frozenset[str]:
-        """What an environment may name as the type of an event sink."""
+        """The types of event sinks that an environment may use."""
 
     def facts(self, type_name: str, resource_name: str | None, environment: Environment) -> TypeFacts:
-        """Facts of a type that is no template. Raises StackValidationFailed when there is no such type."""
+        """Facts of a type that is not a template. Raises StackValidationFailed for an unknown type."""
 
     def fetch(self, template_name: str, is_user: bool) -> str:
-        """The text of a template that is not among the files. Raises StackValidationFailed."""
+        """Fetches the text of a template that is not among the files. Raises StackValidationFailed."""

@@ -1,4 +1,4 @@
-"""Takes the values of hidden parameters out of texts that people read: errors, previews, logs."""
+"""Removes the values of hidden parameters from texts for people: errors, previews, logs."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 HIDDEN_TEXT = '******'
-SHORT = 4                       # characters below which a value is only masked where it stands as a word of its own
-BEGINNING = 50                  # characters of a secret by which it is known where a message has cut it
-MOST_VALUES = 1000              # texts of a hidden map or list that are looked for
+SHORT = 4                       # characters; a shorter value is masked only where it is a separate word
+BEGINNING = 50                  # characters of a secret by which it is found where a message has truncated it
+MOST_VALUES = 1000              # texts of a hidden map or list that are searched
 
 
 def texts_of(values: Iterable[Any]) -> tuple[str, ...]:
-    """Every text by which one of `values`, or a part of it, may appear in an error; longest first."""
+    """All texts in which one of `values`, or a part of it, may appear in an error; longest first."""
     found: set[str] = set()
     for value in values:
         for leaf in _leaves(value):
@@ -51,7 +51,7 @@ def masked(text: str, secrets: Iterable[str]) -> str:
 
 
 def _without_beginning(text: str, secret: str) -> str:
-    """Messages cut long values."""
+    """Removes truncated secrets: messages truncate long values."""
     start = text.find(secret[:BEGINNING]) if len(secret) > BEGINNING else -1
     while start >= 0:
         end = start + BEGINNING

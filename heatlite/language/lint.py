@@ -1,7 +1,7 @@
-"""Everything that is wrong with a definition, in the order clients know (template specification, 2.3).
+"""Finds all errors of a definition, in the order in which clients expect them.
 
-`check` collects complaints; the first one is what a client sees first, so its error carries the text of the wire.
-The others follow as details, each with its place in the text and a hint where one suggests itself.
+`check` collects diagnostics; clients see the first one, so its error has the text of the API. The others follow as
+details, each with its place in the text and, where possible, a hint.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from heatlite.language.unknown import UNKNOWN, is_known
 
 __all__ = ['MOST_COMPLAINTS', 'Checker', 'Diagnostic', 'check', 'did_you_mean', 'find_cycle', 'raise_first']
 
-STEPS = 10                          # of `turns`, for looking at one resource or output
-LONGEST_NAME = 255                  # characters, as the column holds
-MOST_INSIDE = 20_000                # resources of nested stacks that are looked at
+STEPS = 10                          # of `turns`, for checking one resource or output
+LONGEST_NAME = 255                  # characters, the size of the column
+MOST_INSIDE = 20_000                # resources of nested stacks that are checked
 
 
 def check(definition: StackDefinition, types: TypeCatalog, *, all: bool = True, values: bool = True,
           look_inside: bool = True, updating: bool = False,
           known: Mapping[str, Template] | None = None) -> list[Diagnostic]:
-    """Complaints in order; with `all` False at most one.
+    """Diagnostics in order; with `all` False at most one.
 
-    `values` False: as `POST /validate` and as nested stacks are checked, without values of parameters and
-    properties. `look_inside` False leaves nested templates unread. `updating`: an unknown section has another wire name
-    then. `known`: templates of files that have been read.
+    `values` False: checks as `POST /validate` and as for nested stacks, without values of parameters and properties.
+    `look_inside` False does not read nested templates. `updating`: an unknown section has another wire name then.
+    `known`: templates of files that were parsed before.
     """
     checker = Checker(definition, types, values=values, look_inside=look_inside, updating=updating,
                       memory=Memory(dict(known or {})))
@@ -65,7 +65,7 @@ def check(definition: StackDefinition, types: TypeCatalog, *, all: bool = True, 
 
 
 class Checker(DocumentChecks):
-    """One check of one definition."""
+    """The check of one definition."""
 
     # --- the order of checks ----------------------------------------------------------------------------------
 
@@ -95,7 +95,7 @@ class Checker(DocumentChecks):
                 yield from self._within_budget(definition.resources[name], self.facts[name])
         yield from self._output_arguments()
 
-    # --- 9, 10 ------------------------------------------------------------------------------------------------
+    # --- types, duplicates ------------------------------------------------------------------------------------
 
     def _types(self) -> Iterator[Diagnostic]:
         for name, resource in self.definition.resources.items():
@@ -155,7 +155,7 @@ class Checker(DocumentChecks):
             yield Diagnostic(exception.StackValidationFailed(message=_('Duplicate names %s') % set(both)),
                              (self.keys.resources, both[0]))
 
-    # --- 11, 14 -----------------------------------------------------------------------------------------------
+    # --- outputs ----------------------------------------------------------------------------------------------
 
     def _outputs(self) -> Iterator[Diagnostic]:
         try:
@@ -176,7 +176,7 @@ class Checker(DocumentChecks):
             try:
                 expression = output.expression
             except CLIENT_ERRORS:
-                continue                                                    # said in 11
+                continue                                                    # reported by `_outputs`
             prefix = (*output.path, self.keys.output_value)
             for misuse in expressions.check(expression):
                 yield self._misuse(misuse, prefix)
@@ -193,7 +193,7 @@ class Checker(DocumentChecks):
                 hint = did_you_mean(found, facts.attributes) if facts else None
         return Diagnostic(error, (*prefix, *misuse.path), hint=hint)
 
-    # --- 12 ---------------------------------------------------------------------------------------------------
+    # --- references, dependencies -----------------------------------------------------------------------------
 
     def _references(self) -> Iterator[Diagnostic]:
         resources, known = self.definition.resources, self.definition.resource_names
@@ -218,7 +218,7 @@ class Checker(DocumentChecks):
     def _external_id(resource: ResourceDefinition) -> Any:
         try:
             return resource.external_id()
-        except Exception:           # the id is only for the text; its own error is told elsewhere
+        except Exception:           # the id is only for the text; its own error is reported elsewhere
             return resource.parsed.external_id
 
     def _bad_reference(self, resource: ResourceDefinition, found: Any, where: str, path: tuple[Any, ...]) -> Diagnostic:
@@ -227,7 +227,7 @@ class Checker(DocumentChecks):
                           found=found, hint=did_you_mean(str(found), self.definition.resources))
 
     def _cycles(self) -> Iterator[Diagnostic]:
-        """Sorts resources so that needed ones come first; a cycle is told as the resources in it."""
+        """Sorts resources so that required ones come first; reports a cycle as the list of its resources."""
         resources = self.definition.resources
         requires = {name: self._requires(resource) for name, resource in resources.items()}
         waiting = {name: len(needed) for name, needed in requires.items()}
@@ -267,11 +267,11 @@ class Checker(DocumentChecks):
         return f'{{{", ".join(members)}}}'
 
     def _within_budget(self, resource: ResourceDefinition, facts: TypeFacts) -> list[Diagnostic]:
-        """Check 13 of one resource, as one evaluation."""
+        """Checks the properties and policies of one resource, as one evaluation."""
         with self.definition.ledger.evaluation(resource.name):
             return list(itertools.islice(self._resource(resource, facts), MOST_COMPLAINTS))
 
-    # --- 13 ---------------------------------------------------------------------------------------------------
+    # --- properties, policies ---------------------------------------------------------------------------------
 
     def _attribute_exists(self, resource_name: str, attribute: str) -> bool | None:
         facts = self.facts.get(resource_name)
@@ -279,7 +279,7 @@ class Checker(DocumentChecks):
             return None
         found = self.found.get(resource_name)
         if found is not None and found.is_template:
-            return None                         # outputs of a nested stack are found out when they are read
+            return None                         # missing outputs of a nested stack are found when they are read
         return facts.has_attribute(attribute)
 
     def _resource(self, resource: ResourceDefinition, facts: TypeFacts) -> Iterator[Diagnostic]:
@@ -354,7 +354,7 @@ class Checker(DocumentChecks):
         values = Reader(errors.append, lookup=self.lookup, constraints=self.values).read(
             facts.properties, given, path, translation.moved(rules, frozenset(resource.referring)))
         told = False
-        if self.depth:                          # clients know what the types themselves say of nested stacks
+        if self.depth:                          # for nested stacks clients expect the types' own errors
             told = yield from self._until_error(self._own_check(resource, facts, values))
         if self.values and not told:
             yield from (self._property_complaint(error, facts.properties) for error in errors)
@@ -367,13 +367,13 @@ class Checker(DocumentChecks):
 
     @staticmethod
     def _rules(resource: ResourceDefinition, facts: TypeFacts, given: Mapping[str, Any]) -> Sequence[TranslationRule]:
-        """Empty when the type cannot say them for a value that is wrong, which is told by itself."""
+        """The rules; empty if the type fails to compute them from a wrong value, which is reported separately."""
         if facts.rules is None:
             return ()
         try:
             return facts.rules(resource, {name: UNKNOWN if isinstance(value, Failed) else value
                                           for name, value in given.items()})
-        except Exception:                   # a plug-in's too; it is asked again when the resource is made
+        except Exception:                   # may be a plug-in's; it is called again when the resource is created
             return ()
 
     def _own_check(self, resource: ResourceDefinition, facts: TypeFacts,
@@ -385,13 +385,14 @@ class Checker(DocumentChecks):
             found.extend(facts.own_check(resource, values))
         except CLIENT_ERRORS as error:
             found.append(error)
-        except Exception as error:          # a plug-in's mistake is the plug-in's, and told as such
+        except Exception as error:          # a defect of a plug-in is reported as such
             if not is_known(dict(values)):
-                return                      # it takes for a value what is not known yet, and will be asked again
+                return                      # it used an unknown value; the check runs again when the value is known
             found.append(exception.StackValidationFailed(
                 error=type(error).__name__, path=resource.path, message=str(error)))
         for own in found:
-            # Inside nested stacks some values are guesses until the stack is made; what comes of them says nothing.
+            # In nested stacks some values are guesses until the stack is created; errors that depend on them are
+            # ignored.
             is_of_values = isinstance(own, exception.StackValidationFailed) and bool(own.error)
             if self.depth == 0 or not is_of_values:
                 yield Diagnostic(own, self._path_of(own, resource.path))
@@ -418,9 +419,9 @@ class Checker(DocumentChecks):
     # --- nested stacks ----------------------------------------------------------------------------------------
 
     def child(self, resource: ResourceDefinition) -> StackDefinition | None:
-        """The stack inside a resource that has been checked, from what is known of its properties so far.
+        """The nested stack of a resource that was checked, from what is known of its properties so far.
 
-        Raises StackValidationFailed when there is one and it cannot be read.
+        Raises StackValidationFailed if its template cannot be read.
         """
         facts = self.facts[resource.name]
         if not self._has_inside(resource):
@@ -436,7 +437,7 @@ class Checker(DocumentChecks):
 
     def _source(self, resource: ResourceDefinition, facts: TypeFacts, given: Mapping[str, Any],
                 values: Mapping[str, Any]) -> tuple[Template, Mapping[str, Any]] | None:
-        """The template and the parameters of the stack inside; None when there is none, or it is not known yet."""
+        """The template and the parameters of the nested stack; None if there is none, or it is not known yet."""
         found = self.found[resource.name]
         if found.is_template:
             return self.template(found), nesting.child_parameters(facts.properties, given, values)
@@ -460,7 +461,7 @@ class Checker(DocumentChecks):
         known = {name: value for name, value in given.items()
                  if value is not ABSENT and not isinstance(value, FAILED)}
         if self.values and resource.referring:
-            # Here the name of a resource stands for its reference; inside it would be taken for a value.
+            # Here the name of a resource serves as its reference; in the nested stack it would be taken for a value.
             blank = {name: evaluate(resource.property_expressions[name], UNKNOWNS)
                      for name in resource.referring if name in known}
             known = {**known, **blank}
@@ -483,15 +484,18 @@ class Checker(DocumentChecks):
         for diagnostic in checker.diagnostics():
             placed = checker.placed(diagnostic)
             seen = self._from_inside(resource, placed.error)
-            if template.text is None:               # made by the group: what can be pointed at is the group
+            if template.text is None:               # made by the group: the place to report is the group's
                 yield replace(diagnostic, error=seen, path=resource.path, file=ROOT, line=None, column=None)
             else:
                 yield replace(placed, error=seen)
 
     def _is_worth_it(self, resource: ResourceDefinition, template: Template, parameters: Mapping[str, Any],
                      found: Found) -> bool:
-        """Whether a nested stack is still to be looked into. The same one twice says nothing new, and a tree of very
-        many is looked at when it is created."""
+        """Whether a nested stack must be checked.
+
+        The same one twice gives no new diagnostics; beyond the limit of a tree, stacks are checked when they are
+        created.
+        """
         own_entries = bool(self.definition.environment.resource_registry.get(RESOURCES))
         key = (self.depth, id(template) if found.is_template else as_json(template.document), found.path,
                resource.name if own_entries else '', as_json(parameters))
@@ -502,7 +506,7 @@ class Checker(DocumentChecks):
         return True
 
     def _from_inside(self, resource: ResourceDefinition, error: Exception) -> exception.StackValidationFailed:
-        """An error of a nested stack, as seen from here (13.3)."""
+        """An error of a nested stack, as reported for this stack."""
         found = self.found[resource.name]
         name = str(found.target) if found.is_template else nesting.MEMBERS
         if self.facts[resource.name].nested_at is not None:
@@ -511,14 +515,17 @@ class Checker(DocumentChecks):
         if isinstance(error, exception.StackValidationFailed):
             inner = list(error.path)
             if name == nesting.MEMBERS and inner[:1] == ['outputs'] and inner[2:3] == ['value']:
-                inner[2] = 'Value'              # clients know the outputs of members under this key
+                inner[2] = 'Value'              # clients expect the outputs of members under this key
             return exception.StackValidationFailed(
                 error=error.error, path=[*path, *inner], message=error.error_message)
         return exception.StackValidationFailed(error=type(error).__name__, path=path, message=str(error))
 
 
 def _policy_attributes(resource: ResourceDefinition) -> Iterator[expressions.InvalidCall]:
-    """An update policy makes no dependency, so attributes in it are those of resources needed anyway."""
+    """Finds invalid attributes.
+
+    An update policy makes no dependency, so it may only use attributes of required resources.
+    """
     for trail, call in expressions.calls(resource.parsed.update_policy):
         for need in call.requirements(PLACEHOLDERS):
             if need.attribute is not None and need.resource not in resource.requires:
@@ -530,7 +537,7 @@ def _policy_attributes(resource: ResourceDefinition) -> Iterator[expressions.Inv
 
 
 def find_cycle(requires: Mapping[str, Iterable[str]]) -> list[str]:
-    """Names of one cycle, each needing the next. `requires` holds only names that need another one of it."""
+    """Names of one cycle, each requiring the next. `requires` has only names that require another one of it."""
     place: dict[str, int] = {}
     walk: list[str] = []
     name = next(iter(requires))

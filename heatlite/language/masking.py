@@ -1,9 +1,9 @@
-"""Takes the values of hidden parameters out of what is shown, logged or kept as history.
+"""Removes the values of hidden parameters from what is shown, logged or stored as history.
 
-What is hidden in a stack: parameters its template declares so, those whose value came from something hidden in the
-stack above (`encrypted_param_names` of its environment), and texts that were copied from there into its own documents
-(`hidden_values`, where an update also leaves what was hidden before). So each stack is masked by its own documents,
-at any depth.
+Hidden in a stack are parameters that its template declares so, those whose value came from something hidden in the
+parent stack (`encrypted_param_names` of its environment), and texts that were copied from there into its own documents
+(`hidden_values`, where an update also adds what was hidden before). So each stack is masked by its own documents, at
+any depth.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import Any
 
 from heatlite.language.hiding import HIDDEN_TEXT as TEXT
 
-SHORTEST = 4                # characters that are found within a text; a shorter value only where it is the whole value
-MOST_KEPT = 100             # values of former requests that are still hidden
+SHORTEST = 4                # characters; a shorter text is masked only where it is the whole value
+MOST_KEPT = 100             # values of former requests that remain hidden
 NAMES, VALUES = 'encrypted_param_names', 'hidden_values'        # sections of a stored environment
 
 
 class Mask:
-    """`mask(value)`: a copy without what is hidden. A mask is false when it hides nothing.
+    """Masks values: `mask(value)` is a copy without hidden texts. A mask is false when it hides nothing.
 
-    Costs a search for each hidden text in what is masked, and nothing where there are none.
+    Costs a search for each hidden text in the value, and nothing without hidden texts.
     """
 
     def __init__(self, secrets: Iterable[Any] = ()) -> None:
@@ -45,7 +45,7 @@ class Mask:
         return self._masked(value, found)
 
     def text(self, text: str) -> str:
-        """As a call, for a text."""
+        """Masks a text."""
         return str(self(text))
 
     def within(self, value: Any) -> list[str]:
@@ -84,7 +84,7 @@ class Mask:
 
 
 def _texts(value: Any, whole: bool = False) -> Iterator[str]:
-    """The texts and numbers in a value. Keys are no secrets, but `whole` looks at them, too."""
+    """The texts and numbers in a value. Keys are no secrets; `whole` includes them nevertheless."""
     match value:
         case Mapping():
             for key, item in value.items():
@@ -103,7 +103,7 @@ def _texts(value: Any, whole: bool = False) -> Iterator[str]:
 
 
 def _spellings(text: str) -> Iterator[str]:
-    """As it is, and as a part of JSON; of a list or a JSON text also its parts."""
+    """A text as it is and as escaped in JSON; for a list or a JSON text also its parts."""
     yield text
     for ascii_only in (True, False):
         escaped = json.dumps(text, ensure_ascii=ascii_only)[1:-1]
@@ -116,7 +116,7 @@ def _is_true(value: Any) -> bool:
 
 
 def declared(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Parameters that a template declares as hidden (HOT) or NoEcho (CFN), with their definitions."""
+    """The parameters that a template declares as hidden (HOT) or NoEcho (CFN), with their definitions."""
     found = document.get('parameters') or document.get('Parameters') or {}
     if not isinstance(found, Mapping):
         return {}
@@ -129,7 +129,7 @@ def hidden_names(document: Mapping[str, Any], environment: Mapping[str, Any]) ->
 
 
 def of_documents(document: Mapping[str, Any], environment: Mapping[str, Any]) -> Mask:
-    """The mask of a stack: its template and its environment, as they are stored."""
+    """The mask of a stack, from its template and its environment as they are stored."""
     own = declared(document)
     secrets: list[Any] = list(environment.get(VALUES) or ())
     for name in {*own, *(environment.get(NAMES) or ())}:
@@ -142,7 +142,7 @@ def of_documents(document: Mapping[str, Any], environment: Mapping[str, Any]) ->
 
 
 def _parts(given: Any) -> list[Any]:
-    """A value with what it is made of, where it is the text of a list or of JSON."""
+    """A value with its parts, if it is the text of a list or of JSON."""
     if not isinstance(given, str):
         return [given, json.dumps(given)] if isinstance(given, Mapping | list) else [given]
     parts: list[Any] = [given, *(part.strip() for part in given.split(',') if len(part.strip()) >= SHORTEST)]
@@ -154,8 +154,10 @@ def _parts(given: Any) -> list[Any]:
 
 def inherited(mask: Mask, names: Iterable[str], document: Any, parameters: Mapping[str, Any],
               defaults: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Sections of the environment of a nested stack, which say what is hidden in it. `mask`: of the stack above;
-    `names`: parameters that are hidden there."""
+    """The sections of a nested stack's environment that list what is hidden in it.
+
+    `mask`: of the parent stack; `names`: parameters that are hidden there.
+    """
     hidden = {name for name, value in parameters.items() if mask.within(value)} | {*names} & defaults.keys()
     values = mask.within([document, parameters, defaults])
     return {**({NAMES: sorted(hidden)} if hidden else {}), **({VALUES: values} if values else {})}

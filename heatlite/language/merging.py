@@ -1,4 +1,4 @@
-"""Merging the environment files a request names. Template specification, 12.3."""
+"""Merges the environment files that a request names."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ OVERWRITE, MERGE, DEEP_MERGE = WORDS = ('overwrite', 'merge', 'deep_merge')
 
 def merge_files(names: Sequence[str], files: Mapping[str, str], parameters: Mapping[str, Any],
                 kinds: Mapping[str, str], limits: Limits | None = None) -> dict[str, Any]:
-    """The sections that come of the named files, in order, starting from the request's `parameters`.
+    """Merges the sections of the named files, in order, starting from the request's `parameters`.
 
-    `kinds`: kind of every parameter any template of the request defines (`ParameterSchema.kind`).
-    Raises HTTPBadRequest for files that cannot be read, and the merge strategy errors.
+    `kinds`: kind of every parameter that a template of the request defines (`ParameterSchema.kind`). Raises
+    HTTPBadRequest for invalid files, and the errors of merge strategies.
     """
     merged = environments.with_parameters({}, parameters)
     remembered: dict[str, str] = {}
@@ -51,7 +51,7 @@ def _read(file: str, files: Mapping[str, str], limits: Limits) -> dict[str, Any]
 
 
 class _Values:
-    """One section of values while one file is merged into it."""
+    """One section of values into which one file is merged."""
 
     def __init__(self, old: dict[str, Any], kinds: Mapping[str, str], strategies: Mapping[str, Any],
                  remembered: dict[str, str], file: str) -> None:

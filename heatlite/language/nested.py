@@ -1,4 +1,4 @@
-"""Template resources: a template as a resource type, and the stack inside. Template specification, section 13."""
+"""Template resources: a template as a resource type, and its nested stack."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FACADE_PAIRS = {Schema.INTEGER: Schema.NUMBER}
 
 
 def parse_child(text: str, name: str, limits: Limits) -> Template:
-    """The template in a file. Raises StackValidationFailed, InvalidTemplateVersion, RequestLimitExceeded."""
+    """Parses a template file. Raises StackValidationFailed, InvalidTemplateVersion, RequestLimitExceeded."""
     try:
         document = templates.parse(text, name, limits)
     except DocumentError as error:
@@ -39,7 +39,7 @@ def parse_child(text: str, name: str, limits: Limits) -> Template:
 
 
 def template_among(name: str, files: Files, limits: Limits) -> Template | None:
-    """The template of that name, parsed once however many stacks use it; None when it did not come along.
+    """The template of that name, parsed once for all stacks that use it; None if it is not among the files.
 
     Raises as `parse_child`.
     """
@@ -49,7 +49,7 @@ def template_among(name: str, files: Files, limits: Limits) -> Template | None:
 
 
 def schema_from_parameter(parameter: ParameterSchema, defaults: Mapping[str, Any]) -> Schema:
-    """The property a parameter becomes (13.2)."""
+    """The property that corresponds to a parameter."""
     schema = Schema(PROPERTY_TYPES[parameter.kind], description=parameter.description,
                     required=parameter.default is None and defaults.get(parameter.name) is None,
                     update_allowed=True, allow_conversion=parameter.kind in ('list', 'map'))
@@ -58,13 +58,13 @@ def schema_from_parameter(parameter: ParameterSchema, defaults: Mapping[str, Any
 
 
 def template_schemas(template: Template, defaults: Mapping[str, Any]) -> dict[str, Schema]:
-    """Properties of a template resource. Raises InvalidSchemaError."""
+    """The properties of a template resource. Raises InvalidSchemaError."""
     section = parameter_definitions.schemata(template.section('parameters'), template.edition)
     return {name: schema_from_parameter(parameter, defaults) for name, parameter in section.items()}
 
 
 def template_facts(template: Template, name: str, environment: Environment) -> TypeFacts:
-    """What a template is as a type."""
+    """The facts of a template as a resource type."""
     outputs = template.section('outputs')
     attributes = {str(key): None for key in outputs} if isinstance(outputs, Mapping) else {}
     return TypeFacts(
@@ -73,7 +73,7 @@ def template_facts(template: Template, name: str, environment: Environment) -> T
 
 
 def check_against_facade(facts: TypeFacts, original: TypeFacts) -> None:
-    """A template that stands for an existing type must fit it (13.5). Raises StackValidationFailed."""
+    """Checks that a template which replaces an existing type has its properties. Raises StackValidationFailed."""
     def wrong(text: str, **names: Any) -> exception.StackValidationFailed:
         return exception.StackValidationFailed(message=text % {'type': original.name, **names})
 
@@ -96,20 +96,20 @@ def check_against_facade(facts: TypeFacts, original: TypeFacts) -> None:
 
 def child_parameters(schemas: Mapping[str, Schema], given: Mapping[str, Any],
                      values: Mapping[str, Any]) -> dict[str, Any]:
-    """What the child's parameters receive of the given properties. Raises TypeError as `list_text`."""
+    """The values of the child's parameters from the given properties. Raises TypeError as `list_text`."""
     received = {}
     for name in given:
         if name not in schemas:
             continue
         value = values.get(name)
-        if value is None:               # of a resource that does not exist yet: as null always is
+        if value is None:               # an attribute of a resource that does not exist yet: treated as null
             value = schemas[name].empty()
         received[name] = list_text(value) if schemas[name].type == Schema.LIST else value
     return received
 
 
 def files_named(template: Template) -> set[str]:
-    """Templates that resources of this one name as their type."""
+    """The templates that resources of this one use as their type."""
     resources = template.section('resources')
     types = (snippet.get(template.edition.keys.type) for snippet in resources.values()
              if isinstance(snippet, Mapping)) if isinstance(resources, Mapping) else ()
@@ -117,7 +117,7 @@ def files_named(template: Template) -> set[str]:
 
 
 def list_text(items: Any) -> Any:
-    """A list as the one text a child's parameter takes; maps are flattened into `.member.` texts."""
+    """Converts a list to the text that a child's parameter takes; maps are flattened into `.member.` texts."""
     if isinstance(items, str) or not is_known(items):
         return items if isinstance(items, str) else UNKNOWN
     if items and isinstance(items[0], Mapping):
@@ -131,10 +131,12 @@ def child_definition(parent: StackDefinition, resource: ResourceDefinition | Non
                      identity: StackIdentity | None = None, scope: Scope = PLACEHOLDERS,
                      facade: Facade | None = None, name: str = '', files: Files | None = None,
                      secrets: Mask = masking.NOTHING) -> StackDefinition:
-    """The definition of the stack inside a resource. `used`: `Found.path` of its type; `identity`: of the child,
-    which before it exists is named after its parent. `facade` and `name` stand in for a resource that the parent's
-    definition no longer has; `files` for those of the parent. `secrets`: values of the parent's resources that are
-    hidden, beside those of its parameters."""
+    """The definition of the nested stack of a resource.
+
+    `used`: `Found.path` of its type; `identity`: of the child, which before it exists is named after its parent.
+    `facade` and `name` replace a resource that the parent's definition no longer has; `files` those of the parent.
+    `secrets`: hidden values of the parent's resources, in addition to those of its parameters.
+    """
     name = resource.name if resource is not None else name
     if facade is None and resource is not None:
         facade = Facade(resource, scope)

@@ -1,4 +1,4 @@
-"""Outputs: what a stack tells about itself. Template specification, section 9."""
+"""Outputs of a stack."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NO_DESCRIPTION = 'No description given'
 
 
 class Owner(Home, Protocol):
-    """The definition an output belongs to."""
+    """The definition that contains an output."""
 
     @property
     def keys(self) -> Keys: ...
@@ -36,7 +36,7 @@ class Owner(Home, Protocol):
 
 
 class OutputDefinition:
-    """One output, parsed when it is first asked for."""
+    """One output, parsed at first use."""
 
     def __init__(self, key: str, snippet: Any, owner: Owner) -> None:
         self.key = key
@@ -55,7 +55,7 @@ class OutputDefinition:
         return NO_DESCRIPTION if found is None else str(found)
 
     def check_shape(self) -> None:
-        """Raises StackValidationFailed when this is no output (1.6)."""
+        """Raises StackValidationFailed for an invalid output."""
         keys = self.owner.keys
         if not isinstance(self.snippet, Mapping):
             raise exception.StackValidationFailed(
@@ -68,7 +68,7 @@ class OutputDefinition:
 
     @property
     def enabled(self) -> bool:
-        """Whether its condition holds. Raises StackValidationFailed for what is no condition."""
+        """Whether its condition holds. Raises StackValidationFailed for an invalid condition."""
         if self._enabled is None:
             keys = self.owner.keys
             condition = self.snippet.get(keys.condition) if self.owner.edition.has_conditions else None
@@ -80,7 +80,7 @@ class OutputDefinition:
 
     @property
     def expression(self) -> Any:
-        """The parsed value, None when disabled. Raises StackValidationFailed (check 11)."""
+        """The parsed value, None when disabled. Raises StackValidationFailed."""
         if self._parsed is None:
             self.check_shape()
             value_key = self.owner.keys.output_value

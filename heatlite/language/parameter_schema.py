@@ -1,7 +1,4 @@
-"""Parameter definitions: what a template declares, and what a value becomes under it.
-
-Template specification, 3.1, 3.3 and 3.6.
-"""
+"""Definitions of parameters, and the conversion of values."""
 
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ HOT_KINDS = {'string': 'string', 'number': 'number', 'comma_delimited_list': 'li
              'boolean': 'boolean'}
 CFN_KINDS = {'String': 'string', 'Number': 'number', 'CommaDelimitedList': 'list', 'Json': 'map',
              'Boolean': 'boolean'}
-WIRE_TYPES = {kind: name for name, kind in CFN_KINDS.items()}       # as POST /validate names them
+WIRE_TYPES = {kind: name for name, kind in CFN_KINDS.items()}       # their names in POST /validate
 
 HOT_DEFINITION = frozenset({'type', 'default', 'label', 'description', 'hidden', 'constraints', 'immutable',
                             'schema'})
@@ -44,7 +41,7 @@ FALSE_WORDS = frozenset({'f', 'false', 'off', 'n', 'no', '0'})
 
 
 class ParameterSchema:
-    """The definition of one parameter. `type` is the word of the template, `kind` what it means."""
+    """The definition of one parameter. `type` is the type's name in the template, `kind` its meaning."""
 
     def __init__(self, name: str, type: str, kind: str, *, default: Any = None, label: Any = None,
                  description: Any = None, hidden: bool = False, immutable: bool = False, tags: Any = None,
@@ -64,7 +61,10 @@ class ParameterSchema:
         return CONVERT[self.kind](value)
 
     def converted(self, value: Any) -> Any:
-        """`value` as this type. Raises ValueError or TypeError with the reason, which does not quote a hidden value."""
+        """Converts `value` to this type.
+
+        Raises ValueError or TypeError with the reason, which does not quote a hidden value.
+        """
         try:
             return CONVERT[self.kind](value)
         except (ValueError, TypeError):
@@ -73,9 +73,12 @@ class ParameterSchema:
             raise ValueError(_('The value of the hidden parameter is not of type %s') % self.type) from None
 
     def check_value(self, value: Any, lookup: CustomLookup | None, *, custom: bool = True) -> None:
-        """Raises ValueError or TypeError with the reason, which does not quote a hidden value. `value` is as given."""
+        """Checks `value`, as given.
+
+        Raises ValueError or TypeError with the reason, which does not quote a hidden value.
+        """
         converted = self.converted(value)
-        # Texts and numbers are seen as given: that is how messages show them.
+        # Texts and numbers are checked as given: messages show them so.
         seen = converted if self.kind in ('list', 'map') or isinstance(value, list | dict) else value
         for constraint in self.constraints:
             if isinstance(constraint, CustomConstraint) and not custom:
@@ -93,7 +96,7 @@ class ParameterSchema:
                     % constraint.name) from None
 
     def check_default(self) -> None:
-        """Raises InvalidSchemaError when the default breaks a constraint (custom ones are not tried)."""
+        """Raises InvalidSchemaError when the default violates a constraint (custom ones are not checked)."""
         if self.default is None:
             return
         if self.kind == 'list' and not isinstance(self.default, str | list):
@@ -154,7 +157,7 @@ CONVERT = {'string': _text, 'number': to_number, 'boolean': _boolean, 'list': _l
 
 
 def as_text(kind: str, value: Any) -> str:
-    """A converted value as `stack show` prints it."""
+    """Formats a converted value as `stack show` prints it."""
     if kind == 'list':
         return ','.join(value)
     if kind == 'map' and not isinstance(value, str):
@@ -165,7 +168,7 @@ def as_text(kind: str, value: Any) -> str:
 # --- definitions ----------------------------------------------------------------------------------------------
 
 def schema_of(name: str, definition: Any, edition: versions.Edition) -> ParameterSchema:
-    """The schema of one definition. Raises InvalidSchemaError."""
+    """Makes the schema of one definition. Raises InvalidSchemaError."""
     if not isinstance(definition, Mapping):
         raise exception.InvalidSchemaError(_('Invalid parameter (%s), expected a mapping') % name)
     known = CFN_DEFINITION if not edition.is_hot else (

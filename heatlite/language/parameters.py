@@ -1,7 +1,6 @@
-"""The parameters of a stack: where values come from, what they become, how users see them.
+"""The parameters of a stack: sources of values, conversion, and presentation.
 
-Template specification, section 3. Everything is lazy: a value is converted when it is asked for, `complaints` checks
-all of them in order.
+Everything is lazy: a value is converted at first use; `diagnostics` checks all of them in order.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from heatlite.language.unknown import UNKNOWN
 __all__ = ['CFN_DEFINITION', 'CFN_KINDS', 'HOT_DEFINITION', 'HOT_KINDS', 'WIRE_TYPES', 'ParameterSchema', 'Parameters',
            'as_text', 'group_complaints', 'pseudo_parameters', 'schema_of', 'schemata']
 
-STEPS = 10                      # of `turns`, for looking at one parameter
+STEPS = 10                      # of `turns`, for checking one parameter
 REGION = 'ap-southeast-1'
 
 
@@ -39,7 +38,7 @@ class Parameters(Mapping[str, Any]):
     """Values by name, converted; pseudo parameters first, then the order of declaration.
 
     A name with neither value nor default is not in the mapping's `get`; `assume_unknown`: its value is UNKNOWN, for
-    looking at a template without knowing how it will be used.
+    checks of a template without knowing how it will be used.
     """
 
     def __init__(self, schemas: Mapping[str, ParameterSchema], pseudo: Mapping[str, str],
@@ -56,16 +55,16 @@ class Parameters(Mapping[str, Any]):
         self.assume_unknown = assume_unknown
         self._values: dict[str, Any] = {}
         self._secrets: tuple[str, ...] | None = None
-        self._inherited = frozenset(hidden)         # their values came from something hidden in the stack above
+        self._inherited = frozenset(hidden)         # their values came from something hidden in the parent stack
 
     def raw(self, name: str) -> Any:
-        """The value as given, wherever it comes from; None when there is none."""
+        """The value as given, from any source; None when there is none."""
         if name not in self.pseudo and self.given.get(name) is not None:
             return self.given[name]
         return self.default(name)
 
     def default(self, name: str) -> Any:
-        """The effective default: `parameter_defaults` first."""
+        """The effective default: that of `parameter_defaults`, else the template's."""
         if self.defaults.get(name) is not None:
             return self.defaults[name]
         return self.schemas[name].default
@@ -74,7 +73,7 @@ class Parameters(Mapping[str, Any]):
         return name in self.schemas and self.raw(name) is not None
 
     def __getitem__(self, name: str) -> Any:
-        """Raises KeyError for a name nobody defined or without a value, StackValidationFailed for a wrong one."""
+        """Raises KeyError for an undefined name or one without a value, StackValidationFailed for an invalid value."""
         if name in self._values:
             return self._values[name]
         schema = self.schemas[name]
@@ -114,7 +113,7 @@ class Parameters(Mapping[str, Any]):
         return masked(text, self._secrets) if self._secrets else text
 
     def shown(self) -> dict[str, str]:
-        """REST specification 4.4: every value as text, hidden ones masked."""
+        """Every value as text for the API, hidden ones masked."""
         hidden = self.hidden
         return {name: HIDDEN_TEXT if name in hidden else as_text(self.schemas[name].kind, self[name]) for name in self}
 
@@ -125,9 +124,9 @@ class Parameters(Mapping[str, Any]):
 
     def diagnostics(self, lookup: CustomLookup | None = None, *, values: bool = True) -> Iterator[
             tuple[str | None, exception.HeatException]]:
-        """Check 6: unknown names, then each parameter: its definition against its constraints, then its value.
+        """Checks unknown names, then for each parameter its default against its constraints, then its value.
 
-        `values` False leaves out the values, as validation without them does. Gives (name, error).
+        `values` False omits the values, as validation without them does. Yields (name, error).
         """
         for unknown in self.unknown():
             yield unknown.kwargs['key'], unknown
@@ -141,7 +140,7 @@ class Parameters(Mapping[str, Any]):
                 yield name, error
 
     def check(self, lookup: CustomLookup | None = None) -> None:
-        """Raises the first complaint."""
+        """Raises the first error."""
         with budget.shared():
             for _name, error in self.diagnostics(lookup):
                 raise error
@@ -158,7 +157,7 @@ class Parameters(Mapping[str, Any]):
             raise _wrong_value(name, error) from None
 
     def changed_immutables(self, before: Parameters) -> list[str]:
-        """Names that an update may not change but does (3.8)."""
+        """The immutable parameters that an update changes."""
         changed = []
         for name, schema in self.declared.items():
             if schema.immutable and name in before.declared and before.has_value(name):
@@ -179,14 +178,14 @@ _PSEUDO_TEXT = {'OS::stack_id': 'Stack ID', 'OS::stack_name': 'Stack Name', 'OS:
 
 def pseudo_parameters(edition: versions.Edition, *, name: str, stack_id: str | None, project_id: str,
                       arn: str) -> dict[str, str]:
-    """3.5. `stack_id` is None until the stack exists."""
+    """The pseudo parameters. `stack_id` is None until the stack exists."""
     if edition.is_hot:
         return {'OS::stack_id': str(stack_id), 'OS::stack_name': name, 'OS::project_id': project_id}
     return {'AWS::StackId': arn, 'AWS::StackName': name, 'AWS::Region': REGION}
 
 
 def group_complaints(groups: Any, known: frozenset[str]) -> Iterator[exception.StackValidationFailed]:
-    """3.9: what is wrong with `parameter_groups`. `known`: names of parameters."""
+    """Yields the errors of `parameter_groups`. `known`: names of parameters."""
     allowed = known | {'OS::stack_id', 'OS::project_id'}
     if groups is None:
         return

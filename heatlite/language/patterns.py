@@ -1,7 +1,8 @@
-"""Regular expressions users write, matched within bounds: a pattern can be made to try for years.
+"""Matches users' regular expressions within limits: some patterns would take years.
 
-A pattern means what it means to `re`. One whose cost is proved small for the real length of its text is matched by
-`re`. Any other one is matched by `regex` under a time-out, after it was spelt out so that both modules read it alike.
+A pattern has the meaning that `re` gives it. One whose cost is proved small for the actual length of its text is
+matched by `re`. Any other one is matched by `regex` under a time-out, after it was rewritten so that both modules read
+it alike.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from heatlite.common.i18n import _
 from heatlite.common.limits import MOST_PATTERN
 from heatlite.language import budget as budgets
 
-MOST_STEPS: Final = math.log(1e6)       # estimated steps (their logarithm) up to which `re` matches: some milliseconds
-TRIES: Final = (1, 8, 30)               # milliseconds a match may take: most take one, none may hold the process for 50
+MOST_STEPS: Final = math.log(1e6)       # logarithm of estimated steps up to which `re` matches: some milliseconds
+TRIES: Final = (1, 8, 30)               # milliseconds a match may take: most need one, none may block others for 50
 LONGEST_SLOW: Final = 2000              # characters of a pattern for `regex`, which takes longer to compile
-MOST_TURNS: Final = 20_000              # times the mandatory parts of a pattern may stand in each other
-# Characters that are matched under a time-out. `regex` walks them all before it looks at the time, lazily if asked to.
+MOST_TURNS: Final = 20_000              # size of a pattern with its mandatory repetitions written out
+# Characters that are matched under a time-out. `regex` scans all of them before it checks the time, lazily if asked to.
 LONGEST, LONGEST_LAZY = 40_000, 20_000
 WIDE: Final = 50_000                    # characters of ranges that `re` folds one by one to ignore case
 
@@ -33,7 +34,7 @@ Found = Any
 
 
 class Pattern:
-    """A compiled pattern. Raises re.error for what is none, ValueError for one that is too long."""
+    """A compiled pattern. Raises re.error for an invalid one, ValueError for one that is too long."""
 
     def __init__(self, pattern: str, flags: int = 0) -> None:
         self.pattern = pattern
@@ -45,26 +46,28 @@ class Pattern:
         return int(self._tree.state.groups) - 1
 
     def match(self, text: str) -> Found | None:
-        """At the start of `text`. Raises ValueError when it takes too long, RequestLimitExceeded when all patterns of
-        the evaluation do."""
+        """Matches at the start of `text`.
+
+        Raises ValueError when it takes too long, RequestLimitExceeded when all patterns of the evaluation together do.
+        """
         if self._is_cheap(len(text), 1):
             return _compiled(self.pattern, self.flags).match(text)
         return self._timed(text, lambda timeout: self._slow.match(text, timeout=timeout))
 
     def search(self, text: str) -> Found | None:
-        """As `match`, anywhere in `text`."""
+        """Searches anywhere in `text`. Raises as `match`."""
         if self._is_cheap(len(text), len(text) + 1):
             return _compiled(self.pattern, self.flags).search(text)
         return self._timed(text, lambda timeout: self._slow.search(text, timeout=timeout))
 
     def all(self, text: str) -> list[Found]:
-        """As `match`: all that do not overlap."""
+        """Finds all matches that do not overlap. Raises as `match`."""
         if self._is_cheap(len(text), len(text) + 1):
             return list(_compiled(self.pattern, self.flags).finditer(text))
         return list(self._timed(text, lambda timeout: list(self._slow.finditer(text, timeout=timeout))))
 
     def split(self, text: str, most: int = 0) -> Iterator[str | None]:
-        """The texts between all matches, and those of their groups; `most`: splits, 0 for any number."""
+        """Yields the texts between all matches, and those of their groups; `most`: splits, 0 for any number."""
         end = 0
         for place, found in enumerate(self.all(text)):
             if most and place >= most:
@@ -75,7 +78,7 @@ class Pattern:
         yield text[end:]
 
     def replaced(self, text: str, by: Callable[[Found], str], most: int = 0) -> Iterator[str]:
-        """The pieces of `text` with every match replaced; `most`: replacements, 0 for any number."""
+        """Yields the pieces of `text` with every match replaced; `most`: replacements, 0 for any number."""
         end = 0
         for place, found in enumerate(self.all(text)):
             if most and place >= most:
@@ -88,7 +91,7 @@ class Pattern:
     def _is_cheap(self, length: int, starts: int) -> bool:
         if starts < 0 or ((self.flags | self._tree.state.flags) & re.IGNORECASE and _width(self._tree) > WIDE):
             return False
-        # One way through costs what the pattern holds, and the whole text when groups repeat.
+        # One attempt costs the size of the pattern, and the whole text if groups repeat.
         each = _turns(self._tree) + 1 + (length if _repeats_groups(self._tree) else 0)
         ways = _sequence(self._tree, max(length, 1))
         return ways + math.log(each) + math.log(starts) <= MOST_STEPS and length * starts <= LONGEST ** 2
@@ -120,7 +123,7 @@ def match_end(pattern: str, text: str) -> int:
 
 
 def check(pattern: str) -> None:
-    """Raises re.error for what is no pattern, ValueError for one that is too long."""
+    """Raises re.error for an invalid pattern, ValueError for one that is too long."""
     _parsed(pattern, 0)
 
 
@@ -158,13 +161,13 @@ def _slow(pattern: str, flags: int) -> Any:
                          % {'pattern': pattern[:200], 'error': error}) from None
 
 
-# --- how long it may take -------------------------------------------------------------------------------------
+# --- estimated cost -------------------------------------------------------------------------------------------
 
 def steps(pattern: str, length: int) -> float:
-    """The logarithm of how many ways matching a text of `length` characters may try, estimated from above.
+    """The logarithm of the number of paths that matching `length` characters may try, estimated from above.
 
-    Every place where the pattern leaves a choice multiplies; a choice inside a repetition multiplies with each turn.
-    Raises re.error.
+    Every choice in the pattern multiplies it; a choice inside a repetition multiplies it with each iteration. Raises
+    re.error.
     """
     return _sequence(_parsed(pattern, 0), max(length, 1))
 
@@ -184,12 +187,12 @@ def _one(opcode: Any, argument: Any, length: int) -> float:
     if opcode is opcodes.BRANCH:
         return math.log(sum(math.exp(min(_sequence(branch, length), 500.0)) for branch in argument[1]))
     if opcode is opcodes.GROUPREF:
-        return math.log(length + 1)             # compares that much
+        return math.log(length + 1)             # compares that many characters
     return sum(_sequence(inner, length) for inner in _inside(opcode, argument))
 
 
 def _inside(opcode: Any, argument: Any) -> list[Any]:
-    """The sequences in one element of a parsed pattern."""
+    """The sequences inside one element of a parsed pattern."""
     if opcode in REPEATS:
         return [argument[2]]
     if opcode is opcodes.BRANCH:
@@ -206,7 +209,7 @@ def _inside(opcode: Any, argument: Any) -> list[Any]:
 
 
 def _turns(parsed: Any) -> int:
-    """How many elements the pattern has with its mandatory repetitions written out."""
+    """The number of elements of the pattern with its mandatory repetitions written out."""
     count = 0
     for opcode, argument in parsed:
         inner = sum(_turns(part) for part in _inside(opcode, argument))
@@ -218,7 +221,7 @@ SINGLE: Final = frozenset({opcodes.LITERAL, opcodes.NOT_LITERAL, opcodes.ANY, op
 
 
 def _repeats_groups(parsed: Any) -> bool:
-    """Whether a repetition is of more than one character, or a group is looked up."""
+    """Whether there is a repetition of more than one character, or a reference to a group."""
     return any((opcode in REPEATS and (len(argument[2]) != 1 or argument[2][0][0] not in SINGLE))
                or opcode is opcodes.GROUPREF or any(_repeats_groups(part) for part in _inside(opcode, argument))
                for opcode, argument in parsed)
@@ -230,7 +233,7 @@ def _is_lazy(parsed: Any) -> bool:
 
 
 def _width(parsed: Any) -> int:
-    """The characters in all ranges."""
+    """The number of characters in all ranges."""
     count = 0
     for opcode, argument in parsed:
         if opcode is opcodes.IN:
@@ -252,7 +255,7 @@ def _check_look_behind(parsed: Any) -> None:
 # --- one spelling for both modules ----------------------------------------------------------------------------
 
 _WORD, _SPACE = r'\p{L}\p{N}_', r'\s\x1c-\x1f'
-_CATEGORIES: dict[Any, tuple[str, str, bool]] = {       # in Unicode, in ASCII, whether it is what is not in there
+_CATEGORIES: dict[Any, tuple[str, str, bool]] = {       # in Unicode, in ASCII, whether it is negated
     opcodes.CATEGORY_DIGIT: (r'\p{Nd}', '0-9', False), opcodes.CATEGORY_NOT_DIGIT: (r'\p{Nd}', '0-9', True),
     opcodes.CATEGORY_SPACE: (_SPACE, r'\x09-\x0d\x20', False),
     opcodes.CATEGORY_NOT_SPACE: (_SPACE, r'\x09-\x0d\x20', True),
@@ -268,8 +271,10 @@ def _character(code: int) -> str:
 
 
 class _Spelled:
-    """A parsed pattern written so that `regex` reads it as `re` does: without shorthands, named lists, fuzzy matching
-    or sets in sets, which the two read differently."""
+    """Writes a parsed pattern so that `regex` reads it as `re` does.
+
+    It uses no shorthands, named lists, fuzzy matching or sets in sets, which the two read differently.
+    """
 
     def __init__(self, tree: Any) -> None:
         self.names = {number: name for name, number in tree.state.groupdict.items()}

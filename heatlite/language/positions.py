@@ -1,4 +1,4 @@
-"""Where in a text a value stands: computed only when a complaint needs it."""
+"""Finds the positions of values in a text; computed only when a diagnostic needs them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EVENTS_A_TURN = 100
 
 @dataclass(slots=True)
 class _Node:
-    """One value: its place, and what is in it by key or position (a tree costs no more than the text)."""
+    """One value: its position, and its children by key or index (a tree takes no more memory than the text)."""
 
     place: Place
     inside: dict[Any, _Node] = field(default_factory=dict)
@@ -26,29 +26,29 @@ class _Node:
 
 @dataclass(slots=True)
 class _Open:
-    """A map or list whose end has not come yet. `key`: of a map, the key whose value is next, with its place."""
+    """A map or list whose end was not reached yet. `key`: in a map, the key of the next value, with its position."""
 
     node: _Node
-    name: Any                       # how the collection is called in the one around it
-    position: int | None            # of a list, where the next item goes
-    repeated: bool                  # stands in something that stands there twice
+    name: Any                       # key or index of the collection in its parent
+    position: int | None            # in a list, the index of the next item
+    repeated: bool                  # is inside a repeated key
     key: tuple[str, Place] | None = None
 
 
 class Positions:
-    """Line and column (from 1) of every value of a document, by its path. JSON is read as the YAML it nearly is."""
+    """Line and column (from 1) of every value of a document, by its path. JSON is parsed as YAML."""
 
     def __init__(self, text: str) -> None:
         self.duplicates: list[tuple[tuple[Any, ...], Place]] = []
         self._root: _Node | None = None
         for reader in readers(text):
             self.duplicates, self._root = [], None
-            with contextlib.suppress(yaml.YAMLError):   # what was found so far is still true
+            with contextlib.suppress(yaml.YAMLError):   # positions found so far remain valid
                 self._scan(reader(text))
                 break
 
     def find(self, path: tuple[Any, ...]) -> Place | None:
-        """The place of `path`, else of the longest beginning of it that exists."""
+        """The position of `path`, else of its longest prefix that exists."""
         node = self._root
         if node is None:
             return None
@@ -93,14 +93,14 @@ class Positions:
                 stack.append(_Open(node, name, 0 if is_list else None, repeated))
 
     def _enter(self, stack: list[_Open], node: _Node) -> tuple[Any, bool]:
-        """Puts a value into the innermost open collection; its name there, and whether it is a repetition."""
+        """Adds a value to the innermost open collection; returns its name there, and whether it is a repetition."""
         around = stack[-1]
         repeated = around.repeated
         if around.position is not None:
             name: Any = around.position
             around.position += 1
         else:
-            if around.key is None:              # a key that is no scalar, which no template may have
+            if around.key is None:              # a key that is no scalar, which templates must not have
                 around.key = ('?', node.place)
             (name, node.place), around.key = around.key, None
             if name in around.node.inside and not repeated:
@@ -115,7 +115,7 @@ def _key(event: Any) -> str:
     if event.implicit[0] and event.tag is None and value and value[0] in '+-.0123456789tTfFyYnNoO~':
         try:
             loaded = plain_value(value)
-        except ValueError:                  # a number that is refused where it is read
+        except ValueError:                  # a number that the parser refuses
             return value
         return key_text(loaded) if isinstance(loaded, int | float | None) else value
     return value

@@ -1,4 +1,4 @@
-"""The resource registry: which implementation stands behind a type name. Template specification, 12.4 and 12.5."""
+"""The resource registry: maps type names to implementations."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from heatlite.language.template import is_template_name
 
 RESOURCES, HOOKS, RESTRICTED, BASE_URL = 'resources', 'hooks', 'restricted_actions', 'base_url'
 HOOK_TYPES = ('pre-create', 'pre-update', 'pre-delete', 'post-create', 'post-update', 'post-delete')
-LONGEST_CHAIN = 100             # entries that lead to each other
+LONGEST_CHAIN = 100             # entries in a chain of mappings
 RESTRICTED_ACTIONS = ('update', 'replace')
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a type name leads to. `target`: an object of the operator's registry, or the name of a template.
+    """The result of looking up a type name. `target`: an object of the operator's registry, or the name of a template.
 
-    `path`: keys of the registry entry used first, () when none was; `is_user`: that entry is a user's.
-    `type_name`: the last name in the chain (of the object, or the one mapped to the template).
+    `path`: keys of the registry entry used first, () without one; `is_user`: that entry is a user's. `type_name`: the
+    last name in the chain (of the object, or the one mapped to the template).
     """
 
     target: Any
@@ -36,15 +36,15 @@ class Found:
 
 
 class Registry:
-    """One level of entries, with the operator's level behind it.
+    """One level of entries, on top of the operator's level.
 
-    `entries` may hold any object as the target of a type; null entries remove what stands before them.
+    `entries` may have any object as the target of a type; null entries remove those of the level below.
     """
 
     def __init__(self, entries: Mapping[str, Any], behind: Registry | None = None) -> None:
         self.entries = _without_removed(entries)
         self.behind = behind
-        # Answers by type name, while no entry is for single resources.
+        # Results by type name, as a cache while no entry is for single resources.
         self._found: dict[str, Found] = {}
         self._by_resource: bool = bool(entries.get(RESOURCES)) or (behind is not None and behind._by_resource)
         self._wildcards = sorted(
@@ -52,11 +52,11 @@ class Registry:
             if key.endswith('*') and isinstance(value, str) and not is_template_name(value))
 
     def resolve(self, type_name: str, resource_name: str | None = None) -> Any:
-        """The target itself. Raises as `find`."""
+        """The target alone. Raises as `find`."""
         return self.find(type_name, resource_name).target
 
     def find(self, type_name: str, resource_name: str | None = None) -> Found:
-        """Raises StackValidationFailed when nothing stands behind the name."""
+        """Looks up a type name. Raises StackValidationFailed if it has no implementation."""
         if type_name in self._found:
             return self._found[type_name]
         loop: list[str] = []
@@ -86,7 +86,7 @@ class Registry:
                     return found
             elif level is self:
                 loop[:] = loop or [*sorted(seen), name]
-                # A circle among wildcards still leads to the built-in type of the name.
+                # A cycle among wildcards still leads to the built-in type of the name.
                 target = self.builtin(name)
                 return None if target is None else Found(target, type_name=name)
             level = level.behind
@@ -138,7 +138,7 @@ class Registry:
                 yield (key,), mapped
 
     def types(self) -> Iterator[str]:
-        """Names of all entries that lead somewhere, this level's first."""
+        """Names of all entries with a target, this level's first."""
         seen = set()
         level: Registry | None = self
         while level is not None:
@@ -164,7 +164,7 @@ def _without_removed(entries: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_entries(entries: Any, *, top: bool = True) -> None:
-    """Raises for words that are no hooks or restrictions, and for values that are neither text nor map."""
+    """Raises for unknown hooks or restrictions, and for values that are neither text nor map."""
     if not isinstance(entries, Mapping):
         raise exception.StackValidationFailed(
             message=_('The resource registry must be a map. Found a %s instead') % type(entries).__name__)
@@ -216,7 +216,7 @@ def words_of(entries: Mapping[str, Any], resource_name: str, key: str) -> list[s
 
 
 def for_child(entries: Mapping[str, Any], resource_name: str, used: tuple[str, ...]) -> dict[str, Any]:
-    """The registry a nested stack sees (13.3): without the entry that led to it, `resources` narrowed to its own."""
+    """The registry of a nested stack: without the entry that led to it, `resources` reduced to its own."""
     child = {key: value for key, value in entries.items() if key != RESOURCES and (key,) != used}
     own: dict[str, Any] = {}
     for entry in entries_of(entries, resource_name):

@@ -1,6 +1,6 @@
-"""One resource as a template says it. Template specification, section 7.
+"""One resource of a template.
 
-Parts are parsed when they are first asked for and evaluated against a scope as often as wanted.
+Parts are parsed at first use and evaluated against scopes any number of times.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ DELETE, RETAIN, SNAPSHOT = DELETION_POLICIES = ('Delete', 'Retain', 'Snapshot')
 
 @dataclass(slots=True)
 class Reference:
-    """One mention of a resource: in a property, or in the metadata (`property_name` None), and where there."""
+    """One reference to a resource: in a property, or in the metadata (`property_name` None), and its place there."""
 
     property_name: str | None
     trail: SourcePath
@@ -50,13 +50,13 @@ class Reference:
         return self.requirement.resource
 
     def path(self) -> tuple[Any, ...]:
-        """In properties or metadata."""
+        """The path within properties or metadata."""
         inner = spelled(self.trail)
         return inner if self.property_name is None else (self.property_name, *inner)
 
 
 class Facade:
-    """The resource of the parent stack that stands for a nested one, seen from inside."""
+    """The parent stack's resource that owns a nested stack, as seen from inside."""
 
     def __init__(self, resource: ResourceDefinition, scope: Scope) -> None:
         self.resource = resource
@@ -72,7 +72,7 @@ class Facade:
 
 
 class ResourceDefinition:
-    """One resource as the template says it. Its parts are parsed when they are first asked for (check 5)."""
+    """One resource as defined in the template. Its parts are parsed at first use."""
 
     __slots__ = ('_needs', '_parsed', '_referring', '_requires', 'name', 'owner', 'snippet')
 
@@ -94,7 +94,7 @@ class ResourceDefinition:
 
     @property
     def parsed(self) -> _Parsed:
-        """Raises StackValidationFailed for a part of the wrong kind or a call that cannot be."""
+        """The parsed parts. Raises StackValidationFailed for a part of the wrong kind or an invalid call."""
         if self._parsed is None:
             self._parsed = _parse_resource(self)
         return self._parsed
@@ -111,7 +111,7 @@ class ResourceDefinition:
 
     @property
     def depends_on(self) -> tuple[str, ...]:
-        """As written; names of disabled resources too."""
+        """The names as written, including those of disabled resources."""
         return self.parsed.depends_on
 
     @property
@@ -128,7 +128,7 @@ class ResourceDefinition:
         return found.entries if isinstance(found, MapNode) else found
 
     def properties(self, scope: Scope) -> dict[str, Any]:
-        """Given properties, evaluated, without those that vanish. Raises StackValidationFailed with the path."""
+        """Evaluates the given properties, without absent values. Raises StackValidationFailed with the path."""
         if not self.property_expressions:
             return {}
         values = {}
@@ -144,8 +144,10 @@ class ResourceDefinition:
         return values
 
     def guessed_properties(self) -> dict[str, Any]:
-        """Given properties as far as they are known before anything exists; what fails is UNKNOWN, its error is told
-        by whoever checks."""
+        """Given properties as far as they are known before any resource exists.
+
+        A value whose evaluation fails is UNKNOWN; checks report the error.
+        """
         values = {}
         with self.owner.ledger.evaluation(self.name) as budget:
             for name, expression in self.property_expressions.items():
@@ -159,7 +161,7 @@ class ResourceDefinition:
         return values
 
     def masked_error(self, path: tuple[Any, ...], error: Exception) -> exception.StackValidationFailed:
-        """`error` of a property, without the values of hidden parameters."""
+        """The error of a property, without the values of hidden parameters."""
         return exception.StackValidationFailed(
             error='Property error', path=path, message=self.owner.masked(str(error)))
 
@@ -190,7 +192,7 @@ class ResourceDefinition:
 
     @property
     def needs(self) -> tuple[Reference, ...]:
-        """Every mention of a resource in properties and metadata."""
+        """All references to resources in properties and metadata."""
         if self._needs is None:
             with shared(self.owner.limits):
                 found = [Reference(name, trail, need) for name, expression in self.property_expressions.items()
@@ -202,7 +204,7 @@ class ResourceDefinition:
 
     @property
     def requires(self) -> frozenset[str]:
-        """Enabled resources this one needs directly: named in depends_on, or asked for in properties, metadata."""
+        """Enabled resources that this one needs directly: named in depends_on, or used in properties, metadata."""
         if self._requires is None:
             known = self.owner.resources
             names = {name for name in self.depends_on if name in known}
@@ -213,12 +215,12 @@ class ResourceDefinition:
         return self._requires
 
     def require(self, names: Iterable[str]) -> None:
-        """Adds resources that its type needs although no template says so."""
+        """Adds resources that its type needs beyond those of the template."""
         self._requires = self.requires | {name for name in names if name in self.owner.resources and name != self.name}
 
     @property
     def referring(self) -> Mapping[str, frozenset[str]]:
-        """Property name -> the resources its value asks for, only where there are any."""
+        """Property name -> the resources that its value uses, without properties that use none."""
         if self._referring is None:
             found: dict[str, set[str]] = {}
             for need in self.needs:
@@ -228,7 +230,7 @@ class ResourceDefinition:
         return self._referring
 
     def resolved(self, scope: Scope) -> dict[str, Any]:
-        """Everything that makes this definition what it is, as JSON-able data: equal data, equal definitions."""
+        """The evaluated definition as JSON data: equal data, equal definitions."""
         parsed = self.parsed
         return {'type': parsed.type, 'properties': self.properties(scope), 'metadata': self.metadata(scope),
                 'update_policy': self.update_policy(scope), 'deletion_policy': parsed.deletion_policy,

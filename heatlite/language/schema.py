@@ -1,7 +1,6 @@
-"""The schema of one property, and what a value becomes under it.
+"""The schema of one property, and the coercion of values.
 
-`Schema` is part of the plug-in contract (its section 5.1). Coercion and the order of checks follow section 10 of the
-template specification.
+`Schema` is part of the plug-in contract.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ LEGACY = ('Type', 'Required', 'Implemented', 'Default', 'Schema', 'AllowedPatter
 
 
 class Schema(Mapping[str, Any]):
-    """What a property may be. Refuses contradictions when it is made: InvalidSchemaError.
+    """The schema of a property. The constructor raises InvalidSchemaError for contradictions.
 
-    `schema`: for a Map the schemas of its children by name, for a List the one schema of its items.
-    As a mapping it has the keys of `KEYS` that say something.
+    `schema`: for a Map the schemas of its children by name, for a List the one schema of its items. As a mapping it has
+    those of `KEYS` that are set.
     """
 
     KEYS = (TYPE, DESCRIPTION, DEFAULT, SCHEMA, REQUIRED, CONSTRAINTS, UPDATE_ALLOWED, IMMUTABLE) = (
@@ -58,7 +57,7 @@ class Schema(Mapping[str, Any]):
         self.immutable = bool(immutable)
         self.support_status = support_status or support.SupportStatus()
         self.allow_conversion = allow_conversion
-        self.absent: tuple[Any] | None = None       # what the default becomes, once known to be right
+        self.absent: tuple[Any] | None = None       # the coerced default, once validated
         self._check()
 
     def _check(self) -> None:
@@ -80,7 +79,7 @@ class Schema(Mapping[str, Any]):
     # --- values -------------------------------------------------------------------------------------------
 
     def coerce(self, value: Any) -> Any:
-        """`value` as this type, at its own level only. Raises ValueError or TypeError with the reason."""
+        """Converts `value` to this type, at its own level only. Raises ValueError or TypeError with the reason."""
         return COERCE[self.type](self, value)
 
     def to_schema_type(self, value: Any) -> Any:
@@ -88,7 +87,7 @@ class Schema(Mapping[str, Any]):
 
     def validate_constraints(self, value: Any, context: Any = None, skipped: Sequence[type[Constraint]] = (),
                              lookup: CustomLookup | None = None) -> None:
-        """Raises ValueError with the reason of the first constraint that `value` (coerced) breaks."""
+        """Raises ValueError with the reason of the first constraint that `value` (coerced) violates."""
         for constraint in self.constraints:
             if type(constraint) in skipped:
                 continue
@@ -98,7 +97,7 @@ class Schema(Mapping[str, Any]):
                 constraint.validate(value, self, context)
 
     def empty(self) -> Any:
-        """What null means: the default, else the type's own nothing (Any keeps null)."""
+        """The value of null: the default, else the type's empty value (None for Any)."""
         return copy.deepcopy(self.default) if self.default is not None else EMPTY[self.type]()
 
     @staticmethod
@@ -113,7 +112,7 @@ class Schema(Mapping[str, Any]):
 
     @classmethod
     def from_legacy(cls, schema_dict: Any) -> Schema:
-        """A Schema from the dictionaries of old plug-ins; a Schema passes through."""
+        """Makes a Schema from the dictionaries of old plug-ins; returns a Schema unchanged."""
         if isinstance(schema_dict, Schema):
             return schema_dict
         unknown = sorted(set(schema_dict) - set(LEGACY))
@@ -227,7 +226,7 @@ COERCE: dict[str, Callable[[Schema, Any], Any]] = {
 
 
 class Erased:
-    """The value of a property that a translation rule has taken away: reads as null, is not checked."""
+    """The value of a property that a translation rule has removed: reads as null, is not checked."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Erased:
         return self
@@ -236,7 +235,7 @@ class Erased:
 ERASED = Erased()
 
 class Failed:
-    """The value of a property whose evaluation failed; read, it is reported."""
+    """The value of a property whose evaluation failed; reading it reports the error."""
 
     def __init__(self, error: exception.StackValidationFailed) -> None:
         self.error = error
@@ -256,11 +255,11 @@ def _raise(error: exception.StackValidationFailed) -> None:
 
 
 class Reader:
-    """Coerces and checks given values against schemas; one complaint after the other goes to `report`.
+    """Coerces and checks given values against schemas; passes each error to `report`.
 
-    `report` raises by default, so the first error ends it. `deferred(name)` tells whether a value depends on
-    resources that do not exist: it is coerced at its own level and not looked into (10.4). `lookup` finds custom
-    constraints; without it they are not tried.
+    `report` raises by default, so the first error ends it. `deferred` names properties whose values depend on resources
+    that do not exist: they are coerced at their own level only. `lookup` finds custom constraints; without it they are
+    not checked.
     """
 
     def __init__(self, report: Report = _raise, *, lookup: CustomLookup | None = None, context: Any = None,
@@ -272,7 +271,7 @@ class Reader:
 
     def read(self, schemas: Mapping[str, Schema], given: Mapping[str, Any], path: Path,
              deferred: frozenset[str] = frozenset()) -> dict[str, Any]:
-        """Every name of `schemas` with its value. `path` leads to the map that holds the values."""
+        """Returns every name of `schemas` with its value. `path` is that of the map that contains the values."""
         for name in given:
             if name not in schemas:
                 self._wrong(path, _('Unknown Property %s') % name)
@@ -307,14 +306,14 @@ class Reader:
         return values
 
     def _default(self, schema: Schema, path: Path) -> Any:
-        """What the default becomes; remembered when it is plain and nobody need be asked about it."""
+        """The coerced default; cached if it is plain and needs no service for validation."""
         value = self.value(schema, schema.empty(), path)
         if isinstance(value, str | int | float) and not schema.needs_service:
             schema.absent = (value,)
         return value
 
     def value(self, schema: Schema, value: Any, path: Path, *, whole: bool = True) -> Any:
-        """One value; `whole` False stops at its own level."""
+        """Coerces one value; `whole` False stops at its own level."""
         if value is UNKNOWN:
             return UNKNOWN
         if value is None:

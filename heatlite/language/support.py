@@ -1,4 +1,4 @@
-"""Since when, and until when, something is supported: the status of types, properties and attributes."""
+"""Support status of types, properties and attributes: the releases in which something is supported."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ STATUSES = (UNKNOWN, SUPPORTED, DEPRECATED, UNSUPPORTED, HIDDEN) = (
 
 
 class SupportStatus:
-    """A status with its message, the release it began with, and the status before it.
+    """A status with its message, its first release, and the previous status.
 
-    An unknown status word becomes UNKNOWN with a message, so that a plug-in's typing error does not stop its loading.
+    An unknown status becomes UNKNOWN with a message, so that a plug-in's typing error does not prevent its loading.
     `substitute_class`: the class that takes over existing resources of a replaced one.
     """
 

@@ -1,6 +1,6 @@
 """A template: a document with a version, and sections under names that depend on its format.
 
-`parse` is what the API does with a template's text, `load` and `from_mapping` give a `Template` to work with.
+The API uses `parse` for the text of a template; `load` and `from_mapping` make a `Template`.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ NO_LIMITS = Limits()
 
 
 def parse(text: str, source: str = ROOT, limits: Limits = NO_LIMITS) -> dict[str, Any]:
-    """The document in `text`. Raises ValueError (DocumentError) with the text clients know, RequestLimitExceeded.
+    """Parses a document. Raises ValueError (DocumentError) with the text that clients expect, RequestLimitExceeded.
 
-    The document has a version key, with whatever value.
+    The document must have a version key, with any value.
     """
     return template_format.parse(text, source, limits)
 
 
 def load(text: str, source: str = ROOT, limits: Limits = NO_LIMITS) -> Template:
-    """The template in `text`. Raises HTTPBadRequest, InvalidTemplateVersion, RequestLimitExceeded."""
+    """Loads a template from text. Raises HTTPBadRequest, InvalidTemplateVersion, RequestLimitExceeded."""
     try:
         document = parse(text, source, limits)
     except DocumentError as error:
@@ -43,13 +43,13 @@ def not_in_valid_format(error: Exception) -> exception.HTTPBadRequest:
 
 def from_mapping(document: Mapping[str, Any], limits: Limits = NO_LIMITS, source: str = ROOT,
                  text: str | None = None) -> Template:
-    """A template that came as data; `text`, if there is one, is where positions are looked up."""
+    """Makes a template from data; `text`, if given, serves to look up positions."""
     documents.check_size(document, limits)
     return Template(dict(document), source=source, text=text)
 
 
 class Template:
-    """One template. `document` is not to be changed."""
+    """One template. `document` must not be changed."""
 
     def __init__(self, document: dict[str, Any], source: str = ROOT, text: str | None = None) -> None:
         self.document = document
@@ -60,7 +60,7 @@ class Template:
 
     @property
     def version(self) -> str:
-        """Such as `heat_template_version.2018-08-31`; aliases are spelt out."""
+        """The version, such as `heat_template_version.2018-08-31`; aliases are resolved."""
         return self.edition.name
 
     @property
@@ -69,7 +69,7 @@ class Template:
 
     @property
     def keys(self) -> versions.Keys:
-        """How this format spells sections and keys."""
+        """The names of sections and keys in this format."""
         return self.edition.keys
 
     @property
@@ -83,7 +83,7 @@ class Template:
         return None if key is None else self.document.get(key)
 
     def get_section_name(self, name: str) -> str:
-        """How this format spells a section that is given by its HOT name."""
+        """The name in this format of a section given by its HOT name."""
         return self.edition.sections.get(name, name)
 
     def unknown_section(self) -> str | None:

@@ -1,7 +1,7 @@
-"""Rules by which a type rewrites given properties before it uses them (template specification, 10.5).
+"""Rules by which a type rewrites given properties before it uses them.
 
-Rules change the given values, before they are coerced. What a rule takes away becomes `schema.ERASED`. Looking
-names up in a service (Resolve) is done by a callable handed in.
+Rules change the given values before coercion. Removed values become `schema.ERASED`. The look-up of names in a service
+(Resolve) is done by a callable that is passed in.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Resolver = Callable[['TranslationRule', Any], Any]
 
 
 class TranslationRule:
-    """One rule. `properties` is what old plug-ins hand in; it is kept, not used.
+    """One rule. `properties` is passed by old plug-ins and not used.
 
     Raises ValueError when the arguments contradict each other.
     """
@@ -70,7 +70,7 @@ def apply(rules: Sequence[TranslationRule], given: Mapping[str, Any], path: Sequ
     """`given` after all rules, as a copy. Rules of one path run in the order Add, Replace, Resolve, Delete.
 
     Raises StackValidationFailed at `path` + the target's path when a value and its replacement are both given.
-    Without `resolver` the Resolve rules are left out.
+    Without `resolver` the Resolve rules are skipped.
     """
     if not rules:
         return dict(given)
@@ -83,7 +83,7 @@ def apply(rules: Sequence[TranslationRule], given: Mapping[str, Any], path: Sequ
 
 
 def moved(rules: Sequence[TranslationRule], names: frozenset[str]) -> frozenset[str]:
-    """`names` of properties, with those to which rules bring the values of one of them."""
+    """`names` of properties, and those to which rules move the values of one of them."""
     return names | {rule.translation_path[0] for rule in rules
                     if (rule.value_path[0] if rule.value_path else rule.value_name) in names}
 
@@ -123,7 +123,7 @@ def _given(holder: Mapping[str, Any], name: str) -> bool:
 
 
 def _source(rule: TranslationRule, holder: Mapping[str, Any], values: Mapping[str, Any]) -> Any:
-    """The value that moves; None if it was not given."""
+    """The value to move; None if it was not given."""
     found: Any
     if rule.value is not None:
         return rule.value

@@ -1,7 +1,7 @@
-"""The value nobody knows before a resource exists.
+"""The placeholder for values that are unknown before a resource exists.
 
-`get_attr` of a resource that is still to be created has no value yet. A preview works with `UNKNOWN` in its place:
-a function whose arguments contain it gives it back, containers keep it as a leaf. It never reaches a row or a client.
+`get_attr` of a resource that is still to be created has no value yet. A preview uses `UNKNOWN` in its place: a function
+returns it if its arguments contain it, containers hold it as a leaf. It never reaches a row or a client.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ UNKNOWN: Final = Unknown()
 
 
 def is_known(value: Any) -> bool:
-    """Whether `value` holds no `UNKNOWN` at any depth, in values or keys."""
+    """Whether `value` contains no `UNKNOWN` at any depth, in values or keys."""
     if value is UNKNOWN:
         return False
     kind = type(value)
@@ -47,7 +47,7 @@ def is_known(value: Any) -> bool:
         value = value.values()
     elif kind is not list and kind is not tuple:
         return True
-    for item in value:          # no generator: a deep value would cost a C frame for each level
+    for item in value:          # no generator: a deep value would need a C frame for each level
         if item is UNKNOWN:
             return False
         kind = type(item)

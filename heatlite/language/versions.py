@@ -1,4 +1,4 @@
-"""What each version of the language has: versions, their sections and keys, and the table of functions."""
+"""The versions of the language: their sections and keys, and the table of functions."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ BOTH_CFN = (AWS_DATE, CFN_DATE)
 
 @dataclass(frozen=True)
 class Function:
-    """One row: a name, its class, and where it is known. `since`..`until` (exclusive) are HOT dates, None: never.
+    """One row: a name, its class, and its versions. `since`..`until` (exclusive) are HOT dates, None: never.
 
-    `refused_since`: from this HOT date the name is known only to be refused. `cfn`: dates of CFN versions.
+    `refused_since`: from this HOT date on the name is known, but refused. `cfn`: dates of CFN versions.
     """
 
     name: str
@@ -88,7 +88,7 @@ FUNCTIONS: tuple[Function, ...] = (
     Function('str_replace_vstrict', texts.StrReplaceVeryStrict, '2017-09-01'),
     Function('list_concat_unique', structures.ListConcatUnique, '2017-09-01'),
     Function('contains', structures.Contains, '2017-09-01'),
-    # CFN, in the order in which its versions list them (Fn::Select has its place by CFN_ORDER)
+    # CFN, in the order in which its versions list them (CFN_ORDER gives the place of Fn::Select)
     Function('Fn::FindInMap', references.FindInMap, None, cfn=BOTH_CFN),
     Function('Fn::GetAZs', references.GetAZs, '2013-05-23', '2014-10-16', '2014-10-16', BOTH_CFN),
     Function('Ref', references.Ref, '2013-05-23', '2014-10-16', '2014-10-16', BOTH_CFN),
@@ -128,7 +128,7 @@ CFN_ORDER = ('Fn::FindInMap', 'Fn::GetAZs', 'Ref', 'Fn::GetAtt', 'Fn::Select', '
 
 @dataclass(frozen=True)
 class Keys:
-    """How a format spells what can stand inside resources, outputs and parameters."""
+    """The names of keys in resources, outputs and parameters of a format."""
 
     description: str
     resources: str
@@ -196,7 +196,7 @@ class Edition:
 
     @functools.cached_property
     def sections(self) -> Mapping[str, str]:
-        """HOT name of a section -> its key here."""
+        """HOT name of a section -> its key in this format."""
         every = HOT_SECTIONS if self.key == HOT_KEY else CFN_SECTIONS
         return {name: key for name, key in every.items() if name != 'conditions' or self.has_conditions}
 
@@ -214,7 +214,7 @@ class Edition:
 
     @functools.cached_property
     def outside_conditions(self) -> frozenset[str]:
-        """Functions that have no business in conditions."""
+        """Functions that are not valid in conditions."""
         return frozenset(self.functions) - frozenset(self.condition_functions)
 
     def _known(self, rows: Iterable[Function]) -> dict[str, type[Call]]:
@@ -256,7 +256,7 @@ def of(document: Mapping[str, Any]) -> Edition:
 
 
 def named(name: str) -> Edition:
-    """The version called `<key>.<date or alias>`. Raises NotFound."""
+    """The version named `<key>.<date or alias>`. Raises NotFound."""
     key, _dot, value = name.partition('.')
     edition = _BY_VALUE.get((key, value))
     if edition is None:
@@ -265,7 +265,7 @@ def named(name: str) -> Edition:
 
 
 def listed() -> list[dict[str, Any]]:
-    """REST specification 6.3, template_versions: `version`, `type`, `aliases`, sorted by version."""
+    """The response of template_versions: `version`, `type`, `aliases`, sorted by version."""
     return [{'version': edition.name, 'type': edition.family,
              'aliases': [f'{HOT_KEY}.{alias}' for alias, date in ALIASES.items()
                          if edition.key == HOT_KEY and date == edition.date]}
@@ -273,7 +273,7 @@ def listed() -> list[dict[str, Any]]:
 
 
 def listed_functions(name: str, with_conditions: bool = False) -> list[dict[str, str]]:
-    """REST specification 6.3, functions of a version: `functions` (the name), `description`. Raises NotFound."""
+    """The response of the functions of a version: `functions` (the name), `description`. Raises NotFound."""
     edition = named(name)
     known = edition._known(FUNCTIONS)
     order: Iterable[str] = known

@@ -1,4 +1,4 @@
-"""The functions of the template language, one class each; `language.versions` says which version has which.
+"""The functions of the template language, one class each; `language.versions` maps versions to functions.
 
-The first line of a class's docstring is its public description. Texts of errors are those of the specification, 5.
+The first line of a class's docstring is its public description.
 """

@@ -1,4 +1,4 @@
-"""`if`, and the functions that conditions are made of."""
+"""`if`, and the functions for conditions."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Bounds of YAQL expressions beyond the ones yaql has. Importing this module loads yaql.
+"""Limits of YAQL expressions beyond those of yaql itself. Importing this module loads yaql.
 
-yaql limits the elements of one sequence and the memory of one text or container, not what is within it. Here an
-evaluation has so many calls, and takes from the budget of the evaluation around it; patterns are matched by
-`language.patterns`; containers count with all they hold; no number grows without bound.
+yaql limits the elements of one sequence and the memory of one text or container, not what is inside. Here the number of
+calls of an evaluation is limited, and it takes from the budget of the surrounding evaluation; patterns are matched by
+`language.patterns`; containers count with all their contents; numbers are limited in length.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from heatlite.common.limits import MOST_DIGITS, exceeded, is_too_long
 from heatlite.language import budget as budgets
 from heatlite.language.patterns import Found, Pattern
 
-LONGEST_KEPT: Final = 2000          # characters of an expression that is kept parsed
-MOST_TOKENS: Final = 800            # words and signs of an expression: parsing one takes 60 microseconds
+LONGEST_KEPT: Final = 2000          # characters of an expression whose parsed form is cached
+MOST_TOKENS: Final = 800            # words and operators of an expression: parsing one takes 60 microseconds
 LONGEST: Final = 10_000             # characters of an expression
-MOST_BITS: Final = 10_000           # of a number: more cannot be shown as text
-MOST_VALUES: Final = 100_000        # values of a result, with all that it shares spelt out
+MOST_BITS: Final = 10_000           # of a number: longer ones cannot be converted to text
+MOST_VALUES: Final = 100_000        # values of a result, counting shared ones each time
 STEPS_OF_CALL: Final = 90           # of the budget, for one function call
 FUNCTION: Final = 'yaql'
 
 
 @functools.lru_cache(maxsize=8)
 def engine(iterators: int, memory: int) -> Any:
-    """What parses expressions. `iterators`: elements, `memory`: bytes."""
+    """The parser of expressions. `iterators`: elements, `memory`: bytes."""
     return yaql.YaqlFactory().create(options={
         'yaql.limitIterators': iterators, 'yaql.memoryQuota': memory, 'yaql.convertInputData': False,
         'yaql.convertOutputData': False})
@@ -48,12 +48,12 @@ def _library() -> Any:
 
 
 class Account:
-    """What one YAQL evaluation may still do."""
+    """The remaining limits of one YAQL evaluation."""
 
     def __init__(self, calls: int, budget: budgets.Budget) -> None:
         self.calls = self.most_calls = calls
         self.budget = budget
-        self._weights: dict[int, tuple[Any, int]] = {}      # id of a container -> itself, how many values it is
+        self._weights: dict[int, tuple[Any, int]] = {}      # id of a container -> itself, number of its values
 
     def call(self) -> None:
         """Counts one function call."""
@@ -63,8 +63,10 @@ class Account:
         self.budget.work(FUNCTION, STEPS_OF_CALL)
 
     def made(self, value: Any) -> None:
-        """Weighs what a function gave. Sharing makes a structure of few containers a large one for whoever compares,
-        hashes or writes it."""
+        """Counts the result of a function.
+
+        Sharing makes a structure of few containers a large one for code that compares, hashes or writes it.
+        """
         if isinstance(value, str):
             self.budget.make_text(FUNCTION, len(value), value.isascii())
         elif isinstance(value, CONTAINERS):
@@ -81,7 +83,7 @@ class Account:
             size += self.weight(item) if isinstance(item, CONTAINERS) else 1
         if size > MOST_VALUES:
             raise exceeded(_('A value of the yaql expression holds more values'), MOST_VALUES, '[yaql] memory_quota')
-        self.budget.make(FUNCTION, 16 + 4 * len(value))        # it stays until the evaluation ends
+        self.budget.make(FUNCTION, 16 + 4 * len(value))        # it exists until the evaluation ends
         self.budget.work(FUNCTION, 1 + len(value) // 8)
         self._weights[id(value)] = value, size
         return size
@@ -91,11 +93,11 @@ CONTAINERS: Final = (tuple, list, set, frozenset, dict, utils.FrozenDict)
 
 
 class Counting(contexts.Context):  # type: ignore[misc]
-    """A context, and all below it, that counts calls and weighs results."""
+    """A context that counts calls and results, with all its child contexts."""
 
     def __init__(self, parent: Any = None, account: Account | None = None, **kwargs: Any) -> None:
         self.account = account if account is not None else parent.account
-        self.account.budget.work(FUNCTION, 1)           # each turn of a lambda has its own context
+        self.account.budget.work(FUNCTION, 1)           # each iteration of a lambda has its own context
         super().__init__(parent, **kwargs)
 
     def collect_functions(self, *args: Any, **kwargs: Any) -> Any:
@@ -118,8 +120,10 @@ def _parsed_before(expression: str, iterators: int, memory: int) -> Any:
 
 
 def parsed(expression: str, iterators: int, memory: int) -> Any:
-    """The expression, ready to be evaluated any number of times. Raises YaqlException, ValueError for one that is too
-    long to be parsed at a stretch."""
+    """The parsed expression, which can be evaluated any number of times.
+
+    Raises YaqlException, ValueError for one that is too long to be parsed without interruption.
+    """
     if len(expression) > LONGEST or len(TOKEN.findall(expression)) > MOST_TOKENS:
         raise ValueError(_('A yaql expression has more than %(tokens)d words and signs, or %(length)d characters')
                          % {'tokens': MOST_TOKENS, 'length': LONGEST})
@@ -142,7 +146,7 @@ def evaluate(statement: Any, data: Any, calls: int) -> Any:
 
 
 def _frozen(value: Any, account: Account) -> Any:
-    """Data as yaql works with it."""
+    """Converts plain data to yaql's immutable types."""
     if isinstance(value, Mapping):
         account.budget.make_items(FUNCTION, len(value))
         account.budget.work(FUNCTION, 1 + len(value))
@@ -155,7 +159,7 @@ def _frozen(value: Any, account: Account) -> Any:
 
 
 def _plain(value: Any, account: Account, engine: Any) -> Any:
-    """As yaql gives it to whoever asks, as plain data: lists for all that can be walked through."""
+    """Converts a result of yaql to plain data: all iterables become lists."""
     if isinstance(value, Mapping):
         account.budget.make_items(FUNCTION, len(value))
         return {key if isinstance(key, str) else str(_plain(key, account, engine)): _plain(item, account, engine)
@@ -198,7 +202,7 @@ def _misses_text(string: str, pattern: str) -> bool:
 
 
 def _published(context: Any, found: Found) -> Any:
-    """A context with the groups of a match, as `$1`, `$2`, ... and by their names."""
+    """A context with the groups of a match as `$1`, `$2`, ... and by their names."""
     inner = context.create_child_context()
     names = {number: name for name, number in found.re.groupindex.items()}
     for number, value in enumerate((found.group(), *found.groups())):
@@ -230,7 +234,7 @@ def _split_text(string: str, regexp: Pattern, max_split: int = 0) -> list[str | 
 
 
 def _joined(pieces: Iterator[str], engine: Any) -> str:
-    """The pieces as one text, which is not made when it takes more memory than yaql allows."""
+    """Joins pieces into one text, unless it takes more memory than yaql allows."""
     size, found = 0, []
     for piece in pieces:
         size += len(piece)
@@ -295,7 +299,7 @@ def _check_bits(bits: int) -> None:
 
 
 def _declared(name: str, *, method: bool = False, **types: Any) -> Callable[[Any], Any]:
-    """Tells yaql the name and the types of a function's arguments."""
+    """Declares the name and the types of a function's arguments for yaql."""
     def declare(function: Any) -> Any:
         definition = specs.get_function_definition(function, name=name)
         for argument, kind in types.items():

@@ -1,4 +1,4 @@
-"""Functions that fetch something: parameters, resources, files, mappings, the parent's resource."""
+"""Functions that read values: parameters, resources, files, mappings, the parent's resource."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _MISSING = object()
 
 
 def _parameter_part(value: Any, part: Any) -> Any:
-    """Whatever cannot be found is empty text."""
+    """The part of a value; empty text if it does not exist."""
     if value is UNKNOWN:
         return UNKNOWN
     try:
@@ -76,8 +76,10 @@ class GetResource(Call):
 
 
 def _name(expression: Any, scope: Scope) -> Any:
-    """A name, which may itself be computed; UNKNOWN when that fails (evaluation will tell). What cannot be a name is
-    its text."""
+    """A name, which may itself be computed; UNKNOWN if that fails (evaluation reports the error).
+
+    A value that cannot be a name is converted to text.
+    """
     if isinstance(expression, Node):
         try:
             expression = resolve(expression, scope)
@@ -173,8 +175,10 @@ class GetAtt(GetAttr):
 
 
 def select(value: Any, path: tuple[Any, ...]) -> Any:
-    """The part of an attribute's value at `path`: keys of maps, integers in lists and texts. Null when there is
-    no such part, UNKNOWN below UNKNOWN."""
+    """The part of an attribute's value at `path`: keys of maps, integers in lists and texts.
+
+    Null if there is no such part, UNKNOWN below UNKNOWN.
+    """
     for part in path:
         if value is UNKNOWN:
             return UNKNOWN
@@ -248,7 +252,7 @@ class Ref(Call):
 
     def requirements(self, scope: Scope) -> Iterator[Requirement]:
         if isinstance(self.args, str) and self.args in self.home.resource_names:
-            yield Requirement(self.args)        # anything else is a parameter, or fails when it is evaluated
+            yield Requirement(self.args)        # anything else is a parameter, or fails in evaluation
 
 
 class ParamRef(GetParam):

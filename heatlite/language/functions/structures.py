@@ -1,4 +1,4 @@
-"""Functions that make lists and maps, or take them apart."""
+"""Functions that make lists and maps, or read parts of them."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class MapReplace(Call):
 
 
 def _is_lookalike(value: Any) -> bool:
-    """Keys of a table are text; a number or boolean never equals one."""
+    """Whether a value must not match: keys of a table are text; a number or boolean never equals one."""
     return not isinstance(value, str)
 
 
@@ -137,7 +137,7 @@ class ListConcatUnique(ListConcat):
 
 
 def _count_comparison(call: Call, *values: Any) -> None:
-    """Takes from the budget what making all that is in `values` comparable costs."""
+    """Takes from the budget the cost of making `values` comparable."""
     size = sum(measure(value, call.home.limits) for value in values)
     budget = budgets.here(call.home.limits)
     budget.make(call.name, ITEM * size)
@@ -283,8 +283,10 @@ class Repeat(Call):
 
 
 class _Budget:
-    """What one call may still produce: texts count their characters, everything else one. It takes from the budget of
-    the evaluation as well."""
+    """The remaining output of one call: texts count their characters, everything else one.
+
+    It takes from the budget of the evaluation as well.
+    """
 
     def __init__(self, limits: Limits, function: str) -> None:
         self.left = self.limit = limits.max_result

@@ -1,4 +1,4 @@
-"""Functions that make text, or take it apart."""
+"""Functions that make text, or split it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ from heatlite.language.document import measure
 from heatlite.language.expression import Call, InvalidCall, Node, Scope
 
 PIECES_A_TURN = 200
-QUICK = 2_000_000               # characters times keys that one pattern of all keys looks through in milliseconds
+QUICK = 2_000_000               # characters times keys that one pattern of all keys searches in milliseconds
 LONGEST_PATTERN = 5000          # characters of such a pattern
 
 
 def as_sorted_json(value: Any, function: str, limits: Limits) -> str:
-    """Structures may share their parts, and all of them are written: their size is known, and taken from the budget,
-    before that. Raises RequestLimitExceeded."""
+    """Encodes a value as JSON. Raises RequestLimitExceeded.
+
+    Structures may share parts, which are written each time: the size is computed, and taken from the budget, before.
+    """
     size = ITEM * measure(value, limits)
     budget = budgets.here(limits)
     budget.make_text(function, size)
@@ -32,13 +34,13 @@ def as_sorted_json(value: Any, function: str, limits: Limits) -> str:
 
 
 def _places(function: str, text: str, keys: list[str]) -> Iterator[tuple[int, str]]:
-    """Where keys stand in `text`, from left to right, the longest at each place. `keys`: longest first."""
+    """Finds keys in `text`, from left to right, the longest at each position. `keys`: longest first."""
     pattern = '|'.join([re.escape(key) for key in keys])
     if len(pattern) <= LONGEST_PATTERN and len(text) * len(keys) <= QUICK:
         for found in re.finditer(pattern, text):
             yield found.start(), found.group()
         return
-    lengths: dict[str, list[int]] = {}          # first character -> lengths of the keys that begin so, longest first
+    lengths: dict[str, list[int]] = {}          # first character -> lengths of keys beginning with it, longest first
     for key in keys:
         known = lengths.setdefault(key[0], [])
         if not known or known[-1] != len(key):
@@ -66,7 +68,7 @@ class StrReplace(Call):
     __slots__ = ()
     strict: ClassVar[bool] = False
     needs_values: ClassVar[bool] = False
-    structures: ClassVar[bool] = True           # lists and maps as values become JSON
+    structures: ClassVar[bool] = True           # whether lists and maps as values become JSON
 
     def check(self) -> None:
         entries = self.literal_map()
@@ -175,7 +177,7 @@ class Replace(StrReplaceScalars):
 
 
 def syntax(name: str, example: tuple[str, ...]) -> str:
-    """The text for a missing key: an example, indented as clients know it."""
+    """The text for a missing key: an example, indented as clients expect it."""
     return '\n'.join([f'"{name}" syntax should be {name}:', *(' ' * 14 + line for line in example)])
 
 
@@ -209,7 +211,7 @@ class ListJoin(Call):
         for item in joined:
             text = self._item(item)
             size += len(text)
-            if size > self.home.limits.max_result:      # before the rest is made, and the whole
+            if size > self.home.limits.max_result:      # before the rest and the whole are made
                 break
             is_ascii = is_ascii and text.isascii()
             texts.append(text)
@@ -242,7 +244,7 @@ class Join(ListJoin):
 
 
 def split(text: str, delimiter: str | None, function: str, limits: Limits) -> list[str]:
-    """As `str.split`. Each part costs more than its characters: they are counted before they are made."""
+    """Splits as `str.split`. A part costs more than its characters: parts are counted before they are made."""
     budget = budgets.here(limits)
     count = text.count(delimiter) if delimiter is not None else len(text) // 2
     budget.make_items(function, 3 * count)
@@ -362,7 +364,7 @@ class MakeUrl(Call):
             raise InvalidCall(str(error)) from None
 
     def _check_parts(self, args: Mapping[str, Any]) -> None:
-        """Values that are calls are left alone."""
+        """Checks the literal parts; values that are calls are not checked."""
         unknown = [key for key in args if key not in self.KEYS]
         if unknown:
             raise ValueError(_('Invalid arguments to "%(function)s": %(keys)s')
@@ -379,7 +381,7 @@ class MakeUrl(Call):
             if key == 'query':
                 if not isinstance(value, Mapping | Node):
                     raise TypeError(_('The "query" argument to "%s" must be a map') % self.name)
-                return                  # what comes after a query is looked at when it is used
+                return                  # what follows a query is checked when it is used
 
     def _check_port(self, port: Any, args: Mapping[str, Any]) -> None:
         try:
