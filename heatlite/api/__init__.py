@@ -1,4 +1,4 @@
-"""api: HTTP in, JSON out. Reads come from heatlite.db; changes leave as one message.
+"""api: the REST and CloudFormation APIs. Reads come from heatlite.db; each change is one message to an engine.
 
-May not come in: SQL, engine code, decisions about stacks.
+Must not contain SQL, engine code or decisions about stacks.
 """

@@ -1,6 +1,6 @@
-"""Request bodies with a template: create, preview, update, preview of an update, validate (specification 7).
+"""Parses request bodies with a template: create, preview, update, preview of an update, validate.
 
-What a client sent becomes one message. Wrong fields raise HTTPBadRequest that names them.
+Each body becomes one message. Wrong fields raise HTTPBadRequest that names them.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from heatlite.common.i18n import _
 from heatlite.common.limits import Limits
 from heatlite.rpc import messages
 
-SERVICE_UNAVAILABLE = '99001'               # the one error code a validation may ignore
+SERVICE_UNAVAILABLE = '99001'               # the only error code that a validation may ignore
 
-# Keys that a PATCH may hold and still change nothing.
+# Keys that a PATCH may have and still change nothing.
 _HARMLESS = frozenset({'template', 'template_url', 'files', 'environment', 'environment_files', 'files_container',
                        'existing'})
 
@@ -48,7 +48,7 @@ def validate_template(body: Body, limits: Limits, show_nested: bool,
 
 
 def ignored_errors(text: str | None) -> tuple[str, ...]:
-    """The `ignore_errors` query value: a comma list of error codes."""
+    """Parses the `ignore_errors` query value: a comma separated list of error codes."""
     codes = tuple(text.split(',')) if text else ()
     unknown = [code for code in codes if code != SERVICE_UNAVAILABLE]
     if unknown:
@@ -57,7 +57,7 @@ def ignored_errors(text: str | None) -> tuple[str, ...]:
 
 
 def changes_nothing(body: Body) -> bool:
-    """Whether a PATCH asks for the definition that the stack has."""
+    """Whether a PATCH requests the present definition of the stack."""
     environment = body.get('environment')
     return (set(body) <= _HARMLESS
             and not any(body.get(key) for key in ('template', 'template_url', 'files', 'environment_files',
@@ -86,7 +86,7 @@ def _creation(body: Body, limits: Limits) -> dict[str, Any]:
 
 
 def _with_adopted(body: Body, document: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
-    """The body as if it had brought what it leaves to the adopt data; its own values are stronger."""
+    """Completes a body from its adopt data; values of the body take precedence."""
     completed = {**body, 'template': document['template']}
     if not body.get('files') and isinstance(document.get('files'), Mapping):
         completed['files'] = document['files']
@@ -116,7 +116,7 @@ def _update(body: Body, stack_id: str, limits: Limits, patch: bool) -> dict[str,
 
 
 def _options(body: Body) -> dict[str, Any]:
-    """The fields that create and update read alike; None where the body says nothing."""
+    """Parses the common fields of create and update; None where the body has none."""
     found: dict[str, Any] = {'timeout_mins': None, 'disable_rollback': None, 'tags': None}
     if body.get('timeout_mins') is not None:
         found['timeout_mins'] = natural('timeout_mins', body['timeout_mins'])
@@ -128,7 +128,7 @@ def _options(body: Body) -> dict[str, Any]:
 
 
 def _source(body: Body, limits: Limits, required: bool) -> dict[str, Any]:
-    """The fields of `messages.Source`. Without a template: None, or an error where one is `required`."""
+    """Parses the fields of `messages.Source`. Without a template: None, or an error if it is `required`."""
     files = body.get('files') or {}
     if not isinstance(files, Mapping) or not all(isinstance(text, str) for text in files.values()):
         raise messages.wrong('files', _('a map of names and texts'), type(files).__name__)
@@ -149,7 +149,7 @@ def _source(body: Body, limits: Limits, required: bool) -> dict[str, Any]:
 
 
 def _environment(body: Body, limits: Limits, ignore: bool) -> dict[str, Any]:
-    """The environment with the request's parameters over it; only those when environment files are given."""
+    """The environment with the request's parameters merged over it; the latter alone if environment files are given."""
     environment = {} if ignore else documents.environment(body.get('environment'), limits)
     given = template_format.check_size(dict(_parameters(body)), limits)
     return {**environment, 'parameters': {**environment.get('parameters', {}), **given}} if given else environment

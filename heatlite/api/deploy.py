@@ -1,4 +1,4 @@
-"""Puts the REST API together: the layers around the router, from outside to inside, in one list."""
+"""Assembles the REST API: lists the layers around the router, from outside to inside."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ refusal = faults.refusal
 
 def build(conf: Any, database: Any, engine: Any, identity: Layer | None = None,
           table: Iterable[wsgi.Route] = routes.TABLE) -> Application:
-    """The WSGI application of the REST API. Reads options only here and in handlers, never opens a port.
+    """Builds the WSGI application of the REST API. Options are read only here and in handlers; opens no port.
 
-    `identity`: the layer that leaves verified identity headers, instead of the one that `[paste_deploy] flavor` names.
+    `identity`: a layer that sets verified identity headers, instead of the one of `[paste_deploy] flavor`.
     """
     check_lists(conf)
     policy = Policy(conf)
@@ -47,7 +47,7 @@ def build(conf: Any, database: Any, engine: Any, identity: Layer | None = None,
 
 
 def _layers(conf: Any, policy: Policy, identity: Layer, beside: Layer, description: Application) -> list[Layer]:
-    """Outermost first. The order decides who answers: versions before identity, identity before routes."""
+    """The layers, outermost first. The order matters: versions before identity, identity before routes."""
     flavour = conf.paste_deploy.flavor or KEYSTONE
     return [
         partial(AccessLog, observe=observe, failed=faults.response),
@@ -67,10 +67,10 @@ def _layers(conf: Any, policy: Policy, identity: Layer, beside: Layer, descripti
 
 
 def authentication(conf: Any) -> Layer:
-    """The layer of `[paste_deploy] flavor`. Raises Error for a flavour that does not exist."""
+    """The authentication layer of `[paste_deploy] flavor`. Raises Error for an unknown flavour."""
     match conf.paste_deploy.flavor or KEYSTONE:
         case None:
-            # Imported here: a service without Keystone need not pay for it.
+            # Imported here: a service without Keystone does not load it.
             from keystonemiddleware import auth_token
             return partial(auth_token.AuthProtocol, conf={'oslo_config_config': conf})
         case 'standalone':
@@ -84,7 +84,7 @@ def authentication(conf: Any) -> Layer:
 
 
 def identity_url(conf: Any) -> str | None:
-    """Keystone's address as users reach it."""
+    """Keystone's URL for users."""
     if conf.clients_keystone.auth_uri:
         return str(conf.clients_keystone.auth_uri)
     if 'keystone_authtoken' in conf or 'keystone_authtoken' in conf.list_all_sections():
@@ -95,7 +95,7 @@ def identity_url(conf: Any) -> str | None:
 
 
 def _register_authtoken(conf: Any) -> None:
-    """The options of the library's layer, which it registers only when it is made: too late for who asks before."""
+    """Registers the options of keystonemiddleware, which does so itself only when its layer is made."""
     from keystoneauth1 import exceptions, loading
     from keystonemiddleware import opts
     for group, found in opts.list_auth_token_opts():
@@ -108,7 +108,7 @@ def _register_authtoken(conf: Any) -> None:
 
 
 def check_lists(conf: Any) -> None:
-    """Raises Error, naming the option, for an entry that is no address, network or host."""
+    """Raises Error, naming the option, for an entry that is not an address, network or host."""
     for name in ('template_fetch_allow', 'template_fetch_deny'):
         try:
             addresses.Networks(conf[name])
@@ -117,7 +117,7 @@ def check_lists(conf: Any) -> None:
 
 
 def proxy(conf: Any) -> list[Layer]:
-    """The layer that believes what a proxy says of the client; none unless the operator has one."""
+    """The layer that evaluates proxy headers; only if the operator has enabled it."""
     conf.register_opts(http_proxy_to_wsgi.OPTS, group='oslo_middleware')
     if not conf.oslo_middleware.enable_proxy_headers_parsing:
         return []
@@ -125,7 +125,7 @@ def proxy(conf: Any) -> list[Layer]:
 
 
 def outside(conf: Any, database: Any, engine: Any) -> Layer:
-    """What lies beside the API and needs no identity."""
+    """The layer for /healthcheck, /readiness and /metrics, which need no identity."""
     beside: dict[str, Application] = {health.LIVE: health.live, health.READY: readiness.checks(database, engine)}
     if conf.metrics.api_enabled:
         beside['/metrics'] = metrics

@@ -1,6 +1,6 @@
-"""Templates, environments and adopt data of a request: from text, mapping or URL to a mapping.
+"""Parses templates, environments and adopt data of a request: from text, mapping or URL to a mapping.
 
-Errors are HTTPBadRequest with the texts of REST specification 7 and template specification 1.3.
+Errors are HTTPBadRequest with the texts that clients expect.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from heatlite.language import template as templates
 
 
 def template(body: Mapping[str, Any], limits: Limits) -> tuple[Mapping[str, Any] | None, str | None]:
-    """The document and, where it came as text, the text. Both None when the body brings no template."""
+    """The document and, if it was sent as text, the text. Both None if the body has no template."""
     given = body.get('template')
     if given is None:
         url = body.get('template_url')
@@ -36,7 +36,7 @@ def template(body: Mapping[str, Any], limits: Limits) -> tuple[Mapping[str, Any]
 
 
 def _checked(given: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
-    """A template that came as data: bounded in the length of its printed form, in depth and in expansion."""
+    """Checks a template sent as data: limits the length of its JSON, its depth and its expansion."""
     size = len(json.dumps(given))
     if 0 <= limits.max_size < size:
         raise too_large(size, limits.max_size)
@@ -44,7 +44,7 @@ def _checked(given: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
 
 
 def environment(given: Any, limits: Limits) -> dict[str, Any]:
-    """The sections that a map or a text gives; None is an empty environment."""
+    """The sections of a map or a text; None is an empty environment."""
     try:
         return environments.read(given, limits)
     except ValueError as error:
@@ -52,7 +52,7 @@ def environment(given: Any, limits: Limits) -> dict[str, Any]:
 
 
 def adopt_data(given: Any, limits: Limits) -> Mapping[str, Any]:
-    """The export document in a text; it has a `template` that is a map."""
+    """Parses an export document; it must have a `template` that is a map."""
     if not isinstance(given, str):
         raise exception.HTTPBadRequest(f'{MALFORMED} ' + _('adopt_stack_data is not a text.'))
     try:
@@ -77,7 +77,7 @@ def _fetch(url: Any) -> str:
 
 
 def emptied(template: Mapping[str, Any]) -> dict[str, Any]:
-    """What the template of a deleted stack looks like: its version, and no resources."""
+    """The template shown for a deleted stack: its version, and no resources."""
     hot = 'heat_template_version' in template
     kept = {key: template[key] for key in template_format.VERSION_KEYS if key in template}
     return {**kept, 'resources' if hot else 'Resources': {}}

@@ -1,6 +1,6 @@
-"""What an error looks like to a client: the fault document of REST specification 3.
+"""Renders errors as fault documents.
 
-Codes and messages come from the class of the error (`common.exception`) and nowhere else.
+Codes and messages come only from the class of the error (`common.exception`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ EXPLANATIONS = {
 
 
 def document(error: BaseException, debug: bool = False) -> dict[str, Any]:
-    """The fault document. Errors that are not the service's own keep their message to themselves."""
+    """The fault document of an error. The message of a foreign error is omitted."""
     own = isinstance(error, exception.HeatException)
     code = error.http_code if isinstance(error, exception.HeatException) else 500
     inner: dict[str, Any] = {'type': wire_name(error), 'traceback': None}
@@ -53,7 +53,7 @@ def wire_name(error: BaseException) -> str:
 
 
 def response(error: BaseException, debug: bool = False) -> webob.Response:
-    """The answer for `error`. Our own faults are logged here, once, with their traceback; what is down, in a line."""
+    """Renders an error. Logs internal errors here, once, with their traceback; unavailable services in one line."""
     found = document(error, debug)
     if found['code'] == 500:
         LOG.error('Unexpected %s while answering a request: %s', type(error).__name__, error,
@@ -71,7 +71,7 @@ def response(error: BaseException, debug: bool = False) -> webob.Response:
 
 
 def refusal(status: int, text: str) -> tuple[str, bytes]:
-    """Content type and document of what the HTTP server refuses itself: no request, or one too many."""
+    """Content type and document for errors of the HTTP server itself: a malformed request, or too many of them."""
     error = (exception.HTTPServiceUnavailable if status == 503 else exception.HTTPBadRequest)(text)
     found = {**document(error), 'code': status, 'title': HTTPStatus(status).phrase}
     return 'application/json', json.dumps(found).encode('ascii')

@@ -1,4 +1,4 @@
-"""Finds what a URL names, and only within what the caller may see. What is hidden looks as if it did not exist."""
+"""Looks up the objects of a URL, within what the caller may see. Hidden objects are reported as missing."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def _may_see(req: Request, found: Any) -> bool:
 
 
 def listed_project(req: Request, everywhere: bool = False, rule: str = '') -> str | None:
-    """The project whose things a list shows; None: the things of all projects.
+    """The project whose objects a list shows; None: all projects.
 
-    Every list goes through here: nothing else widens its scope. Administrators see all projects. `everywhere`: the
-    caller asks for all projects, which the policy `rule` must allow, for administrators too. Raises Forbidden.
+    All lists call it: no other code widens their scope. Administrators see all projects. `everywhere`: the caller
+    requests all projects, which the policy `rule` must allow, for administrators too. Raises Forbidden.
     """
     if everywhere:
         req.enforce(rule)
@@ -62,7 +62,7 @@ def stack(req: Request, tx: Any, stack_name: str, stack_id: str) -> Any:
 
 
 def live_stack(req: Request, tx: Any, stack_name: str, stack_id: str) -> Any:
-    """As `stack`, without the deleted ones."""
+    """As `stack`, but without deleted ones."""
     found = stack(req, tx, stack_name, stack_id)
     if found.deleted_at is not None:
         raise unknown(stack_name)
@@ -70,7 +70,8 @@ def live_stack(req: Request, tx: Any, stack_name: str, stack_id: str) -> Any:
 
 
 def stack_by_name_or_id(req: Request, tx: Any, text: str) -> Any:
-    """By id if it looks like one, deleted ones included; else, or without success, by name in the own project."""
+    """Looks up by id if the text is one, deleted stacks included; else, or if not found, by name in the caller's
+    project."""
     if _UUID.match(text):
         found = stacks.identity(tx, text)
         if found is not None and _may_see(req, found):
@@ -86,7 +87,8 @@ def url(req: Request, found: Any) -> str:
 
 
 def fresh_outputs(req: Request, found: Any) -> list[dict[str, Any]]:
-    """The stored outputs; an engine resolves anew those marked `live`, and those a running stack may know by now."""
+    """The stored outputs; an engine resolves those marked `live`, and those that a running stack may have set
+    meanwhile."""
     stored = list(found.outputs or ())
     running = found.status == Status.IN_PROGRESS and found.action != Action.DELETE
     wanted = tuple(output['output_key'] for output in stored
@@ -97,13 +99,13 @@ def fresh_outputs(req: Request, found: Any) -> list[dict[str, Any]]:
 
 
 def live_attributes(req: Request, found: Any, resource_name: str, names: tuple[str, ...]) -> Mapping[str, Any] | None:
-    """All attributes of a resource, and those in `names`, read from the services now; None when no engine answers."""
+    """All attributes of a resource, and those in `names`, read from the services; None when no engine answers."""
     values: Mapping[str, Any] | None = _read_now(req, messages.ResourceAttributes(found.id, resource_name, names))
     return values
 
 
 def _read_now(req: Request, message: messages.Message) -> Any:
-    """The answer of an engine. None when no engine is up or the call fails: callers then show the stored values."""
+    """Calls an engine. None when no engine is up or the call fails: callers then show the stored values."""
     if not _engine_is_up(req):
         return None
     try:
@@ -114,6 +116,6 @@ def _read_now(req: Request, message: messages.Message) -> Any:
 
 
 def _engine_is_up(req: Request) -> bool:
-    """Whoever calls one that is not waits a minute."""
+    """Whether any engine is up: a call without one would wait a minute."""
     with req.db.reader() as tx:
         return any(engine.is_up for engine in engines.page(tx))

@@ -1,7 +1,7 @@
-"""What the users that a stack makes for its own instances may touch (engine specification 8.5).
+"""Access of users that a stack creates for its own instances.
 
-A user made for a resource reads that resource. A user declared in the template (AWS::IAM::User) reads what all of its
-policies (OS::Heat::AccessPolicy) allow, and everything without a policy.
+A user created for a resource may read that resource. A user declared in the template (AWS::IAM::User) may read what all
+of its policies (OS::Heat::AccessPolicy) allow, and everything without a policy.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ POLICIES, ALLOWED = 'Policies', 'AllowedResources'
 
 
 def is_guest(context: RequestContext, stack: Any, role: str) -> bool:
-    """The caller has the `role` of such users, or lives in their project; without a domain of their own they do not."""
+    """Whether the caller has the `role` of such users, or lives in their project if that is a separate one."""
     if context.is_admin:
         return False
     return role in context.roles or context.project_id == stack.user_project_id != stack.project_id
 
 
 def check_access(context: RequestContext, tx: Any, stack: Any, resource_name: str, role: str) -> None:
-    """Raises Forbidden when the caller is a guest who may not read this resource. One SELECT for most guests.
+    """Raises Forbidden if the caller is such a user and may not read this resource. One SELECT for most of them.
 
     `role`: option heat_stack_user_role.
     """
@@ -54,5 +54,5 @@ def _property(properties: dict[int, dict[str, Any]], number: int, name: str) -> 
 
 
 def _reference(row: Any) -> Any:
-    """What get_resource gives; the engine keeps it with the attributes, under the empty name."""
+    """The result of get_resource; the engine stores it with the attributes, under the empty name."""
     return (row.attributes or {}).get('')

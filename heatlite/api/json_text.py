@@ -1,6 +1,6 @@
-"""JSON as clients send it, read strictly: UTF-8, finite numbers, no halves of surrogate pairs.
+"""Parses JSON strictly: UTF-8, finite numbers, no lone surrogates.
 
-Whatever this module accepts can be printed, stored and sent on again.
+Every accepted value can be printed, stored and sent on.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from heatlite.common.i18n import _
 
 
 def read(text: bytes) -> Any:
-    """The value. Raises HTTPBadRequest with the parser's words, which never quote the text."""
+    """Parses a value. Raises HTTPBadRequest with the parser's message, which never quotes the text."""
     try:
         written = text.decode('utf-8')
         found = _DECODER.decode(written)

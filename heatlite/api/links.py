@@ -1,4 +1,4 @@
-"""Absolute URLs of what answers speak of. `base` is scheme, host and prefix as the client used them."""
+"""Makes absolute URLs. `base` is scheme, host and prefix as the client used them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ def stack_url(base: str, project_id: str, name: str, stack_id: str) -> str:
 
 
 def resource_url(stack: str, resource_name: str) -> str:
-    """`stack`: the stack's URL."""
+    """The URL of a resource. `stack`: the stack's URL."""
     return f'{stack}/resources/{quote(resource_name, "")}'
 
 
 def event_url(resource: str, event_id: str) -> str:
-    """`resource`: the resource's URL; the id is a UUID."""
+    """The URL of an event. `resource`: the resource's URL; the id is a UUID."""
     return f'{resource}/events/{event_id}'
 
 
@@ -27,6 +27,6 @@ def link(href: str, rel: str = 'self') -> Link:
 
 
 def next_page(path_url: str, query: Mapping[str, list[str]], marker: str) -> Link:
-    """The same request, continued after `marker`."""
+    """The link to the next page: the same request, continued after `marker`."""
     pairs = [(key, value) for key, values in query.items() if key != 'marker' for value in values]
     return link(f'{path_url}?{urlencode([*pairs, ("marker", marker)])}', 'next')

@@ -1,5 +1,7 @@
-"""Hides what is secret where a client reads what is stored: values of hidden parameters, and what types keep as secrets
-(REST specification 4.5). What is hidden in a stack is found in its own documents (heatlite.language.masking)."""
+"""Hides secrets in stored data for clients: values of hidden parameters, and data that types mark as secret.
+
+The documents of a stack define what is hidden in it (heatlite.language.masking).
+"""
 
 from __future__ import annotations
 
@@ -12,17 +14,17 @@ from heatlite.language.masking import Mask
 from heatlite.language.template import is_template_name
 
 HIDDEN, NOTHING = masking.TEXT, masking.NOTHING
-REDACTED = 'redacted'           # in exports and snapshots: names of the data that types called a secret
+REDACTED = 'redacted'           # in exports and snapshots: names of the data marked as secret
 
 _SECTIONS: dict[str, type] = {'resource_registry': dict, 'parameters': dict, 'parameter_defaults': dict,
                               'event_sinks': list, 'encrypted_param_names': list}
 
 
 def environment(stored: Mapping[str, Any], document: Mapping[str, Any], is_sealed: bool = False) -> dict[str, Any]:
-    """`stored` with every section and without secrets. `document`: the template that declares the parameters; files
-    that stand as types in it are in the registry, as clients know it.
+    """`stored` with every section and without secrets.
 
-    `is_sealed`: it is stored encrypted, which clients see by the names of hidden parameters.
+    `document`: the template that declares the parameters; files that serve as its types are added to the registry, as
+    in Heat. `is_sealed`: it is stored encrypted, which clients see by the names of hidden parameters.
     """
     shown = {name: stored.get(name) or kind() for name, kind in _SECTIONS.items()}
     files = {name: name for name in _types(document) if is_template_name(name)}
@@ -37,18 +39,20 @@ def environment(stored: Mapping[str, Any], document: Mapping[str, Any], is_seale
 
 
 def template(document: Mapping[str, Any], stored: Mapping[str, Any]) -> Any:
-    """As its author wrote it; in that of a nested stack, which was made from values, those that are hidden are not
-    shown. `stored`: the environment."""
+    """The template as its author wrote it; hidden values in that of a nested stack are masked.
+
+    `stored`: the environment.
+    """
     return Mask(stored.get(masking.VALUES) or ())(document)
 
 
 def export(data: Mapping[str, Any]) -> dict[str, Any]:
-    """An export document without secrets, nested ones included: as snapshots show it, and to all but admins."""
+    """An export document without secrets, nested ones included: for snapshots, and for all callers but admins."""
     return _export(data, Mask(_secrets(data)), is_nested=False)
 
 
 def _secrets(data: Mapping[str, Any]) -> Iterator[str]:
-    """What resources of the whole tree keep as secrets; an old snapshot does not say what is one."""
+    """The secrets of all resources of the tree; in an old snapshot, which does not mark them, all data are."""
     for each in _resources(data):
         if 'template' in each:
             yield from _secrets(each)
@@ -88,7 +92,7 @@ def _resource(each: Mapping[str, Any], mask: Mask) -> dict[str, Any]:
 
 
 def complete(data: Mapping[str, Any]) -> dict[str, Any]:
-    """An export document with all its values, for those who may adopt it, without what only we read in it."""
+    """An export document with all its values, for callers who may adopt it, without internal keys."""
     shown = {name: value for name, value in data.items() if name != REDACTED}
     if isinstance(data.get('environment'), Mapping):
         shown['environment'] = {name: value for name, value in data['environment'].items()
@@ -100,7 +104,7 @@ def complete(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def of_parameters(tx: Any, stack: Any) -> Mask:
-    """What is hidden in a stack. One small SELECT, and another one where something is, or may be."""
+    """The mask of a stack's parameters. One small SELECT, and another one if something is, or may be, hidden."""
     if stack.owner_id is None and HIDDEN not in (stacks.parameters(tx, stack.id) or {}).values():
         return masking.NOTHING
     stored = templates.show(tx, stack.template_id)
@@ -108,7 +112,7 @@ def of_parameters(tx: Any, stack: Any) -> Mask:
 
 
 def of_resource(tx: Any, stack: Any, row: Any = None) -> Mask:
-    """What a resource, and those it refers to, keep as secrets; without `row` all of the stack. One SELECT."""
+    """The mask of the secrets of a resource and of those it refers to; without `row` of the whole stack. One SELECT."""
     return Mask(resources.secrets(tx, stack.id, None if row is None else [row.id, *(row.requires or {}).values()]))
 
 

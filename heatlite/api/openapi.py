@@ -1,7 +1,7 @@
-"""The description of the API for machines: OpenAPI 3.1, made from the route table and the shapes.
+"""The description of the API for programs: OpenAPI 3.1, made from the route table and the shapes.
 
-A route says path, method, body and status; here stands what else a client must know, by handler. The shapes are data
-(shapes.yaml). Served without identity at /v1/openapi.json.
+A route has path, method, body and status; this module adds the rest, by handler. The shapes are data (shapes.yaml).
+Served without identity at /v1/openapi.json.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ LOOKUP = 'stacks.lookup'                # one handler for several methods
 VERSION = '3.1.0'
 
 
-# --- what each handler does ------------------------------------------------------------------------------
+# --- operations of handlers ------------------------------------------------------------------------------
 
 @dataclass(frozen=True)
 class Operation:
-    """`answer` and `body`: names of shapes; an answer of status 202, 204 and 302 needs none."""
+    """One operation. `answer` and `body`: names of shapes; answers of status 202, 204 and 302 need none."""
 
     summary: str
     answer: str = ''
@@ -94,7 +94,7 @@ OPERATIONS: Mapping[str, Operation] = {                 # by module and function
 # --- the document ----------------------------------------------------------------------------------------
 
 def document(table: Iterable[Route], base: str = '/v1') -> Json:
-    """The whole description. `base`: where the paths begin, for the client that asks."""
+    """The whole description. `base`: the prefix of the paths, for the requesting client."""
     paths: dict[str, Json] = {}
     for route in table:
         for path, part in _spelled_out(route.path):
@@ -141,7 +141,7 @@ _PARAMETER = re.compile(r'{(\w+)(?::([^}]*))?}')
 
 
 def _spelled_out(path: str) -> Iterator[tuple[str, str]]:
-    """(path, the part chosen): one for each word a pattern allows. An ARN is left out: it is a lookup like others."""
+    """(path, the chosen part): one for each alternative of a pattern. ARNs are omitted: they are lookups as others."""
     pattern = next((found for found in _PARAMETER.finditer(path) if found[2]), None)
     if pattern is None:
         yield path, ''
@@ -190,7 +190,7 @@ def _responses(route: Route, about: Operation) -> Json:
 
 
 class Description:
-    """The document over HTTP, made when first asked for."""
+    """Serves the document, which is made at the first request."""
 
     def __init__(self, table: Iterable[Route]) -> None:
         self._table = tuple(table)

@@ -1,4 +1,4 @@
-"""Values of query keys and of single body fields: what is accepted, and what is said otherwise (specification 1.4)."""
+"""Parses and validates values of query keys and of single body fields."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _NEGATIVE = re.compile(r'-[1-9][0-9]*\Z')
 
 
 class Query:
-    """The query of one request. A key that is not repeatable counts with its last value."""
+    """The query of one request. For a key that is not repeatable the last value is used."""
 
     def __init__(self, values: Mapping[str, list[str]]) -> None:
         self._values = values
 
     def __iter__(self) -> Iterator[str]:
-        """The keys, in the order they came."""
+        """The keys, in the order of the query."""
         return iter(self._values)
 
     def text(self, key: str) -> str | None:
-        """None when absent or empty."""
+        """The value of a key; None when absent or empty."""
         return self._values.get(key, [''])[-1] or None
 
     def texts(self, key: str) -> tuple[str, ...]:
@@ -39,25 +39,26 @@ class Query:
         return tuple(value for value in self._values.get(key, ()) if value)
 
     def boolean(self, key: str, default: bool = False) -> bool:
-        """An empty value is an error."""
+        """A boolean. An empty value is an error."""
         return boolean(key, self._values[key][-1]) if key in self._values else default
 
     def boolean_or_empty(self, key: str) -> bool:
-        """An empty value counts as absent."""
+        """A boolean. An empty value counts as absent."""
         return boolean(key, self.text(key) or 'false')
 
     def natural(self, key: str) -> int | None:
-        """An empty value counts as absent."""
+        """A non-negative integer. An empty value counts as absent."""
         value = self.text(key)
         return None if value is None else natural(key, value)
 
     def limit(self) -> int | None:
-        """As `natural`; what no list can be as long as is no limit: clients say the largest number they know."""
+        """The value of `limit`; one beyond any list's length means no limit: clients send the largest number they
+        have."""
         value = self.text('limit')
         return None if value is None or (_NATURAL.match(value) and _is_too_large(value)) else natural('limit', value)
 
     def natural_or_error(self, key: str, default: int = 0) -> int:
-        """An empty value is an error."""
+        """A non-negative integer. An empty value is an error."""
         return natural(key, self._values[key][-1]) if key in self._values else default
 
     def tags(self, key: str) -> tuple[str, ...]:
@@ -74,7 +75,7 @@ class Query:
 
 
 def boolean(key: str, value: Any) -> bool:
-    """`true` or `false` in any case, or a JSON boolean."""
+    """Parses `true` or `false` in any case, or a JSON boolean."""
     if isinstance(value, bool):
         return value
     lowered = value.lower() if isinstance(value, str) else None
@@ -86,7 +87,7 @@ def boolean(key: str, value: Any) -> bool:
 
 
 def natural(key: str, value: Any) -> int:
-    """A whole number from 0, written in the one canonical way, that fits a column."""
+    """Parses a non-negative integer in its canonical form that fits a column."""
     written = value if isinstance(value, str) else str(value) if type(value) is int else ''
     if _NEGATIVE.match(written):
         raise exception.HTTPBadRequest(
@@ -106,7 +107,7 @@ def _is_too_large(written: str) -> bool:
 
 
 def text(body: Mapping[str, Any], key: str, most: int = sys.maxsize) -> str | None:
-    """A field of a body: a text of at most `most` characters, as its column holds; None when absent or null."""
+    """A field of a body: a text of at most `most` characters, the size of its column; None when absent or null."""
     value = body.get(key)
     if value is None:
         return None
@@ -118,7 +119,7 @@ def text(body: Mapping[str, Any], key: str, most: int = sys.maxsize) -> str | No
 
 
 def tags(value: Any, key: str = 'tags') -> tuple[str, ...]:
-    """A comma separated text or a list of texts; an empty text is an empty list."""
+    """Parses a comma separated text or a list of texts; an empty text is an empty list."""
     if isinstance(value, str):
         found = value.split(',') if value else []
     elif isinstance(value, list) and all(isinstance(tag, str) and ',' not in tag for tag in value):

@@ -1,6 +1,6 @@
-"""Every query key of every route in one table: the values it takes and how far it reaches.
+"""All query keys of all routes in one table: their values and their reach.
 
-A handler reads no other key (tests/isolation holds it to that). The API's description, the table of
+A handler reads no other key (tests/isolation checks that). The API's description, the table of
 docs/operators/policy.rst and the tests of isolation are made from this table.
 """
 
@@ -18,7 +18,7 @@ Json = dict[str, Any]
 
 
 class Reach(enum.Enum):
-    """What a key does to the things that are shown."""
+    """How a key affects the set of shown objects."""
 
     WITHIN = 'selects, orders or renders what would be shown anyway'
     OWN = 'adds more of what the caller may see: deleted, nested or hidden things of the same project'
@@ -27,7 +27,7 @@ class Reach(enum.Enum):
 
 @dataclass(frozen=True)
 class Key:
-    """`kind`: its values as a JSON schema. `rule`: the policy that a key of reach ALL needs."""
+    """One key. `kind`: its values as a JSON schema. `rule`: the policy rule of a key of reach ALL."""
 
     kind: Json
     reach: Reach = Reach.WITHIN
@@ -42,7 +42,7 @@ PATTERN: Json = {'type': 'string', 'description': 'Regular expression, matched a
 
 
 def _many(kind: Json = TEXT) -> Json:
-    """The values of a key that may be repeated."""
+    """The schema of a repeatable key."""
     return {'type': 'array', 'items': kind}
 
 
@@ -66,7 +66,7 @@ _EVENTS = {
     **_PAGE, **_sorting(schemas.EVENT_SORT_KEYS), 'nested_depth': Key(NATURAL, Reach.OWN),
     **_filters(schemas.EVENT_FILTERS)}
 
-QUERY_KEYS: Mapping[str, Mapping[str, Key]] = {         # by module and function of the handler; the others read none
+QUERY_KEYS: Mapping[str, Mapping[str, Key]] = {         # by module and function of the handler; others read none
     'validate.validate': {**_PREVIEW, 'ignore_errors': Key({'enum': ['99001']})},
     'resource_types.index': {
         'name': Key(PATTERN), 'version': Key(TEXT),

@@ -1,4 +1,4 @@
-"""What an API process needs to serve: the database, an engine that is alive, and the broker between them."""
+"""Readiness of an API process: the database, an engine that is alive, and the broker between them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from heatlite.db import engines
 
 
 def checks(database: Any, engine: Any) -> Readiness:
-    """`engine`: the client; without a broker of its own, none is checked."""
+    """The checks. `engine`: the client; without a broker, none is checked."""
     def found() -> list[engines.Engine]:
         with database.reader() as tx:
             return engines.page(tx)

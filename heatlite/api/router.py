@@ -1,4 +1,4 @@
-"""Finds the route of a request; answers OPTIONS, 404 and 405 itself (REST specification 1.3)."""
+"""Finds the route of a request; answers OPTIONS, 404 and 405 itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from heatlite.common.i18n import _
 
 
 class MethodNotAllowed(exception.HTTPMethodNotAllowed):
-    """405 that knows what would have been allowed."""
+    """Error 405, with the methods that are allowed."""
 
     wire_name = 'HTTPMethodNotAllowed'
 
@@ -26,7 +26,7 @@ class MethodNotAllowed(exception.HTTPMethodNotAllowed):
 
 
 class Router:
-    """The innermost layer: the route table behind a matcher that is built once."""
+    """The innermost layer: matches requests against the route table, which is compiled once."""
 
     def __init__(self, table: Iterable[wsgi.Route], services: wsgi.Services) -> None:
         self._services = services
@@ -53,7 +53,7 @@ class Router:
         return wsgi.serve(request)(environ, start_response)
 
     def _unmatched(self, path: str, method: str) -> webob.Response:
-        """The answer where no route has this method: 204 to OPTIONS, 405 elsewhere, 404 for an unknown path."""
+        """The answer if no route has this method: 204 to OPTIONS, 405 to others, 404 for an unknown path."""
         allowed: dict[str, None] = {}
         for line in self._mapper.matchlist:
             if line.match(path):

@@ -1,6 +1,7 @@
-"""Every URL of the API in one table. Order matters: the first line that fits path and method is taken.
+"""All URLs of the API in one table. Order matters: the first line that matches path and method is used.
 
-Below `P` is a project, below `S` a stack. Columns: method, path, handler, policy rule, body, status of success.
+`P` is the prefix of a project, `S` that of a stack. Columns: method, path, handler, policy rule, body, status of
+success.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from heatlite.api.wsgi import Body, Route
 
 P = '/{tenant_id}'
 S = P + '/stacks/{stack_name}/{stack_id}'
-ARN = P + r'/stacks/{stack_name:[aA][rR][nN]\x3a.*}'            # a colon may not stand in a pattern
+ARN = P + r'/stacks/{stack_name:[aA][rR][nN]\x3a.*}'            # a colon is not allowed in a pattern
 NAME = P + '/stacks/{stack_name}'
 PART = '/{path:resources|events|template|actions}'
 READ_PART = '/{path:environment|files}'
@@ -41,7 +42,7 @@ def _lookups(path: str, *methods: str) -> list[Route]:
 
 
 TABLE: tuple[Route, ...] = (
-    # An ARN holds slashes: it goes before everything that cuts at them.
+    # An ARN contains slashes: it must come before all patterns that split at them.
     *_lookups(ARN, 'GET', 'POST', 'PUT', 'PATCH', 'DELETE'),
 
     Route('GET', P, versions.show, 'stacks:index'),

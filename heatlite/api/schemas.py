@@ -1,6 +1,6 @@
-"""What the lists can be asked for: one frozen dataclass for each list, parsed from the query.
+"""The arguments of lists: one frozen dataclass for each list, parsed from the query.
 
-Bodies are in `bodies`. Unknown query keys are ignored everywhere but in the list of resources.
+Bodies are parsed in `bodies`. Unknown query keys are ignored everywhere but in the list of resources.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class ListStacks:
     show_hidden: bool = False
     tags: tuple[str, ...] = ()                  # has all of them
     tags_any: tuple[str, ...] = ()              # has one of them
-    not_tags: tuple[str, ...] = ()              # has not all of them
+    not_tags: tuple[str, ...] = ()              # lacks at least one of them
     not_tags_any: tuple[str, ...] = ()          # has none of them
     with_count: bool = False
     global_tenant: bool = False
@@ -55,7 +55,7 @@ class ListStacks:
 
     @classmethod
     def parse(cls, query: Query, within_project: bool = False) -> Self:
-        """`within_project`: `global_tenant` is ignored. Raises HTTPBadRequest, naming the key."""
+        """Parses the query. `within_project`: ignores `global_tenant`. Raises HTTPBadRequest, naming the key."""
         return cls(
             limit=query.limit(), marker=query.text('marker'),
             sort_keys=tuple(STACK_SORT_KEYS[key] for key in query.texts('sort_keys') if key in STACK_SORT_KEYS),
@@ -79,7 +79,7 @@ class ListEvents:
 
     @classmethod
     def parse(cls, query: Query, deepest: int) -> Self:
-        """`deepest`: the most levels of nesting there can be."""
+        """Parses the query. `deepest`: the maximum of `nested_depth`."""
         return cls(
             limit=query.limit(), marker=query.text('marker'),
             sort_keys=tuple(EVENT_SORT_KEYS[key] for key in query.texts('sort_keys') if key in EVENT_SORT_KEYS),
@@ -91,19 +91,19 @@ class ListEvents:
 class ListResources:
     nested_depth: int = 0
     with_detail: bool = False
-    type_contains: tuple[str, ...] = ()         # one of them is a part of the type's name
+    type_contains: tuple[str, ...] = ()         # one of them is a substring of the type's name
     filters: Filters = field(default_factory=dict)
 
     @classmethod
     def parse(cls, query: Query, deepest: int) -> Self:
-        """Raises HTTPBadRequest also for keys that mean nothing here."""
+        """Parses the query. Raises HTTPBadRequest also for unknown keys."""
         unknown = [key for key in query if key not in RESOURCE_FILTERS
                    and key not in ('nested_depth', 'with_detail')]
         if unknown:
             raise exception.HTTPBadRequest(_('Invalid filter parameters %s') % unknown)
         columns = split_states(_columns(query, RESOURCE_FILTERS))
         types = columns.pop('type', ())
-        if 'id' in columns:                     # a row number means nothing to users: take it as the id they see
+        if 'id' in columns:                     # row numbers are internal: treat it as the id that users see
             columns['physical_id'] = (*columns.get('physical_id', ()), *columns.pop('id'))
         return cls(nested_depth=min(query.natural_or_error('nested_depth'), deepest),
                    with_detail=query.boolean('with_detail'), type_contains=types, filters=columns)
@@ -121,7 +121,7 @@ class ListConfigs:
 
 
 def _columns(query: Query, names: Mapping[str, str]) -> dict[str, tuple[Any, ...]]:
-    """Column -> values; keys that name the same column add up."""
+    """Column -> values; keys for the same column are combined."""
     found: dict[str, tuple[Any, ...]] = {}
     for key, column in names.items():
         if values := query.texts(key):
@@ -130,9 +130,9 @@ def _columns(query: Query, names: Mapping[str, str]) -> dict[str, tuple[Any, ...
 
 
 def split_states(columns: dict[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
-    """`CREATE_COMPLETE` as a status means status COMPLETE and action CREATE; both halves widen on their own.
+    """Splits `CREATE_COMPLETE` as a status into status COMPLETE and action CREATE; each part widens its own filter.
 
-    A value that holds no status word selects nothing.
+    A value without a status word selects nothing.
     """
     if 'status' not in columns:
         return columns

@@ -1,4 +1,4 @@
-"""Rows as clients see them: the objects of REST specification 8. Pure; `base` is the beginning of links."""
+"""Renders rows as the objects of API answers. Pure; `base` is the prefix of links."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def when(at: datetime | None) -> str | None:
 # --- stacks ----------------------------------------------------------------------------------------------
 
 def stack_summary(base: str, stack: Any, with_project: bool) -> View:
-    """8.1. `with_project`: for admins, who see the stacks of all projects."""
+    """A stack in a list. `with_project`: for admins, who see the stacks of all projects."""
     view: View = {
         'id': stack.id,
         'links': [links.link(links.stack_url(base, stack.project_id, stack.name, stack.id))],
@@ -44,7 +44,7 @@ def stack_summary(base: str, stack: Any, with_project: bool) -> View:
 
 
 def stack_detail(base: str, stack: Any, outputs: Iterable[View] | None) -> View:
-    """8.2. `outputs` None leaves the key out."""
+    """A stack with details. `outputs` None omits the key."""
     description = stack.description or NO_DESCRIPTION
     view: View = {
         'id': stack.id,
@@ -73,7 +73,7 @@ def stack_detail(base: str, stack: Any, outputs: Iterable[View] | None) -> View:
 
 
 def output(stored: Mapping[str, Any]) -> View:
-    """6.15: key, description, value, and the error of one that cannot be computed."""
+    """An output: key, description, value, and the error if it cannot be computed."""
     view = {'output_key': stored['output_key'],
             'description': stored.get('description') or NO_OUTPUT_DESCRIPTION,
             'output_value': stored.get('output_value')}
@@ -90,7 +90,7 @@ def output_name(stored: Mapping[str, Any]) -> View:
 
 def resource(stack_url: str, found: Any, required_by: Iterable[str], parent: str | None = None,
              nested_url: str | None = None) -> View:
-    """8.4 without details. `parent`: resource of the outer stack that owns this one's stack."""
+    """A resource without details. `parent`: resource of the outer stack that owns this one's stack."""
     created = isotime(found.created_at)
     shown = [links.link(links.resource_url(stack_url, found.name)), links.link(stack_url, 'stack')]
     if nested_url is not None:
@@ -115,7 +115,7 @@ def resource(stack_url: str, found: Any, required_by: Iterable[str], parent: str
 # --- events ----------------------------------------------------------------------------------------------
 
 def event(stack_url: str, found: Any, root_url: str | None = None) -> View:
-    """8.6, as in lists. `root_url`: the outermost stack, when nested ones were asked for."""
+    """An event in a list. `root_url`: of the outermost stack, if nested ones were requested."""
     resource_url = links.resource_url(stack_url, found.resource_name)
     shown = [links.link(links.event_url(resource_url, found.uuid)), links.link(resource_url, 'resource'),
              links.link(stack_url, 'stack')]
@@ -141,7 +141,7 @@ def event_detail(stack_url: str, found: Any) -> View:
 # --- the rest --------------------------------------------------------------------------------------------
 
 def snapshot(found: Any) -> View:
-    """6.14. Hidden parameters are masked; an export still shows them, because adopting needs them."""
+    """A snapshot. Hidden parameters are masked; an export still shows them, because adoption needs them."""
     return {'id': found.id, 'name': found.name, 'action': found.action, 'status': found.status,
             'status_reason': found.reason, 'creation_time': when(found.created_at), 'data': found.data}
 
@@ -154,7 +154,7 @@ def config_summary(found: Any, with_project: bool) -> View:
 
 
 def config(found: Any) -> View:
-    """8.7."""
+    """A software config."""
     stored = found.config
     return {'id': found.id, 'name': found.name, 'group': found.group, 'creation_time': when(found.created_at),
             'config': stored.get('config'), 'inputs': stored.get('inputs') or [],
@@ -162,7 +162,7 @@ def config(found: Any) -> View:
 
 
 def deployment(found: Any) -> View:
-    """8.7."""
+    """A software deployment."""
     view: View = {
         'id': found.id, 'server_id': found.server_id, 'config_id': found.config_id,
         'input_values': found.input_values or {}, 'output_values': found.output_values,
@@ -175,7 +175,7 @@ def deployment(found: Any) -> View:
 
 
 def service(found: Any, is_up: bool) -> View:
-    """6.22. Times keep their microseconds here."""
+    """An engine. Times have microseconds here."""
     return {
         'id': found.id, 'binary': found.binary, 'engine_id': found.id, 'host': found.host,
         'hostname': found.hostname, 'topic': found.topic, 'report_interval': found.report_interval,

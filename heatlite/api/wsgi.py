@@ -1,6 +1,6 @@
-"""From a matched route to an answer: project rule, policy, body rules, handler, JSON.
+"""Serves matched routes: project rule, policy, body rules, handler, JSON.
 
-May not come in: anything about one noun. Errors are raised; `middleware.fault` turns them into documents.
+Must not contain anything about one noun. Errors are raised; `middleware.fault` renders them.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.policy import Policy
 
-PIECE = 200                     # items of a list that leave at once: ten milliseconds' work
+PIECE = 200                     # items of a list that are sent at once: ten milliseconds of work
 
 
 class Body(enum.Enum):
-    """What a route expects after the headers (REST specification 1.4)."""
+    """The body that a route expects."""
 
     NONE = 'none'                   # a JSON object is refused
     OPTIONAL = 'optional'           # a JSON object is read, anything else ignored
@@ -38,7 +38,7 @@ class Body(enum.Enum):
 
 @dataclass(frozen=True)
 class Services:
-    """What handlers work with, made once per process."""
+    """What handlers use, made once per process."""
 
     conf: Any                       # oslo.config options
     database: Any                   # heatlite.db.Database
@@ -48,7 +48,7 @@ class Services:
 
 @dataclass(frozen=True)
 class Route:
-    """One line of the route table. `policy`: a rule, or how to tell which one from the request."""
+    """One line of the route table. `policy`: a rule, or a function that chooses one for the request."""
 
     method: str
     path: str
@@ -56,12 +56,12 @@ class Route:
     policy: str | Callable[[Request], str]
     body: Body = Body.NONE
     status: int = 200
-    own_project: bool = False       # admins, too, must name their own project: what is made belongs to it
+    own_project: bool = False       # admins, too, must use their own project: new objects belong to it
 
 
 @dataclass(frozen=True)
 class Created:
-    """An answer of a handler: the body and where the new thing lives."""
+    """A result of a handler: the body and the URL of the new object."""
 
     location: str
     body: Any
@@ -69,16 +69,16 @@ class Created:
 
 @dataclass(frozen=True)
 class Redirect:
-    """An answer of a handler: 302 to `location`."""
+    """A result of a handler: 302 to `location`."""
 
     location: str
 
 
 @dataclass(frozen=True)
 class Listed:
-    """An answer of a handler: `{key: [...], **rest}`. A long list leaves in pieces, and others get their turn between.
+    """A result of a handler: `{key: [...], **rest}`. A long list is sent in pieces, and other requests run in between.
 
-    `items` must not fail and may be made while they leave; `count`: how many there are.
+    `items` must not fail and may be made while they are sent; `count`: their number.
     """
 
     key: str
@@ -89,14 +89,14 @@ class Listed:
 
 @dataclass
 class Found:
-    """A route and the values of its path."""
+    """A route and the values of its path parameters."""
 
     route: Route
     values: Mapping[str, str] = field(default_factory=dict)
 
 
 class Request(BaseRequest):
-    """A request on its way through a handler."""
+    """The request that a handler gets."""
 
     services: Services
     context: RequestContext
@@ -119,7 +119,7 @@ class Request(BaseRequest):
 
     @cached_property
     def base(self) -> str:
-        """Scheme, host and prefix as the client used them, version included: links begin with it."""
+        """Scheme, host and prefix as the client used them, version included: the prefix of links."""
         return self.application_url
 
     @cached_property
@@ -135,14 +135,14 @@ class Request(BaseRequest):
 
     @property
     def raw_body(self) -> bytes:
-        """What was sent, at most `max_json_body_size` bytes; raises RequestLimitExceeded."""
+        """The body, at most `max_json_body_size` bytes. Raises RequestLimitExceeded."""
         return body.read(self.environ)
 
     @cached_property
     def json(self) -> dict[str, Any] | None:
-        """The JSON object that was sent; None when something else, or nothing, came.
+        """The JSON object in the body; None for any other body, or none.
 
-        Raises HTTPBadRequest with the parser's words when it begins like an object and cannot be read as one.
+        Raises HTTPBadRequest with the parser's message if it begins like an object and cannot be parsed.
         """
         if not self._announces_json():
             return None
@@ -157,7 +157,7 @@ class Request(BaseRequest):
         return kind in ('', 'application/json') or kind.startswith('text/plain')
 
     def require_json(self) -> dict[str, Any]:
-        """The JSON object that was sent; raises HTTPBadRequest, saying what came instead."""
+        """The JSON object in the body. Raises HTTPBadRequest, with what was sent instead."""
         read = self.json
         if read is not None:
             return read
@@ -186,7 +186,7 @@ def serve(request: Request) -> webob.Response:
 
 
 def check_project(request: Request, project_id: str | None) -> None:
-    """The project of the URL must be the caller's own; for admins it is not looked at (2.3) but where things are made.
+    """Checks that the project of the URL is the caller's own; for admins only where objects are created.
 
     (An admin's create once landed in the admin's project although the URL named another.)
     """
@@ -197,7 +197,7 @@ def check_project(request: Request, project_id: str | None) -> None:
 
 
 def render(answer: Any, status: int) -> webob.Response:
-    """The response for what a handler returned."""
+    """Renders the result of a handler."""
     match answer:
         case webob.Response():
             return answer
@@ -218,7 +218,8 @@ def render(answer: Any, status: int) -> webob.Response:
 
 
 def _pieces(answer: Listed) -> Iterator[bytes]:
-    """The JSON of a long list. (One of ten thousand resources once held everybody else for half a second.)"""
+    """The JSON of a long list in pieces. (One of ten thousand resources once blocked all other requests for half a
+    second.)"""
     head, waiting = f'{{{json.dumps(answer.key)}: [', iter(answer.items)
     while piece := list(islice(waiting, PIECE)):
         yield (head + json.dumps(piece)[1:-1]).encode('ascii')
@@ -229,7 +230,7 @@ def _pieces(answer: Listed) -> Iterator[bytes]:
 
 
 def yield_control() -> None:
-    """Lets other requests go on, be they served by cooperative threads or by real ones."""
+    """Lets other requests run, whether threads are cooperative or real ones."""
     time.sleep(0)
 
 

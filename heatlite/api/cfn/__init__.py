@@ -1,4 +1,4 @@
-"""api.cfn: the CloudFormation-compatible door over the same database and the same messages.
+"""api.cfn: the CloudFormation-compatible API over the same database and the same messages.
 
-May not come in: a second way to do anything.
+Must not implement anything a second time.
 """

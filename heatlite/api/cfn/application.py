@@ -1,4 +1,4 @@
-"""The innermost layer: one URL for all actions, and one for each kind of signal (CFN specification 1, 3, 5)."""
+"""The innermost layer of the CloudFormation API: one URL for all actions, and one for each kind of signal."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Actions:
     def _act(self, request: CfnRequest) -> webob.Response:
         name = request.parameters.get('Action', '')
         action = ACTIONS.get(name)
-        request.environ[access.ROUTE] = UNKNOWN if action is None else name     # a label of metrics: known words only
+        request.environ[access.ROUTE] = UNKNOWN if action is None else name     # a label of metrics: known names only
         if action is None:
             raise CfnError('InvalidAction')
         policy, caller = self._services.policy, request.context

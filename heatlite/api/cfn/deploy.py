@@ -1,4 +1,4 @@
-"""Puts the CloudFormation API together: the layers around its actions, from outside to inside, in one list."""
+"""Assembles the CloudFormation API: lists the layers around its actions, from outside to inside."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ refusal = errors.refusal
 
 
 def build(conf: Any, database: Any, engine: Any, identity: Layer | None = None) -> Application:
-    """The WSGI application of the CloudFormation API.
+    """Builds the WSGI application of the CloudFormation API.
 
-    `identity`: the layer that leaves verified identity headers, instead of signature and token.
+    `identity`: a layer that sets verified identity headers, instead of signature and token.
     """
     deploy.check_lists(conf)
     policy = Policy(conf)
@@ -47,7 +47,7 @@ def build(conf: Any, database: Any, engine: Any, identity: Layer | None = None) 
 
 
 def _authentication(conf: Any) -> list[Layer]:
-    """The signature, and the token that comes of it; without a token of its own in flavour standalone."""
+    """The layers for the signature and its token; in flavour standalone without the token layer."""
     signed = partial(Ec2Signature, keystones=keystones(conf), session=partial(_session, conf))
     if conf.paste_deploy.flavor == STANDALONE:
         return [signed]
@@ -55,7 +55,7 @@ def _authentication(conf: Any) -> list[Layer]:
 
 
 def keystones(conf: Any) -> tuple[str, ...]:
-    """Addresses of the services that check signatures. Raises Error, naming the option, when there is none."""
+    """URLs of the services that check signatures. Raises Error, naming the option, when there is none."""
     options = conf.ec2authtoken
     if options.multi_cloud:
         if not options.allowed_auth_uris:
@@ -70,9 +70,9 @@ def keystones(conf: Any) -> tuple[str, ...]:
 
 
 def _session(conf: Any) -> Any:
-    """Our own login at Keystone: current ones check signatures only for services they know.
+    """The service's own session at Keystone, which checks signatures only for authenticated services.
 
-    [ec2authtoken] auth_type says how; without it, [keystone_authtoken] does.
+    Configured by [ec2authtoken] auth_type, or else by [keystone_authtoken].
     """
     from keystoneauth1 import loading, session
     options = conf.ec2authtoken

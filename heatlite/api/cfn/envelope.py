@@ -1,4 +1,4 @@
-"""Answers of the CloudFormation API as XML, or as JSON where `ContentType=JSON` asks for it (CFN specification 1.1)."""
+"""Renders answers of the CloudFormation API as XML, or as JSON if the request has `ContentType=JSON`."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ JSON_WORD_OF, JSON_WORD = 'ContentType', 'JSON'         # exact, upper case
 FORM = 'application/x-www-form-urlencoded'
 _PARAMETERS = 'heatlite.cfn.parameters'
 AS_JSON_TEXT = ('TemplateBody', 'Metadata')
-BOOLEANS = ('DisableRollback',)             # written as XML Schema has it; other values stay as Heat writes them
+BOOLEANS = ('DisableRollback',)             # written as in XML Schema; other values as in Heat
 
-# XML 1.0 knows no other control characters, and no names with these.
+# XML 1.0 allows no other control characters, and these not in names.
 _UNPRINTABLE = re.compile('[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]')
 _NOT_IN_NAMES = re.compile(r'[^A-Za-z0-9_.-]')
 _NAME_START = re.compile(r'[A-Za-z_]')
 
 
 def wants_json(environ: dict[str, Any]) -> bool:
-    """By query or form parameter; `Accept` is not looked at. Never raises: answers to errors are made with it."""
+    """Whether the query or form has `ContentType=JSON`; ignores `Accept`. Never raises: error answers depend on it."""
     try:
         return parameters(environ).get(JSON_WORD_OF) == JSON_WORD
-    except Exception:                           # what is wrong with the parameters is told by who reads them
+    except Exception:                           # wrong parameters are reported by the code that reads them
         return f'{JSON_WORD_OF}={JSON_WORD}' in str(environ.get('QUERY_STRING', '')).split('&')
 
 
 def parameters(environ: dict[str, Any]) -> Mapping[str, str]:
-    """Query and form parameters, parsed once; the form counts more.
+    """Query and form parameters, parsed once; the form takes precedence.
 
     Raises RequestLimitExceeded for more than FORM_FIELDS fields, HTTPBadRequest for texts that are not UTF-8 and for
-    multipart bodies, which are not read.
+    multipart bodies, which are not supported.
     """
     found: Mapping[str, str] | None = environ.get(_PARAMETERS)
     if found is None:
@@ -67,7 +67,7 @@ def _fields(text: bytes) -> dict[str, str]:
 
 
 def response(document: Mapping[str, Any], as_json: bool, status: int = 200) -> webob.Response:
-    """`document` has one key: the outermost element."""
+    """Renders a document, which has one key: the outermost element."""
     if as_json:
         return webob.Response(body=json.dumps(document).encode('ascii'), status=status,
                               content_type='application/json', charset=None)
@@ -78,7 +78,7 @@ def response(document: Mapping[str, Any], as_json: bool, status: int = 200) -> w
 
 
 def _element(name: str, value: Any) -> ElementTree.Element:
-    """What is null is left out: clients of AWS take the word None for a date or a number, and fail."""
+    """Renders one element. Omits null values: clients of AWS would parse the text None as a date or a number."""
     made = ElementTree.Element(_tag(name))
     if name in AS_JSON_TEXT:
         made.text = json.dumps(value) if value else None

@@ -1,4 +1,4 @@
-"""Errors of the CloudFormation API: their codes, and the document that tells them (CFN specification 4)."""
+"""Errors of the CloudFormation API: their codes, and the error document."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ IN_PROGRESS = _('Cannot perform action on stack while other actions are in progr
 
 
 class CfnError(Exception):
-    """An error of this door. `detail` follows the fixed text of its code."""
+    """An error of the CloudFormation API. `detail` follows the fixed text of its code."""
 
     def __init__(self, code: str, detail: str = '', text: str = '') -> None:
         self.code = code
@@ -46,7 +46,7 @@ class CfnError(Exception):
 
 
 def told(error: Exception) -> CfnError:
-    """What a client is told of any error. Faults of the service keep their words to themselves."""
+    """Converts any error to one for the client. The text of an internal error is not sent."""
     match error:
         case CfnError():
             return error
@@ -57,13 +57,13 @@ def told(error: Exception) -> CfnError:
         case exception.HeatException():
             return CfnError(error.cfn_code if error.cfn_code in CODES else 'InternalFailure',
                             (error.public or str(error)) if getattr(error, 'safe', False) else '')
-        case ValueError() | AttributeError():           # builtins that an engine answers with: a wrong value
+        case ValueError() | AttributeError():           # builtins that an engine raises: a wrong value
             return CfnError('InvalidParameterValue')
     return CfnError('InternalFailure')
 
 
 def response(error: Exception, as_json: bool) -> webob.Response:
-    """The answer for an error. Our own faults are logged here, once, with their traceback; what is down, in a line."""
+    """Renders an error. Logs internal errors here, once, with their traceback; unavailable services in one line."""
     found = told(error)
     if found.status > 500:
         LOG.warning('A request could not be served: %s', error)
@@ -75,12 +75,12 @@ def response(error: Exception, as_json: bool) -> webob.Response:
 
 
 def failure(error: Exception) -> webob.Response:
-    """The answer when the layer below that answers errors has failed itself."""
+    """The answer when the layer that renders errors has failed itself."""
     return response(error, as_json=False)
 
 
 def refusal(status: int, text: str) -> tuple[str, bytes]:
-    """Content type and document of what the HTTP server refuses itself: no request, or one too many."""
+    """Content type and document for errors of the HTTP server itself: a malformed request, or too many of them."""
     code = 'ServiceUnavailable' if status >= 500 else 'InvalidParameterValue'
     made = envelope.response({'ErrorResponse': {'Error': {
         'Type': SERVER if status >= 500 else SENDER, 'Code': code, 'Message': text}}}, as_json=False)
@@ -88,7 +88,7 @@ def refusal(status: int, text: str) -> tuple[str, bytes]:
 
 
 class Faults:
-    """The layer that answers for what the layers below raise."""
+    """The layer that renders the errors of the layers below."""
 
     def __init__(self, app: Any) -> None:
         self._app = app

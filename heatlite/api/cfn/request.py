@@ -18,14 +18,14 @@ class CfnRequest(wsgi.Request):
         return envelope.parameters(self.environ)
 
     def required(self, name: str) -> str:
-        """Raises MissingParameter."""
+        """The value of a parameter. Raises MissingParameter."""
         value = self.parameters.get(name)
         if not value:
             raise CfnError('MissingParameter', name)
         return value
 
     def stack(self, tx: Any) -> Any:
-        """The stack of StackName: a name, or an ARN, which also finds deleted ones."""
+        """The stack of StackName: a name, or an ARN, which also finds deleted stacks."""
         name = self.required('StackName')
         if name[:4].lower() != 'arn:':
             return finding.stack_by_name_or_id(self, tx, name)
@@ -42,14 +42,14 @@ class CfnRequest(wsgi.Request):
         return self.parameters.get(name, '').lower() == 'true'
 
     def values(self, prefix: str) -> list[str]:
-        """Each `PREFIX.member.N`, in the order of N."""
+        """The values `PREFIX.member.N`, in the order of N."""
         pattern = re.compile(rf'{re.escape(prefix)}\.member\.([0-9]{{1,9}})')
         found = {int(match[1]): text for parameter, text in self.parameters.items()
                  if (match := pattern.fullmatch(parameter))}
         return [text for _number, text in sorted(found.items())]
 
     def pairs(self, prefix: str, key: str, value: str) -> dict[str, str]:
-        """`PREFIX.member.N.KEY` with `PREFIX.member.N.VALUE`, in the order of N."""
+        """Maps `PREFIX.member.N.KEY` to `PREFIX.member.N.VALUE`, in the order of N."""
         return {each[key]: each.get(value, '') for each in self.records(prefix) if key in each}
 
     def records(self, prefix: str) -> list[dict[str, str]]:
@@ -67,7 +67,7 @@ class CfnRequest(wsgi.Request):
 
 
 def identity_of(arn: str) -> HeatIdentifier:
-    """Raises InvalidParameterValue."""
+    """Parses an ARN. Raises InvalidParameterValue."""
     try:
         return HeatIdentifier.from_arn(arn)
     except ValueError as error:
@@ -75,7 +75,7 @@ def identity_of(arn: str) -> HeatIdentifier:
 
 
 def arn_of(stack: Any) -> str:
-    """Of a row."""
+    """The ARN of a stack's row."""
     return HeatIdentifier(stack.project_id, stack.name, stack.id).arn()
 
 

@@ -1,4 +1,4 @@
-"""Actions on resources and events (CFN specification 3)."""
+"""Actions on resources and events."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ View = dict[str, Any]
 
 
 def describe_stack_resource(req: CfnRequest) -> View:
-    """Polled by agents inside servers; never leaves the API."""
+    """One resource with its metadata. Agents in servers poll it, so it never calls an engine."""
     name = req.required('LogicalResourceId')
     with req.db.reader() as tx:
         stack = req.live_stack(tx)
@@ -48,7 +48,7 @@ def describe_stack_resources(req: CfnRequest) -> View:
 
 
 def _stack(req: CfnRequest, tx: Any) -> Any:
-    """The stack of StackName, or the one in which PhysicalResourceId is."""
+    """The stack of StackName, or the one that contains PhysicalResourceId."""
     physical_id = req.parameters.get('PhysicalResourceId')
     if req.parameters.get('StackName') and physical_id:
         raise CfnError('InvalidParameterCombination', _('Use `StackName` or `PhysicalResourceId` but not both'))
@@ -78,7 +78,7 @@ def _description(row: Any) -> str:
 
 
 def describe_stack_events(req: CfnRequest) -> View:
-    """Newest first; of all stacks of the project without StackName. Properties are left out: lists do not read them."""
+    """Events, newest first; of all stacks of the project without StackName. Properties are omitted, as in lists."""
     with req.db.reader() as tx:
         if req.parameters.get('StackName'):
             found = [req.stack(tx)]

@@ -1,4 +1,4 @@
-"""Signals from inside servers and from other services, to URLs that heatlite has signed itself (specification 5)."""
+"""Signals from servers and other services, to URLs that heatlite has signed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RESOURCES = '/resources/'
 
 
 def wait_condition(req: CfnRequest, arn: str) -> webob.Response:
-    """Handled before the answer, which shows the metadata of the handle to those who read JSON."""
+    """Waits until the signal is handled; the JSON answer has the handle's metadata."""
     stack_id, name = _target(req, arn)
     details = req.json
     if details is None:
@@ -30,14 +30,14 @@ def wait_condition(req: CfnRequest, arn: str) -> webob.Response:
 
 
 def signal(req: CfnRequest, arn: str) -> webob.Response:
-    """Handled after the answer."""
+    """Answers before the signal is handled."""
     stack_id, name = _target(req, arn)
     req.call(messages.SignalResource(stack_id, name, req.json))
     return webob.Response(status=200, content_type='text/html')
 
 
 def _target(req: CfnRequest, arn: str) -> tuple[str, str]:
-    """(stack id, resource name), once the caller is known to be allowed to signal it."""
+    """(stack id, resource name), after the check that the caller may signal it."""
     if not req.context.project_id or not req.services.policy.allows(req.context, 'resource:signal'):
         raise CfnError('AccessDenied')
     identity = identity_of(arn)

@@ -1,7 +1,7 @@
-"""Who signed a request: AWS signatures, checked by Keystone (CFN specification 2).
+"""Authenticates requests by AWS signatures, which Keystone checks.
 
-A good signature becomes a token; the layers below check it and go on as everywhere. A request without a signature but
-with X-Auth-User is left to them as well: that is how a token alone is used here.
+A valid signature becomes a token; the layers below check it as any other. A request without a signature but with
+X-Auth-User is passed to them as well, for callers that have a token.
 """
 
 from __future__ import annotations
@@ -25,16 +25,17 @@ from heatlite.api.middleware.context import AWS_CREDENTIALS
 LOG = logging.getLogger(__name__)
 
 _VERSION = re.compile(r'/v\d[\d.]*$')
-_SIGNED_AS_IT_IS = ('/waitcondition/', '/signal/')      # what we sign ourselves: the path without any quoting
+_SIGNED_AS_IT_IS = ('/waitcondition/', '/signal/')      # URLs that heatlite signs: the path without quoting
 _RESERVED = "/:@!$&'()*+,;=~"
 
-# Words of Keystone that name the mistake better than its status does.
+# Messages of Keystone that are more specific than their status.
 REASONS = {'EC2 access key not found.': 'InvalidClientTokenId',
            'EC2 signature not supplied.': 'SignatureDoesNotMatch'}
 
 
 class Ec2Signature:
-    """`keystones`: where to ask, in this order, until one accepts; `session`: makes our own authenticated one."""
+    """`keystones`: the services to ask, in this order, until one accepts; `session`: makes the service's own
+    session."""
 
     def __init__(self, app: Any, keystones: tuple[str, ...], session: Any) -> None:
         self._app = app
@@ -59,7 +60,7 @@ class Ec2Signature:
         return self._app(environ, start_response)
 
     def _verify(self, environ: dict[str, Any], credentials: Mapping[str, Any]) -> None:
-        """Leaves the identity that Keystone knows behind the signature; raises CfnError."""
+        """Sets the identity that Keystone returns for the signature. Raises CfnError."""
         refused: CfnError | None = None
         for url in self._urls:
             try:
@@ -94,7 +95,7 @@ def _refusal(url: str, answer: Any) -> CfnError:
     if reason in REASONS:
         return CfnError(REASONS[reason])
     match answer.status_code:
-        case 404:                                       # current Keystones say so of an unknown access key
+        case 404:                                       # current Keystones answer so for an unknown access key
             return CfnError('InvalidClientTokenId')
         case 401 | 403:
             return CfnError('AccessDenied')
@@ -114,7 +115,7 @@ def _access(request: webob.Request, parameters: Mapping[str, str]) -> str | None
 
 
 def _of_header(request: webob.Request, name: str) -> str:
-    """`NAME=value` in the header Authorization."""
+    """The value of `NAME=value` in the header Authorization."""
     found = re.search(rf'\b{name}=([^,\s]+)', request.headers.get('Authorization', ''))
     return found[1] if found else ''
 

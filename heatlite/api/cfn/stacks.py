@@ -1,4 +1,4 @@
-"""Actions on stacks (CFN specification 3). Parse, ask, call, render - as the handlers of the REST API."""
+"""Actions on stacks: parse, look up, call, render - as the handlers of the REST API."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def describe_stacks(req: CfnRequest) -> View:
 
 
 def _all(req: CfnRequest) -> list[Any]:
-    """Live root stacks of the project, for admins of all projects; newest first."""
+    """Live root stacks of the project (of all projects for admins), newest first."""
     with req.db.reader() as tx:
         return stacks.page(tx, finding.listed_project(req), ListStacks(),
                            tuple(req.conf.hidden_stack_tags))
@@ -69,7 +69,7 @@ def _described(req: CfnRequest, stack: Any) -> View:
 
 
 def _without_colons(value: Any) -> Any:
-    """Keys of maps in output values: XML has another meaning for a colon."""
+    """Replaces colons in keys of output values: in XML they separate namespaces."""
     match value:
         case Mapping():
             return {str(key).replace(':', '.'): _without_colons(each) for key, each in value.items()}
@@ -86,8 +86,11 @@ def create_stack(req: CfnRequest) -> View:
 
 
 def update_stack(req: CfnRequest) -> View:
-    """With UsePreviousTemplate or UsePreviousValue an update over what the stack has, in which every parameter that is
-    not named gets its default, as without them."""
+    """Updates a stack.
+
+    With UsePreviousTemplate or UsePreviousValue the update reuses what the stack has; every parameter that is not named
+    gets its default, as without them.
+    """
     with req.db.reader() as tx:
         stack = req.live_stack(tx)
         stored = stacks.parameters(tx, stack.id) or {}
@@ -104,7 +107,7 @@ def update_stack(req: CfnRequest) -> View:
 
 
 def _previous(req: CfnRequest) -> set[str]:
-    """The parameters of the stack that are to keep their values."""
+    """The parameters of the stack that retain their values."""
     kept = [each for each in req.records('Parameters') if each.get('UsePreviousValue', '').lower() == 'true']
     if any(each.get('ParameterValue') for each in kept):
         raise CfnError('InvalidParameterCombination', _('UsePreviousValue and ParameterValue may not be used together'))
@@ -116,7 +119,7 @@ def _identified(made: Mapping[str, str]) -> View:
 
 
 def _body(req: CfnRequest) -> View:
-    """The parameters as a body of the REST API, without the template."""
+    """Converts the parameters to a body of the REST API, without the template."""
     given, previous = req.pairs('Parameters', 'ParameterKey', 'ParameterValue'), _previous(req)
     body: View = {'parameters': {name: value for name, value in given.items() if name not in previous}}
     disabled, on_failure = req.parameters.get('DisableRollback'), req.parameters.get('OnFailure')
@@ -143,6 +146,6 @@ def delete_stack(req: CfnRequest) -> str:
         stack = req.live_stack(tx)
     try:
         req.call(messages.DeleteStack(stack.id))
-    except exception.EntityNotFound:                # it went meanwhile
+    except exception.EntityNotFound:                # it was deleted meanwhile
         raise finding.unknown(stack.name) from None
     return ''

@@ -1,4 +1,4 @@
-"""Actions on templates (CFN specification 3)."""
+"""Actions on templates."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def estimate_template_cost(req: CfnRequest) -> View:
 
 
 def validate_template(req: CfnRequest) -> Any:
-    """What is wrong with a template is an answer, not an error: its text alone."""
+    """Validates a template. The errors of a template are returned as text, not raised."""
     limits = Limits.of(req.conf)
     message = bodies.validate_template({'template': document(req)}, limits, False, ())
     try:
@@ -51,12 +51,12 @@ def is_given(req: CfnRequest) -> bool:
 
 
 def _url(req: CfnRequest) -> str | None:
-    # The second spelling is AWS's own; clients that know only it are served, too.
+    # The second spelling is that of AWS.
     return req.parameters.get('TemplateUrl') or req.parameters.get('TemplateURL')
 
 
 def document(req: CfnRequest) -> str:
-    """The text of the template, which can be read as one."""
+    """The text of the template, after a check that it can be parsed."""
     text = req.parameters.get('TemplateBody')
     if not text:
         text = _fetched(_url(req))

@@ -1,4 +1,4 @@
-"""api.handlers: one file per noun, one function per method of a URL: parse, ask, call, render.
+"""api.handlers: one file per noun, one function per method of a URL: parse, look up, call, render.
 
-May not come in: policy, error documents, JSON encoding - the decorator does them.
+Must not contain policy, error documents or JSON encoding: `api.wsgi` does that.
 """

@@ -1,4 +1,4 @@
-"""POST .../actions: suspend, resume, check, cancel. Accepted before the work is done."""
+"""POST .../actions: suspend, resume, check, cancel. Answers before the action is complete."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ACTIONS: Mapping[str, Callable[[str], messages.Message]] = {
 
 
 def policy(req: Request) -> str:
-    """The rule of the one action in the body."""
+    """The policy rule of the action in the body."""
     return f'actions:{_action(req)}'
 
 
@@ -31,7 +31,7 @@ def action(req: Request, stack_name: str, stack_id: str) -> None:
 
 
 def _action(req: Request) -> str:
-    """The only key of the body; its value means nothing."""
+    """The only key of the body; its value is ignored."""
     body = req.json or {}
     if not body:
         raise exception.HTTPBadRequest(_('No action specified'))

@@ -43,7 +43,7 @@ def show(req: Request, stack_name: str, stack_id: str, resource_name: str, event
 
 
 def _page(req: Request, stack_name: str, stack_id: str, wanted: schemas.ListEvents) -> list[View]:
-    """Two SELECTs; three with nested stacks."""
+    """One page of events. Two SELECTs; three with nested stacks."""
     with req.db.reader() as tx:
         stack = finding.stack(req, tx, stack_name, stack_id)
         urls = {stack.id: finding.url(req, stack)}

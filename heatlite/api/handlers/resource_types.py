@@ -1,4 +1,4 @@
-"""Resource types: which there are, their schemas, templates made from them. Answered by an engine, which knows them."""
+"""Resource types: lists, schemas, and templates made from them. An engine answers, since only engines have types."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TEMPLATE_KINDS = ('cfn', 'hot')
 
 
 def index(req: Request) -> dict[str, Any]:
-    """In the order of the registry, without the types that the policy keeps from the caller."""
+    """Types in the order of the registry, without those that the policy forbids to the caller."""
     query = Query(req.query)
     described = query.boolean('with_description')
     status = query.text('support_status')

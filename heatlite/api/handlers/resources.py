@@ -20,11 +20,11 @@ REASON = 'resource_status_reason'
 
 
 def index(req: Request, stack_name: str, stack_id: str) -> Listed:
-    """Outer level first, each level in the order of creation. Three SELECTs, however deep."""
+    """Resources of the outer level first, each level in the order of creation. Three SELECTs for any depth."""
     wanted = schemas.ListResources.parse(Query(req.query), req.conf.max_nested_stack_depth)
     with req.db.reader() as tx:
         top = finding.stack(req, tx, stack_name, stack_id)
-        # One level more than is listed: whether a resource owns a stack is shown for the deepest level too.
+        # One level more than is listed: the deepest level also shows which resources own a stack.
         below = stacks.descendants(tx, top.root_id, top.id, wanted.nested_depth + 1)
         listed = [top, *(each for each in below if each.depth - top.depth <= wanted.nested_depth)]
         found = resources.page(tx, [each.id for each in listed], wanted.with_detail, yield_control)
@@ -52,9 +52,10 @@ def index(req: Request, stack_name: str, stack_id: str) -> Listed:
 
 
 def show(req: Request, stack_name: str, stack_id: str, resource_name: str) -> View:
-    """The attributes are asked of an engine, which asks the services: signed URLs, generated passwords and keys too,
-    since this is where clients fetch them. Five SELECTs: the resource in its place, who needs it, whether an engine is
-    up, and two for what is hidden.
+    """One resource with its attributes, which an engine reads from the services.
+
+    They include signed URLs, generated passwords and keys, since clients get them here. Five SELECTs: the resource and
+    its stack, the resources that require it, whether an engine is up, and two for what is hidden.
     """
     names = Query(req.query).texts('with_attr')
     with req.db.reader() as tx:
@@ -67,8 +68,10 @@ def show(req: Request, stack_name: str, stack_id: str, resource_name: str) -> Vi
 
 
 def metadata(req: Request, stack_name: str, stack_id: str, resource_name: str) -> View:
-    """Polled by agents inside servers, who see all of it; never leaves the API. One SELECT, another one for agents, up
-    to three more for others."""
+    """The metadata of a resource. Agents in servers poll it, unmasked, so it never calls an engine.
+
+    One SELECT, another one for agents, up to three more for other callers.
+    """
     with req.db.reader() as tx:
         stack, row, _nested = _in_place(req, tx, stack_name, stack_id, resource_name)
         guests.check_access(req.context, tx, stack, resource_name, req.conf.heat_stack_user_role)
@@ -104,13 +107,13 @@ def mark_unhealthy(req: Request, stack_name: str, stack_id: str, resource_name: 
     req.call(messages.MarkUnhealthy(stack.id, resource_name, boolean(UNHEALTHY, body[UNHEALTHY]), reason))
 
 
-# --- which rows, and how they look -----------------------------------------------------------------------
+# --- current rows, and views --------------------------------------------------------------------------
 
 def current(rows: Iterable[Any], template_id: str) -> list[Any]:
-    """One row for each name, in the order of row numbers: several exist while a resource is being replaced.
+    """One row for each name, in the order of row numbers: several exist during a replacement.
 
-    One of the template now wanted counts more; a failed one less, one that is being deleted less still, a replaced
-    one a little less; then the newest wins.
+    Rows of the current template rank higher; failed ones lower, those being deleted lower still, replaced ones slightly
+    lower; among equals the newest is chosen.
     """
     best: dict[str, Any] = {}
     for row in rows:
@@ -125,7 +128,7 @@ def _rank(row: Any, template_id: str) -> tuple[int, int]:
 
 
 def required_by(rows: Iterable[Any]) -> dict[str, list[str]]:
-    """Name -> names of the resources that need it, each once."""
+    """Name -> names of the resources that require it, each once."""
     found: dict[str, dict[str, None]] = {}
     for row in rows:
         for needed in row.requires or ():
@@ -141,7 +144,7 @@ def _matches(row: Any, wanted: schemas.ListResources) -> bool:
 
 def _in_place(req: Request, tx: Any, stack_name: str, stack_id: str,
               resource_name: str) -> tuple[Any, Any, Any | None]:
-    """The stack, the row of the resource, and the stack that this resource owns."""
+    """The stack, the row of the resource, and the nested stack of this resource."""
     found = resources.in_place(tx, stack_id, resource_name)
     stack = finding.visible(req, found and found[0], stack_name)
     if stack.deleted_at is not None:
@@ -155,7 +158,8 @@ def _in_place(req: Request, tx: Any, stack_name: str, stack_id: str,
 
 def _view(req: Request, stack_url: str, row: Any, needed_by: Iterable[str], parent: str | None, nested: Any | None, *,
           with_detail: bool) -> View:
-    """`parent`: name of the resource that owns the stack; `nested`: the stack that this resource owns."""
+    """Renders a resource. `parent`: name of the resource that owns the stack; `nested`: the stack that this one
+    owns."""
     view = views.resource(stack_url, row, needed_by, parent, None if nested is None else finding.url(req, nested))
     if with_detail:
         view['description'] = (row.definition or {}).get('description') or ''
@@ -164,11 +168,11 @@ def _view(req: Request, stack_url: str, row: Any, needed_by: Iterable[str], pare
 
 
 def _stored_attributes(row: Any) -> Mapping[str, Any]:
-    """Without what the engine keeps for its own use: what get_resource gives (the empty name), values of paths."""
+    """The stored attributes without internal ones: the result of get_resource (the empty name), values of paths."""
     return {name: value for name, value in (row.attributes or {}).items() if name and not name.startswith('[')}
 
 
 def _attributes(req: Request, stack: Any, row: Any, names: tuple[str, ...]) -> Mapping[str, Any]:
-    """Read from the services now. Without an engine: the stored values, and null for other names."""
+    """The attributes read from the services. Without an engine: the stored values, and null for other names."""
     live = finding.live_attributes(req, stack, row.name, names)
     return {**dict.fromkeys(names), **_stored_attributes(row)} if live is None else live

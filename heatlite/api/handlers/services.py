@@ -1,4 +1,4 @@
-"""The engines, and the versions of what runs."""
+"""The engines, and the versions of API and engine."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ def index(req: Request) -> dict[str, Any]:
 
 
 def build_info(req: Request) -> dict[str, Any]:
-    """API and engine come from one source tree."""
+    """The revision of both: API and engine come from one source tree."""
     revision = {'revision': req.conf.revision.heat_revision}
     return {'api': revision, 'engine': dict(revision)}

@@ -1,4 +1,4 @@
-"""Snapshots of a stack. Seen only from the stack's own project, even by admins."""
+"""Snapshots of a stack. Visible only in the stack's own project, even for admins."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ View = dict[str, Any]
 
 
 def create(req: Request, stack_name: str, stack_id: str) -> View:
-    """The answer is bare: no wrapping key."""
+    """Creates a snapshot. The answer has no wrapping key."""
     name = text(req.require_json(), 'name', LONGEST_NAME)
     with req.db.reader() as tx:
         stack = finding.live_stack(req, tx, stack_name, stack_id)
@@ -45,7 +45,7 @@ def restore(req: Request, stack_name: str, stack_id: str, snapshot_id: str) -> N
 
 
 def _checked(req: Request, stack_name: str, stack_id: str, snapshot_id: str) -> str:
-    """The stack's id, once stack and snapshot are known to belong together."""
+    """The stack's id, after the check that the snapshot belongs to it."""
     with req.db.reader() as tx:
         stack = finding.live_stack(req, tx, stack_name, stack_id)
         _snapshot(req, tx, stack, snapshot_id)

@@ -58,7 +58,7 @@ def _config(req: Request, tx: Any, config_id: str) -> Any:
 
 
 def _items(body: View, key: str, known: tuple[str, ...]) -> list[View]:
-    """Inputs or outputs with their defaults; raises HTTPBadRequest for what is none."""
+    """Inputs or outputs with their defaults. Raises HTTPBadRequest for invalid ones."""
     found = body.get(key) or []
     if not isinstance(found, list):
         raise messages.wrong(key, _('a list of maps'), found)

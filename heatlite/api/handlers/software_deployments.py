@@ -1,4 +1,4 @@
-"""Software deployments: which config runs on which server, and what came of it."""
+"""Software deployments: which config runs on which server, and its result."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ def index(req: Request) -> View:
 
 
 def metadata(req: Request, server_id: str) -> View:
-    """Configs deployed on a server, in the order of their names: what agents in servers poll. Never leaves the API."""
+    """Configs deployed on a server, in the order of their names.
+
+    Agents in servers poll it, so it never calls an engine.
+    """
     project_id = finding.listed_project(req)
     with req.db.reader() as tx:
         found = software_deployments.configs_of_server(tx, project_id, server_id)
@@ -51,7 +54,7 @@ def create(req: Request) -> View:
 
 
 def update(req: Request, deployment_id: str) -> View:
-    """Null, empty and missing values are kept as they are."""
+    """Updates a deployment. Null, empty and missing values leave the stored ones unchanged."""
     body = req.require_json()
     with req.db.reader() as tx:
         found = _deployment(req, tx, deployment_id)

@@ -1,6 +1,6 @@
-"""Stacks over HTTP: one function for each method of each URL.
+"""Handlers for stacks: one function for each method of each URL.
 
-Reads come from heatlite.db; changes leave as one message.
+Reads come from heatlite.db; each change is one message.
 """
 
 from __future__ import annotations
@@ -34,13 +34,14 @@ def index(req: Request) -> Listed:
 
 
 def detail(req: Request) -> Listed:
-    """As `index`, without paging links and `count`; `global_tenant` is ignored here, as everything is in Heat."""
+    """As `index`, without paging links and `count`; `global_tenant` is ignored here, as in Heat."""
     found, _count = _page(req, schemas.ListStacks.parse(Query(req.query), within_project=True))
     return _list(req, found, {})
 
 
 def _page(req: Request, wanted: schemas.ListStacks) -> tuple[list[Any], int | None]:
-    """Stacks of the caller's project; of all projects for an admin, and where the policy lets a caller ask for it."""
+    """Stacks of the caller's project; of all projects for an admin, or if the policy allows the caller's request for
+    it."""
     project_id = finding.listed_project(req, wanted.global_tenant, 'stacks:global_index')
     hidden = () if wanted.show_hidden else tuple(req.conf.hidden_stack_tags)
     with req.db.reader() as tx:
@@ -55,7 +56,7 @@ def _list(req: Request, found: list[Any], rest: View) -> Listed:
 
 
 def lookup(req: Request, stack_name: str, path: str = '') -> Redirect:
-    """302 to the stack itself, with the query as it came. An ARN is believed without looking, unless it is none."""
+    """Redirects (302) to the stack's URL, with the query unchanged. A valid ARN is not looked up."""
     if stack_name[:4].lower() == 'arn:':
         try:
             identifier = HeatIdentifier.from_arn(stack_name)
@@ -76,7 +77,7 @@ def lookup(req: Request, stack_name: str, path: str = '') -> Redirect:
 # --- one stack -------------------------------------------------------------------------------------------
 
 def show(req: Request, stack_name: str, stack_id: str) -> View:
-    """One SELECT; an engine is asked only for outputs that must be read anew."""
+    """One stack. One SELECT; an engine is called only for outputs that must be read again."""
     with_outputs = Query(req.query).boolean('resolve_outputs', default=True)
     with req.db.reader() as tx:
         stack = finding.visible(req, stacks.show(tx, stack_id), stack_name)
@@ -126,7 +127,7 @@ def _adoptable(req: Request, message: Any) -> Any:
 
 
 def preview(req: Request) -> View:
-    """Nothing is stored, so the id is the word None; clients show it."""
+    """Previews a new stack. Nothing is stored, so the id is the text None; clients show it."""
     made = req.call(_adoptable(req, bodies.preview_stack(req.require_json(), Limits.of(req.conf))))
     url = links.stack_url(req.base, req.context.project_id or '', made['stack_name'], str(made.get('id')))
     shown = {key: value for key, value in made.items() if key != 'stack_identity'}
@@ -142,7 +143,7 @@ def patch(req: Request, stack_name: str, stack_id: str) -> None:
 
 
 def patch_policy(req: Request) -> str:
-    """A PATCH that changes nothing has a rule of its own."""
+    """The policy rule of a PATCH: one that changes nothing has its own."""
     return 'stacks:update_no_change' if bodies.changes_nothing(req.require_json()) else 'stacks:update_patch'
 
 
@@ -176,7 +177,8 @@ def delete(req: Request, stack_name: str, stack_id: str) -> None:
 
 
 def abandon(req: Request, stack_name: str, stack_id: str) -> View:
-    """Complete for every caller who may abandon: the answer is the only copy of what adopting the stack again needs."""
+    """Abandons a stack. The export is complete for every caller who may do so: it is the only copy for a later
+    adoption."""
     return masking.complete(req.call(messages.AbandonStack(_exportable(req, stack_name, stack_id))))
 
 

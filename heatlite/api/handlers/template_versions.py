@@ -1,4 +1,4 @@
-"""Template versions and their functions: read from the language's own tables, no engine needed."""
+"""Template versions and their functions, read from tables of heatlite.language; needs no engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""POST /validate: what a template asks for, or what is wrong with it."""
+"""POST /validate: the parameters of a template, or its errors."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ def validate(req: Request) -> dict[str, Any]:
     try:
         return req.call(message)
     except (exception.StackValidationFailed, exception.InvalidTemplateSection) as error:
-        # Clients of this call know these two by this name only.
+        # Clients of this call know these two errors by this name only.
         raise exception.HTTPBadRequest(str(error)) from None

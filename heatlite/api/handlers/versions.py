@@ -1,4 +1,4 @@
-"""The version that is served below a project's URL. All versions, without identity: middleware.version."""
+"""The API version below a project's URL. The list of all versions, without identity, is in middleware.version."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from heatlite.api.wsgi import Request
 
 
 def show(req: Request) -> dict[str, Any]:
-    """For clients that look for versions where the catalogue points, as the SDKs do without a Keystone.
+    """The version, for clients that look for it at the endpoint of the catalogue, as the SDKs do without a Keystone.
 
-    The link leaves the project out: they put it behind again themselves.
+    The link does not contain the project: clients append it.
     """
     return {'version': {'id': 'v1.0', 'status': 'CURRENT', 'links': [links.link(f'{req.base}/')]}}

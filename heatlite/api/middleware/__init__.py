@@ -1,4 +1,4 @@
-"""api.middleware: the layers of the onion that `api.deploy` lists, one file per layer.
+"""api.middleware: the layers that `api.deploy` lists, one file per layer.
 
-May not come in: anything about one route.
+Must not know single routes.
 """

@@ -1,6 +1,6 @@
-"""One log line for each request, and its place in the metrics.
+"""Writes one log line for each request, and updates the metrics.
 
-The ids of the request, its user and its project stand at the beginning of the line, as in every line about it.
+The ids of the request, its user and its project are at the beginning of the line, as in every line about it.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ ROUTE = 'heatlite.route'                # path pattern of the matched route; set
 
 
 class AccessLog:
-    """`observe(method, route, status, seconds)` is called for each request, e.g. to feed a histogram.
+    """`observe(method, route, status, seconds)` is called for each request, for example to update a histogram.
 
-    `failed(error)`: the WSGI answer when a layer outside the one that answers errors fails, or that one itself. The
-    server's own answer would be an empty 500.
+    `failed(error)`: the WSGI answer if the layer that renders errors, or one outside of it, fails. The server's own
+    answer would be an empty 500.
     """
 
     def __init__(self, app: Any, observe: Any = None, failed: Any = None) -> None:
@@ -34,7 +34,7 @@ class AccessLog:
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
         started = time.perf_counter()
-        context.bind(None)                      # a connection may have had another request in this thread
+        context.bind(None)                      # this thread may have served another request of the connection
         status = ['000']
 
         def note(line: str, headers: Any, exc_info: Any = None) -> Any:
@@ -42,7 +42,7 @@ class AccessLog:
             return start_response(line, headers, exc_info) if exc_info else start_response(line, headers)
 
         method = environ.get('REQUEST_METHOD', '')
-        # Quoted again: a decoded path may hold line ends, and a client could write log lines of its own.
+        # Quoted again: a decoded path may contain line ends, by which a client could forge log lines.
         path = quote(environ.get('SCRIPT_NAME', '') + environ.get('PATH_INFO', ''), _SAFE, encoding='latin-1')
         try:
             return self._app(environ, note)

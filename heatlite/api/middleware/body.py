@@ -1,7 +1,7 @@
-"""Request bodies at both doors: refused before reading when too long, read once, readable by every layer.
+"""Request bodies of both APIs: refused before reading when too long, read once, readable by every layer.
 
-No layer reads `wsgi.input` itself: it asks `read`, which keeps what came. A body is read only when a layer asks for it,
-so an unauthenticated caller of the REST API never makes the process hold one.
+No layer reads `wsgi.input` itself: it calls `read`, which caches the body. A body is read only when a layer needs it,
+so an unauthenticated caller of the REST API never makes the process store one.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from heatlite.common import exception, limits
 from heatlite.common.i18n import _
 
 _BODY, _LIMIT = 'heatlite.body', 'heatlite.body_limit'
-_CHUNK = 65536                                  # bytes asked of the server at once
+_CHUNK = 65536                                  # bytes read from the server at once
 _LENGTH = re.compile('[0-9]{1,18}')
 
 
 class BodyLimit:
     """Checks what can be checked before reading. `limit`: bytes of a body, option max_json_body_size.
 
-    Raises RequestLimitExceeded or HTTPBadRequest: place it inside the layer that answers errors.
+    Raises RequestLimitExceeded or HTTPBadRequest: place it inside the layer that renders errors.
     """
 
     def __init__(self, app: Any, limit: int) -> None:
@@ -38,9 +38,10 @@ class BodyLimit:
 
 
 def read(environ: dict[str, Any]) -> bytes:
-    """The whole body; the same bytes, or the same error, at every call. `wsgi.input` is a copy of it afterwards.
+    """Reads the whole body; every call returns the same bytes, or raises the same error.
 
-    Raises RequestLimitExceeded, and HTTPBadRequest when the body is cut short or its chunks cannot be read.
+    `wsgi.input` is a copy afterwards. Raises RequestLimitExceeded, and HTTPBadRequest when the body is incomplete or
+    its chunks are malformed.
     """
     found: bytes | exception.HeatException | None = environ.get(_BODY)
     if found is None:
@@ -48,7 +49,7 @@ def read(environ: dict[str, Any]) -> bytes:
             found = _received(environ, environ.get(_LIMIT, limits.BODY_BYTES))
         except exception.HeatException as error:
             found = error
-        except (OSError, ValueError):           # what the servers raise for broken chunks and lost connections
+        except (OSError, ValueError):           # raised by servers for broken chunks and lost connections
             found = exception.HTTPBadRequest(_('The body of the request could not be read.'))
         environ[_BODY] = found
         environ.pop('HTTP_TRANSFER_ENCODING', None)
@@ -60,7 +61,7 @@ def read(environ: dict[str, Any]) -> bytes:
 
 
 def _length(environ: dict[str, Any], limit: int) -> int | None:
-    """The announced length; None without one."""
+    """The value of Content-Length; None without one."""
     announced = environ.get('CONTENT_LENGTH')
     if not announced:
         return None
@@ -90,7 +91,7 @@ def _received(environ: dict[str, Any], limit: int) -> bytes:
 
 
 def too_long(size: int, limit: int) -> exception.RequestLimitExceeded:
-    """Clients know this text."""
+    """The error for a body that is too long. Clients parse this text."""
     return exception.RequestLimitExceeded(
         _('JSON body size (%(size)s bytes) exceeds maximum allowed size (%(limit)s bytes).')
         % {'size': size, 'limit': limit})

@@ -1,4 +1,4 @@
-"""Builds the request context from the identity headers that the authentication layer left (REST specification 2.2)."""
+"""Builds the request context from the identity headers that the authentication layer has set."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from heatlite.common.context import RequestContext
 from heatlite.common.policy import Policy
 
 KEY = 'heatlite.context'
-# Credentials that another layer of ours has verified. Never a header: a client could claim it.
+# Credentials that another layer has verified. Never a header: a client could send it.
 AWS_CREDENTIALS = 'heatlite.aws_credentials'
 
 
 class ContextMiddleware:
-    """`trust_user_header`: the owner's name is X-Auth-User; only right where that header is what was verified.
+    """`trust_user_header`: the owner's name is X-Auth-User; only correct if that header was verified.
 
-    `auth_url`: Keystone's address for the engine; `trust_url_header`: take X-Auth-Url instead (multi-cloud).
+    `auth_url`: Keystone's URL for the engine; `trust_url_header`: use X-Auth-Url instead (multi-cloud).
     """
 
     def __init__(self, app: Any, policy: Policy, auth_url: str | None = None, trust_user_header: bool = False,

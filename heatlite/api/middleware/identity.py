@@ -1,4 +1,4 @@
-"""The identity headers that an authentication layer hands to the layers below it."""
+"""The identity headers that an authentication layer sets for the layers below it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ALSO = ('HTTP_OPENSTACK_SYSTEM_SCOPE', 'keystone.token_info')
 
 
 def replace(environ: dict[str, Any], roles: Iterable[str], **values: str | None) -> None:
-    """Removes whatever identity the client claimed and writes the verified one. Keys: `project_id`, `user_id` ..."""
+    """Replaces identity headers sent by the client with the verified ones. Keys: `project_id`, `user_id` ..."""
     for name in _NAMES:
         environ.pop(f'HTTP_X_{name}', None)
     for key in [*_ALSO, *(key for key in environ if key.startswith('HTTP_X_SERVICE_'))]:
@@ -26,7 +26,7 @@ def replace(environ: dict[str, Any], roles: Iterable[str], **values: str | None)
 
 
 def first_segment(environ: dict[str, Any]) -> str | None:
-    """The project id that the path names, once the version has been taken off; None without one."""
+    """The project id in the path, after the version was removed from it; None without one."""
     path = environ.get('PATH_INFO', '').lstrip('/')
     segment = path.split('/', 1)[0].encode('latin-1').decode('utf-8', 'replace')
     return segment or None

@@ -1,4 +1,4 @@
-"""Small applications that live beside the API, at fixed paths."""
+"""Mounts small applications beside the API, at fixed paths."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from heatlite.common import metrics as figures
 
 
 class Mount:
-    """`beside`: path -> application; everything else goes on to `app`."""
+    """`beside`: path -> application; all other requests are passed to `app`."""
 
     def __init__(self, app: Any, beside: Mapping[str, Any]) -> None:
         self._app = app
@@ -24,12 +24,12 @@ class Mount:
         return self._beside.get(environ.get('PATH_INFO', ''), self._app)(environ, start_response)
 
 
-# Left by proxies; one on this host would make everybody look local.
+# Set by proxies; behind one on this host all clients would look local.
 _FORWARDED = ('HTTP_FORWARDED', 'HTTP_X_FORWARDED_FOR', 'HTTP_X_FORWARDED_HOST')
 
 
 def metrics(environ: dict[str, Any], start_response: Any) -> Any:
-    """The figures of this process, for a collector on the same host; nobody else learns that they exist."""
+    """The metrics of this process, for a collector on the same host; others get a 404."""
     if not _is_loopback(environ.get('REMOTE_ADDR', '')) or any(key in environ for key in _FORWARDED):
         raise exception.HTTPNotFound(faults.EXPLANATIONS[404])
     answer = webob.Response(body=figures.text())

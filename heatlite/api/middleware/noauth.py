@@ -1,6 +1,6 @@
-"""Flavour `noauth`: everybody who reaches the port is the operator. For the loopback interface only.
+"""Flavour `noauth`: every client of the port is the operator. For the loopback interface only.
 
-The roles cover what the default policy asks for; a role list of `admin` alone would refuse every call.
+The roles are those that the default policy needs; `admin` alone would be refused in every call.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ NAME = 'admin'
 
 
 class NoAuth:
-    """`token_response`: path of a JSON file that stands in for the token's body; empty for none."""
+    """`token_response`: path of a JSON file that is used as the token's body; empty for none."""
 
     def __init__(self, app: Any, token_response: str = '') -> None:
         self._app = app
@@ -29,7 +29,7 @@ class NoAuth:
         project = environ.get('HTTP_X_AUTH_PROJECT') or identity.first_segment(environ) or NAME
         identity.replace(environ, ROLES, user_id=user, user_name=user, project_id=project, project_name=project)
         environ['HTTP_X_AUTH_USER'] = user
-        # Nobody looked at it, and clients without a login send a dummy: the engine must not take it to a cloud.
+        # It was not verified, and clients without a login send a dummy: the engine must not use it.
         environ.pop('HTTP_X_AUTH_TOKEN', None)
         if self._token_info is not None:
             environ['keystone.token_info'] = self._token_info

@@ -1,4 +1,4 @@
-"""CORS, for the requests it is about: what a page of another site has its reader's browser send."""
+"""CORS, for requests that browsers send on behalf of pages of other sites."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ cors.set_defaults(
 
 
 class CrossOrigin:
-    """The library's layer, as [cors] says. All other requests pass it by: it costs each a tenth of its time."""
+    """The library's layer, configured by [cors]. Other requests bypass it: it would cost each a tenth of its time."""
 
     def __init__(self, app: Any, conf: Any) -> None:
         self._app = app

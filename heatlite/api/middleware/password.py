@@ -1,6 +1,6 @@
-"""Flavour `standalone`: user name and password in headers, checked by logging in to Keystone with them.
+"""Flavour `standalone`: user name and password in headers, checked by a login at Keystone.
 
-The project is the first segment of the path. Missing or wrong credentials are a 401 (REST specification 2.1).
+The project is the first segment of the path. Missing or wrong credentials are a 401.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DEFAULT_DOMAIN = 'default'
 
 
 class PasswordAuth:
-    """`auth_url`: where to log in. `allowed`: other addresses a client may name in X-Auth-Url (multi-cloud)."""
+    """`auth_url`: Keystone's URL. `allowed`: other URLs that a client may send in X-Auth-Url (multi-cloud)."""
 
     def __init__(self, app: Any, auth_url: str, multi_cloud: bool = False, allowed: tuple[str, ...] = (),
                  verify: bool | str = True) -> None:

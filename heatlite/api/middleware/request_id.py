@@ -1,4 +1,4 @@
-"""Names each request: for the logs of all services it passes through, and in a header of its answer."""
+"""Gives each request an id: for the logs of all services it passes through, and in a header of its answer."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from oslo_context.context import generate_request_id
 
 from heatlite.common.context import RequestContext
 
-KEY, GLOBAL_KEY = 'openstack.request_id', 'openstack.global_request_id'         # where the library looks for them
+KEY, GLOBAL_KEY = 'openstack.request_id', 'openstack.global_request_id'         # where the library reads them
 HEADER = 'x-openstack-request-id'
 _GIVEN = re.compile(r'req-[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}\Z')
 
 
 class RequestId:
-    """What the caller calls the request is kept as its global id and not sent back."""
+    """The id that the caller sends becomes the request's global id and is not sent back."""
 
     def __init__(self, app: Any) -> None:
         self._app = app

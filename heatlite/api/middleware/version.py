@@ -1,4 +1,4 @@
-"""Finds the version of the API that a request means, before anybody is authenticated (REST specification 1.1)."""
+"""Determines the API version of a request, before authentication."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _ACCEPT = re.compile(r'application/vnd\.openstack\.orchestration-v(\d+)\.?(\d+)?
 
 
 class VersionNegotiation:
-    """Moves the version segment from the path into the prefix, so that links repeat the form the client used."""
+    """Moves the version segment from the path into the prefix, so that links have the form that the client used."""
 
     def __init__(self, app: Any) -> None:
         self._app = app
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
-        if '//' in environ.get('PATH_INFO', ''):        # of a client whose endpoint ends with a slash
+        if '//' in environ.get('PATH_INFO', ''):        # sent by a client whose endpoint ends with a slash
             environ['PATH_INFO'] = _SLASHES.sub('/', environ['PATH_INFO'])
         try:
             path = environ.get('PATH_INFO', '').encode('latin-1').decode('utf-8')
