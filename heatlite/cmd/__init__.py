@@ -1,4 +1,4 @@
-"""cmd: the doors. Read options, build the parts, hand them to each other, run.
+"""cmd: the programs. Read options, build the parts, connect and run them.
 
-The only files that see every room. May not come in: decisions of any kind.
+The only files that import every package. Must not contain decisions of any kind.
 """

@@ -1,6 +1,6 @@
-"""heatlite-all: everything in one process, nothing to install first. SQLite in a folder, HTTP on loopback.
+"""heatlite-all: everything in one process, without other services. SQLite in a folder, HTTP on loopback.
 
-The same code as the cluster; only the wire between API and engine is a thread instead of a broker.
+The same code as in a cluster, except that API and engine are connected by a thread instead of a broker.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 PROGRAM = 'heatlite-all'
 HOST = '127.0.0.1'
 LOCAL_NAMES = (HOST, 'localhost')
-GRACE = 5.0             # seconds that requests being answered get after Ctrl-C
+GRACE = 5.0             # seconds for running requests after Ctrl-C
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
@@ -25,13 +25,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from heatlite.common.exception import HeatException
     try:
         return run(load(sys.argv[1:] if arguments is None else arguments))
-    except HeatException as error:          # a database of a newer release, say
+    except HeatException as error:          # a database of a newer release, for example
         print(f'{PROGRAM}: {error}', file=sys.stderr)
         return 1
 
 
 def load(arguments: Sequence[str]) -> Any:
-    """Options: our own defaults for one machine, stronger files and `--set`, strongest the options of this door."""
+    """Loads options: defaults for one machine, overridden by files and `--set`, and these by options of this
+    program."""
     from oslo_config import cfg
     from oslo_db import options as database_options
 
@@ -65,7 +66,7 @@ def load(arguments: Sequence[str]) -> Any:
 
 
 def alone(state: Path) -> None:
-    """Claims the folder for the life of this process; raises SystemExit with one line when another has it."""
+    """Locks the folder until this process ends; raises SystemExit with one line if another process has it."""
     import fcntl
     import os
     try:
@@ -79,7 +80,7 @@ def alone(state: Path) -> None:
 
 
 def key(state: Path) -> str:
-    """The 32 characters everything secret in this folder is encrypted with, made when first asked for."""
+    """The key of 32 characters that encrypts all secrets in this folder, made at first use."""
     import secrets
     place = state / 'encryption-key'
     if not place.exists():
@@ -114,17 +115,17 @@ def run(conf: Any) -> int:
     database = parts.database(conf)
     sync.up(database)
     keys.check_fits(conf, database)
-    with database.reader() as tx:           # the folder is ours alone: who is registered there has died
+    with database.reader() as tx:           # the folder is locked: engines registered there are dead
         dead = [each.id for each in engines.page(tx)]
     parts.release_dead_engines(database, runtime, dead, parts.watch_itself(
         runtime, Path(conf.state_dir or conf.embedded.state_dir).expanduser() / 'activity', conf.engine.stall_timeout))
     notify = notifications.sender(conf, runtime) if messaging.has_notifications(conf) else notifications.silent
-    service = EngineService(conf, runtime, database, notify=notify)       # alone: there is no other engine to wake
+    service = EngineService(conf, runtime, database, notify=notify)       # it is the only engine: no other one to wake
     client = InProcessClient(runtime, service.endpoint)
     application = deploy.build(conf, database, client)
     servers = [HttpServer(listening, only_from_here(application) if conf.auth == 'none' else application,
                           Connections.of(conf.heat_api, conf.max_json_body_size), refusal=deploy.refusal)]
-    if signed is not None:                  # who calls it signs with a key of Keystone: without one nobody can
+    if signed is not None:                  # its callers sign with keys of Keystone: without one it would be of no use
         from heatlite.api.cfn import deploy as cfn
         servers.append(HttpServer(signed, cfn.build(conf, database, client),
                                   Connections.of(conf.heat_api_cfn, conf.max_json_body_size), refusal=cfn.refusal))
@@ -144,8 +145,11 @@ def run(conf: Any) -> int:
 
 
 def only_from_here(application: Application) -> Application:
-    """Refuses what a web page in a browser of this machine might send: without a login, the port must not be open
-    to every site its user visits. Such requests carry an Origin, or another name for this host."""
+    """Refuses requests that a web page in a browser of this machine might send.
+
+    Without a login, the port must not be open to every site its user visits. Such requests have an Origin, or another
+    name for this host.
+    """
     def guarded(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         name = environ.get('HTTP_HOST', HOST).rsplit(':', 1)[0]
         if name in LOCAL_NAMES and 'HTTP_ORIGIN' not in environ:
@@ -157,7 +161,7 @@ def only_from_here(application: Application) -> Application:
 
 
 def greet(conf: Any, port: int, cfn_port: int | None, cloud_url: str | None) -> None:
-    """Says where it listens and what to paste."""
+    """Prints the URLs and the environment variables for clients."""
     from heatlite.cmd import simulated
     url = f'http://{HOST}:{port}'
     print(f'heatlite listens on {url}', flush=True)

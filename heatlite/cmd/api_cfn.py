@@ -1,4 +1,4 @@
-"""heatlite-api-cfn: the CloudFormation API, for clients of that kind and for agents inside servers."""
+"""heatlite-api-cfn: the CloudFormation API, for its clients and for agents in servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""heatlite-manage check-config: what is wrong with the configuration, without starting or connecting to anything."""
+"""heatlite-manage check-config: validates the configuration, without starting or connecting to anything."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from heatlite.common import options, settings
 from heatlite.common.i18n import _
 
 ERROR, WARNING = 'error', 'warning'
-LOGINS = ('keystone_authtoken', 'trustee', 'ec2authtoken')         # groups that say how to log in to Keystone
+LOGINS = ('keystone_authtoken', 'trustee', 'ec2authtoken')         # groups with options for the login at Keystone
 LIBRARIES = ('oslo.log', 'oslo.messaging', 'oslo.db', 'oslo.policy', 'oslo.middleware', 'keystonemiddleware.auth_token')
 KEY_LENGTH = 32
 _PLUGIN_DIRS = next(opt.default for opt in options.PLUGINS if opt.dest == 'plugin_dirs')
@@ -31,7 +31,7 @@ def run(conf: Any) -> int:
 
 
 def findings(conf: Any) -> Iterator[tuple[str, str]]:
-    """(level, text) of everything that can be told without a connection."""
+    """(level, text) of all findings that need no connection."""
     register_libraries(conf)
     for text in settings.wrong_values(conf):
         yield ERROR, text
@@ -42,7 +42,7 @@ def findings(conf: Any) -> Iterator[tuple[str, str]]:
 
 
 def register_libraries(conf: Any) -> None:
-    """The options of all libraries that our programs use, and of logins at Keystone."""
+    """Registers the options of all libraries that the programs use, and of logins at Keystone."""
     from importlib import metadata
 
     from keystoneauth1 import loading
@@ -74,7 +74,7 @@ def _needed(conf: Any) -> Iterator[tuple[str, str]]:
 
 @functools.cache
 def _login_plugins() -> frozenset[str]:
-    """Names that `auth_type` may have. Looks through the entry points of all installed packages."""
+    """Names allowed for `auth_type`. Reads the entry points of all installed packages."""
     from keystoneauth1 import loading
     return frozenset(loading.get_available_plugin_names())
 

@@ -1,6 +1,6 @@
 """heatlite-engine: owns stacks and drives them. Any number of hosts, `--workers` processes on each.
 
-SIGTERM hands the stacks over and ends; SIGHUP reads the files again: options marked as changeable, plug-ins and
+SIGTERM hands the stacks over and ends the process; SIGHUP reloads options marked as changeable, plug-ins and
 environments.
 """
 
@@ -43,7 +43,7 @@ def load(arguments: Sequence[str]) -> Any:
 
 
 def work(conf: Any, worker: Worker) -> int:
-    """One engine, in this process, until it is told to stop."""
+    """Runs one engine in this process until a signal stops it."""
     from heatlite.cmd import parts, signals
     from heatlite.common import messaging
     from heatlite.common.runtime import GreenRuntime
@@ -69,9 +69,9 @@ def work(conf: Any, worker: Worker) -> int:
         if worker.predecessor is not None:
             parts.release_dead_engines(database, runtime, [worker.predecessor], worker.predecessor_stack)
             runtime.spawn(messaging.remove_queue, transport, worker.predecessor)
-        service.start()                     # stacks are driven from here on, with a broker or without
+        service.start()                     # from here on stacks are driven, with or without a broker
         parts.settle()
-        server.start()                      # waits for the broker
+        server.start()                      # blocks until there is a broker
 
     runtime.spawn(begin)
 
@@ -86,7 +86,7 @@ def work(conf: Any, worker: Worker) -> int:
     figures = parts.serve_metrics(conf, worker.number, {
         'database': has_tables, 'engine': has_lease, 'broker': lambda: messaging.probe(conf)})
     signals.until_stopped(inbox, parts.reload(conf, service.reload))
-    service.stop()                          # first: what counts is that the stacks go on elsewhere
+    service.stop()                          # first: other engines must take the stacks over
     server.stop()
     if figures is not None:
         figures.stop(0.0)

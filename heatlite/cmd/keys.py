@@ -1,4 +1,4 @@
-"""The key of what is stored: looked at before a program begins, so that nothing is written with a wrong one."""
+"""Checks the encryption key before a program starts, so that nothing is written with a wrong one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ LOG = logging.getLogger(__name__)
 
 
 def check(conf: Any) -> None:
-    """SystemExit with one line unless auth_encryption_key is one: for the start of every program that needs it."""
+    """Raises SystemExit with one line if auth_encryption_key is invalid: for the start of every program that needs
+    it."""
     from heatlite.common import crypt, exception
     try:
         crypt.check_key(conf.auth_encryption_key)
@@ -20,8 +21,10 @@ def check(conf: Any) -> None:
 
 
 def check_fits(conf: Any, database: Any) -> None:
-    """Ends the process with one line when what is stored was sealed with another key: it could read nothing, and would
-    write what no other can read. Raises DatabaseUnavailable."""
+    """Ends the process with one line if the stored secrets were sealed with another key.
+
+    It could read none of them, and would write secrets that others cannot read. Raises DatabaseUnavailable.
+    """
     from heatlite.common import exception
     from heatlite.db import sealing
     try:
@@ -32,11 +35,11 @@ def check_fits(conf: Any, database: Any) -> None:
         LOG.error(text)
         if conf.log_file or conf.log_dir or conf.use_journal:
             print(text, file=sys.stderr)
-        os._exit(os.EX_CONFIG)                      # also from a thread, and before anything has begun
+        os._exit(os.EX_CONFIG)                      # also from a thread, and before any work begins
 
 
 def watch(conf: Any, database: Any, runtime: Any) -> None:
-    """`check_fits`, as soon as the database answers."""
+    """Runs `check_fits` as soon as the database answers."""
     from heatlite.common import exception
     while True:
         try:

@@ -1,9 +1,8 @@
-"""heatlite-lint: everything that is wrong with a template, without any service. Exit code 0, 1 with problems, 2 for
-wrong usage.
+"""heatlite-lint: finds the errors of a template without any service. Exit code 0, 1 with errors, 2 for wrong usage.
 
-It reads nested templates, `get_file` and environment files as the command line client does, and checks against the
-facts of all resource types it knows; built-in types check themselves, as far as that needs no service. Parameters
-without a value are taken as unknown.
+It reads nested templates, `get_file` and environment files as the command line client does, and uses the facts of all
+built-in resource types; these validate themselves as far as that needs no service. Parameters without a value are
+unknown.
 """
 
 from __future__ import annotations
@@ -80,20 +79,20 @@ OPERATOR = packed_types.operator_registry()
 
 
 class Reading:
-    """Files as the client sends them: each once, under its URL, with the names inside made absolute.
+    """Reads files as the client sends them: each once, under its URL, with the names inside made absolute.
 
-    Templates keep their own text, so that positions are those of the files.
+    Templates retain their own text, so that positions are those of the files.
     """
 
     def __init__(self) -> None:
         self.files: dict[str, str] = {}
         self.templates: dict[str, Template] = {}
-        self.names: dict[str, str] = {}             # URL -> how to call the file in findings
+        self.names: dict[str, str] = {}             # URL -> name of the file in findings
         self.problems: list[dict[str, Any]] = []
         self.last = ''
 
     def template(self, url: str, name: str | None = None) -> Template:
-        """The template at a URL, with everything it uses read. Raises DocumentError, OSError, HeatException."""
+        """Reads the template at a URL and all files it uses. Raises DocumentError, OSError, HeatException."""
         text = self._text(url, name)
         document = templates.parse(text, self.names[url], LIMITS)
         self.templates.pop(url, None)
@@ -123,7 +122,7 @@ class Reading:
     def _use(self, url: str, *, is_template: bool) -> str:
         if url in self.files:
             return url
-        self.files[url] = ''                        # a template may use itself; the check will say so
+        self.files[url] = ''                        # a template may use itself; the check reports that
         asking = self.last
         try:
             self.files[url] = json.dumps(self.template(url).document) if is_template else self._text(url)
@@ -137,7 +136,7 @@ class Reading:
         return url
 
     def environment(self, names: Sequence[str], template: Template) -> dict[str, Any]:
-        """The sections of all environment files, merged as the service does."""
+        """Reads all environment files and merges their sections as the service does."""
         texts = {}
         for name in names:
             url = Path(name).absolute().as_uri()
@@ -149,7 +148,7 @@ class Reading:
         kinds: dict[str, str] = {}
         for each in [*self.templates.values(), template]:
             for parameter, body in (each.section('parameters') or {}).items():
-                with contextlib.suppress(exception.HeatException):      # the check will say so
+                with contextlib.suppress(exception.HeatException):      # reported by the check
                     kinds[parameter] = parameter_definitions.schema_of(parameter, body, each.edition).kind
         return merging.merge_files(list(texts), texts, {}, kinds, LIMITS)
 
@@ -169,7 +168,7 @@ class Reading:
 
 
 def _shown(path: str) -> str:
-    """A path relative to where the user is, if it is below."""
+    """A path relative to the working directory, if it is below."""
     here = Path.cwd()
     return str(Path(path).relative_to(here)) if Path(path).is_relative_to(here) else path
 
@@ -189,7 +188,7 @@ def _finding(level: str, kind: str, text: str, file: str, line: int | None = Non
             'path': list(path), 'hint': hint, 'found': found, 'expected': list(expected)}
 
 
-# --- how findings are written ---------------------------------------------------------------------------------
+# --- formats of findings --------------------------------------------------------------------------------------
 
 def write_text(findings: Sequence[Mapping[str, Any]], stream: TextIO) -> None:
     for finding in findings:
@@ -206,7 +205,7 @@ def write_json(findings: Sequence[Mapping[str, Any]], stream: TextIO) -> None:
 
 
 def write_sarif(findings: Sequence[Mapping[str, Any]], stream: TextIO) -> None:
-    """SARIF 2.1.0, for code hosts and editors."""
+    """Writes SARIF 2.1.0, for code hosts and editors."""
     results = [{
         'ruleId': finding['type'], 'level': finding['level'],
         'message': {'text': finding['message'] + (f' ({finding["hint"]})' if finding['hint'] else '')},

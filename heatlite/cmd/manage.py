@@ -1,4 +1,4 @@
-"""heatlite-manage: what operators do to the database, and what they and authors ask of plug-ins.
+"""heatlite-manage: commands for the database, for operators, and for plug-ins, for operators and authors.
 
 Exit code 0, 1 with one line on stderr, 2 for wrong usage.
 """
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def load(arguments: Sequence[str]) -> cfg.ConfigOpts:
-    """Raises SystemExit."""
+    """Loads options. Raises SystemExit."""
     from oslo_db import options as oslo_options
     conf = cfg.ConfigOpts()
     conf.register_cli_opts([option for option in oslo_options.database_opts if option.name == 'connection'],

@@ -1,4 +1,4 @@
-"""Parts that several doors build in the same way."""
+"""Builds parts that several programs share."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
 def database(conf: Any) -> Any:
-    """The database of [database] connection, connected on first use. SystemExit when the option is unset or odd."""
+    """The database of [database] connection, connected on first use.
+
+    Raises SystemExit if the option is unset or invalid.
+    """
     from heatlite.common import exception
     from heatlite.db.connection import Database
     try:
@@ -39,9 +42,9 @@ def database(conf: Any) -> Any:
 
 
 def wait_for(conf: Any, database: Any, runtime: Runtime) -> None:
-    """Returns once the database answers and has our tables; until then the log says what is missing.
+    """Waits until the database answers and has the tables; meanwhile logs what is missing.
 
-    Ends the process when our key is not that of the database.
+    Ends the process when the key is not that of the database.
     """
     from heatlite.common import exception, outages
     from heatlite.db import sync
@@ -58,8 +61,10 @@ def wait_for(conf: Any, database: Any, runtime: Runtime) -> None:
 
 
 def reload(conf: Any, then: Callable[[], None] = lambda: None) -> Callable[[], None]:
-    """What to do at SIGHUP: read the files again, then `then()`. A wrong file is a line in the log, and all stays as
-    it was."""
+    """Returns the handler of SIGHUP: reloads the files, then calls `then()`.
+
+    An invalid file is logged, and all options stay as they were.
+    """
     from oslo_config import cfg
 
     def read() -> None:
@@ -75,9 +80,9 @@ def reload(conf: Any, then: Callable[[], None] = lambda: None) -> Callable[[], N
 
 
 def settle() -> None:
-    """To be called once everything is built: what is there now stays for good, and no collection looks at it again.
+    """Configures the garbage collector. Call it after everything is built: present objects are never collected.
 
-    The defaults of the collector are for small programs: it would spend a fifth of the time on a large stack.
+    The collector's defaults are for small programs: it would take a fifth of the time on a large stack.
     """
     gc.collect()
     gc.freeze()
@@ -86,7 +91,7 @@ def settle() -> None:
 
 def release_dead_engines(database: Any, runtime: Runtime, engine_ids: Iterable[str],
                          stack_id: str | None = None) -> None:
-    """Frees the stacks of engines whose processes are known to be dead: nobody need wait for their deadline.
+    """Frees the stacks of engines whose processes are known to be dead, before their leases expire.
 
     `stack_id`: the stack for which they were executing code when they died, if any; it gets a strike.
     """
@@ -104,7 +109,7 @@ def release_dead_engines(database: Any, runtime: Runtime, engine_ids: Iterable[s
 
 def listen(host: str, port: int, backlog: int, keepalive_idle: int | None = None,
            hint: str = '') -> socket.socket:
-    """A listening TCP socket; raises SystemExit with a message of one line when the address is taken or wrong."""
+    """Returns a listening TCP socket. Raises SystemExit with a message of one line if the address is taken or wrong."""
     try:
         found = socket.create_server((host, port), family=socket.AF_INET6 if ':' in host else socket.AF_INET,
                                      backlog=backlog)
@@ -119,7 +124,7 @@ def listen(host: str, port: int, backlog: int, keepalive_idle: int | None = None
 
 
 def tls(certificate: str | None, key: str | None) -> ssl.SSLContext | None:
-    """How connections are encrypted; None without a certificate. SystemExit when the files cannot be used."""
+    """The TLS context for connections; None without a certificate. Raises SystemExit if the files cannot be used."""
     if not certificate:
         return None
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -132,8 +137,10 @@ def tls(certificate: str | None, key: str | None) -> ssl.SSLContext | None:
 
 def watch_parent(runtime: Runtime, worker: Worker,
                  died: Callable[[str, str | None], None] = lambda identity, stack_id: None) -> None:
-    """Calls `died(identity, stack_id)` for each sibling that died, with the stack that it was executing; tells
-    this process to stop once the parent is gone: nobody would restart it, or stop it."""
+    """Calls `died(identity, stack_id)` for each sibling that died, with the stack that it was executing.
+
+    Stops this process when the parent has ended, since no other process would restart or stop it.
+    """
     if not worker.has_parent:
         return
 
@@ -151,21 +158,23 @@ def watch_parent(runtime: Runtime, worker: Worker,
 
 
 def be_watched(runtime: GreenRuntime, worker: Worker) -> None:
-    """Shares with the parent what this process executes, and shows where it is when the parent ends it."""
+    """Shares with the parent what this process executes, and prints stack traces when the parent ends it."""
     if worker.activity is None:
         return
     import faulthandler
 
     from heatlite.common.activity import Activity
-    faulthandler.enable()                   # what native code crashes in
-    faulthandler.register(SHOW_STACKS)      # works while native code keeps all threads of Python waiting
+    faulthandler.enable()                   # for crashes in native code
+    faulthandler.register(SHOW_STACKS)      # works while native code blocks all threads of Python
     runtime.record(Activity(worker.activity))
     os.close(worker.activity)
 
 
 def watch_itself(runtime: GreenRuntime, place: Path, stall: float) -> str | None:
-    """For a process without a parent: keeps in file `place` what it executes, and ends it when its main loop stands
-    still, with a last line on standard error. Returns the stack that the process before was executing when it died.
+    """Supervises a process without a parent.
+
+    Records in file `place` what it executes, and ends it when its main loop stalls, with a last line on standard error.
+    Returns the stack that the previous process was executing when it died.
     """
     import faulthandler
 
@@ -186,7 +195,7 @@ def watch_itself(runtime: GreenRuntime, place: Path, stall: float) -> str | None
         while True:
             runtime.sleep(LOOK)
             why = watch.look()
-            if why is not None:                     # whatever stands still may hold the lock of the log
+            if why is not None:                     # the stalled thread may hold the lock of the log
                 os.write(STDERR, f'This process {why}; it ends. Start it again: its stacks go on.\n'.encode())
                 faulthandler.dump_traceback()
                 os._exit(STOOD_STILL)
@@ -196,8 +205,11 @@ def watch_itself(runtime: GreenRuntime, place: Path, stall: float) -> str | None
 
 
 def serve_metrics(conf: Any, number: int, checks: Mapping[str, Callable[[], Any]]) -> HttpServer | None:
-    """The figures of engine `number` at /metrics on loopback, if [metrics] engine_port says so; /healthcheck and
-    /readiness beside them. `checks`: of the latter, name -> function that raises or gives False."""
+    """Serves the metrics of engine `number` at /metrics on loopback, if [metrics] engine_port is set.
+
+    Serves /healthcheck and /readiness beside them. `checks`: of the latter, name -> function that raises or returns
+    False.
+    """
     if not conf.metrics.engine_port:
         return None
     from heatlite.common import health, metrics

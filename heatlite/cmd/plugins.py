@@ -1,4 +1,4 @@
-"""heatlite-manage plugins, and plugin new and check: what operators and authors of plug-ins ask. No database."""
+"""heatlite-manage plugins, plugin new and plugin check: for operators and authors of plug-ins. Needs no database."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def add_commands(commands: Any) -> None:
 
 @contextmanager
 def silence() -> Iterator[None]:
-    """What would be logged inside stands in the table."""
+    """Disables logging in the block, since the table shows the same."""
     logging.disable(logging.CRITICAL)
     try:
         yield

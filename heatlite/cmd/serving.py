@@ -1,4 +1,4 @@
-"""What the two API doors share: options, workers, the socket, the server.
+"""The common part of the two API programs: options, workers, the socket, the server.
 
 An API process holds no state: it may be killed at any time, and there may be any number.
 """
@@ -16,11 +16,11 @@ from heatlite.cmd.workers import Worker, become, log_file, supervise
 
 LOG = logging.getLogger(__name__)
 
-GRACE = 10.0        # seconds that requests being answered get after SIGTERM
+GRACE = 10.0        # seconds for running requests after SIGTERM
 
 
 def main(program: str, module: str, group: str, deploy: str, arguments: Sequence[str] | None) -> int:
-    """Serves `build(conf, database, engine_client)` of module `deploy` as the options in `group` say."""
+    """Serves `build(conf, database, engine_client)` of module `deploy`, configured by the options in `group`."""
     arguments = sys.argv[1:] if arguments is None else arguments
     worker = Worker.here()
     if worker is not None:
@@ -48,7 +48,7 @@ def load(program: str, arguments: Sequence[str]) -> Any:
 
 
 def work(conf: Any, options: Any, worker: Worker, deploy: str) -> int:
-    """Serves in this process until it is told to stop."""
+    """Serves in this process until a signal stops it."""
     from heatlite.cmd import keys, parts, signals
     from heatlite.common import exception
     from heatlite.common.http_server import HttpServer
@@ -67,7 +67,7 @@ def work(conf: Any, options: Any, worker: Worker, deploy: str) -> int:
     runtime.spawn(keys.watch, conf, database, runtime)
     try:
         application = door.build(conf, database, BrokerClient(conf))
-    except exception.Error as error:        # of what stands in the file
+    except exception.Error as error:        # about the contents of a file
         raise SystemExit(str(error)) from None
     try:
         server = HttpServer(listening, application, Connections.of(options, conf.max_json_body_size),

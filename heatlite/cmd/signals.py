@@ -1,4 +1,4 @@
-"""Signals of the operating system, as values one waits for.
+"""Delivers signals of the operating system as values.
 
 A Python handler runs late while a process sleeps in the system; a byte in a pipe wakes it. Works with
 cooperative threads (runtime.patch) and without.
@@ -16,10 +16,10 @@ RELOAD = (signal.SIGHUP,)
 
 
 class Inbox:
-    """Signals in the order they came. One per process, made in its main thread."""
+    """Signals in the order of arrival. One per process, made in its main thread."""
 
     def __init__(self, *extra: int, within: float | None = None) -> None:
-        """Hears SIGTERM, SIGINT, SIGHUP and `extra`.
+        """Handles SIGTERM, SIGINT, SIGHUP and `extra`.
 
         `within`: seconds after the first SIGTERM or SIGINT in which the process ends, whatever its threads do.
         """
@@ -34,11 +34,11 @@ class Inbox:
                 signal.signal(number, _end_within(within))
 
     def fileno(self) -> int:
-        """For select(): readable when a signal is there."""
+        """For select(): readable when a signal has arrived."""
         return self._reader
 
     def take(self) -> list[int]:
-        """Signals that came since the last time; none: an empty list. Cooperative threads wait for one."""
+        """Signals since the last call; an empty list if there are none. Cooperative threads wait for one."""
         try:
             return list(os.read(self._reader, 512))
         except BlockingIOError:
@@ -59,16 +59,18 @@ def until_stopped(inbox: Inbox, reload: Callable[[], None]) -> None:
 
 
 def _end_within(seconds: float) -> Callable[[int, Any], None]:
-    """A handler that runs even while a loop of Python code never ends. The end itself is up to a native thread, which
-    writes to standard error where every thread is."""
+    """Returns a handler that works even during an endless loop of Python code.
+
+    A native thread ends the process and writes the stacks of all threads to standard error.
+    """
     def handle(number: int, frame: Any) -> None:
         import faulthandler
         faulthandler.dump_traceback_later(max(seconds, 0.1), exit=True)
         for other in STOP:
-            signal.signal(other, _nothing)          # the first one counts
+            signal.signal(other, _nothing)          # only the first one has an effect
 
     return handle
 
 
 def _nothing(number: int, frame: object) -> None:
-    """The handler itself: the byte in the pipe says it all."""
+    """Does nothing: the byte in the pipe delivers the signal."""

@@ -1,4 +1,4 @@
-"""heatlite-all with a simulated cloud beside it, in the same process: for a first stack with servers in it."""
+"""heatlite-all with a simulated cloud in the same process: for first stacks with servers."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ STACK_USERS = {'stack_user_domain_name': 'heat', 'stack_domain_admin': 'heat_dom
 
 
 def start(conf: Any, runtime: Runtime, api_port: int, cfn_port: int) -> tuple[HttpServer, str]:
-    """The cloud's server and URL. Its catalogue names us; stacks are made in it, in the name of its user demo.
+    """Starts the simulated cloud; returns its server and URL.
 
-    With `--auth keystone` its Keystone is also the one that says who our callers are.
+    Its catalogue lists heatlite; its user demo owns the stacks. With `--auth keystone` its Keystone also authenticates
+    the callers of heatlite.
     """
     from heatlite import cloudsim
     server, url = cloudsim.serve(conf.cloud_port, runtime, outside={
@@ -36,14 +37,14 @@ def start(conf: Any, runtime: Runtime, api_port: int, cfn_port: int) -> tuple[Ht
 
 
 def login(url: str) -> dict[str, str]:
-    """What a client puts into its environment."""
+    """The environment variables of a client."""
     return {'OS_AUTH_URL': f'{url}/v3', 'OS_USERNAME': USER, 'OS_PASSWORD': PASSWORD, 'OS_PROJECT_NAME': PROJECT,
             'OS_USER_DOMAIN_ID': DOMAIN, 'OS_PROJECT_DOMAIN_ID': DOMAIN, 'OS_REGION_NAME': REGION,
             'OS_IDENTITY_API_VERSION': '3'}
 
 
 def _log_in(conf: Any, group: str, url: str) -> None:
-    """The service itself is the cloud's administrator."""
+    """Sets the service's own login: the administrator of the cloud."""
     from keystoneauth1 import loading
     loading.register_auth_conf_options(conf, group)
     conf.register_opts(loading.get_auth_plugin_conf_options('password'), group=group)

@@ -1,12 +1,12 @@
-"""One process per worker, and a parent that starts them, restarts what died, watches and stops them.
+"""Runs one process per worker, and a parent that starts, restarts, watches and stops them.
 
 Workers are started afresh, not forked: no thread, lock or connection is shared by accident. The parent is a process
-that has loaded nothing of the service, not even options, so it is small and has little to die of. Over its standard
-input a worker hears of siblings that died: in each line an identity, and behind a space the stack that one was
-executing. The end of the input means that the parent is gone.
+that has loaded nothing of the service, not even options, so it is small and unlikely to fail. On its standard input a
+worker receives a line for each sibling that died: its identity and, after a space, the stack that it was executing. The
+end of the input means that the parent has ended.
 
-Engines share with their parent what they execute (heatlite.common.activity). One whose main loop stands still is ended:
-its stacks go on elsewhere, and the one that it was executing gets a strike (heatlite.db.leases.strike).
+Engines share with their parent what they execute (heatlite.common.activity). The parent ends one whose main loop
+stalls: other engines take its stacks, and the one that it was executing gets a strike (heatlite.db.leases.strike).
 """
 
 from __future__ import annotations
@@ -34,28 +34,28 @@ LOG = logging.getLogger('heatlite.cmd.workers')
 NUMBER, IDENTITY, PREDECESSOR = 'HEATLITE_WORKER', 'HEATLITE_WORKER_ID', 'HEATLITE_DEAD_WORKER_ID'
 PARENT, SOCKET = 'HEATLITE_PARENT', 'HEATLITE_LISTEN_FD'
 ACTIVITY, PREDECESSOR_STACK = 'HEATLITE_ACTIVITY_FD', 'HEATLITE_DEAD_WORKER_STACK'
-HASTE = 1.0             # seconds: who dies younger is restarted with a delay
+HASTE = 1.0             # seconds: a process that ends earlier is restarted with a delay
 LONGEST_DELAY = 10.0    # seconds
-SHOW_STACKS = signal.SIGUSR2        # makes a worker write to standard error where its threads are
-SHOWING = 0.5           # seconds it gets for that
+SHOW_STACKS = signal.SIGUSR2        # makes a worker write its threads' stacks to standard error
+SHOWING = 0.5           # seconds for that
 LINE = '%(asctime)s.%(msecs)03d %(process)d %(levelname)s %(name)s [- - - -] %(message)s'
 
 
 @dataclass(frozen=True)
 class Worker:
-    """What a worker process knows of itself."""
+    """The parameters of a worker process."""
 
     number: int
     identity: str               # UUID, new for each process
-    predecessor: str | None     # identity of the process whose place it takes, which is dead
-    has_parent: bool            # somebody watches it and speaks on its standard input
+    predecessor: str | None     # identity of the dead process that it replaces
+    has_parent: bool            # a parent watches it and writes to its standard input
     socket: int | None          # descriptor of the listening socket, for workers that share one
     activity: int | None = None             # descriptor of its record, heatlite.common.activity
     predecessor_stack: str | None = None    # the stack that process was executing when it died
 
     @classmethod
     def here(cls, environment: Mapping[str, str] = os.environ) -> Worker | None:
-        """None when this process is no worker."""
+        """Reads them from the environment; None when this process is not a worker."""
         if NUMBER not in environment:
             return None
         descriptor, record = environment.get(SOCKET), environment.get(ACTIVITY)
@@ -66,20 +66,20 @@ class Worker:
 
 @dataclass(frozen=True)
 class Team:
-    """What a parent has to look after."""
+    """The parameters of a parent."""
 
     module: str
     arguments: list[str]
     count: int
     patience: float             # seconds that workers get to stop
-    listening: int | None = None        # descriptor of a socket all workers inherit
-    stall: float | None = None          # seconds of CPU time without a turn of the main loop; None: not watched
+    listening: int | None = None        # descriptor of a socket that all workers inherit
+    stall: float | None = None          # seconds of CPU time without a turn of the main loop; None: no limit
     log_file: str | None = None         # None: standard error
 
 
 @dataclass
 class _Place:
-    """One worker's place: the process in it, and when the next may be started."""
+    """The slot of one worker: its process, and when the next one may be started."""
 
     number: int
     process: subprocess.Popen[bytes] | None = None
@@ -89,11 +89,11 @@ class _Place:
     delay: float = field(default=0.0)
     returncode: int | None = None       # of the last process that ended
     watch: Watch | None = None
-    stack_id: str | None = None         # that the last process in this place was executing when it died
+    stack_id: str | None = None         # executed by the last process in this slot when it died
 
 
 def become(module: str, arguments: Sequence[str]) -> None:
-    """This process starts over as its only worker. Does not return."""
+    """Replaces this process by its only worker. Does not return."""
     os.environ.update({NUMBER: '0', IDENTITY: str(uuid.uuid4())})
     sys.stdout.flush()
     os.execv(sys.executable, _command(module, arguments))
@@ -101,9 +101,9 @@ def become(module: str, arguments: Sequence[str]) -> None:
 
 def supervise(module: str, arguments: Sequence[str], count: int, patience: float, listening: int | None = None, *,
               stall: float | None = None, log_file: str | None = None) -> int:
-    """This process starts over as the parent of `count` workers, see Team. Does not return.
+    """Replaces this process by the parent of `count` workers, see Team. Does not return.
 
-    It ends at SIGTERM or SIGINT, once the workers have.
+    The parent ends at SIGTERM or SIGINT, after the workers have ended.
     """
     team = Team(module, list(arguments), count, patience, listening, stall, log_file)
     if listening is not None:
@@ -113,14 +113,14 @@ def supervise(module: str, arguments: Sequence[str], count: int, patience: float
 
 
 def log_file(conf: Any) -> str | None:
-    """Where the options of oslo.log say that lines go; None: to standard error."""
+    """The log file configured by the options of oslo.log; None: standard error."""
     if not conf.log_file:
         return None
     return os.path.join(conf.log_dir, conf.log_file) if conf.log_dir else str(conf.log_file)
 
 
 def look_after(team: Team) -> int:
-    """Keeps the workers running until SIGTERM or SIGINT. An exit code."""
+    """Supervises the workers until SIGTERM or SIGINT. Returns an exit code."""
     inbox = signals.Inbox(signal.SIGCHLD)
     places = [_Place(number) for number in range(team.count)]
     LOG.info('Starting %d workers', team.count)
@@ -142,7 +142,7 @@ def look_after(team: Team) -> int:
             if team.stall is not None and not readable:
                 _watch(place)
             if _reap(place):
-                if place.returncode == os.EX_CONFIG:    # it has said what is wrong; another one would say the same
+                if place.returncode == os.EX_CONFIG:    # it has logged its error; another one would fail alike
                     _stop(places, team.patience)
                     return os.EX_CONFIG
                 _tell_of_death(places, place)
@@ -157,7 +157,7 @@ def _start(place: _Place, team: Team) -> None:
         record = activity.shared()
         environment[ACTIVITY] = str(record)
         passed.append(record)
-    # A group of its own: Ctrl-C in a terminal reaches the parent only, which then tells everybody once.
+    # A group of its own: Ctrl-C in a terminal reaches the parent only, which then signals each worker once.
     place.process = subprocess.Popen(_command(team.module, team.arguments), env=environment, process_group=0,
                                      stdin=subprocess.PIPE, pass_fds=passed)
     if record is not None:
@@ -168,7 +168,7 @@ def _start(place: _Place, team: Team) -> None:
 
 
 def _watch(place: _Place) -> None:
-    """Ends a worker whose main loop stands still."""
+    """Ends a worker whose main loop stalls."""
     if place.process is None or place.watch is None:
         return
     why = place.watch.look()
@@ -184,7 +184,7 @@ def _watch(place: _Place) -> None:
 
 
 def _reap(place: _Place) -> bool:
-    """Whether its process has died since the last look."""
+    """Whether its process has died since the last call."""
     if place.process is None or place.process.poll() is None:
         return False
     now = time.monotonic()
@@ -206,11 +206,11 @@ def _reap(place: _Place) -> bool:
 
 
 def _tell_of_death(places: Sequence[_Place], dead: _Place) -> None:
-    """The others can free its stacks sooner than the successor, which is still starting."""
+    """Notifies the other workers, which can free its stacks sooner than the successor, which is still starting."""
     line = f'{dead.identity} {dead.stack_id}' if dead.stack_id is not None else str(dead.identity)
     for place in places:
         if place.process is not None and place.process.stdin is not None:
-            with contextlib.suppress(OSError):          # that one is dying too
+            with contextlib.suppress(OSError):          # that one is ending too
                 os.write(place.process.stdin.fileno(), f'{line}\n'.encode())
 
 

@@ -34,15 +34,15 @@ class Lazy:
 
 
 def application(program: str, deploy: str) -> Lazy:
-    """What `build(conf, database, engine_client)` of module `deploy` makes.
+    """The application that `build(conf, database, engine_client)` of module `deploy` makes.
 
-    Options come from the file in HEATLITE_CONFIG, else from the usual places of `program`.
+    Options come from the file in HEATLITE_CONFIG, else from the default places of `program`.
     """
     return Lazy(partial(_build, program, deploy))
 
 
 def _build(program: str, deploy: str) -> _Application:
-    """Raises SystemExit with a message of one line when a file is wrong."""
+    """Builds the application. Raises SystemExit with a message of one line when a file is wrong."""
     from heatlite.common import config, crypt, exception
     from heatlite.db.connection import Database
     from heatlite.rpc.client import BrokerClient
