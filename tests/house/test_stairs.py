@@ -19,7 +19,6 @@ STILL_UP = {
     ('heatlite.engine.resource', 'heatlite.engine.types.registry'),
     ('heatlite.engine.resource_checking', 'heatlite.engine.types.registry'),
     ('heatlite.engine.types.plugin_loading', 'heatlite.engine.resources.rest.operator_types'),
-    ('heatlite.engine.types.registry', 'heatlite.engine.resources.own_modules'),
     ('heatlite.engine.types.registry', 'heatlite.engine.resources.packed'),
     ('heatlite.engine.types.registry', 'heatlite.engine.resources.template_resource'),
     ('heatlite.engine.types.registry', 'heatlite.engine.resources.template_resource.TemplateResource'),

@@ -2,8 +2,8 @@
 
 A stack's lease is valid while its engine's own row has not expired, so one statement renews all of them. Each change
 of owner raises the stack's epoch, and the database refuses writes with an old one. A database cannot fence a
-cloud: before each call into a type, and each request that the type sends (engine.durability.fence), the owner looks at its own
-deadline, with a margin.
+cloud: before each call into a type, and each request that the type sends (engine.durability.fence), the owner checks
+its own deadline, with a margin.
 """
 
 from __future__ import annotations
