@@ -1,7 +1,7 @@
 """Delivers signals of the operating system as values.
 
-A Python handler runs late while a process sleeps in the system; a byte in a pipe wakes it. Works with
-cooperative threads (runtime.patch) and without.
+A Python handler runs late while a process sleeps in the system; a byte in a pipe wakes it. Works with cooperative
+threads (runtime.patch) and without.
 """
 
 from __future__ import annotations

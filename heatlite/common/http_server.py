@@ -5,8 +5,7 @@ for reading the answer, and may leave a connection idle for `idle_seconds`; all 
 extends nothing. Bodies and answers get one more second for each `RATE` bytes. Connections are limited in total and for
 each peer: at either limit a new one replaces the oldest connection that has not sent a complete request.
 
-This file and `common.runtime` are the only ones that know the thread library. Must not import anything that knows what
-is served.
+Only this file and `common.runtime` depend on the thread library. Must not import anything that knows what is served.
 """
 
 from __future__ import annotations

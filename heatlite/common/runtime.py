@@ -1,4 +1,4 @@
-"""The runtime: clock, randomness and threads. Beside `http_server`, the only file that knows the thread library.
+"""The runtime: clock, randomness and threads. Besides `http_server`, the only file that depends on the thread library.
 
 Code that waits, reads the time or needs randomness gets a `Runtime` passed in. Tests pass one with virtual time and
 seeded randomness, and can stop it at any point.
@@ -298,7 +298,7 @@ _current: Runtime = GreenRuntime()
 
 
 def current() -> Runtime:
-    """The runtime of this process, for code that nobody hands one to (resource types, tasks of plug-ins)."""
+    """The runtime of this process, for code that is not passed one (resource types, tasks of plug-ins)."""
     return _current
 
 

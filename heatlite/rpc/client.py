@@ -25,7 +25,7 @@ RETRIES = 1
 # How long a call is repeated while no engine has a queue: the first engine may just be starting.
 OFFERED_SECONDS = 10.0
 OFFERS_APART = 0.25
-# How long a call is offered to other engines while those that take it cannot reach the database and stored nothing.
+# How long a call is sent to other engines while those that receive it cannot reach the database and stored nothing.
 ELSEWHERE_SECONDS = 5.0
 
 
@@ -101,7 +101,7 @@ class BrokerClient:
             outages.back(outages.BROKER)
 
     def _insist(self, context: RequestContext, message: messages.Message, seconds: float) -> Any:
-        """The answer within `seconds`, of another engine where the first one cannot reach the database."""
+        """The answer within `seconds`, of another engine if the first one cannot reach the database."""
         here = runtime.current()
         began = here.monotonic()
         while True:
@@ -111,7 +111,7 @@ class BrokerClient:
             here.sleep(OFFERS_APART)
 
     def _await(self, context: RequestContext, message: messages.Message, seconds: float) -> Any:
-        """The answer within `seconds`, of a second engine where the first may have ended with the request."""
+        """The answer within `seconds`; a read goes to a second engine if the first may have died with the request."""
         here = runtime.current()
         end = here.monotonic() + seconds
         while (left := end - here.monotonic()) > self._read_timeout and message.reads:

@@ -1,8 +1,8 @@
 """The engine's end of RPC: receives messages, calls `endpoint.handle(context, message)`, returns answers or errors.
 
-Answers travel as `{'answer': ...}`, errors as `{'error': ...}` (heatlite.rpc.errors): an error of a handler is an
-ordinary answer for the messaging library, which would otherwise send its traceback along. `'elsewhere': True` beside an
-error: this engine cannot reach the database and has stored nothing, another engine may be asked.
+Answers are sent as `{'answer': ...}`, errors as `{'error': ...}` (heatlite.rpc.errors): for the messaging library an
+error of a handler is an ordinary answer, since it would otherwise send the traceback along. `'elsewhere': True` beside
+an error: this engine cannot reach the database and has stored nothing; the call may be sent to another engine.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Endpoint(Protocol):
 
 def answer(endpoint: Endpoint, context: Mapping[str, Any], method: str, arguments: Mapping[str, Any],
            check: Callable[[], None] = lambda: None) -> dict[str, Any]:
-    """One message, from its wire form to the wire form of its answer. Never raises an Exception.
+    """Handles one message, from its encoded form to that of its answer. Never raises an Exception.
 
     `check()` raises DatabaseUnavailable while this engine should answer no calls.
     """
@@ -49,7 +49,7 @@ def answer(endpoint: Endpoint, context: Mapping[str, Any], method: str, argument
         wanted = MESSAGES.get(method)
         if wanted is None:                  # sent by a newer API during an upgrade
             raise exception.NotSupported(feature=f'The request "{method}"')
-        if wanted is not messages.Wake:     # nobody would send that again
+        if wanted is not messages.Wake:     # a cast is not sent again
             check()
         with metrics.rpc_seconds.labels(method).time():
             return {'answer': _bounded(endpoint.handle(request, wanted.from_arguments(arguments)))}
@@ -106,7 +106,7 @@ class Server:
 
     def __init__(self, transport: Any, engine_id: str, endpoint: Endpoint,
                  check: Callable[[], None] = lambda: None) -> None:
-        """`transport`: heatlite.common.messaging.transport(). Nothing is connected yet. `check`: as in `answer`."""
+        """`transport`: heatlite.common.messaging.transport(). Does not connect yet. `check`: as in `answer`."""
         import oslo_messaging
         self._transport = transport
         self._engine_id = engine_id
