@@ -84,6 +84,7 @@ class Identity:
     parent_resource: str | None
     depth: int
     template_id: str
+    previous_template_id: str | None
     generation: int
     action: str
     status: str

@@ -64,22 +64,37 @@ class Desired:
 
 
 def current_rows(rows: Iterable[ResourceState], template_id: str, avoid_template_id: str | None) -> dict[str, int]:
-    """Return for each name the number of its current row (engine specification 4.4).
-
-    A row being deleted never is current. `avoid_template_id`: the template that a rollback leaves; rows of it come
-    last, so that the rollback finds the old row.
-    """
+    """Return for each name the number of its current row (engine specification 4.4). A row being deleted is none."""
     best: dict[str, tuple[int, int]] = {}
     for row in rows:
-        if row.action is Action.DELETE:
-            continue
-        score = (-30 if row.status is Status.FAILED else 0) - (row.replaced_by is not None)
-        if row.template_id == template_id:
-            score += 10
-        elif row.template_id == avoid_template_id and avoid_template_id is not None:
-            score -= 10
-        best[row.name] = max(best.get(row.name, (-1000, 0)), (score, row.id))
+        if row.action is not Action.DELETE:
+            best[row.name] = max(best.get(row.name, (-1000, 0)), rank(row, template_id, avoid_template_id))
     return {name: number for name, (_, number) in best.items()}
+
+
+def current_rows_of(stack: Any, rows: Iterable[ResourceState]) -> dict[str, int]:
+    """As `current_rows`; `stack` has the columns action, template_id and previous_template_id."""
+    return current_rows(rows, stack.template_id, avoided_template(stack.action, stack.previous_template_id))
+
+
+def rank(row: Any, template_id: str, avoid_template_id: str | None) -> tuple[int, int]:
+    """Return the place of `row` among the rows of its name: the highest one is the resource, for engine and API alike.
+
+    `row` has the columns id, action, status, template_id and replaced_by. Rows of the stack's template rank higher;
+    failed ones lower, those being deleted lower still, replaced ones slightly lower; among equals the newest is chosen.
+    `avoid_template_id`: the template that a rollback leaves. Its rows rank lower, so that the old one is found.
+    """
+    score = -50 * (row.action == Action.DELETE) - 30 * (row.status == Status.FAILED) - (row.replaced_by is not None)
+    if row.template_id == template_id:
+        score += 10
+    elif avoid_template_id is not None and row.template_id == avoid_template_id:
+        score -= 10
+    return score, row.id
+
+
+def avoided_template(action: str, previous_template_id: str | None) -> str | None:
+    """Return the template that a stack in this action is leaving by a rollback; None in any other action."""
+    return previous_template_id if action == Action.ROLLBACK else None
 
 
 def refuses(row: ResourceState, verb: Action) -> str | None:

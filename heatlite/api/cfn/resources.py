@@ -23,7 +23,7 @@ def describe_stack_resource(req: CfnRequest) -> View:
     with req.db.reader() as tx:
         stack = req.live_stack(tx)
         guests.check_access(req.context, tx, stack, name, req.conf.heat_stack_user_role)
-        rows = current(resources.by_name(tx, stack.id, name), stack.template_id)
+        rows = current(resources.by_name(tx, stack.id, name), stack)
         if not rows:
             raise exception.ResourceNotFound(resource_name=name, stack_name=stack.name)
         row = rows[0]
@@ -37,7 +37,7 @@ def describe_stack_resource(req: CfnRequest) -> View:
 def describe_stack_resources(req: CfnRequest) -> View:
     with req.db.reader() as tx:
         stack = _stack(req, tx)
-        rows = current(resources.page(tx, [stack.id], with_detail=True), stack.template_id)
+        rows = current(resources.page(tx, [stack.id], with_detail=True), stack)
     wanted = req.parameters.get('LogicalResourceId')
     if wanted and all(row.name != wanted for row in rows):
         raise exception.ResourceNotFound(resource_name=wanted, stack_name=stack.name)
@@ -63,7 +63,7 @@ def _stack(req: CfnRequest, tx: Any) -> Any:
 def list_stack_resources(req: CfnRequest) -> View:
     with req.db.reader() as tx:
         stack = req.stack(tx)
-        rows = current(resources.page(tx, [stack.id]), stack.template_id)
+        rows = current(resources.page(tx, [stack.id]), stack)
     return {'StackResourceSummaries': [{
         'LastUpdatedTimestamp': when(row.updated_at or row.created_at), 'LogicalResourceId': row.name, **_state(row),
         'ResourceStatus': f'{row.action}_{row.status}'} for row in rows]}

@@ -11,6 +11,7 @@ from heatlite.api.wsgi import Listed, Request, yield_control
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.db import resources, stacks
+from heatlite.planning.steps import avoided_template, rank
 from heatlite.rpc import messages
 
 View = dict[str, Any]
@@ -40,7 +41,7 @@ def index(req: Request, stack_name: str, stack_id: str) -> Listed:
             rows = by_stack.get(stack.id, [])
             needed_by = required_by(rows)
             url, parent = finding.url(req, stack), None if stack is top else stack.parent_resource
-            for row in current(rows, stack.template_id):
+            for row in current(rows, stack):
                 if _matches(row, wanted):
                     view = _view(req, url, row, needed_by.get(row.name, ()), parent,
                                  nested.get((stack.id, row.name)), with_detail=wanted.with_detail)
@@ -109,22 +110,15 @@ def mark_unhealthy(req: Request, stack_name: str, stack_id: str, resource_name: 
 
 # --- current rows, and views --------------------------------------------------------------------------
 
-def current(rows: Iterable[Any], template_id: str) -> list[Any]:
-    """One row for each name, in the order of row numbers: several exist during a replacement.
-
-    Rows of the current template rank higher; failed ones lower, those being deleted lower still, replaced ones slightly
-    lower; among equals the newest is chosen.
-    """
-    best: dict[str, Any] = {}
+def current(rows: Iterable[Any], stack: Any) -> list[Any]:
+    """One row of the stack for each name, in the order of row numbers: several exist during a replacement."""
+    avoided = avoided_template(stack.action, stack.previous_template_id)
+    best: dict[str, tuple[tuple[int, int], Any]] = {}
     for row in rows:
-        if row.name not in best or _rank(row, template_id) > _rank(best[row.name], template_id):
-            best[row.name] = row
-    return list(best.values())
-
-
-def _rank(row: Any, template_id: str) -> tuple[int, int]:
-    score = 10 * (row.template_id == template_id) - 30 * (row.status == 'FAILED') - 50 * (row.action == 'DELETE')
-    return score - (row.replaced_by is not None), row.id
+        place = rank(row, stack.template_id, avoided)
+        if row.name not in best or place > best[row.name][0]:
+            best[row.name] = place, row
+    return [row for _place, row in best.values()]
 
 
 def required_by(rows: Iterable[Any]) -> dict[str, list[str]]:
@@ -150,7 +144,7 @@ def _in_place(req: Request, tx: Any, stack_name: str, stack_id: str,
     if stack.deleted_at is not None:
         raise finding.unknown(stack_name)
     rows, nested = found[1:] if found else ([], None)
-    shown = current(rows, stack.template_id)
+    shown = current(rows, stack)
     if not shown:
         raise exception.ResourceNotFound(resource_name=resource_name, stack_name=stack.name)
     return stack, shown[0], nested

@@ -39,6 +39,7 @@ from heatlite.language.definition import StackDefinition
 from heatlite.planning import commands as c
 from heatlite.planning import text
 from heatlite.planning.states import Action, Change, Event, StackChange, Status
+from heatlite.planning.steps import avoided_template
 
 LOG = logging.getLogger(__name__)
 
@@ -428,7 +429,7 @@ class StackController:
         self._watch_time(runner)
         return leased.traversal.retarget(
             Action(row.action), desired(definition, row.action), row.template_id, self._runtime.now(),
-            rollback=not row.disable_rollback, avoid_template_id=loading.avoided(row),
+            rollback=not row.disable_rollback, avoid_template_id=avoided_template(row.action, row.previous_template_id),
             hooks=loading.hooks(definition), abort=text.USER_CANCEL if row.action == Action.DELETE else None)
 
     def _take_row(self, leased: LeasedStack, row: stacks.Stack) -> None:

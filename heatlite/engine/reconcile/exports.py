@@ -9,7 +9,7 @@ from heatlite.common import exception
 from heatlite.db import resources, stacks, templates
 from heatlite.language import masking
 from heatlite.planning.states import Action
-from heatlite.planning.steps import current_rows
+from heatlite.planning.steps import current_rows_of
 
 REDACTED = 'redacted'               # key of the names of secret data; the API removes these entries from answers
 
@@ -38,7 +38,7 @@ def _resources(tx: Any, row: stacks.Stack) -> dict[str, Any]:
     data = resources.all_data(tx, row.id)
     nested = {child.parent_resource: child for child in stacks.tree(tx, row.root_id) if child.owner_id == row.id}
     found: dict[str, Any] = {}
-    for name, number in sorted(current_rows(rows.values(), row.template_id, None).items(), key=lambda pair: pair[1]):
+    for name, number in sorted(current_rows_of(row, rows.values()).items(), key=lambda pair: pair[1]):
         state = rows[number]
         if name in nested and state.physical_id == nested[name].id:
             found[name] = document(tx, nested[name].id)

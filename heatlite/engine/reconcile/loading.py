@@ -22,6 +22,7 @@ from heatlite.language.definition import StackDefinition, StackIdentity
 from heatlite.language.environment import Environment
 from heatlite.language.registry import HOOK_TYPES, Registry
 from heatlite.planning.states import Action, ResourceState, Status
+from heatlite.planning.steps import avoided_template
 from heatlite.planning.traversal import Hooks, Traversal, no_hooks
 
 ANY = 1 << 62
@@ -47,7 +48,8 @@ def traversal(runtime: Runtime, row: stacks.Stack, target: StackDefinition, rows
     """Make the traversal that the stack's row requests. `held`: row number -> breakpoint that holds it."""
     return Traversal(Action(row.action), desired(target, row.action), rows, row.template_id,
                      next_row=row.next_resource, uuid=runtime.uuid, random=runtime.random,
-                     rollback=not row.disable_rollback, avoid_template_id=avoided(row), retry_limit=retry_limit,
+                     rollback=not row.disable_rollback,
+                     avoid_template_id=avoided_template(row.action, row.previous_template_id), retry_limit=retry_limit,
                      hooks=hooks(target), held=held)
 
 
@@ -57,11 +59,6 @@ def hooks(target: StackDefinition) -> Hooks:
     if not environment.has_hooks():
         return no_hooks
     return lambda name: [hook for hook in HOOK_TYPES if environment.hooks(name, hook)]
-
-
-def avoided(row: stacks.Stack) -> str | None:
-    """Return the id of the template that a rollback leaves: the previous one of the row while the rollback runs."""
-    return row.previous_template_id if row.action == Action.ROLLBACK else None
 
 
 def as_updated(row: stacks.Stack) -> stacks.Stack:

@@ -13,7 +13,7 @@ from heatlite.db.connection import Database
 from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.reconcile import attribute_cache
 from heatlite.planning.states import Action, Event, ResourceState, Status
-from heatlite.planning.steps import current_rows
+from heatlite.planning.steps import current_rows_of
 from heatlite.rpc import messages
 
 REASON = 'state changed by resource_mark_unhealthy api'
@@ -73,7 +73,7 @@ class Health:
     def _find(self, tx: Any, row: stacks.Stack, rows: Mapping[int, ResourceState], wanted: str) -> ResourceState:
         """Find a resource by name, else by physical id, else by its reference (`get_resource`). Raises
         ResourceNotFound."""
-        current = current_rows(rows.values(), row.template_id, None)
+        current = current_rows_of(row, rows.values())
         if wanted in current:
             return rows[current[wanted]]
         for number in current.values():

@@ -20,7 +20,7 @@ from heatlite.engine.reconcile.signal_dispatcher import hook_of
 from heatlite.engine.types.registry import Registry
 from heatlite.language.registry import HOOK_TYPES
 from heatlite.planning.states import Event, ResourceState
-from heatlite.planning.steps import current_rows
+from heatlite.planning.steps import current_rows_of
 from heatlite.rpc import errors, messages
 
 LOOK = 0.1                              # seconds between two polls whether a signal was handled
@@ -98,7 +98,7 @@ class Signals:
 
     def _find(self, tx: Any, row: stacks.Stack, name: str) -> ResourceState:
         rows = {state.id: state for state in resources.named(tx, row.id, name)}
-        number = current_rows(rows.values(), row.template_id, None).get(name)
+        number = current_rows_of(row, rows.values()).get(name)
         if number is None:
             if rows:
                 return next(iter(rows.values()))
