@@ -120,7 +120,7 @@ def following(tx: sa.Connection, stack_id: str, position: int, limit: int) -> li
     """
     rows = tx.execute(sa.select(*LISTED, event.c.properties).where(
         event.c.stack_id == stack_id, event.c.id > position).order_by(event.c.id).limit(limit)).all()
-    return [Shown(*row[:-1], properties=codec.decode(
+    return [replace(Shown(*row[:-1]), properties=codec.decode(
         _properties_before(tx, stack_id, row) if row.properties is None else row.properties)) for row in rows]
 
 

@@ -42,8 +42,9 @@ def check_key(database: Database, key: str) -> None:
                             .where(credentials.c.method.is_not(None)).limit(1)).first()
     for text in filter(crypt.is_sealed, texts):
         crypt.unseal(text, key)
-    for value in secret[1:] if secret is not None else ():
-        crypt.decrypt(secret.method, value, key)
+    if secret is not None:
+        for value in secret[1:]:
+            crypt.decrypt(secret.method, value, key)
 
 
 @dataclass(frozen=True)

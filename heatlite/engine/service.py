@@ -114,7 +114,7 @@ class EngineService:
     def _may_act(self, lease: Lease) -> None:
         self.lease_manager.may_act(lease)
 
-    def _describe(self) -> dict[str, object]:
+    def _describe(self) -> dict[str, Any]:
         host = self._conf.host or socket.gethostname()
         return {'host': host, 'hostname': socket.gethostname(), 'binary': BINARY, 'topic': TOPIC,
                 'report_interval': self._conf.periodic_interval}

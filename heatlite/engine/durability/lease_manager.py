@@ -34,7 +34,7 @@ class LeaseManager:
     PORTION = 200                                   # the most stacks that one sweep takes over
     SET_BACK = 60.0                                 # seconds; a lease with more left than expected: clock set back
 
-    def __init__(self, runtime: Runtime, database: Database, engine_id: str, describe: Callable[[], dict[str, object]],
+    def __init__(self, runtime: Runtime, database: Database, engine_id: str, describe: Callable[[], dict[str, Any]],
                  *, ttl: float, sweep_interval: float, room: Callable[[], int],
                  take: Callable[[Lease], None], missing: Callable[[Iterable[Lease]], list[Lease]]) -> None:
         """`ttl`: seconds that leases last without a renewal. `describe()`: fields of the engine's own row.

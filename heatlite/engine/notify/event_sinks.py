@@ -99,7 +99,11 @@ class EventSinks:
             return lambda: self.ring(row.id)
         if not templates.show(tx, row.template_id).environment.get('event_sinks'):
             return lambda: None
-        return lambda: self._runtime.spawn(self._tell_alone, row.id, since)
+
+        def tell() -> None:
+            self._runtime.spawn(self._tell_alone, row.id, since)
+
+        return tell
 
     def _tell_alone(self, stack_id: str, since: int) -> None:
         leased = self._read(stack_id)

@@ -58,7 +58,8 @@ class Catalog:
         """Return the number of members that a new group will have; 0 if it is unknown, and for other types."""
         try:
             kind = self._registry.resolve(wanted.type, wanted.name, wanted.owner.environment)
-            return int(self._make(kind, wanted).get_size()) if hasattr(kind, 'get_size') else 0
+            made: Any = self._make(kind, wanted)
+            return int(made.get_size()) if hasattr(kind, 'get_size') else 0
         except Exception:                           # types may fail on unknown values
             return 0
 

@@ -40,7 +40,8 @@ def parameters_and_properties(schemas: Mapping[str, Schema],
 
     Raises NotSupported for a property of type Any: there is no corresponding parameter type.
     """
-    parameters, readers = {}, {}
+    parameters: dict[str, Any] = {}
+    readers: dict[str, Any] = {}
     for name, schema in schemas.items():
         if not schema.implemented or schema.support_status.status == support.HIDDEN:
             continue

@@ -162,7 +162,8 @@ class Registry:
         if not entries:
             return self.operator
         if environment.operator is self.operator:
-            return environment.registry
+            combined: language_registry.Registry = environment.registry
+            return combined
         known = self._levels.get(environment)
         if known is None or known.behind is not self.operator:
             known = self._levels[environment] = language_registry.Registry(entries, self.operator)
