@@ -9,7 +9,7 @@ import pytest
 
 from heatlite.common import exception
 from heatlite.db import events
-from heatlite.engine.notify import event_sinks
+from heatlite.engine.types import event_sink_types
 from heatlite.rpc import messages
 from tests.simulation.house import House
 
@@ -37,8 +37,8 @@ class Broken(Notes):
 @pytest.fixture(autouse=True)
 def notes(monkeypatch):
     TOLD.clear()
-    monkeypatch.setitem(event_sinks.BUILT_IN, 'notes', Notes)
-    monkeypatch.setitem(event_sinks.BUILT_IN, 'broken', Broken)
+    monkeypatch.setitem(event_sink_types.BUILT_IN, 'notes', f'{__name__}:Notes')
+    monkeypatch.setitem(event_sink_types.BUILT_IN, 'broken', f'{__name__}:Broken')
 
 
 def create(house, environment, template=TWO, files=None):

@@ -19,7 +19,6 @@ from heatlite.db import events, leases, templates
 from heatlite.db.connection import Database
 from heatlite.db.stacks import Stack
 from heatlite.engine import clients
-from heatlite.engine.compat import extensions
 from heatlite.engine.types import event_sink_types
 from heatlite.language.definition import StackDefinition
 from heatlite.planning.states import Event, Status
@@ -53,17 +52,10 @@ class ZaqarQueue:
         clients.of(context).client('zaqar').queue(self._target).post({'body': event, 'ttl': self._ttl})
 
 
-BUILT_IN: dict[str, Callable[..., Any]] = {event_sink_types.ZAQAR_QUEUE: ZaqarQueue}
-
-
 def make(entry: Mapping[str, Any]) -> Any:
     """Make the sink of one entry of an environment. Raises KeyError for an unknown type; errors of the class pass
     through."""
-    rest = {name: value for name, value in entry.items() if name != 'type'}
-    name = entry['type']
-    if name in extensions.names(extensions.EVENT_SINKS):
-        return extensions.load(extensions.EVENT_SINKS, name)(**rest)
-    return BUILT_IN[name](**rest)
+    return event_sink_types.load(entry['type'])(**{name: value for name, value in entry.items() if name != 'type'})
 
 
 class EventSinks:

@@ -1,14 +1,22 @@
-"""Names of the types of event sinks that an environment may use."""
+"""The types of event sinks that an environment may use: built-in ones, and extensions of installed packages."""
 
 from __future__ import annotations
 
-from typing import Final
+import importlib
+from typing import Any
 
 from heatlite.engine.compat import extensions
 
-ZAQAR_QUEUE: Final = 'zaqar-queue'
-BUILT_IN: Final = frozenset({ZAQAR_QUEUE})
+BUILT_IN: dict[str, str] = {'zaqar-queue': 'heatlite.engine.notify.event_sinks:ZaqarQueue'}      # name -> module:class
 
 
 def names() -> frozenset[str]:
-    return BUILT_IN | extensions.names(extensions.EVENT_SINKS)
+    return extensions.names(extensions.EVENT_SINKS) | BUILT_IN.keys()
+
+
+def load(name: str) -> Any:
+    """Return the class. Raises KeyError for an unknown name, and what the import of its module raises."""
+    if name in extensions.names(extensions.EVENT_SINKS):
+        return extensions.load(extensions.EVENT_SINKS, name)
+    module, _colon, attribute = BUILT_IN[name].partition(':')
+    return getattr(importlib.import_module(module), attribute)
