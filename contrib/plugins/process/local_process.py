@@ -30,6 +30,12 @@ TAIL = 4096                                 # bytes of the log that are shown
 GONE, STOPPED, RUNNING = 'gone', 'stopped', 'running'
 
 
+def _steps_to(nice):
+    """The program that starts it adds to the niceness of the engine, and only root may take from it."""
+    steps = nice - os.getpriority(os.PRIO_PROCESS, 0)
+    return steps if os.geteuid() == 0 else max(steps, 0)
+
+
 class Daemon:
     """One process by its `name`, as the files and the kernel know it. Nothing is remembered here."""
 
@@ -44,7 +50,7 @@ class Daemon:
         if self.state == GONE:              # an old number may be another process's by now
             self._pid_file.unlink(missing_ok=True)
         self._tool('--start', '--background', '--make-pidfile', '--pidfile', self._pid_file, '--output', self._log,
-                   '--chdir', '/', '--nicelevel', nice, '--exec', command, '--', *arguments)
+                   '--chdir', '/', '--nicelevel', _steps_to(nice), '--exec', command, '--', *arguments)
 
     def signal(self, *names):
         for name in names:
