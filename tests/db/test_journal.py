@@ -19,7 +19,7 @@ class Threads(GreenRuntime):
         thread.start()
         return thread
 
-    def signal(self):
+    def flag(self):
         return threading.Event()
 
     def sleep(self, seconds):

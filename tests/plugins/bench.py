@@ -45,7 +45,7 @@ class SteppedRuntime:
     def turn(self):
         pass
 
-    def signal(self) -> threading.Event:
+    def flag(self) -> threading.Event:
         return threading.Event()
 
     def random(self) -> float:

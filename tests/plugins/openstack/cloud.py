@@ -18,7 +18,7 @@ VERSION = re.compile(r'v\d+(\.\d+)?')
 WRITING = ('POST', 'PUT', 'PATCH', 'DELETE')
 
 
-class CloudWorld(bench.SteppedRuntime):
+class CloudRuntime(bench.SteppedRuntime):
     """When somebody sleeps, the cloud's clock moves on."""
 
     def __init__(self, cloud: Cloud) -> None:
@@ -34,7 +34,7 @@ class Cloud:
     def __init__(self, url: str, user: str = 'demo') -> None:
         """`user`: demo or admin, in the project of the same name."""
         self.url = url
-        self.runtime = CloudWorld(self)           # one clock for all that lives in it
+        self.runtime = CloudRuntime(self)           # one clock for all that lives in it
         self._seen = 0
         self._user = user
         self.context = RequestContext(username=user, password='secret', auth_url=f'{url}/v3', overwrite=False,
