@@ -43,7 +43,7 @@ test: $(VENV)/.tests
 	    if tools/keystone status > /dev/null 2>&1; then \
 	      . "$${HEATLITE_KEYSTONE_DIR:-$${TMPDIR:-/tmp}/heatlite-keystone}/env"; fi; \
 	    set +a; fi; \
-	  $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 4 --dist loadfile $(TESTS)
+	  $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(TESTS)
 
 test-services: $(VENV)/.tests
 	@tools/services up > /dev/null

@@ -10,6 +10,17 @@ settings.register_profile('unhurried', deadline=None, suppress_health_check=[Hea
 settings.load_profile('unhurried')
 
 
+# Files that take minutes, or wait for processes. With several workers, the last file to begin decides when a run ends.
+FIRST = ('tests/simulation/test_histories', 'tests/system/', 'tests/hostile/', 'tests/plugins/test_changes',
+         'tests/simulation/')
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    """Begins with those files; among them, and after them, the order stays as it was."""
+    items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
+
+
 @pytest.fixture(autouse=True)
 def no_outage():
     yield
