@@ -11,8 +11,7 @@ settings.load_profile('unhurried')
 
 
 # Files that take minutes, or wait for processes. With several workers, the last file to begin decides when a run ends.
-FIRST = ('tests/simulation/test_histories', 'tests/system/', 'tests/hostile/', 'tests/plugins/test_changes',
-         'tests/simulation/')
+FIRST = ('tests/simulation/', 'tests/system/', 'tests/hostile/', 'tests/plugins/test_changes')
 
 
 @pytest.hookimpl(trylast=True)

@@ -65,16 +65,23 @@ class Desired:
 
 def current_rows(rows: Iterable[ResourceState], template_id: str, avoid_template_id: str | None) -> dict[str, int]:
     """Return for each name the number of its current row (engine specification 4.4). A row being deleted is none."""
-    best: dict[str, tuple[int, int]] = {}
-    for row in rows:
-        if row.action is not Action.DELETE:
-            best[row.name] = max(best.get(row.name, (-1000, 0)), rank(row, template_id, avoid_template_id))
-    return {name: number for name, (_, number) in best.items()}
+    live = (row for row in rows if row.action is not Action.DELETE)
+    return {name: row.id for name, row in highest(live, template_id, avoid_template_id).items()}
 
 
 def current_rows_of(stack: Any, rows: Iterable[ResourceState]) -> dict[str, int]:
     """As `current_rows`; `stack` has the columns action, template_id and previous_template_id."""
     return current_rows(rows, stack.template_id, avoided_template(stack.action, stack.previous_template_id))
+
+
+def highest(rows: Iterable[Any], template_id: str, avoid_template_id: str | None) -> dict[str, Any]:
+    """Return for each name the row that `rank` puts first, in the order in which the names come."""
+    best: dict[str, tuple[tuple[int, int], Any]] = {}
+    for row in rows:
+        place = rank(row, template_id, avoid_template_id)
+        if row.name not in best or place > best[row.name][0]:
+            best[row.name] = place, row
+    return {name: row for name, (_place, row) in best.items()}
 
 
 def rank(row: Any, template_id: str, avoid_template_id: str | None) -> tuple[int, int]:

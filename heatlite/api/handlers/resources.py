@@ -11,7 +11,7 @@ from heatlite.api.wsgi import Listed, Request, yield_control
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.db import resources, stacks
-from heatlite.planning.steps import avoided_template, rank
+from heatlite.planning.steps import avoided_template, highest
 from heatlite.rpc import messages
 
 View = dict[str, Any]
@@ -113,12 +113,7 @@ def mark_unhealthy(req: Request, stack_name: str, stack_id: str, resource_name: 
 def current(rows: Iterable[Any], stack: Any) -> list[Any]:
     """One row of the stack for each name, in the order of row numbers: several exist during a replacement."""
     avoided = avoided_template(stack.action, stack.previous_template_id)
-    best: dict[str, tuple[tuple[int, int], Any]] = {}
-    for row in rows:
-        place = rank(row, stack.template_id, avoided)
-        if row.name not in best or place > best[row.name][0]:
-            best[row.name] = place, row
-    return [row for _place, row in best.values()]
+    return list(highest(rows, stack.template_id, avoided).values())
 
 
 def required_by(rows: Iterable[Any]) -> dict[str, list[str]]:

@@ -80,8 +80,7 @@ class SharedCache:
         except Exception as error:
             outages.away(outages.CACHE, error)
         else:
-            if outages.CACHE in outages.current:
-                outages.back(outages.CACHE)
+            outages.back(outages.CACHE)
 
 
 def of(group: str, context: Any) -> Cache:
