@@ -5,7 +5,7 @@ May not come in: stacks, resources, rows.
 
 from __future__ import annotations
 
-import importlib
+import pkgutil
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -166,8 +166,7 @@ class _PluginClasses:
             if name in extensions.names(extensions.CLIENTS):
                 found = extensions.load(extensions.CLIENTS, name)
             elif name in BUILT_IN:
-                module, _colon, attribute = BUILT_IN[name].partition(':')
-                found = getattr(importlib.import_module(module), attribute)
+                found = pkgutil.resolve_name(BUILT_IN[name])
             else:
                 return None
         except Exception as error:          # a library that is missing must not take the engine with it

@@ -10,6 +10,7 @@ import builtins
 import importlib
 import importlib.util
 import os
+import pkgutil
 import sys
 import types
 from collections.abc import Mapping, Sequence
@@ -166,8 +167,7 @@ def _made(rest: str) -> types.ModuleType:
         if name in names:
             value = names[name]
             if isinstance(value, str) and ':' in value:
-                source, _colon, attribute = value.partition(':')
-                value = getattr(importlib.import_module(source), attribute)
+                value = pkgutil.resolve_name(value)
             setattr(module, name, value)
             return value
         if base is not None and not name.startswith('__'):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import pkgutil
 from typing import Any
 
 from heatlite.engine.compat import extensions
@@ -18,5 +18,4 @@ def load(name: str) -> Any:
     """Return the class. Raises KeyError for an unknown name, and what the import of its module raises."""
     if name in extensions.names(extensions.EVENT_SINKS):
         return extensions.load(extensions.EVENT_SINKS, name)
-    module, _colon, attribute = BUILT_IN[name].partition(':')
-    return getattr(importlib.import_module(module), attribute)
+    return pkgutil.resolve_name(BUILT_IN[name])

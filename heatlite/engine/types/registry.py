@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import importlib
+import pkgutil
 import weakref
 import zoneinfo
 from collections.abc import Callable, Iterator, Mapping
@@ -265,8 +266,7 @@ def _pure_constraints() -> Mapping[str, Callable[[], Any]]:
 
 def _find_constraint(name: str) -> Any:
     if name in BUILT_IN_CONSTRAINTS:
-        module, _colon, attribute = BUILT_IN_CONSTRAINTS[name].partition(':')
-        return getattr(importlib.import_module(module), attribute)
+        return pkgutil.resolve_name(BUILT_IN_CONSTRAINTS[name])
     pure = _pure_constraints()
     if name in pure:
         return _Pure(pure[name])
