@@ -103,7 +103,7 @@ class Stacks:
             if authority is not None:
                 credentials.insert(tx, authority)
             resources.insert_many(tx, row.id, rows)
-            event_rows.insert_many(tx, row.id, [self._told(row)])
+            event_rows.insert_many(tx, row.id, [self._event_of(row)])
             return lease
 
         lease = self._database.retry(store)
@@ -184,15 +184,10 @@ class Stacks:
                                   else message.disable_rollback),
                 converge=bool(message.converge), credentials_id=credentials_id,
                 tags=current.tags if message.existing and message.tags is None else list(message.tags or ()) or None)
-            event_rows.insert_many(tx, row.id, [self._told(accepted)])
+            event_rows.insert_many(tx, row.id, [self._event_of(accepted)])
             return owner, accepted
 
-        owner, accepted = self._database.retry(accept)
-        if isinstance(owner, Lease):                # else another engine drives it, from the stored definition
-            self._controller.expect(row.id, accepted.generation, definition)
-        self._announce(accepted)
-        self._ring(row.id, owner)
-        return dict(identity(accepted))
+        return dict(identity(self._commit(accept, definition)))
 
     def _renewed_authority(self, context: RequestContext, row: stacks.Stack, definition: StackDefinition,
                            now: datetime) -> credentials.Credentials | None:
@@ -277,12 +272,10 @@ class Stacks:
                 accepted = stacks.accept(tx, row.id, action=row.action, status=Status.FAILED,
                                          reason=text.cancelled(row.action), now=now,
                                          request=request_ids.stored(context, row.request))
-            event_rows.insert_many(tx, row.id, [self._told(accepted)])
+            event_rows.insert_many(tx, row.id, [self._event_of(accepted)])
             return owner, accepted
 
-        owner, accepted = self._database.retry(accept)
-        self._announce(accepted)
-        self._ring(accepted.id, owner)
+        self._commit(accept)
 
     def as_shown(self, stored: templates.Template, row: stacks.Stack) -> Mapping[str, Any]:
         """Return the columns of a stack's row that follow from its template: keywords of `db.stacks.accept`."""
@@ -309,17 +302,14 @@ class Stacks:
             if caller is not None:
                 requested['request'] = request_ids.stored(caller, requested.get('request', row.request))
             accepted = stacks.accept(tx, row.id, action=action, reason=text.started(action), now=now, **requested)
-            told = [self._told(accepted)]
+            new = [self._event_of(accepted)]
             if action is Action.DELETE and row.status == Status.IN_PROGRESS and row.action != Action.DELETE:
-                told.insert(0, events.of_stack(self._runtime, row.id, row.name, row.action, Status.FAILED,
-                                               text.cancelled(row.action)))
-            event_rows.insert_many(tx, row.id, told)
+                new.insert(0, events.of_stack(self._runtime, row.id, row.name, row.action, Status.FAILED,
+                                              text.cancelled(row.action)))
+            event_rows.insert_many(tx, row.id, new)
             return owner, accepted
 
-        owner, accepted = self._database.retry(accept)
-        self._announce(accepted)
-        self._ring(accepted.id, owner)
-        return accepted
+        return self._commit(accept)
 
     def abandon(self, context: RequestContext, message: messages.AbandonStack) -> dict[str, Any]:
         """Return the export and delete the stack without deleting the objects of its resources."""
@@ -385,15 +375,10 @@ class Stacks:
                 parameters=definition.parameters.shown(), converge=converge,
                 request=request_ids.stored(request_ids.asking(parent.context), {'facade': facade}),
                 timeout_mins=current.timeout_mins if timeout_mins is None else timeout_mins)
-            event_rows.insert_many(tx, row.id, [self._told(accepted)])
+            event_rows.insert_many(tx, row.id, [self._event_of(accepted)])
             return owner, accepted
 
-        owner, accepted = self._database.retry(accept)
-        if isinstance(owner, Lease):                # else another engine drives it, from the stored definition
-            self._controller.expect(row.id, accepted.generation, definition)
-        self._announce(accepted)
-        self._ring(row.id, owner)
-        return accepted
+        return self._commit(accept, definition)
 
     def act_on_child(self, parent: LeasedStack, stack_id: str, action: Action, abandon: bool = False) -> stacks.Stack:
         """Begin an action of a nested stack. Raises EntityNotFound if it is gone, or of another project."""
@@ -456,18 +441,29 @@ class Stacks:
             context.check_in_time(self._runtime.now())
         return lease if lease is not None else leases.owner(tx, stack_id)
 
-    def _ring(self, stack_id: str, owner: Lease | str | None) -> None:
-        """Wake up the owner, after the commit. If this engine dies before, the sweep finds the stack."""
+    def _commit(self, accept: Callable[[Any], tuple[Lease | str | None, stacks.Stack]],
+                definition: StackDefinition | None = None) -> stacks.Stack:
+        """Commit a request, then announce it and wake up the owner of the stack. Return the stack's row.
+
+        `accept(tx)`: stores the request; returns the lease if this engine has it, else the owner's id or None, and the
+        row. `definition`: the accepted one, so that this engine need not load it. If the engine dies after the commit,
+        the sweep finds the stack.
+        """
+        owner, accepted = self._database.retry(accept)
+        if definition is not None and isinstance(owner, Lease):     # else another engine drives it, from what is stored
+            self._controller.expect(accepted.id, accepted.generation, definition)
+        self._announce(accepted)
         if isinstance(owner, Lease):
             self._controller.go_on(owner)
         else:
-            self._wake(stack_id, owner)
+            self._wake(accepted.id, owner)
+        return accepted
 
     def _announce(self, row: stacks.Stack) -> None:
         """Send the notification, after the commit."""
         self._notify(row, row.action, row.status, row.reason)
 
-    def _told(self, row: stacks.Stack) -> Event:
+    def _event_of(self, row: stacks.Stack) -> Event:
         return events.of_stack(self._runtime, row.id, row.name, row.action, row.status, row.reason)
 
     def _check_name_free(self, context: RequestContext, name: str) -> None:
