@@ -31,7 +31,7 @@ class CharClass:
     min_count: int = 0
 
 
-class Dice:
+class RandomSource:
     """Draws unbiased numbers from the random bits of UUIDs."""
 
     def __init__(self, runtime: runtimes.Runtime) -> None:
@@ -81,11 +81,11 @@ def generate_password(length: int, char_classes: Sequence[CharClass], runtime: r
 
     The result is longer than `length` if the sum of the minimums is.
     """
-    dice = Dice(runtime or runtimes.current())
-    chosen = [dice.choice(kind.allowed_chars) for kind in char_classes for _ in range(kind.min_count)]
+    source = RandomSource(runtime or runtimes.current())
+    chosen = [source.choice(kind.allowed_chars) for kind in char_classes for _ in range(kind.min_count)]
     everything = ''.join(kind.allowed_chars for kind in char_classes)
-    chosen += [dice.choice(everything) for _ in range(length - len(chosen))]
-    dice.shuffle(chosen)
+    chosen += [source.choice(everything) for _ in range(length - len(chosen))]
+    source.shuffle(chosen)
     return ''.join(chosen)
 
 

@@ -19,16 +19,16 @@ from typing import Any
 from heatlite.conformance import another
 from heatlite.conformance.another import NONE_NAMED, Named
 from heatlite.conformance.clouds import Cloud
-from heatlite.conformance.examples import Example
+from heatlite.conformance.examples import Example, referred
 from heatlite.conformance.report import FAILED, NOT_TRIED, PASSED, WARNED, Result
-from heatlite.conformance.town import Town
+from heatlite.conformance.scenario import ResourceScenario
 from heatlite.engine.properties import Schema
 from heatlite.engine.resource import Resource
 from heatlite.engine.types import source_lines
 
 CHECKS = (EACH, CRASH) = ('each property', 'crash in each property')
 OTHER = '_other'                            # ends the name of a second resource like one of the example
-MOST_TOLD = 3
+MOST_SHOWN = 3
 NOT_ASKED = 'crashes were not asked for'
 MOST_POINTS = 400
 RANDOM = [(re.compile(pattern), instead) for pattern, instead in (
@@ -45,7 +45,7 @@ PASSING = frozenset({                       # fields that say how often or when 
     'next', 'taken', 'standard_attr_id', 'actions', 'date', 'etag', 'last_modified',
     'OS-EXT-SRV-ATTR:instance_name', 'OS-EXT-SRV-ATTR:reservation_id'})
 SEGMENTS = frozenset({'segmentation_id', 'provider:segmentation_id'})     # the cloud chooses one where none is given
-ADDRESS = re.compile(r'\b\d{1,3}(?:[.-]\d{1,3}){3}\b')                   # likewise; also as part of a host's name
+ADDRESS = re.compile(r'\b\d{1,3}(?:[.-]\d{1,3}){3}\b')                   # the same; also as part of a host's name
 BOUNDARY = re.compile(r'={15}\d+==')
 USER_DATA = 'OS-EXT-SRV-ATTR:user_data'
 MINUTES = 10                                # that an update may take: one that is refused again and again ends by then
@@ -120,7 +120,7 @@ def _like(given: Any, example: Example, extra: dict[str, Any]) -> Any:
 
 
 class Trial:
-    """All changes of one type, in a town that is built anew when a change leaves it unusable."""
+    """All changes of one type, in a scenario that is built anew when a change leaves it unusable."""
 
     def __init__(self, type_name: str, kind: type[Resource], example: Example, cloud: Cloud,
                  register: Callable[[Any], None], crash_every: int, named: Named = NONE_NAMED, *,
@@ -129,7 +129,7 @@ class Trial:
         self._with_neighbours = beside
         self.type_name, self.kind, self.example, self.cloud = type_name, kind, example, cloud
         self._register, self._every, self._named = register, crash_every, named
-        self._town: Town | None = None
+        self._scenario: ResourceScenario | None = None
         self._replaceable: dict[str, str | None] = {}       # neighbour -> why it cannot be replaced
         self.points = self.kills = self.lives = 0
         self._seeds: Counter[str] = Counter()
@@ -138,16 +138,16 @@ class Trial:
 
     def finish(self) -> None:
         """Removes what is left, in a cloud that cannot be reset, too."""
-        if self._town is not None:
+        if self._scenario is not None:
             with suppress(Exception):
-                self._put(self._town, None, {})
-                self._town.clear()
+                self._put(self._scenario, None, {})
+                self._scenario.clear()
         self.close()
 
     def close(self) -> None:
-        if self._town is not None:
-            self._town.__exit__(None, None, None)
-            self._town = None
+        if self._scenario is not None:
+            self._scenario.__exit__(None, None, None)
+            self._scenario = None
         self.cloud.reset()
 
     def run(self) -> Iterator[Result]:
@@ -176,18 +176,18 @@ class Trial:
 
     def _each(self, change: Change) -> tuple[str, str]:
         """Without a kill: alone, and beside a replacement of each neighbour."""
-        told = []
+        findings = []
         for neighbour in self._ways(change):
             wrong = self._once(change, neighbour)[0]
             if wrong:
-                told.append(f'{_beside(neighbour)}{wrong}')
+                findings.append(f'{_beside(neighbour)}{wrong}')
         refused = [f'{name} cannot be replaced here: {why}' for name, why in self._replaceable.items()
                    if why and name in self._neighbours(change)]
-        return (FAILED, '; '.join(told)) if told else (PASSED, '; '.join(refused))
+        return (FAILED, '; '.join(findings)) if findings else (PASSED, '; '.join(refused))
 
     def _crash(self, change: Change) -> tuple[str, str]:
         """The same with the engine killed at the points of the update."""
-        told: list[str] = []
+        findings: list[str] = []
         for neighbour in self._ways(change):
             wrong, wanted, points = self._once(change, neighbour)
             if wrong:
@@ -202,8 +202,8 @@ class Trial:
                     self.close()
                     wrong = str(error) if isinstance(error, Broken) else f'{type(error).__name__}: {error}'
                 if wrong:
-                    told.append(f'{_beside(neighbour)}killed {point[0]} (number {point[1]}): {wrong}')
-        return (FAILED, _few(told)) if told else (PASSED, '')
+                    findings.append(f'{_beside(neighbour)}killed {point[0]} (number {point[1]}): {wrong}')
+        return (FAILED, _few(findings)) if findings else (PASSED, '')
 
     def _ways(self, change: Change) -> Iterator[str | None]:
         yield None
@@ -215,18 +215,18 @@ class Trial:
 
     def _neighbours(self, change: Change) -> list[str]:
         """What the resource refers to, before and after."""
-        after = set(_references(change.after))
-        return [name for name in dict.fromkeys(_references(change.before))
+        after = set(referred(change.after))
+        return [name for name in dict.fromkeys(referred(change.before))
                 if name in self.example.needs and name in after]
 
     def _why_not(self, neighbour: str) -> str | None:
         """Why it cannot be replaced while the resource stays as it is, or None."""
         try:
-            town = self._made(self.example.properties, {})
-            before = town.row_ids(neighbour)
-            town.mark_unhealthy(neighbour)
-            self._put(town, self.example.properties, {})
-            if town.row_ids(neighbour) == before:
+            scenario = self._made(self.example.properties, {})
+            before = scenario.row_ids(neighbour)
+            scenario.mark_unhealthy(neighbour)
+            self._put(scenario, self.example.properties, {})
+            if scenario.row_ids(neighbour) == before:
                 return 'it stays as it is'
         except Exception as error:
             self.close()
@@ -236,16 +236,16 @@ class Trial:
     def _once(self, change: Change, neighbour: str | None) -> tuple[str, Any, list[Any]]:
         """What is wrong with the update; what is there after it, the points on the way."""
         self.lives += 1
-        town = self._made(change.after, change.extra)
-        fresh = self._state(town, change.leaves)
-        town = self._made(change.before, change.extra)
+        scenario = self._made(change.after, change.extra)
+        fresh = self._state(scenario, change.leaves)
+        scenario = self._made(change.before, change.extra)
         if neighbour is not None:
-            town.mark_unhealthy(neighbour)
-        before = town.row_ids()
-        town.house.chaos.begin()
-        self._put(town, change.after, change.extra)
-        points = town.house.chaos.end()
-        rows, there = town.row_ids(), self._state(town, change.leaves)
+            scenario.mark_unhealthy(neighbour)
+        before = scenario.row_ids()
+        scenario.house.chaos.begin()
+        self._put(scenario, change.after, change.extra)
+        points = scenario.house.chaos.end()
+        rows, there = scenario.row_ids(), self._state(scenario, change.leaves)
         if len(rows) != 1:
             return f'{len(rows)} rows are left of it', there, points
         if not change.replaces and neighbour is None and rows != before:
@@ -254,91 +254,80 @@ class Trial:
             return 'it was not replaced', there, points
         wrong = _difference(fresh, there, change.unlike)
         if not wrong:
-            self._put(town, None, {})
-            left = self._kinds(town) - self._base
+            self._put(scenario, None, {})
+            left = self._kinds(scenario) - self._base
             wrong = f'left behind: {_few([f"{count} {kind}" for kind, count in left.items()])}' if left else ''
         return wrong, there, points
 
     def _killed(self, change: Change, neighbour: str | None, point: Any, wanted: Any) -> str:
-        town = self._made(change.before, change.extra)
+        scenario = self._made(change.before, change.extra)
         if neighbour is not None:
-            town.mark_unhealthy(neighbour)
-        town.house.chaos.begin([point])
-        failure = self._failure(town, change.after, change.extra)
-        town.house.chaos.end()
-        if not town.house.chaos.killed:         # this run was a little shorter than the first
+            scenario.mark_unhealthy(neighbour)
+        scenario.house.chaos.begin([point])
+        failure = self._failure(scenario, change.after, change.extra)
+        scenario.house.chaos.end()
+        if not scenario.house.chaos.killed:         # this run was a little shorter than the first
             return ''
         self.kills += 1
         if failure is not None:
             raise Broken(failure)
-        rows = town.row_ids()
+        rows = scenario.row_ids()
         if len(rows) != 1:
             raise Broken(f'{len(rows)} rows are left of it')
-        wrong = _difference(wanted, self._state(town, change.leaves))
+        wrong = _difference(wanted, self._state(scenario, change.leaves))
         if wrong:
-            self.close()                        # what is left behind is told once
+            self.close()                        # what is left behind is reported once
         return wrong
 
-    # --- the town -------------------------------------------------------------------------------------------
+    # --- the scenario ---------------------------------------------------------------------------------------
 
-    def _made(self, properties: Mapping[str, Any], extra: Mapping[str, Any]) -> Town:
-        """The town with the resource made anew, and what it depends on as before."""
-        if self._town is None:
+    def _made(self, properties: Mapping[str, Any], extra: Mapping[str, Any]) -> ResourceScenario:
+        """The scenario with the resource made anew, and what it depends on as before."""
+        if self._scenario is None:
             self.cloud.reset()
-            self._town = Town(self.type_name, self.example, self.cloud, self._register)
-            self._town.__enter__()
-            self._town.minutes = MINUTES
-            self._seeds = Counter(_objects(self._town.state(), Known({}, '', self.example.leaves)))
-            failure = self._town.prepare()
+            self._scenario = ResourceScenario(self.type_name, self.example, self.cloud, self._register)
+            self._scenario.__enter__()
+            self._scenario.minutes = MINUTES
+            self._seeds = Counter(_objects(self._scenario.state(), Known({}, '', self.example.leaves)))
+            failure = self._scenario.prepare()
             if failure is not None:
                 raise Broken(f'what it needs could not be made: {failure}')
-            self._base = self._kinds(self._town)
-        self._put(self._town, None, {})
-        self._put(self._town, properties, extra)
-        return self._town
+            self._base = self._kinds(self._scenario)
+        self._put(self._scenario, None, {})
+        self._put(self._scenario, properties, extra)
+        return self._scenario
 
-    def _put(self, town: Town, properties: Mapping[str, Any] | None, extra: Mapping[str, Any]) -> None:
-        failure = self._failure(town, properties, extra)
+    def _put(self, scenario: ResourceScenario, properties: Mapping[str, Any] | None, extra: Mapping[str, Any]) -> None:
+        failure = self._failure(scenario, properties, extra)
         if failure is not None:
             raise Broken(failure)
 
-    def _failure(self, town: Town, properties: Mapping[str, Any] | None, extra: Mapping[str, Any]) -> str | None:
-        self._given, town.extra = properties, extra
-        return town.put(properties)
+    def _failure(self, scenario: ResourceScenario, properties: Mapping[str, Any] | None,
+                 extra: Mapping[str, Any]) -> str | None:
+        self._given, scenario.extra = properties, extra
+        return scenario.put(properties)
 
-    def _kinds(self, town: Town) -> Counter[str]:
+    def _kinds(self, scenario: ResourceScenario) -> Counter[str]:
         """How many objects of each kind there are."""
-        state = town.state() or {'objects': {}}
+        state = scenario.state() or {'objects': {}}
         return Counter({kind: len(objects) for kind, objects in state['objects'].items()
                         if kind not in self.example.leaves})
 
-    def _state(self, town: Town, leaves: tuple[str, ...] = ()) -> Counter[str]:
+    def _state(self, scenario: ResourceScenario, leaves: tuple[str, ...] = ()) -> Counter[str]:
         """What the cloud holds besides what it held at its start, without what differs from run to run."""
-        with town.calls.unwatched():
+        with scenario.calls.unwatched():
             self.cloud.advance(SETTLING)
         named: dict[str, list[str]] = {}
-        for name, rows in sorted(town.house.states(town.stack_id).items()):
+        for name, rows in sorted(scenario.house.states(scenario.stack_id).items()):
             for _action, _status, physical_id in rows:
                 named.setdefault(str(physical_id), []).append(name)
         names = {physical_id: f'<{" ".join(found)}>' for physical_id, found in named.items()}
-        given = json.dumps(town.template(None)['resources']) + json.dumps(self._given)
-        return Counter(_objects(town.state(), Known(names, given, (*self.example.leaves, *leaves)))) - self._seeds
+        given = json.dumps(scenario.template(None)['resources']) + json.dumps(self._given)
+        return Counter(_objects(scenario.state(), Known(names, given, (*self.example.leaves, *leaves)))) - self._seeds
 
 
 class Broken(Exception):
     """A life cannot go on; the text says why."""
-
-
-def _references(value: Any) -> Iterator[str]:
-    match value:
-        case {'get_resource': str(name)} | {'get_attr': [str(name), *_]}:
-            yield name
-        case dict():
-            for each in value.values():
-                yield from _references(each)
-        case list():
-            for each in value:
-                yield from _references(each)
 
 
 def _objects(state: Any, known: Known) -> Iterator[str]:
@@ -400,7 +389,7 @@ def _text(text: str, known: Known, key: str) -> str:
 def _difference(wanted: Counter[str], found: Counter[str], but: frozenset[str] = frozenset()) -> str:
     """'' for none; else what is missing and what is there besides. `but`: names of fields that may differ."""
     missing, surplus = list((wanted - found).elements()), list((found - wanted).elements())
-    told = []
+    findings = []
     for line in missing[:]:
         kind, _space, text = line.partition(' ')
         twin = next((each for each in surplus if each.partition(' ')[0] == kind), None)
@@ -408,9 +397,10 @@ def _difference(wanted: Counter[str], found: Counter[str], but: frozenset[str] =
             continue
         missing.remove(line)
         surplus.remove(twin)
-        told += [f'{kind}: {each}' for each in _fields('', json.loads(text), json.loads(twin.partition(' ')[2]), but)]
-    told += [f'missing: {each}' for each in missing] + [f'left or made twice: {each}' for each in surplus]
-    return _few(told)
+        other = json.loads(twin.partition(' ')[2])
+        findings += [f'{kind}: {each}' for each in _fields('', json.loads(text), other, but)]
+    findings += [f'missing: {each}' for each in missing] + [f'left or made twice: {each}' for each in surplus]
+    return _few(findings)
 
 
 def _fields(path: str, wanted: Any, found: Any, but: frozenset[str]) -> Iterator[str]:
@@ -426,9 +416,9 @@ def _beside(neighbour: str | None) -> str:
     return f'beside a replacement of {neighbour}: ' if neighbour else ''
 
 
-def _few(told: list[str]) -> str:
-    shown = '; '.join(each[:600] for each in told[:MOST_TOLD])
-    return shown if len(told) <= MOST_TOLD else f'{shown}; and {len(told) - MOST_TOLD} more'
+def _few(findings: list[str]) -> str:
+    shown = '; '.join(each[:600] for each in findings[:MOST_SHOWN])
+    return shown if len(findings) <= MOST_SHOWN else f'{shown}; and {len(findings) - MOST_SHOWN} more'
 
 
 def run(type_name: str, kind: type[Resource], example: Example | None, cloud: Cloud | None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -96,3 +96,16 @@ def _stand_in(file: Path, said: Any) -> tuple[Path, str] | None:
     if not function.isidentifier() or not (file.parent / name).is_file():
         raise ExamplesError(f'{file}: stand_in must be FILE.py:FUNCTION, of a file beside it')
     return file.parent / name, function
+
+
+def referred(value: Any) -> Iterator[str]:
+    """Names of the resources that a part of a template refers to, by get_resource or get_attr."""
+    match value:
+        case {'get_resource': str(name)} | {'get_attr': [str(name), *_]}:
+            yield name
+        case dict():
+            for each in value.values():
+                yield from referred(each)
+        case list():
+            for each in value:
+                yield from referred(each)

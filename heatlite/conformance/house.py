@@ -85,7 +85,7 @@ class Chaos:
 
 
 class WriteLock:
-    """SQLite's lock for writers, shared by all processes of a simulation: whoever wants it waits in virtual time.
+    """SQLite's lock for writers, shared by all processes of a simulation, which wait for it in virtual time.
 
     A server ends the transaction of a process that has died, and of one that stands still while others wait.
     """

@@ -15,7 +15,7 @@ from heatlite.common import exception
 from heatlite.conformance.clouds import Cloud
 from heatlite.conformance.examples import Example
 from heatlite.conformance.report import FAILED, NOT_TRIED, PASSED, WARNED, Result
-from heatlite.conformance.town import Town
+from heatlite.conformance.scenario import ResourceScenario
 from heatlite.engine.resource import Resource
 from heatlite.engine.types import source_lines
 
@@ -31,30 +31,30 @@ class Broken(Exception):
 
 
 class Life:
-    def __init__(self, town: Town, kind: type[Resource], crash_every: int) -> None:
+    def __init__(self, scenario: ResourceScenario, kind: type[Resource], crash_every: int) -> None:
         """`crash_every`: which of the points is tried, 1: all, 0: none."""
-        self.town, self.kind, self.example = town, kind, town.example
-        self.given: dict[str, Any] = dict(town.example.properties)     # what it has now
+        self.scenario, self.kind, self.example = scenario, kind, scenario.example
+        self.given: dict[str, Any] = dict(scenario.example.properties)     # what it has now
         self._crash_every = crash_every
         self._made = 0                      # things that it is in its cloud, as last given
 
     # --- one after the other ------------------------------------------------------------------------------
 
     def create(self) -> Said:
-        failure = self.town.put(self.given)
+        failure = self.scenario.put(self.given)
         if failure is not None:
             raise Broken(failure)
-        (_action, _status, physical_id), = self.town.rows()
+        (_action, _status, physical_id), = self.scenario.rows()
         if physical_id is None:
             return WARNED, 'it has no physical id: handle_create should call resource_id_set'
-        self._made = len(self.town.new_things() or ())
+        self._made = len(self.scenario.new_things() or ())
         return PASSED, ''
 
     def attributes(self) -> Said:
         wrong, partial = [], []
         for name in [*self.kind.attributes_schema, 'show']:
             try:
-                json.dumps(self.town.asked(lambda it, name=name: it.FnGetAtt(name)))
+                json.dumps(self.scenario.asked(lambda it, name=name: it.FnGetAtt(name)))
             except Exception as error:
                 if isinstance(error, exception.InvalidTemplateAttribute) and (
                         self.kind.get_attribute is not Resource.get_attribute):
@@ -69,25 +69,25 @@ class Life:
     def check(self) -> Said:
         if not hasattr(self.kind, 'handle_check'):
             return NOT_TRIED, 'it has no handle_check'
-        failure = self.town.act('check')
+        failure = self.scenario.act('check')
         return (FAILED, failure) if failure else (PASSED, '')
 
     def no_op(self) -> Said:
         """Compared with what is stored, and with the real thing."""
         for real in (False, True):
-            writes, events, rows = self.town.writes(), self.town.events(), self.town.rows()
-            failure = self.town.put(self.given, converge=real)
+            writes, events, rows = self.scenario.writes(), self.scenario.events(), self.scenario.rows()
+            failure = self.scenario.put(self.given, converge=real)
             if failure is not None:
                 raise Broken(failure)
             what = 'the real thing, which nobody changed' if real else 'its own definition'
-            if self.town.writes() != writes:
-                written = ', '.join(self.town.calls.writes[writes:][:MOST_TOLD])
+            if self.scenario.writes() != writes:
+                written = ', '.join(self.scenario.calls.writes[writes:][:MOST_TOLD])
                 return FAILED, f'compared with {what}, an update that changes nothing wrote {written}'
             if self.kind.always_inspected:
                 continue                    # the type says so: it looks after others, or is new each time
-            if self.town.rows()[0][2] != rows[0][2]:
+            if self.scenario.rows()[0][2] != rows[0][2]:
                 return FAILED, f'compared with {what}, an update that changes nothing replaced it'
-            if self.town.events() != events:
+            if self.scenario.events() != events:
                 return FAILED, f'compared with {what}, an update that changes nothing called handle_update'
         return PASSED, ''
 
@@ -102,13 +102,13 @@ class Life:
             for name in change:
                 if name not in self.kind.properties_schema:
                     raise Broken(f'{name} is no property')
-            before, writes = self.town.rows()[0][2], self.town.writes()
+            before, writes = self.scenario.rows()[0][2], self.scenario.writes()
             self._change(change, named)
-            if len(self.town.rows()) != 1 or self.town.rows()[0][2] != before:
+            if len(self.scenario.rows()) != 1 or self.scenario.rows()[0][2] != before:
                 return FAILED, f'{named}: it was replaced', self._place(change)
-            if self._made and self.town.writes() == writes:
+            if self._made and self.scenario.writes() == writes:
                 silent.append(named)
-        self._made = len(self.town.new_things() or ())          # a group may have grown
+        self._made = len(self.scenario.new_things() or ())          # a group may have grown
         rest = sorted(changing - {name for change in self.example.update for name in change})
         if silent:
             return WARNED, f'nothing was written for {"; ".join(silent)}'
@@ -119,9 +119,9 @@ class Life:
             return NOT_TRIED, 'no example'
         for change in self.example.replace:
             named = ', '.join(change)
-            before = self.town.rows()[0][2]
+            before = self.scenario.rows()[0][2]
             self._change(change, named)
-            rows = self.town.rows()
+            rows = self.scenario.rows()
             if len(rows) != 1 or (rows[0][2] == before and before is not None):
                 return FAILED, f'{named}: it was not replaced', self._place(change)
             left = self._surplus()
@@ -130,10 +130,10 @@ class Life:
         return PASSED, ''
 
     def delete(self) -> Said:
-        failure = self.town.put(None)
+        failure = self.scenario.put(None)
         if failure is not None:
             raise Broken(failure)
-        left = self.town.new_things()
+        left = self.scenario.new_things()
         if left:
             raise Broken(f'left behind: {_few(left)}')
         if left is None and self.kind.default_client_name:
@@ -142,8 +142,8 @@ class Life:
 
     def delete_when_gone(self) -> Said:
         self._restore()
-        self.town.delete_behind_our_back()
-        failure = self.town.put(None)
+        self.scenario.delete_behind_our_back()
+        failure = self.scenario.put(None)
         if failure is not None:
             raise Broken(failure)
         return PASSED, ''
@@ -155,7 +155,7 @@ class Life:
             self._gone()
 
         said = self._crash(prepare, self.given)
-        if said[0] == PASSED and not self._finds and self.town.things() is None and self.town.calls.writes:
+        if said[0] == PASSED and not self._finds and self.scenario.things() is None and self.scenario.calls.writes:
             return WARNED, 'it has no find_existing, and nobody can say whether something is left behind'
         return said
 
@@ -166,14 +166,14 @@ class Life:
         said = self._crash_in_changes()
         if said[0] == PASSED and self.example.beside:
             self._gone()
-            self.town.with_beside = True
+            self.scenario.with_beside = True
             try:
                 said = self._crash_in_changes()
                 self._gone()
             finally:
-                self.town.with_beside = False
+                self.scenario.with_beside = False
             self._restore()
-            self._made = len(self.town.new_things() or ())
+            self._made = len(self.scenario.new_things() or ())
         return said
 
     def _crash_in_changes(self) -> Said:
@@ -204,22 +204,22 @@ class Life:
         """Kills the engine at each point on the way to `wanted`; another one must get there."""
         if not self._crash_every:
             return NOT_TRIED, 'crashes were not asked for'
-        chaos = self.town.house.chaos
+        chaos = self.scenario.house.chaos
         prepare()
         chaos.begin()
-        failure = self.town.put(wanted)
+        failure = self.scenario.put(wanted)
         points = chaos.end()
         if failure is not None:
             raise Broken(failure)
         if wanted is not None:
-            self._made = len(self.town.new_things() or ())
+            self._made = len(self.scenario.new_things() or ())
         if len(points) > MOST_POINTS:
             return WARNED, f'{len(points)} points at which an engine may die are too many to try'
         failed, warned = [], []
         for point in points[min(self._crash_every // 2, len(points) - 1)::self._crash_every]:
             prepare()
             chaos.begin([point])
-            failure = self.town.put(wanted)
+            failure = self.scenario.put(wanted)
             chaos.end()
             if not chaos.killed:                # this run was a little shorter than the first
                 continue
@@ -234,10 +234,10 @@ class Life:
     def _after_crash(self, wanted: Mapping[str, Any] | None, failure: str | None) -> tuple[str, str]:
         """What is wrong, if anything. A type that cannot look for what it made may fail a create, and be made anew."""
         if failure is not None:
-            again = self.town.put(wanted)
+            again = self.scenario.put(wanted)
             if self._finds or again is not None:
                 return FAILED, failure if again is None else f'{failure}; and once more: {again}'
-        rows = self.town.rows()
+        rows = self.scenario.rows()
         if len(rows) != (wanted is not None):
             return FAILED, f'{len(rows)} rows are left of it'
         surplus = self._surplus(0 if wanted is None else self._made)
@@ -259,35 +259,35 @@ class Life:
     def _change(self, change: Mapping[str, Any], named: str) -> None:
         wanted = {**self.given, **change}
         wanted = {name: value for name, value in wanted.items() if value is not None}
-        failure = self.town.put(wanted)
+        failure = self.scenario.put(wanted)
         if failure is not None:
             raise Broken(f'{named}: {failure}')
         self.given = wanted
 
     def _restore(self) -> None:
         """It is there again, as last given."""
-        failure = self.town.put(self.given)
+        failure = self.scenario.put(self.given)
         if failure is not None:
             raise Broken(failure)
 
     def _gone(self) -> None:
-        failure = self.town.put(None)
+        failure = self.scenario.put(None)
         if failure is not None:
             raise Broken(failure)
 
     def _surplus(self, expected: int | None = None) -> str:
         """What there is beyond the things of one, '' for nothing."""
-        found = self.town.new_things()
+        found = self.scenario.new_things()
         if found is None or len(found) <= (self._made if expected is None else expected):
             return ''
         return _few(found)
 
     def _forgive(self) -> None:
         """What is left behind now has been told, and is no surplus of the next run."""
-        failure = self.town.put(None)
+        failure = self.scenario.put(None)
         if failure is not None:
             raise Broken(failure)
-        self.town.before = self.town.things()
+        self.scenario.before = self.scenario.things()
 
     def _place(self, change: Mapping[str, Any]) -> str:
         return source_lines.of_entry(self.kind, 'properties_schema', next(iter(change)))
@@ -312,12 +312,12 @@ def run(type_name: str, kind: type[Resource], example: Example | None, cloud: Cl
         for check in CHECKS:
             yield Result(type_name, check, NOT_TRIED, 'no example')
         return
-    with Town(type_name, example, cloud, register) as town:
-        broken = _attempt(town.prepare)
+    with ResourceScenario(type_name, example, cloud, register) as scenario:
+        broken = _attempt(scenario.prepare)
         if broken is not None:
             yield from _not_tried(type_name, f'what it needs could not be made: {broken}')
             return
-        life = Life(town, kind, crash_every)
+        life = Life(scenario, kind, crash_every)
         for check, method in CHECKS.items():
             if broken is not None:
                 yield Result(type_name, check, NOT_TRIED, broken)
@@ -330,7 +330,7 @@ def run(type_name: str, kind: type[Resource], example: Example | None, cloud: Cl
                 yield Result(type_name, check, FAILED, reason)
                 broken = f'"{check}" failed'
         if broken is None:
-            town.clear()
+            scenario.clear()
 
 
 def _attempt(act: Callable[[], str | None]) -> str | None:

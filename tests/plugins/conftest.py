@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from oslo_config import cfg
@@ -10,7 +11,7 @@ from oslo_config import cfg
 from heatlite.common import config
 from heatlite.common import runtime as runtimes
 from heatlite.engine.types import plugin_loading, registry
-from tests.plugins import bench
+from tests.plugins import bench, own_types
 
 FIXTURES = Path(__file__).parent / 'fixtures'
 
@@ -31,6 +32,16 @@ def types() -> Iterator[registry.Registry]:
     config.register(conf)
     conf([], project='heatlite', default_config_files=[], default_config_dirs=[])
     yield registry.create(conf)
+    registry.use(None)
+
+
+@pytest.fixture(scope='module')
+def kit() -> Iterator[tuple[own_types.OwnTypes, Callable[[str], Any]]]:
+    """(the conformance kit with our own types, a function from a type to its cloud)"""
+    registry.create()
+    found = own_types.own_types()
+    with found.clouds() as cloud_of:
+        yield found, cloud_of
     registry.use(None)
 
 

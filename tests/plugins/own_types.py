@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from heatlite.conformance import kit, modules
-from heatlite.conformance.examples import SIMULATED, Example, Examples, read
+from heatlite.conformance.examples import SIMULATED, Example, Examples, read, referred
 from heatlite.engine.types import plugin_loading, registry
 
 HERE = Path(__file__).parent
@@ -60,25 +60,13 @@ def _queues(type_name: str) -> dict[str, Any]:
     """Alarms take queues that are there."""
     if not type_name.startswith('OS::Aodh::'):
         return {}
-    return {name: {'needs': {'told': {'type': 'OS::Zaqar::Queue'}}, 'to': [{'get_resource': 'told'}]}
+    return {name: {'needs': {'queue': {'type': 'OS::Zaqar::Queue'}}, 'to': [{'get_resource': 'queue'}]}
             for name in QUEUES}
 
 
 def needed(everything: Mapping[str, Any], entry: Any, beside: Iterable[str] = ()) -> list[str]:
     """Names of the resources that an entry stands on, each before those that stand on it."""
     found: list[str] = []
-    for name in (*beside, *references(entry)):
+    for name in (*beside, *referred(entry)):
         found += [other for other in [*needed(everything, everything[name]), name] if other not in found]
     return found
-
-
-def references(value: Any) -> Iterator[str]:
-    match value:
-        case {'get_resource': str(name)}:
-            yield name
-        case dict():
-            for each in value.values():
-                yield from references(each)
-        case list():
-            for each in value:
-                yield from references(each)

@@ -19,7 +19,7 @@ from heatlite.engine.types import registry
 
 LAMP = '''\
 # A comment, so that lines and entries differ.
-OS::Town::Lamp:
+OS::Vendor::Lamp:
   properties:
     watts: {type: integer, default: 5, constraints: [{range: {min: 1, max: 60}}]}
 '''
@@ -30,7 +30,7 @@ def whole():
     return source.read()
 
 
-def read(folder, text, name='town.yaml'):
+def read(folder, text, name='vendor.yaml'):
     (folder / name).write_text(textwrap.dedent(text))
     return source.read(folder)
 
@@ -52,8 +52,8 @@ def test_differences_are_named(whole):
     other = json.dumps(['OS::Nova::Server', {'properties': {}}])
     changed = [other if line.startswith('["OS::Nova::Server"') else line for line in types
                if not line.startswith('["OS::Heat::Value"')]
-    assert packing.differences(whole, '\n'.join([head, *changed, '["OS::Town::Lamp",{}]'])) == [
-        'OS::Heat::Value', 'OS::Nova::Server', 'OS::Town::Lamp']
+    assert packing.differences(whole, '\n'.join([head, *changed, '["OS::Vendor::Lamp",{}]'])) == [
+        'OS::Heat::Value', 'OS::Nova::Server', 'OS::Vendor::Lamp']
     assert packing.differences(whole, '\n'.join(['{"aliases":{}}', *types])) == ['aliases', 'modules']
     assert packing.differences(whole, '\n'.join([head, *reversed(types), ''])) == ['the order of the lines']
     assert packing.differences(whole, '')
@@ -67,7 +67,7 @@ def test_the_command_compares(capsys):
 # --- what an entry becomes --------------------------------------------------------------------------------
 
 def test_what_is_left_out_has_its_default(tmp_path):
-    assert read(tmp_path, 'OS::Town::Lamp: {}').facts['OS::Town::Lamp'] == {
+    assert read(tmp_path, 'OS::Vendor::Lamp: {}').facts['OS::Vendor::Lamp'] == {
         'class_name': 'Lamp', 'support_status': {'status': 'SUPPORTED', 'version': None},
         'reference': {'kind': 'physical_id', 'before_create': 'resource_name'},
         'attributes': {'show': {'type': 'map', 'cache_mode': 'cache_none'}}}
@@ -75,7 +75,7 @@ def test_what_is_left_out_has_its_default(tmp_path):
 
 def test_short_forms_become_long(tmp_path):
     facts = read(tmp_path, '''\
-        OS::Town::Lamp:
+        OS::Vendor::Lamp:
           support_status: [HIDDEN 9.0.0, {DEPRECATED 5.0.0: Use candles.}, SUPPORTED]
           reference: {before_create: null}
           properties:
@@ -84,7 +84,7 @@ def test_short_forms_become_long(tmp_path):
           attributes:
             light: {type: integer, cached: false, support_status: SUPPORTED 2014.2}
             name: string
-        ''').facts['OS::Town::Lamp']
+        ''').facts['OS::Vendor::Lamp']
     assert facts['support_status'] == {
         'status': 'HIDDEN', 'version': '9.0.0', 'hidden': True, 'previous': [
             {'status': 'DEPRECATED', 'version': '5.0.0', 'message': 'Use candles.'},
@@ -104,60 +104,61 @@ def test_short_forms_become_long(tmp_path):
 
 
 def test_types_of_all_files_are_sorted_and_aliases_kept(tmp_path):
-    read(tmp_path, 'OS::Town::Lamp: {module: heatlite.engine.resource}')
-    read(tmp_path, '"OS::City*": "OS::Town*"\nOS::City::Light: OS::Town::Lamp\n', 'aliases.yaml')
+    read(tmp_path, 'OS::Vendor::Lamp: {module: heatlite.engine.resource}')
+    read(tmp_path, '"OS::City*": "OS::Vendor*"\nOS::City::Light: OS::Vendor::Lamp\n', 'aliases.yaml')
     found = read(tmp_path, 'OS::Harbour::Lamp: {}', 'z.yaml')
-    assert list(found.facts) == ['OS::Harbour::Lamp', 'OS::Town::Lamp']
-    assert found.modules == {'OS::Town::Lamp': 'heatlite.engine.resource'}
-    assert found.aliases == {'OS::City*': 'OS::Town*', 'OS::City::Light': 'OS::Town::Lamp'}
+    assert list(found.facts) == ['OS::Harbour::Lamp', 'OS::Vendor::Lamp']
+    assert found.modules == {'OS::Vendor::Lamp': 'heatlite.engine.resource'}
+    assert found.aliases == {'OS::City*': 'OS::Vendor*', 'OS::City::Light': 'OS::Vendor::Lamp'}
 
 
 # --- what is refused --------------------------------------------------------------------------------------
 
 def entry(line):
     """A file whose type has `line` as its fourth line."""
-    return f'# One.\n# Two.\nOS::Town::Lamp:\n  {line}\n'
+    return f'# One.\n# Two.\nOS::Vendor::Lamp:\n  {line}\n'
 
 
 def of_property(body):
-    return f'OS::Town::Lamp:\n  properties:\n    name: string\n    watts: {body}\n'
+    return f'OS::Vendor::Lamp:\n  properties:\n    name: string\n    watts: {body}\n'
 
 
-WATTS = 'town.yaml, line 4: OS::Town::Lamp, properties.watts'
+WATTS = 'vendor.yaml, line 4: OS::Vendor::Lamp, properties.watts'
 
 
 @pytest.mark.parametrize('text, error', [
     # files
-    ('a: [', "town.yaml, line 2: did not find expected node content"),
-    ('- a', 'town.yaml, line 1: expected a map of names'),
-    ('', 'town.yaml, line 1: expected a map of names'),
-    ('OS::Town::Lamp: {}\nOS::Town::Lamp: {}', 'town.yaml, line 2: OS::Town::Lamp is there twice'),
-    ('OS::Town::Lamp: {}\nOS::Town::Bulb: {}',
-     'town.yaml, line 2: OS::Town::Bulb: expected types in alphabetical order; OS::Town::Lamp stands before it'),
-    ('Lamp: {}', 'town.yaml, line 1: Lamp: expected a name such as OS::Nova::Server'),
+    ('a: [', "vendor.yaml, line 2: did not find expected node content"),
+    ('- a', 'vendor.yaml, line 1: expected a map of names'),
+    ('', 'vendor.yaml, line 1: expected a map of names'),
+    ('OS::Vendor::Lamp: {}\nOS::Vendor::Lamp: {}', 'vendor.yaml, line 2: OS::Vendor::Lamp is there twice'),
+    ('OS::Vendor::Lamp: {}\nOS::Vendor::Bulb: {}',
+     'vendor.yaml, line 2: OS::Vendor::Bulb: expected types in alphabetical order; OS::Vendor::Lamp stands before it'),
+    ('Lamp: {}', 'vendor.yaml, line 1: Lamp: expected a name such as OS::Nova::Server'),
     # types
-    ('OS::Town::Lamp: string', "town.yaml, line 1: OS::Town::Lamp: expected a map with words of module, "),
-    (entry('colour: red'), 'town.yaml, line 4: OS::Town::Lamp, colour: expected one of the words module, '),
-    (entry('module: heatlite.engine.resources.openstack.town.lamp'),
-     'town.yaml, line 4: OS::Town::Lamp, module: expected the dotted name of a module of heatlite, found '
-     "'heatlite.engine.resources.openstack.town.lamp'"),
+    ('OS::Vendor::Lamp: string', "vendor.yaml, line 1: OS::Vendor::Lamp: expected a map with words of module, "),
+    (entry('colour: red'), 'vendor.yaml, line 4: OS::Vendor::Lamp, colour: expected one of the words module, '),
+    (entry('module: heatlite.engine.resources.openstack.vendor.lamp'),
+     'vendor.yaml, line 4: OS::Vendor::Lamp, module: expected the dotted name of a module of heatlite, found '
+     "'heatlite.engine.resources.openstack.vendor.lamp'"),
     (entry('family: plain'),
-     "line 4: OS::Town::Lamp, family: expected one of placeholder, stack_resource, found 'plain'"),
-    (entry('policy: member'), "line 4: OS::Town::Lamp, policy: expected one of project_admin, found 'member'"),
-    (entry('entity: 7'), 'line 4: OS::Town::Lamp, entity: expected a text, found 7'),
+     "line 4: OS::Vendor::Lamp, family: expected one of placeholder, stack_resource, found 'plain'"),
+    (entry('policy: member'), "line 4: OS::Vendor::Lamp, policy: expected one of project_admin, found 'member'"),
+    (entry('entity: 7'), 'line 4: OS::Vendor::Lamp, entity: expected a text, found 7'),
     (entry('reference: {sort: none}'),
-     'line 4: OS::Town::Lamp, reference.sort: expected one of the words kind, before_create, output, property'),
-    (entry('reference: {kind: null}'), 'line 4: OS::Town::Lamp, reference.kind: expected a text, found None'),
-    (entry('class_flags: []'), 'line 4: OS::Town::Lamp, class_flags: expected a map of names, found []'),
-    (entry('properties: {}'), 'line 4: OS::Town::Lamp, properties: expected a map of names, found {}'),
+     'line 4: OS::Vendor::Lamp, reference.sort: expected one of the words kind, before_create, output, property'),
+    (entry('reference: {kind: null}'), 'line 4: OS::Vendor::Lamp, reference.kind: expected a text, found None'),
+    (entry('class_flags: []'), 'line 4: OS::Vendor::Lamp, class_flags: expected a map of names, found []'),
+    (entry('properties: {}'), 'line 4: OS::Vendor::Lamp, properties: expected a map of names, found {}'),
     (entry('update_policy: {rolling: {type: group}}'),
-     'line 4: OS::Town::Lamp, update_policy.rolling.type: expected one of any, '),
+     'line 4: OS::Vendor::Lamp, update_policy.rolling.type: expected one of any, '),
     # status
     (entry('support_status: 5.0.0'),
-     'line 4: OS::Town::Lamp, support_status: expected a status (UNKNOWN, SUPPORTED, DEPRECATED, UNSUPPORTED, HIDDEN) '
+     'line 4: OS::Vendor::Lamp, support_status: expected a status '
+     '(UNKNOWN, SUPPORTED, DEPRECATED, UNSUPPORTED, HIDDEN) '
      "with the version in which it began, or a list of them from the newest to the oldest, found '5.0.0'"),
-    (entry('support_status: []'), 'line 4: OS::Town::Lamp, support_status: expected a status'),
-    (entry('support_status: {HIDDEN: 5}'), 'line 4: OS::Town::Lamp, support_status: expected a status'),
+    (entry('support_status: []'), 'line 4: OS::Vendor::Lamp, support_status: expected a status'),
+    (entry('support_status: {HIDDEN: 5}'), 'line 4: OS::Vendor::Lamp, support_status: expected a status'),
     # properties
     (of_property('text'), f'{WATTS}.type: expected one of any, boolean, integer, list, map, number, string, found '
                           "'text'"),
@@ -178,7 +179,7 @@ WATTS = 'town.yaml, line 4: OS::Town::Lamp, properties.watts'
     (of_property('{type: map, schema: string}'),
      f"{WATTS}.schema: expected a map of names of properties, found 'string'"),
     (of_property('\n      type: map\n      schema:\n        inner: text'),
-     'town.yaml, line 7: OS::Town::Lamp, properties.watts.schema.inner.type: expected one of any, '),
+     'vendor.yaml, line 7: OS::Vendor::Lamp, properties.watts.schema.inner.type: expected one of any, '),
     # constraints
     (of_property('{type: integer, constraints: {range: {min: 1}}}'),
      f"{WATTS}.constraints: expected a list of constraints, found {{'range': {{'min': 1}}}}"),
@@ -199,16 +200,16 @@ WATTS = 'town.yaml, line 4: OS::Town::Lamp, properties.watts'
     (of_property('{type: integer, constraints: [{length: {min: 1}}]}'), f'{WATTS}: Length constraint invalid for Int'),
     (of_property('{type: integer, default: 9, constraints: [{range: {max: 5}}]}'), f'{WATTS}: Invalid default 9'),
     # attributes
-    (entry('attributes: {light: lumen}'), 'line 4: OS::Town::Lamp, attributes.light.type: expected one of boolean, '),
+    (entry('attributes: {light: lumen}'), 'line 4: OS::Vendor::Lamp, attributes.light.type: expected one of boolean, '),
     (entry('attributes: {light: {cache_mode: none}}'),
-     'line 4: OS::Town::Lamp, attributes.light.cache_mode: expected one of the words type, cached, '),
+     'line 4: OS::Vendor::Lamp, attributes.light.cache_mode: expected one of the words type, cached, '),
     (entry('attributes: {light: {cached: true}}'),
-     'line 4: OS::Town::Lamp, attributes.light.cached: expected false; leave the word out otherwise, found True'),
+     'line 4: OS::Vendor::Lamp, attributes.light.cached: expected false; leave the word out otherwise, found True'),
     (entry('attributes: {show: map}'),
-     'line 4: OS::Town::Lamp, attributes.show: expected no entry: every type has this attribute'),
+     'line 4: OS::Vendor::Lamp, attributes.show: expected no entry: every type has this attribute'),
     # translation rules
     (entry('translation_rules: [{path: [name]}]'),
-     'line 4: OS::Town::Lamp, translation_rules.0.rule: expected one of add, delete, replace, resolve'),
+     'line 4: OS::Vendor::Lamp, translation_rules.0.rule: expected one of add, delete, replace, resolve'),
     (entry('translation_rules: [{rule: move, path: [name]}]'),
      "translation_rules.0.rule: expected one of add, delete, replace, resolve, found 'move'"),
     (entry('translation_rules: [{rule: delete}]'), 'translation_rules.0.path: expected a list of texts'),
@@ -227,15 +228,16 @@ def test_a_type_has_one_file(tmp_path):
     read(tmp_path, LAMP)
     with pytest.raises(source.CatalogueError) as caught:
         read(tmp_path, LAMP, 'village.yaml')
-    assert str(caught.value) == ('village.yaml, line 2: OS::Town::Lamp: expected an entry in one file only; '
-                                 'town.yaml has one, too')
+    assert str(caught.value) == ('village.yaml, line 2: OS::Vendor::Lamp: expected an entry in one file only; '
+                                 'vendor.yaml has one, too')
 
 
 @pytest.mark.parametrize('text, error', [
     ('OS::City::Lamp: OS::City::Bulb', "aliases.yaml, line 1: OS::City::Lamp: expected the name of a type, or for a "
                                        "prefix with * another prefix with *, found 'OS::City::Bulb'"),
-    ('"OS::City*": OS::Town::Lamp', 'aliases.yaml, line 1: OS::City*: expected the name of a type'),
-    ('OS::Town::Lamp: OS::Town::Lamp', 'aliases.yaml, line 1: OS::Town::Lamp: expected a name that is not a type'),
+    ('"OS::City*": OS::Vendor::Lamp', 'aliases.yaml, line 1: OS::City*: expected the name of a type'),
+    ('OS::Vendor::Lamp: OS::Vendor::Lamp',
+     'aliases.yaml, line 1: OS::Vendor::Lamp: expected a name that is not a type'),
 ])
 def test_a_wrong_alias(tmp_path, text, error):
     read(tmp_path, LAMP)

@@ -17,19 +17,9 @@ NAMES = changing.changing(own_types().types)
 registry.use(None)
 
 
-@pytest.fixture(scope='module')
-def types():
-    """(the kit, a function from a type to its cloud)"""
-    registry.create()
-    found = own_types()
-    with found.clouds() as cloud_of:
-        yield found, cloud_of
-    registry.use(None)
-
-
-def check(types, name):
+def check(kit, name):
     """All changes of a type pass, and those that are not tried are listed with their reason."""
-    found, cloud_of = types
+    found, cloud_of = kit
     listed = changing.untried().get(name, {})
     trial = changing.trial(found, cloud_of, name)
     if trial is None:
@@ -46,8 +36,8 @@ def check(types, name):
 
 
 @pytest.mark.parametrize('name', NAMES[::2])
-def test_each_property_changes(types, name):
-    check(types, name)
+def test_each_property_changes(kit, name):
+    check(kit, name)
 
 
 def test_the_list_names_types_that_are_there():

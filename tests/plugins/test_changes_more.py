@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.plugins.test_changes import NAMES, check, types
-
-__all__ = ['types']                         # the fixture
+from tests.plugins.test_changes import NAMES, check
 
 
 @pytest.mark.parametrize('name', NAMES[1::2])
-def test_each_property_changes(types, name):
-    check(types, name)
+def test_each_property_changes(kit, name):
+    check(kit, name)

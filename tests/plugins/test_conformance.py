@@ -31,32 +31,22 @@ KNOWN = {
 EXAMPLES = sorted(name for group in own_types().groups for name in group.types)
 
 
-@pytest.fixture(scope='module')
-def types():
-    """(the kit, a function from a type to its cloud)"""
-    registry.create()
-    found = own_types()
-    with found.clouds() as cloud_of:
-        yield found, cloud_of
-    registry.use(None)
-
-
 def diagnostics(results):
     return [str(each) for each in results if each.outcome == report.FAILED
             and KNOWN.get((each.type_name, each.check), '\0') not in each.reason]
 
 
 @pytest.mark.parametrize('name', sorted(packed.names()))
-def test_schema(types, name):
-    found, _cloud_of = types
+def test_schema(kit, name):
+    found, _cloud_of = kit
     results = list(schemas.run(name, found.types[name]))
     assert len(results) == len(schemas.CHECKS)
     assert diagnostics(results) == []
 
 
 @pytest.mark.parametrize('name', EXAMPLES)
-def test_life(types, name):
-    found, cloud_of = types
+def test_life(kit, name):
+    found, cloud_of = kit
     every = crash.every(CRASH) if CRASH else SAMPLE.get(name, crash.NONE)
     results = list(found.life(name, cloud_of(name), every))
     assert {each.check for each in results} == set(kit.LIFE)

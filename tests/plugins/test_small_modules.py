@@ -23,12 +23,12 @@ KEY = 'k' * 32
 # --- passwords -------------------------------------------------------------------------------------------
 
 def test_draws_are_even(runtime):
-    dice = password_gen.Dice(runtime)
+    source = password_gen.RandomSource(runtime)
     counts = [0] * 10
     for _draw in range(5000):
-        counts[dice.below(10)] += 1
+        counts[source.below(10)] += 1
     assert min(counts) > 400 and max(counts) < 600
-    assert {dice.below(1) for _draw in range(5)} == {0}
+    assert {source.below(1) for _draw in range(5)} == {0}
 
 
 def test_every_class_of_an_openstack_password(runtime):

@@ -16,7 +16,7 @@ TYPE, VALUES = 'auth_type', 'auth'          # what the payload of a secret with 
 
 def context(caller: contexts.RequestContext, region: str | None, *, login: str | bytes | None = None,
             ca_cert: str | None = None, insecure: bool = False) -> contexts.RequestContext:
-    """`caller` in `region`; with `login`, JSON of `{auth_type, auth: {...}}`, whoever that names instead.
+    """`caller` in `region`; with `login`, JSON of `{auth_type, auth: {...}}`, the user that this names.
 
     `ca_cert`: text of the certificates to trust; None: those of this machine. Raises Error for a wrong `login`.
     """

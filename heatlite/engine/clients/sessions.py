@@ -1,4 +1,4 @@
-"""keystoneauth1 sessions: the one way to other services, in the name of whoever a request context stands for."""
+"""Makes keystoneauth1 sessions, through which all requests to other services go, for the user of a request context."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def _service_plugin(**scope: Any) -> Any:
 
 
 def cloud_plugin() -> Any:
-    """Whoever clouds.yaml (OS_CLOUD) or the OS_* variables name: the way of a service on one's own machine."""
+    """The user that clouds.yaml (OS_CLOUD) or the OS_* variables name: for a service on one's own machine."""
     return _cloud_plugin(tuple(sorted(item for item in os.environ.items() if item[0].startswith('OS_'))))
 
 

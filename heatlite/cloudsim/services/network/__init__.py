@@ -49,7 +49,7 @@ class NetworkService(Service):
         seeds.fill(self, call)
 
     def thing(self, kind: str, id: Any) -> Any:
-        """Of this service, whoever may see it; None when it is gone."""
+        """The thing of this service, whatever its project; None when it is gone."""
         return self.collection(kind).table.get(id) if id else None
 
 

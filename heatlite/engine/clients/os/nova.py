@@ -16,7 +16,7 @@ from heatlite.engine.clients import os as shared
 from heatlite.engine.clients.microversion_mixin import MicroversionMixin
 from heatlite.engine.clients.os import nova_userdata, service
 from heatlite.engine.clients.os.nova_collections import ComputeClient
-from heatlite.engine.clients.os.pending_servers import Crowd
+from heatlite.engine.clients.os.pending_servers import StatusListCache
 
 LOG = logging.getLogger(__name__)
 
@@ -100,11 +100,11 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
         """The server is surely still in `state`, a filter of lists such as status='BUILD', or the service cannot tell
         just now. False: look at the server itself."""
         key = tuple(state.items())
-        if key not in self._crowds:
-            self._crowds[key] = Crowd(
+        if key not in self._status_lists:
+            self._status_lists[key] = StatusListCache(
                 lambda: [server.id for server in self.client().servers.list(detailed=False, search_opts=state)])
         try:
-            return self._crowds[key].has(server_id)
+            return self._status_lists[key].has(server_id)
         except Exception as error:
             if not self._is_passing(error):
                 raise
@@ -112,7 +112,7 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
             return True
 
     @functools.cached_property
-    def _crowds(self) -> dict[Any, Crowd]:
+    def _status_lists(self) -> dict[Any, StatusListCache]:
         return {}
 
     def get_status(self, server: Any) -> str:

@@ -1,4 +1,4 @@
-"""Many servers on their way at once: one list tells of all of them, in the place of a question for each."""
+"""Caches lists of servers by state: one request serves all servers that are being made at the same time."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from heatlite.common import runtime as runtimes
 FRESH = 0.5                                 # seconds that a list holds
 
 
-class Crowd:
-    """Ids of the servers that are in some state, as the service said last."""
+class StatusListCache:
+    """Ids of the servers in one state, as the service last listed them."""
 
     def __init__(self, ask: Callable[[], Iterable[str]]) -> None:
         self._ask = ask
         self._ids: frozenset[str] = frozenset()
         self._fresh_until = 0.0             # of the runtime's monotonic clock
-        self._answered: runtimes.Signal | None = None         # set when the list that is asked for now has come
+        self._answered: runtimes.Flag | None = None     # set when the request under way is answered
 
     def has(self, server_id: str) -> bool:
-        """False tells nothing: it may have been left before, or entered since. Raises what the service answers."""
+        """Whether the list has the server. False is no proof: the server may have entered the state since. Raises the
+        errors of the service."""
         runtime = runtimes.current()
         while self._answered is not None:
             self._answered.wait()

@@ -16,7 +16,7 @@ TYPE = 'OS::Heat::Delay'
 
 
 class Delay(resource.Resource):
-    """Waits at chosen actions: a fixed time, and by chance some more, so that a crowd of stacks spreads out.
+    """Waits at chosen actions: a fixed time and a random one, so that many stacks do not go on at the same moment.
 
     What a handler returns is plain JSON, so that waiting goes on after the engine was killed.
     """

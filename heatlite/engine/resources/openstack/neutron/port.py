@@ -155,7 +155,7 @@ class Port(neutron.NeutronResource):
         live.pop(self.VALUE_SPECS, None)
         for name in (self.DEVICE_ID, self.DEVICE_OWNER):
             if not resource_properties[name]:
-                live.pop(name, None)                # whoever plugged it in says so: that is no drift
+                live.pop(name, None)                # set by the service that plugged it in: no drift
         if self.FIXED_IPS in live:
             live[self.FIXED_IPS] = [{self.FIXED_IP_SUBNET: entry['subnet_id'],
                                      self.FIXED_IP_IP_ADDRESS: entry['ip_address']} for entry in live[self.FIXED_IPS]]

@@ -22,7 +22,7 @@ VERSION = '2021-04-16'
 
 
 class Running:
-    """The runtime of whichever simulated process has its turn, for code that asks for the current one."""
+    """The runtime of the simulated process that has its turn, for code that asks for the current one."""
 
     def __init__(self, universe: Universe) -> None:
         self._universe = universe
@@ -46,8 +46,8 @@ def replaceable(kind: type[Resource], names: set[str]) -> type[Resource]:
         'needs_replace_failed': needs_replace_failed, '__module__': kind.__module__, '__doc__': kind.__doc__})
 
 
-class Town:
-    """`with Town(...) as town`: the engines are up, and the example's `needs` are made by `prepare()`."""
+class ResourceScenario:
+    """`with ResourceScenario(...) as scenario`: the engines are up; `prepare()` makes the example's `needs`."""
 
     def __init__(self, type_name: str, example: Example, cloud: Cloud, register: Callable[[Any], None]) -> None:
         """`register(registry)`: adds the types that are checked."""
