@@ -30,9 +30,9 @@ class ClockWasSet(Exception):
 
 
 class LeaseManager:
-    PARALYSED = 10.0                                # x ttl: renewal stops if green threads have stalled for so long
-    PORTION = 200                                   # the most stacks that one sweep takes over
-    SET_BACK = 60.0                                 # seconds; a lease with more left than expected: clock set back
+    STALL_FACTOR = 10.0                             # x ttl: renewal stops if green threads have stalled for so long
+    SWEEP_BATCH = 200                               # the most stacks that one sweep takes over
+    CLOCK_TOLERANCE = 60.0                          # seconds; a lease with more left than expected: clock set back
 
     def __init__(self, runtime: Runtime, database: Database, engine_id: str, describe: Callable[[], dict[str, Any]],
                  *, ttl: float, sweep_interval: float, room: Callable[[], int],
@@ -52,13 +52,13 @@ class LeaseManager:
         self._take = take
         self._missing = missing
         self._deadline = runtime.monotonic()
-        self._turned = runtime.monotonic()            # when green threads last ran
-        self._polite_until = runtime.monotonic()      # until then, no stacks of silent engines are taken over
+        self._last_progress = runtime.monotonic()   # when green threads last ran
+        self._grace_until = runtime.monotonic()     # until then, no stacks of silent engines are taken over
         self._beating = self._stopping = False
         self._hindered = True                       # by the database: the last renewal has failed, or does not end
         self._lapses = 0                            # how often we renewed too late: others may have our stacks since
         self._confirmed: WeakKeyDictionary[Lease, int] = WeakKeyDictionary()    # still good after so many lapses
-        self._trouble: deque[str] = deque()         # of the heartbeat, which cannot write to the log itself
+        self._renewal_errors: deque[str] = deque()  # of the heartbeat, which cannot write to the log itself
         self._threads: list[Thread] = []
 
     def start(self) -> None:
@@ -112,14 +112,14 @@ class LeaseManager:
             held = leases.held(tx, self.engine_id)
         for lease in self._missing(held):
             self._take(replace(lease, former=self.engine_id))
-        room = min(self._room(), self.PORTION)
+        room = min(self._room(), self.SWEEP_BATCH)
         if room <= 0:
             return 0
         try:
             with self._database.writer() as tx:
-                polite = self._clock_was_set(tx) or self._is_polite()
-                claimed = leases.claim_expired(tx, self.engine_id, room, of_silent=not polite)
-                if claimed and not polite and self._clock_was_set(tx):
+                in_grace = self._clock_was_set(tx) or self._is_in_grace()
+                claimed = leases.claim_expired(tx, self.engine_id, room, of_silent=not in_grace)
+                if claimed and not in_grace and self._clock_was_set(tx):
                     raise ClockWasSet               # between the two statements: nothing is taken
         except ClockWasSet:
             return 0
@@ -128,56 +128,57 @@ class LeaseManager:
             self._take(lease)
         return len(claimed)
 
-    def _is_polite(self) -> bool:
-        """What belongs to silent engines stays theirs: what kept us from renewing in time may have kept them, too."""
+    def _is_in_grace(self) -> bool:
+        """Whether silent engines keep their stacks: what delayed this engine's renewal may delay theirs, too."""
         now = self._runtime.monotonic()
-        return now < self._polite_until or now > self._deadline
+        return now < self._grace_until or now > self._deadline
 
     # --- its threads --------------------------------------------------------------------------------------
 
     def _turn(self) -> None:
-        """Progress watchdog: renewal stops if green threads have been stalled for PARALYSED x ttl."""
+        """Progress watchdog: renewal stops if green threads have been stalled for STALL_FACTOR x ttl."""
         while True:
-            self._turned = self._runtime.monotonic()
+            self._last_progress = self._runtime.monotonic()
             self._runtime.turned()
-            while self._trouble:
-                outages.away(outages.DATABASE, f'the heartbeat was not stored: {self._trouble.popleft()}')
+            while self._renewal_errors:
+                outages.away(outages.DATABASE, f'the heartbeat was not stored: {self._renewal_errors.popleft()}')
             self._runtime.sleep(self._ttl / 5)
 
     def _beat(self, pulse: Database) -> None:
         while not self._stopping:
             self._runtime.sleep(self._ttl / 5)
-            if self._runtime.monotonic() - self._turned > self.PARALYSED * self._ttl:
+            if self._runtime.monotonic() - self._last_progress > self.STALL_FACTOR * self._ttl:
                 continue                            # it lives, but does nothing: others shall take its stacks
             self._beating = self._hindered = True
             try:
                 if not self._stopping:
-                    self._renew(pulse)
+                    while not self._renew(pulse) and not self._stopping:
+                        pass                        # what was stored had run out when it was committed
                     self._hindered = False
             except Exception as error:
-                self._trouble.append(f'{type(error).__name__}: {error}')
+                self._renewal_errors.append(f'{type(error).__name__}: {error}')
             finally:
                 self._beating = False
 
-    def _renew(self, pulse: Database) -> None:
+    def _renew(self, pulse: Database) -> bool:
+        """Store a new deadline. False if the commit took longer than the new lease lasts."""
         began = self._runtime.monotonic()
         with pulse.writer() as tx:
             was_set = self._clock_was_set(tx)
             known = engines.renew(tx, self.engine_id, self._ttl, self._runtime.now())
             if was_set:
-                self._polite_until = began + self._ttl
+                self._grace_until = began + self._ttl
         if not known or was_set or self._runtime.monotonic() > self._deadline:
             self._lapses += 1                       # before `may_act` returns again
         if not known:
-            self._register(pulse)                   # somebody cleaned up after us; our leases have gone on their way
+            self._register(pulse)                   # the row was removed, and the leases with it
         ended = self._runtime.monotonic()
         if ended > self._deadline:                  # it began in time and hung: no better
             # The database, or this machine, was away for longer than a lease lasts: maybe not for us alone. The
             # others get the time, from now on, to come back to their own stacks.
-            self._polite_until = ended + self._ttl
+            self._grace_until = ended + self._ttl
         self._deadline = began + self._ttl
-        if ended > self._deadline and not self._stopping:
-            self._renew(pulse)                      # what was stored had run out when it was committed
+        return ended <= self._deadline
 
     def _clock_was_set(self, tx: Any) -> bool:
         """Whether the database's clock was set since the last renewal: by that clock live engines may seem expired
@@ -185,7 +186,7 @@ class LeaseManager:
         deadline = self._deadline                   # read first: the heartbeat may change both meanwhile
         left = engines.left(tx, self.engine_id)
         expected = deadline - self._runtime.monotonic()
-        return left is not None and (left < expected - self._ttl / 4 or left > expected + self.SET_BACK)
+        return left is not None and (left < expected - self._ttl / 4 or left > expected + self.CLOCK_TOLERANCE)
 
     def _register(self, database: Database) -> None:
         began = self._runtime.monotonic()
