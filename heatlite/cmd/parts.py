@@ -100,7 +100,7 @@ def release_dead_engines(database: Any, runtime: Runtime, engine_ids: Iterable[s
     dead = list(engine_ids)
     try:
         for engine_id in database.retry(lambda tx: [
-                each for each in dead if engines.release_dead_engines(tx, each, stack_id, runtime.now())]):
+                each for each in dead if engines.remove_dead(tx, each, stack_id, runtime.now())]):
             LOG.warning('Engine %s is dead; its stacks are free%s', engine_id,
                         f'; it was executing stack {stack_id}' if stack_id else '')
     except exception.DatabaseUnavailable as error:

@@ -84,7 +84,7 @@ def remove(tx: sa.Connection, engine_id: str, now: datetime) -> bool:
     return bool(done.rowcount)
 
 
-def release_dead_engines(tx: sa.Connection, engine_id: str, stack_id: str | None, now: datetime) -> bool:
+def remove_dead(tx: sa.Connection, engine_id: str, stack_id: str | None, now: datetime) -> bool:
     """Removes an engine whose process is known to be dead.
 
     `stack_id`: the stack for which it was executing code; it gets a strike. False, and no strike, when the engine was

@@ -49,8 +49,8 @@ def test_claim(two, clock):
 
 def test_an_engine_that_dies_executing_a_stack_gives_it_a_strike(two):
     with two.writer() as tx:
-        assert engines.release_dead_engines(tx, 'e1', 'a', NOW)
-        assert not engines.release_dead_engines(tx, 'e1', 'a', NOW)       # by the sibling, and by the successor
+        assert engines.remove_dead(tx, 'e1', 'a', NOW)
+        assert not engines.remove_dead(tx, 'e1', 'a', NOW)       # by the sibling, and by the successor
         claimed = {lease.stack_id: lease.strikes for lease in leases.claim_expired(tx, 'e2', 9)}
         assert claimed == {'a': 1, 'b': 0, 'c': 0}
         assert leases.claim(tx, 'a', 'e2').strikes == 1

@@ -89,7 +89,7 @@ class Place(House):
 
     def tell(self, runtime):
         with self.database.writer() as tx:
-            engines.release_dead_engines(tx, runtime.engine_id, runtime.died_for, self.user.now())
+            engines.remove_dead(tx, runtime.engine_id, runtime.died_for, self.user.now())
 
 
 def poison(place, **more):
