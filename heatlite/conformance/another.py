@@ -38,8 +38,8 @@ def value(name: str, schema: Schema, given: Any, named: Named = NONE_NAMED) -> A
     for candidate in _candidates(name, schema, now, named):
         if candidate != now and str(candidate).lower() != str(now).lower() and _is_valid(schema, candidate):
             return candidate
-    named = [str(each.body()) for each in schema.constraints if isinstance(each, CustomConstraint)]
-    raise NoValue(f'it must satisfy {", ".join(named)}' if named else 'its schema allows no other value')
+    customs = [str(each.body()) for each in schema.constraints if isinstance(each, CustomConstraint)]
+    raise NoValue(f'it must satisfy {", ".join(customs)}' if customs else 'its schema allows no other value')
 
 
 def references(given: Any) -> str | None:

@@ -103,10 +103,10 @@ def _other(name: str, schema: Schema, given: Any, example: Example, extra: dict[
 
 def _like(given: Any, example: Example, extra: dict[str, Any]) -> Any:
     """The value with its first reference leading to a second resource; None when there is no reference in it."""
-    referred = another.references(given)
-    if referred is not None and referred in example.needs:
-        extra[referred + OTHER] = example.needs[referred]
-        return {'get_resource': referred + OTHER}
+    name = another.references(given)
+    if name is not None and name in example.needs:
+        extra[name + OTHER] = example.needs[name]
+        return {'get_resource': name + OTHER}
     match given:
         case dict():
             pairs = [(key, _like(value, example, extra)) for key, value in given.items()]
