@@ -12,7 +12,8 @@ import sys
 
 import pytest
 
-from heatlite.conformance import crash, kit, lives, report, schemas
+from heatlite.conformance import crash, lives, report, schemas
+from heatlite.conformance.kit import CHECKS, LIFE
 from heatlite.engine.resources import packed
 from heatlite.engine.types import registry
 from tests.plugins.own_types import own_types
@@ -49,7 +50,7 @@ def test_life(kit, name):
     found, cloud_of = kit
     every = crash.every(CRASH) if CRASH else SAMPLE.get(name, crash.NONE)
     results = list(found.life(name, cloud_of(name), every))
-    assert {each.check for each in results} == set(kit.LIFE)
+    assert {each.check for each in results} == set(LIFE)
     assert diagnostics(results) == []
     tried = {each.check for each in results if each.outcome in (report.PASSED, report.WARNED)}
     assert {'create', 'attributes read', 'no-op', 'delete', 'delete when gone'} <= tried
@@ -66,7 +67,7 @@ def main(names: list[str]) -> int:
         for name in found.types:
             if not names or any(part in name for part in names):
                 results += found.check(name, cloud_of(name), crash.every(CRASH or 'none'))
-    print('\n'.join(report.table(results, kit.CHECKS)))
+    print('\n'.join(report.table(results, CHECKS)))
     return int(bool(diagnostics(results)))
 
 
