@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from heatlite.planning import text
 from heatlite.planning.states import ResourceState, Status
 
 
@@ -20,12 +19,11 @@ class Verdict:
     announced: bool = False             # the history shows an update that ended in the replacement
     refused: str | None = None          # failure text if the change is not allowed
     why_refused: str = ''               # for the history of the resource
-    changed_properties: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    reason: str = ''
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +35,7 @@ class Keep:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    properties: tuple[str, ...] = ()
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +65,4 @@ def decide(prior: ResourceState | None, verdict: Verdict) -> Decision:
         return Replace(verdict.replace, verdict.announced)
     if not verdict.changed:
         return Keep(heal=prior.status is not Status.COMPLETE)
-    return Update(verdict.changed_properties)
-
-
-HEALED = text.HEALED
+    return Update()

@@ -54,10 +54,6 @@ def invalid_state(state: tuple[str, str], verb: str) -> str:
     return f"State ('{state[0]}', '{state[1]}') invalid for {verb.lower()}"
 
 
-def uncheckable(name: str) -> str:
-    return f'Can not check {name}, resource not created yet.'
-
-
 def paused(action: str, hook: str) -> str:
     return f'{action} paused until Hook {hook} is cleared'
 

@@ -9,7 +9,6 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.resource import Resource
-from heatlite.engine.resource_update import Comparison, changed_names
 from heatlite.engine.rsrc_defn import ResourceDefinition
 from heatlite.planning import text
 from heatlite.planning.decide import Verdict
@@ -70,23 +69,13 @@ def _ask(resource: Resource, kind: type[Resource], wanted: ResourceDefinition, l
         if not resource.needs_update(comparison):
             return Verdict(changed=False), None
     except exception.UpdateReplace:
-        return Verdict(changed=True, replace=plain, changed_properties=_changed(comparison)), None
+        return Verdict(changed=True, replace=plain), None
     comparison.after_props.validate()
     try:
         template_diff, property_diff = resource.changes(comparison)
     except exception.UpdateReplace as replaced:
-        return Verdict(changed=True, replace=str(replaced), announced=True,
-                       changed_properties=_changed(comparison)), None
-    return (Verdict(changed=True, changed_properties=tuple(sorted(property_diff))),
-            UpdateArguments(wanted, template_diff, property_diff))
-
-
-def _changed(comparison: Comparison) -> tuple[str, ...]:
-    """Return the names of the properties that differ; () if a value cannot be read."""
-    try:
-        return tuple(sorted(changed_names(comparison.after_props, comparison.before_props)))
-    except (ValueError, TypeError, exception.StackValidationFailed):
-        return ()
+        return Verdict(changed=True, replace=str(replaced), announced=True), None
+    return Verdict(changed=True), UpdateArguments(wanted, template_diff, property_diff)
 
 
 @dataclass(frozen=True)
