@@ -47,11 +47,17 @@ class Inspect:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Call handle_<verb>: HandlerReturned, Away or Failed comes back."""
+    """Call handle_<verb>: HandlerReturned, Away or Failed comes back.
+
+    `first`: the row was made in this traversal, and nothing but its intent is stored of it; `undo`: the delete takes
+    away what an unfinished create has left, whatever the deletion policy.
+    """
 
     step: Step
     row: ResourceState
     verb: Action
+    first: bool = False
+    undo: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +131,7 @@ class StartTimer:
     """TimerFired comes back after `seconds`."""
 
     step: Step
+    row: ResourceState
     seconds: float
 
 
@@ -163,21 +170,27 @@ class Inspected:
 
 @dataclass(frozen=True, slots=True)
 class HandlerReturned:
-    """handle_<verb> returned `handle`. `done`: there is no check, or the first check reported completion."""
+    """handle_<verb> returned `handle`. `done`: there is no check, or the first check reported completion.
+
+    `fingerprint`: of the definition that was applied.
+    """
 
     step: Step
     handle: Any
     done: bool = False
     unsupported: bool = False           # the type has no handler for this (matters for CHECK)
+    fingerprint: str = ''
 
 
 @dataclass(frozen=True, slots=True)
 class CheckReturned:
-    """check_<verb>_complete returned. `turns`: poll intervals until the next check (a check may ask for several)."""
+    """check_<verb>_complete returned. `turns`: poll intervals until the next check (a check may ask for several);
+    `fingerprint`: of the definition that was applied, if `done`."""
 
     step: Step
     done: bool
     turns: int = 1
+    fingerprint: str = ''
 
 
 class Outcome(Enum):

@@ -29,17 +29,18 @@ class Status(StrEnum):
     FAILED = 'FAILED'
 
 
-# Last action of a resource -> actions that may follow. A DELETE_COMPLETE row is final.
-ALLOWED: Mapping[Action, frozenset[Action]] = {
-    Action.INIT: frozenset({Action.CREATE, Action.ADOPT, Action.DELETE, Action.CHECK, Action.SNAPSHOT}),
-    **{done: frozenset({Action.CREATE, Action.UPDATE, Action.DELETE, Action.SUSPEND, Action.RESUME,
-                        Action.SNAPSHOT, Action.CHECK, Action.ROLLBACK})
-       for done in (Action.CREATE, Action.UPDATE, Action.ROLLBACK, Action.SUSPEND, Action.RESUME,
-                    Action.ADOPT, Action.SNAPSHOT, Action.CHECK)},
-    Action.DELETE: frozenset({Action.DELETE}),
-}
 
-NO_HANDLE = object()                    # handle_<action> has not returned yet; None is a valid handle
+class _NoHandle:
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return 'NO_HANDLE'
+
+    def __reduce__(self) -> str:        # a copy, also one from another process, is the same object
+        return 'NO_HANDLE'
+
+
+NO_HANDLE = _NoHandle()                 # handle_<action> has not returned yet; None is a valid handle
 NO_REQUIREMENTS: Mapping[str, int] = {}
 UNSURE = '~'                            # as a fingerprint: an update was begun and has not completed
 
@@ -77,10 +78,6 @@ class ResourceState(NamedTuple):
     @property
     def state(self) -> tuple[str, str]:
         return self.action, self.status
-
-    @property
-    def is_deleted(self) -> bool:
-        return self.action is Action.DELETE and self.status is Status.COMPLETE
 
     @property
     def in_progress(self) -> bool:

@@ -8,50 +8,42 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from enum import Enum
-from typing import Any
+from enum import StrEnum
+from typing import Any, NamedTuple
 
 from heatlite.planning import graph, text
-from heatlite.planning.states import NO_HANDLE, Action, ResourceState, Status
+from heatlite.planning.states import Action, ResourceState, Status
 
 VERBS = frozenset({Action.CHECK, Action.SUSPEND, Action.RESUME, Action.SNAPSHOT})
 BACKWARDS = frozenset({Action.SUSPEND})             # dependents first
 
 
-class Kind(Enum):
+class Kind(StrEnum):
     APPLY = 'apply'
+    CONCLUDE = 'conclude'               # complete an interrupted action with the definition stored for it
     CLEAN = 'clean'
     VERB = 'verb'
 
 
-class Step:
-    """One resource in one traversal, with its progress. Compared by identity."""
+class Step(NamedTuple):
+    """One resource in one target of a traversal: a value that names the work and holds no progress.
 
-    __slots__ = ('as_stored', 'attempt', 'away', 'cleared', 'context', 'error', 'fingerprint', 'handle', 'hook', 'kind',
-                 'name', 'preempted', 'refusals', 'resumed', 'row_id', 'undo', 'unsupported', 'verb')
+    It is a named tuple because traversals look steps up dozens of times, and hash tuples of text and numbers fast.
+    """
 
-    def __init__(self, kind: Kind, name: str, row_id: int = 0, verb: Action = Action.INIT) -> None:
-        self.kind = kind
-        self.name = name
-        self.row_id = row_id                        # 0: none yet
-        self.verb = verb
-        self.as_stored = False                      # completes an interrupted action, with the stored definition
-        self.resumed = False                        # another process began it, and may have stored data
-        self.hook = ''                              # breakpoint at which it is held
-        self.cleared: frozenset[str] = frozenset()  # breakpoints it has passed
-        self.attempt = 0                            # number of retries of its creation
-        self.refusals = 0                           # number of retries of its deletion
-        self.undo = False                           # the delete under way is followed by another create
-        self.error = ''                             # the first failure
-        self.preempted = False                      # a step of a newer target waits for it
-        self.away = ''                              # failure text while it waits for a service that does not answer
-        self.handle: Any = NO_HANDLE
-        self.unsupported = False
-        self.fingerprint = ''                       # of the definition being applied, once it is resolved
-        self.context: Any = None                    # a StepContext, made and used by the executor
+    target: int                         # number of the target in its traversal, so that steps of two targets differ
+    kind: Kind
+    name: str
+    row_id: int = 0                     # the row, except for APPLY, which finds or makes its row when it starts
+    verb: Action = Action.INIT          # of a VERB
 
     def __repr__(self) -> str:
-        return f'{self.kind.value}({self.name}#{self.row_id or "new"})'
+        return f'{self.kind}({self.name}#{self.row_id or "?"})'
+
+    @property
+    def applies(self) -> bool:
+        """Whether it brings a row to a definition, the wanted or the stored one."""
+        return self.kind is Kind.APPLY or self.kind is Kind.CONCLUDE
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +110,14 @@ def refuses(row: ResourceState, verb: Action) -> str | None:
 
 
 def build(action: Action, wanted: Mapping[str, Desired], rows: Mapping[int, ResourceState],
-          current: Mapping[str, int]) -> dict[Step, list[Step]]:
-    """Return all steps of one traversal: step -> steps it waits for. Has no cycle if `wanted` has none."""
+          current: Mapping[str, int], target: int = 1) -> dict[Step, list[Step]]:
+    """Return all steps of one target: step -> steps it waits for. Has no cycle if `wanted` has none."""
     if action in VERBS:
-        return _verb_steps(action, rows, current)
-    apply = {name: Step(Kind.APPLY, name) for name in wanted}
+        return _verb_steps(action, rows, current, target)
+    apply = {name: Step(target, Kind.APPLY, name) for name in wanted}
     requires: dict[Step, list[Step]] = {
         step: [apply[other] for other in wanted[name].requires if other in apply] for name, step in apply.items()}
-    clean = {number: Step(Kind.CLEAN, row.name, number) for number, row in rows.items()
+    clean = {number: Step(target, Kind.CLEAN, row.name, number) for number, row in rows.items()
              if row.action is not Action.INIT or row.name not in wanted}
     if not clean:
         return requires
@@ -134,8 +126,9 @@ def build(action: Action, wanted: Mapping[str, Desired], rows: Mapping[int, Reso
     return requires
 
 
-def _verb_steps(verb: Action, rows: Mapping[int, ResourceState], current: Mapping[str, int]) -> dict[Step, list[Step]]:
-    acted = {name: Step(Kind.VERB, name, number, verb) for name, number in current.items()}
+def _verb_steps(verb: Action, rows: Mapping[int, ResourceState], current: Mapping[str, int],
+                target: int) -> dict[Step, list[Step]]:
+    acted = {name: Step(target, Kind.VERB, name, number, verb) for name, number in current.items()}
     needs = {name: [other for other in rows[number].requires if other in acted] for name, number in current.items()}
     if verb in BACKWARDS:
         needs = {name: list(behind) for name, behind in graph.dependents(needs).items()}

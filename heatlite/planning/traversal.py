@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 from heatlite.planning import decide, steps, text
@@ -59,8 +60,30 @@ APPLYING = frozenset({Action.CREATE, Action.UPDATE, Action.ADOPT})       # these
 PREEMPTED = frozenset({Action.CREATE, Action.UPDATE})                    # a newer definition may end these early
 
 
+class Progress:
+    """How far a step has come. Kept from the start of a step until it ends."""
+
+    __slots__ = ('attempt', 'away', 'cleared', 'error', 'first', 'handle', 'hook', 'preempted', 'refusals', 'row_id',
+                 'undo', 'unsupported', 'verb')
+
+    def __init__(self, step: Step) -> None:
+        self.row_id = step.row_id                   # 0: none yet
+        self.verb = step.verb
+        self.first = False                          # its row was made by this step
+        self.hook = ''                              # breakpoint at which it is held
+        self.cleared: frozenset[str] = frozenset()  # breakpoints it has passed
+        self.attempt = 0                            # number of retries of its creation
+        self.refusals = 0                           # number of retries of its deletion
+        self.undo = False                           # the delete under way is followed by another create
+        self.error = ''                             # the first failure
+        self.preempted = False                      # a step of a newer target waits for it
+        self.away = ''                              # failure text while it waits for a service that does not answer
+        self.handle: Any = NO_HANDLE
+        self.unsupported = False
+
+
 class Traversal:
-    """The state machine of one stack. Not thread-safe: the runner's thread calls it."""
+    """The state machine of one stack. Not thread-safe: the runner's thread calls it, but for `record`."""
 
     def __init__(self, action: Action, wanted: Mapping[str, Desired], rows: Iterable[ResourceState],
                  template_id: str, *, next_row: int, uuid: Callable[[], str], random: Callable[[], float],
@@ -71,11 +94,14 @@ class Traversal:
         `hooks(name)`: the breakpoints a user has set for a resource, such as `pre-create`; `held`: row number ->
         breakpoint at which the row was held when the previous owner was interrupted.
         """
-        self.rows = {row.id: row for row in rows}
+        self._rows = {row.id: row for row in rows}
+        self.rows: Mapping[int, ResourceState] = MappingProxyType(self._rows)
         self.retry_limit = retry_limit
         self._uuid = uuid
         self._random = random
-        self._next_row = max([next_row, *(number + 1 for number in self.rows)])
+        self._next_row = max([next_row, *(number + 1 for number in self._rows)])
+        self._target_number = 0
+        self._progress: dict[Step, Progress] = {}   # of the steps that have started and not ended
         self._busy: dict[int, Step] = {}            # row -> the step that works on it
         self._parked: dict[int, list[Step]] = {}    # row -> steps that wait for the busy one to end
         self._inspecting: set[Step] = set()
@@ -93,7 +119,7 @@ class Traversal:
     def current(self, name: str) -> ResourceState | None:
         """Return the current row of that resource, or None."""
         number = self._current.get(name)
-        return self.rows.get(number) if number is not None else None
+        return self._rows.get(number) if number is not None else None
 
     def requirements(self, name: str) -> dict[str, int]:
         """Return the current requirements of that resource: {name: row number}."""
@@ -106,23 +132,23 @@ class Traversal:
 
     def busy_rows(self) -> list[ResourceState]:
         """Return the rows that a step works on."""
-        return [self.rows[number] for number in self._busy]
+        return [self._rows[number] for number in self._busy]
 
     def is_busy(self, step: Step) -> bool:
         """Whether `step` still works on its row."""
-        return self._busy.get(step.row_id) is step
+        progress = self._progress.get(step)
+        return progress is not None and self._busy.get(progress.row_id) == step
 
-    @property
-    def in_flight(self) -> int:
-        return len(self._busy.keys() | {step.row_id for step in self._pausing}) + len(self._inspecting)
-
-    @property
-    def unfinished(self) -> int:
-        return self._walk.unfinished
+    def has_ended(self, step: Step) -> bool:
+        """Whether `step` has ended, or was dropped with its target."""
+        return step not in self._progress
 
     def record(self, row: ResourceState) -> None:
-        """Take over a row that was changed outside a step: a physical id arrived, a signal was handled."""
-        self.rows[row.id] = row
+        """Take over a row that was changed outside the traversal: a type stored a physical id, a signal was handled.
+
+        Threads of the pool call it, each for the row of a step that the traversal does not touch meanwhile.
+        """
+        self._rows[row.id] = row
 
     # --- targets ----------------------------------------------------------------------------------------
 
@@ -139,13 +165,29 @@ class Traversal:
         self._finished = False
         self._failures: list[tuple[str, str, str]] = []         # name, action, failure
         self._unsupported = False
-        self._current = steps.current_rows(self.rows.values(), template_id, avoid_template_id)
-        requires = steps.build(action, wanted, self.rows, self._current)
-        self._steps = set(requires)
+        self._current = steps.current_rows(self._rows.values(), template_id, avoid_template_id)
+        self._target_number += 1
+        requires = steps.build(action, wanted, self._rows, self._current, self._target_number)
         self._walk: Walk[Step] = Walk(requires)
         self._inspecting.clear()
         self._parked.clear()
         self._ready.clear()
+        self._progress = {step: self._progress[step] for step in self._busy.values()}
+
+    def _is_wanted(self, step: Step) -> bool:
+        """Whether the step belongs to the current target."""
+        return step.target == self._target_number and step.kind is not Kind.CONCLUDE
+
+    def _of(self, step: Step) -> Progress:
+        """Return the progress of the step, which begins now if there is none."""
+        progress = self._progress.get(step)
+        if progress is None:
+            progress = self._progress[step] = Progress(step)
+        return progress
+
+    def _row(self, step: Step) -> ResourceState:
+        """Return the row that the step works on."""
+        return self._rows[self._progress[step].row_id]
 
     def start(self, now: datetime) -> list[Command]:
         self._ready.extend(self._walk.ready())
@@ -161,8 +203,8 @@ class Traversal:
         commands = self._let_go()
         self._target(action, wanted, template_id, rollback, avoid_template_id, hooks)
         if abort is not None:
-            commands += [Abort(step, self.rows[number], abort) for number, step in self._busy.items()
-                         if step.verb is not Action.DELETE]
+            commands += [Abort(step, self._rows[number], abort) for number, step in self._busy.items()
+                         if self._of(step).verb is not Action.DELETE]
         return commands + self.start(now)
 
     def stop(self) -> list[Command]:
@@ -178,20 +220,23 @@ class Traversal:
             return self._advance(now)
         match event:
             case Persisted(step):                     # IN_PROGRESS is on disk: now the cloud may be called
-                commands: list[Command] = [Call(step, self.rows[step.row_id], step.verb)]
-            case HandlerReturned(step, handle, done, unsupported):
-                step.handle, step.away = handle, ''
-                step.unsupported = unsupported
-                commands = self._complete(step, now) if done else self._remember(step)
-                if step.preempted and not done:     # its preemption came before there was anything to end
+                commands: list[Command] = [self._call(step)]
+            case HandlerReturned(step, handle, done, unsupported, fingerprint):
+                progress = self._of(step)
+                progress.handle, progress.away, progress.unsupported = handle, '', unsupported
+                is_preempted = progress.preempted and not done    # before there was anything to end
+                commands = self._complete(step, fingerprint, now) if done else self._remember(step)
+                if is_preempted:
                     commands += self._preempt(step)
-            case CheckReturned(step, True):
-                commands = self._complete(step, now)
+            case CheckReturned(step, True, _, fingerprint):
+                commands = self._complete(step, fingerprint, now)
             case Away(step, reason, seconds):
-                step.away = step.away or reason         # of the call, not of the search before it is made again
-                commands = [StartTimer(step, seconds)]
+                progress = self._of(step)
+                progress.away = progress.away or reason     # of the call, not of the search before it is made again
+                commands = [StartTimer(step, self._row(step), seconds)]
             case CheckReturned(step, False, turns):
-                commands = [Poll(step, self.rows[step.row_id], step.verb, step.handle, turns)]
+                progress = self._of(step)
+                commands = [Poll(step, self._row(step), progress.verb, progress.handle, turns)]
             case Inspected(step, verdict):
                 commands = self._decided(step, verdict, now)
             case Recovered(step, outcome, physical_id):
@@ -201,7 +246,7 @@ class Traversal:
             case TimerFired(step):
                 commands = self._again(step, now)
             case Preempted(step, ends):
-                commands = [Abort(step, self.rows[step.row_id], text.NEWER_UPDATE)] if ends else []
+                commands = [Abort(step, self._row(step), text.NEWER_UPDATE)] if ends else []
             case Cleared(step):
                 commands = self._passed(step, now)
             case TimedOut(why):
@@ -223,7 +268,7 @@ class Traversal:
         if self._stopped:
             return []
         match step.kind:
-            case Kind.APPLY:
+            case Kind.APPLY | Kind.CONCLUDE:
                 return self._start_apply(step, now)
             case Kind.CLEAN:
                 return self._start_clean(step, now)
@@ -234,7 +279,7 @@ class Traversal:
         row = self.current(step.name)
         if row is None:
             return self._create_new(step, None, now)
-        step.row_id = row.id
+        self._of(step).row_id = row.id
         if row.id in self._busy:
             return self._park(step, row.id)
         if self._is_held(step, row):
@@ -244,13 +289,12 @@ class Traversal:
         hook = self._held.pop(row.id, '')
         if row.status is Status.COMPLETE and hook == f'post-{row.action.lower()}' and self._wants(
                 step, row.action, hook):
-            self._busy[row.id] = step               # the action completed; its breakpoint is not cleared yet
+            self._occupy(step, row)                 # the action completed; its breakpoint is not cleared yet
             return self._hold_after(step, row, hook)
         if row.in_progress and row.action in (Action.CREATE, Action.ADOPT):
             # Interrupted, perhaps under another definition: complete it with the stored one, then decide.
-            ending = Step(Kind.APPLY, step.name, row.id, row.action)
-            ending.as_stored = True
-            return self._resume(ending, row) + self._park(step, row.id)
+            concluding = Step(self._target_number, Kind.CONCLUDE, step.name, row.id)
+            return self._resume(concluding, row) + self._park(step, row.id)
         if row.in_progress and row.action is Action.UPDATE:
             if row.template_id == self.template_id and row.handle is not NO_HANDLE:
                 return self._resume(step, row)
@@ -261,7 +305,7 @@ class Traversal:
         return self._inspect(step, row)
 
     def _start_clean(self, step: Step, now: datetime) -> list[Command]:
-        row = self.rows.get(step.row_id)
+        row = self._rows.get(step.row_id)
         if row is None:
             return self._finish(step)
         if row.id in self._busy:
@@ -275,12 +319,12 @@ class Traversal:
         if row.action is Action.DELETE and row.in_progress and row.handle is not NO_HANDLE:
             return self._resume(step, row)
         if row.action is Action.CREATE and row.in_progress and row.physical_id is None:
-            self._busy[row.id] = step               # the cloud may have an object whose id is not stored
+            self._occupy(step, row)                 # the cloud may have an object whose id is not stored
             return [Recover(step, row)]
         return self._begin(step, row, Action.DELETE, now)
 
     def _start_verb(self, step: Step, now: datetime) -> list[Command]:
-        row = self.rows[step.row_id]
+        row = self._rows[step.row_id]
         if row.id in self._busy:
             return self._park(step, row.id)
         verb = step.verb
@@ -301,37 +345,51 @@ class Traversal:
         self._inspecting.add(step)
         return [Inspect(step, row)]
 
+    def _call(self, step: Step) -> Call:
+        progress = self._of(step)
+        return Call(step, self._rows[progress.row_id], progress.verb, progress.first and not progress.attempt,
+                    progress.undo)
+
+    def _occupy(self, step: Step, row: ResourceState) -> Progress:
+        """Note that the step works on that row, so that no other step does."""
+        progress = self._of(step)
+        progress.row_id = row.id
+        self._busy[row.id] = step
+        return progress
+
     def _park(self, step: Step, number: int) -> list[Command]:
         """Make `step` wait for the busy step of that row. A busy step of an older definition is preempted."""
         self._parked.setdefault(number, []).append(step)
         busy = self._busy[number]
-        is_older = busy not in self._steps and self.rows[number].template_id != self.template_id
-        if busy.preempted or not is_older or step.kind is Kind.VERB or busy.verb not in PREEMPTED or busy.undo:
+        is_older = not self._is_wanted(busy) and self._rows[number].template_id != self.template_id
+        progress = self._of(busy)
+        if (progress.preempted or not is_older or step.kind is Kind.VERB or progress.verb not in PREEMPTED
+                or progress.undo):
             return []
-        busy.preempted = True
+        progress.preempted = True
         return self._preempt(busy)
 
     def _preempt(self, step: Step) -> list[Command]:
-        return [Preempt(step, self.rows[step.row_id])]
+        return [Preempt(step, self._row(step))]
 
     def _set(self, row: ResourceState) -> ResourceState:
-        self.rows[row.id] = row
+        self._rows[row.id] = row
         return row
 
     # --- one action on one row --------------------------------------------------------------------------
 
     def _begin(self, step: Step, row: ResourceState, verb: Action, now: datetime) -> list[Command]:
         requires: Mapping[str, int] = row.requires
-        if step.kind is Kind.APPLY and verb in APPLYING:
+        brings = step.kind is Kind.APPLY and verb in APPLYING
+        if brings:
             requires = {**row.requires, **self.requirements(step.name)}     # old and new ones, until it is applied
         row = self._set(row._replace(
             action=verb, status=Status.IN_PROGRESS, reason=text.CHANGED, handle=NO_HANDLE, requires=requires,
             template_id=self.template_id if verb in APPLYING else row.template_id,
-            type=self.wanted[step.name].type if step.kind is Kind.APPLY and verb in APPLYING else row.type,
+            type=self.wanted[step.name].type if brings else row.type,
             fingerprint=UNSURE if verb is Action.UPDATE else row.fingerprint,
             updated_at=row.updated_at if verb is Action.CREATE else now))
-        step.row_id, step.verb = row.id, verb
-        self._busy[row.id] = step
+        self._occupy(step, row).verb = verb
         return [Persist(step, row, wait=True)]
 
     def _create_new(self, step: Step, old: ResourceState | None, now: datetime) -> list[Command]:
@@ -344,71 +402,79 @@ class Traversal:
         if old is not None:
             commands.append(Persist(step, self._set(old._replace(replaced_by=row.id)), event=False))
         self._current[step.name] = row.id
+        self._of(step).first = True
         return commands + self._begin(step, row, self._first_action(step), now)
 
     def _remember(self, step: Step) -> list[Command]:
         """Store the handle before the first wait, so that polling can go on after a crash."""
-        row = self._set(self.rows[step.row_id]._replace(handle=step.handle))
-        return [Persist(step, row, event=False), Poll(step, row, step.verb, step.handle, 1)]
+        progress = self._of(step)
+        row = self._set(self._row(step)._replace(handle=progress.handle))
+        return [Persist(step, row, event=False), Poll(step, row, progress.verb, progress.handle, 1)]
 
-    def _complete(self, step: Step, now: datetime) -> list[Command]:
-        row = self.rows[step.row_id]
-        self._unsupported = self._unsupported or step.unsupported
-        if step.verb is Action.DELETE:
-            if step.undo:
+    def _complete(self, step: Step, fingerprint: str, now: datetime) -> list[Command]:
+        progress = self._of(step)
+        row, verb = self._rows[progress.row_id], progress.verb
+        self._unsupported = self._unsupported or progress.unsupported
+        if verb is Action.DELETE:
+            if progress.undo:
                 return self._undone(step, row, now)
             if self._wants(step, Action.DELETE, 'post-delete'):
                 return self._hold_after(step, row, 'post-delete')
             return [self._remove(step, row), *self._finish(step)]
-        reason = text.check_unsupported(row.type) if step.unsupported else text.CHANGED
+        reason = text.check_unsupported(row.type) if progress.unsupported else text.CHANGED
         row = row._replace(status=Status.COMPLETE, reason=reason, handle=NO_HANDLE)
-        applied = step.verb in APPLYING and step in self._steps
-        if applied and step.kind is Kind.APPLY:
+        is_wanted = self._is_wanted(step)
+        if verb in APPLYING and is_wanted and step.kind is Kind.APPLY:
             row = row._replace(requires=self.requirements(step.name))
-        if step.verb in APPLYING and step.fingerprint:
-            row = row._replace(fingerprint=step.fingerprint)
-        commands: list[Command] = [Persist(step, self._set(row), applied=step.verb in APPLYING)]
-        if step.verb is Action.ADOPT and step.name in self.wanted and self.wanted[step.name].external:
+        if verb in APPLYING and fingerprint:
+            row = row._replace(fingerprint=fingerprint)
+        commands: list[Command] = [Persist(step, self._set(row), applied=verb in APPLYING)]
+        if verb is Action.ADOPT and step.name in self.wanted and self.wanted[step.name].external:
             return commands + self._begin(step, row, Action.CHECK, now)
-        hook = f'post-{step.verb.lower()}'
-        if step in self._steps and self._wants(step, step.verb, hook):
+        hook = f'post-{verb.lower()}'
+        if is_wanted and self._wants(step, verb, hook):
             return commands + self._hold_after(step, row, hook)
         return commands + self._finish(step)
 
     # --- breakpoints of the user -----------------------------------------------------------------------
 
     def _wants(self, step: Step, action: Action, hook: str) -> bool:
-        return (self.action is action and hook in self._hooks(step.name) and hook not in step.cleared
+        return (self.action is action and hook in self._hooks(step.name) and hook not in self._of(step).cleared
                 and not self._stopped)
 
     def _is_held(self, step: Step, row: ResourceState) -> bool:
         if step.kind is Kind.CLEAN:
-            step.hook = 'pre-delete'
-            return self._wants(step, Action.DELETE, step.hook)
-        if row.action is Action.INIT:
-            step.hook = 'pre-create'
-            return self._wants(step, Action.CREATE, step.hook)
-        step.hook = 'pre-update'
-        return self._wants(step, Action.UPDATE, step.hook)
+            action = Action.DELETE
+        elif row.action is Action.INIT:
+            action = Action.CREATE
+        else:
+            action = Action.UPDATE
+        hook = f'pre-{action.lower()}'
+        if not self._wants(step, action, hook):
+            return False
+        self._of(step).hook = hook
+        return True
 
     def _hold(self, step: Step, row: ResourceState) -> list[Command]:
-        step.row_id = row.id
+        progress = self._of(step)
+        progress.row_id = row.id
         self._pausing[step] = row
-        return [Pause(step, row, step.hook)]
+        return [Pause(step, row, progress.hook)]
 
     def _hold_after(self, step: Step, row: ResourceState, hook: str) -> list[Command]:
         """Hold the step after its action. The row stays busy, so steps that wait for it do not start."""
-        step.hook = hook
+        self._of(step).hook = hook
         return self._hold(step, row)
 
     def _passed(self, step: Step, now: datetime) -> list[Command]:
         row = self._pausing.pop(step, None)
         if row is None:
             return []                               # the hook was released by a retarget or a stop
-        step.cleared |= {step.hook}
-        if step.hook == 'post-delete':
-            return [self._remove(step, self.rows[step.row_id]), *self._finish(step)]
-        if step.hook.startswith('post-'):
+        progress = self._of(step)
+        progress.cleared |= {progress.hook}
+        if progress.hook == 'post-delete':
+            return [self._remove(step, self._row(step)), *self._finish(step)]
+        if progress.hook.startswith('post-'):
             return self._finish(step)
         return self._start(step, now)
 
@@ -417,14 +483,15 @@ class Traversal:
         held, self._pausing = self._pausing, {}
         commands: list[Command] = []
         for step, row in held.items():
-            commands.append(ReleaseHook(step, row, step.hook, text.WAITING_FAILED))
-            if step.hook == 'post-delete':
-                commands.append(self._remove(step, self.rows[step.row_id]))
+            hook = self._of(step).hook
+            commands.append(ReleaseHook(step, row, hook, text.WAITING_FAILED))
+            if hook == 'post-delete':
+                commands.append(self._remove(step, self._row(step)))
             self._free(step)
         return commands
 
     def _remove(self, step: Step, row: ResourceState, event: bool = True) -> Remove:
-        del self.rows[row.id]
+        del self._rows[row.id]
         if self._current.get(row.name) == row.id:
             del self._current[row.name]
         return Remove(step, row._replace(action=Action.DELETE, status=Status.COMPLETE, reason=text.CHANGED),
@@ -433,14 +500,16 @@ class Traversal:
     def _finish(self, step: Step) -> list[Command]:
         """Mark the step as done: steps that waited for it, or for its row, become ready."""
         self._free(step)
-        if step in self._steps:
+        if self._is_wanted(step):
             self._ready.extend(self._walk.finish(step))
         return []
 
     def _free(self, step: Step) -> list[Command]:
-        if self._busy.get(step.row_id) is step:
-            del self._busy[step.row_id]
-            self._ready.extend(self._parked.pop(step.row_id, ()))
+        """Note that the step has ended."""
+        progress = self._progress.pop(step, None)
+        if progress is not None and self._busy.get(progress.row_id) == step:
+            del self._busy[progress.row_id]
+            self._ready.extend(self._parked.pop(progress.row_id, ()))
         return []
 
     def _advance(self, now: datetime) -> list[Command]:
@@ -457,8 +526,8 @@ class Traversal:
             return []                               # inspected for an older target
         self._inspecting.remove(step)
         if self._stopped:
-            return []
-        row = self.rows[step.row_id]
+            return self._free(step)
+        row = self._row(step)
         match decide.decide(row, verdict):
             case decide.Create():
                 return self._create_new(step, row, now)
@@ -497,26 +566,27 @@ class Traversal:
 
     def _resume(self, step: Step, row: ResourceState) -> list[Command]:
         """Continue a row found in progress without a step: go on polling, or find out the result of its call."""
-        step.row_id, step.verb, step.handle = row.id, row.action, row.handle
-        step.resumed = True
-        self._busy[row.id] = step
+        progress = self._occupy(step, row)
+        progress.verb, progress.handle = row.action, row.handle
         if row.handle is not NO_HANDLE:
             return [Poll(step, row, row.action, row.handle, 0)]
         return [Recover(step, row)]
 
     def _recovered(self, step: Step, outcome: Outcome, physical_id: str | None, now: datetime) -> list[Command]:
-        row = self.rows[step.row_id]
+        progress = self._of(step)
+        progress.first = False                      # the interrupted call may have stored data
+        row = self._rows[progress.row_id]
         if step.kind is Kind.CLEAN:
             row = self._set(row._replace(physical_id=physical_id or row.physical_id))
             return self._begin(step, row, Action.DELETE, now)
         match outcome:
             case Outcome.AGAIN:                     # the call had no effect, or repeating it is safe
-                return [Call(step, row, step.verb)]
+                return [self._call(step)]
             case Outcome.FOUND:
                 row = self._set(row._replace(physical_id=physical_id))
-                return [Persist(step, row, event=False), Poll(step, row, step.verb, None, 0)]
+                return [Persist(step, row, event=False), Poll(step, row, progress.verb, None, 0)]
             case Outcome.UNDO:                      # the object is known but unfinished: delete it, then create anew
-                step.undo = True
+                progress.undo = True
                 return self._undo(step, row, now)
             case Outcome.LOST:
                 return self._failed(Failed(step, text.INTERRUPTED % row.action), now)
@@ -524,61 +594,67 @@ class Traversal:
     def _undo(self, step: Step, row: ResourceState, now: datetime) -> list[Command]:
         row = self._set(row._replace(action=Action.DELETE, status=Status.IN_PROGRESS, reason=text.CHANGED,
                                      handle=NO_HANDLE, updated_at=now))
-        step.verb = Action.DELETE
+        self._of(step).verb = Action.DELETE
         return [Persist(step, row, wait=True)]
 
     def _undone(self, step: Step, row: ResourceState, now: datetime) -> list[Command]:
         row = self._set(row._replace(status=Status.COMPLETE, physical_id=None, handle=NO_HANDLE))
-        step.undo = False
+        progress = self._of(step)
+        progress.undo = False
         commands: list[Command] = [Persist(step, row)]
-        if step.attempt and not self._stopped:
-            return [*commands, StartTimer(step, 2 ** step.attempt + 2 * self._random())]
+        if progress.attempt and not self._stopped:
+            return [*commands, StartTimer(step, row, 2 ** progress.attempt + 2 * self._random())]
         return commands + self._again(step, now)
 
     def _again(self, step: Step, now: datetime) -> list[Command]:
-        row = self.rows[step.row_id]
-        if step.away and row.action is not Action.DELETE and (self._stopped or step not in self._steps):
-            reason, step.away = step.away, ''         # the current target does not need it any more
+        progress = self._of(step)
+        row = self._rows[progress.row_id]
+        is_wanted = self._is_wanted(step) and not self._stopped
+        if progress.away and row.action is not Action.DELETE and not is_wanted:
+            reason, progress.away = progress.away, ''
             return self._failed(Failed(step, reason), now)
         if row.in_progress:                         # a deletion, which goes on in any case
-            return [Call(step, row, step.verb)]
-        if self._stopped or step not in self._steps:
+            return [self._call(step)]
+        if not is_wanted:
             return self._finish_undone(step, row)
         return self._begin(step, row, Action.CREATE, now)
 
     def _finish_undone(self, step: Step, row: ResourceState) -> list[Command]:
         """End a step whose failed object was deleted and that is not retried: restore its first failure."""
-        row = self._set(row._replace(action=Action.CREATE, status=Status.FAILED, reason=step.error))
+        row = self._set(row._replace(action=Action.CREATE, status=Status.FAILED, reason=self._of(step).error))
         return [Persist(step, row, event=False), *self._free(step)]
 
     # --- failures ---------------------------------------------------------------------------------------
 
     def _failed(self, event: Failed, now: datetime) -> list[Command]:
         step = event.step
+        progress = self._of(step)
         if step in self._inspecting:                # the inspection itself failed
             self._inspecting.remove(step)
             if self._stopped:
-                return []
-            self._busy[step.row_id] = step
-            step.verb = Action.UPDATE
-        row = self.rows[step.row_id]
-        step.error = step.error or (f'{event.reason}: {step.away}' if step.away else event.reason)
-        if event.replace and step.verb is Action.UPDATE and step in self._steps and not self._stopped:
+                return self._free(step)
+            self._busy[progress.row_id] = step
+            progress.verb = Action.UPDATE
+        row = self._rows[progress.row_id]
+        is_wanted = self._is_wanted(step)
+        progress.error = progress.error or (f'{event.reason}: {progress.away}' if progress.away else event.reason)
+        if event.replace and progress.verb is Action.UPDATE and is_wanted and not self._stopped:
             row = self._set(row._replace(status=Status.COMPLETE, handle=NO_HANDLE,
                                          reason=text.requires_replacement(row.name)))
             del self._busy[row.id]
             return [Persist(step, row), *self._create_new(step, row, now)]
         if self._may_retry(event, step):
-            if step.verb is Action.DELETE:
+            if progress.verb is Action.DELETE:
                 return self._delete_later(step, row)
-            step.attempt += 1
-            step.undo = True
+            progress.attempt += 1
+            progress.undo = True
             failed = self._set(row._replace(status=Status.FAILED, reason=event.reason, handle=NO_HANDLE))
             return [Persist(step, failed), *self._undo(step, failed, now)]
-        row = self._set(row._replace(action=step.verb, status=Status.FAILED, reason=step.error, handle=NO_HANDLE))
+        verb, error = progress.verb, progress.error
+        row = self._set(row._replace(action=verb, status=Status.FAILED, reason=error, handle=NO_HANDLE))
         commands: list[Command] = [Persist(step, row)]
-        if step in self._steps:
-            self._failures.append((row.name, step.verb, step.error))
+        if is_wanted:
+            self._failures.append((row.name, verb, error))
             if self.action is not Action.CHECK and self.action is not Action.DELETE:
                 self._stopped = True
             commands += self._tell()
@@ -586,24 +662,26 @@ class Traversal:
 
     def _refused(self, step: Step, row: ResourceState, verb: Action, why: str) -> list[Command]:
         """Fail the step without changing its row: no action was begun, and its stored state is still true."""
-        self._busy[row.id] = step
-        step.verb, step.error = verb, why
+        self._occupy(step, row)
         self._failures.append((row.name, verb, why))
         self._stopped = True
         return self._tell() + self._free(step)
 
     def _may_retry(self, event: Failed, step: Step) -> bool:
         """Only creations and deletions are retried (engine specification 3.3, 3.6)."""
-        tries = {Action.CREATE: step.attempt, Action.DELETE: step.refusals}.get(step.verb, self.retry_limit)
-        return event.retry and step in self._steps and not self._stopped and tries < self.retry_limit
+        progress = self._of(step)
+        tries = {Action.CREATE: progress.attempt, Action.DELETE: progress.refusals}.get(progress.verb, self.retry_limit)
+        return event.retry and self._is_wanted(step) and not self._stopped and tries < self.retry_limit
 
     def _delete_later(self, step: Step, row: ResourceState) -> list[Command]:
         """Retry a deletion after a delay. Adds no line of history: users see one deletion."""
-        step.refusals += 1
+        progress = self._of(step)
+        progress.refusals += 1
         commands: list[Command] = []
         if row.handle is not NO_HANDLE:             # of the call that failed
-            commands.append(Persist(step, self._set(row._replace(handle=NO_HANDLE)), event=False))
-        return [*commands, StartTimer(step, 2 ** step.refusals + 2 * self._random())]
+            row = self._set(row._replace(handle=NO_HANDLE))
+            commands.append(Persist(step, row, event=False))
+        return [*commands, StartTimer(step, row, 2 ** progress.refusals + 2 * self._random())]
 
     def _tell(self) -> list[Command]:
         """Report the stack's failure immediately, and only once. A rollback may follow."""
@@ -618,7 +696,7 @@ class Traversal:
         self._stopped = True
         commands = self._let_go()
         commands += [
-            Abort(step, self.rows[number], why.get(number, text.TIMED_OUT)) for number, step in self._busy.items()]
+            Abort(step, self._rows[number], why.get(number, text.TIMED_OUT)) for number, step in self._busy.items()]
         if not self._announced:
             self._announced = True
             self._unwinding = self._rollback
@@ -646,8 +724,3 @@ class Traversal:
             return text.check_failed([(name, why) for name, _, why in self._failures], self._unsupported)
         _, verb, failure = self._failures[0]
         return text.failed(verb, failure)
-
-    def progress(self) -> Mapping[str, Any]:
-        """Return the progress, for logs and debugging."""
-        return {'action': self.action, 'steps': len(self._steps), 'unfinished': self.unfinished,
-                'in_flight': self.in_flight, 'failures': len(self._failures)}

@@ -35,8 +35,3 @@ class Walk(Generic[Node]):
     @property
     def is_finished(self) -> bool:
         return self._unfinished == 0
-
-    @property
-    def unfinished(self) -> int:
-        """Number of steps that have not finished, including those that never will because a requirement failed."""
-        return self._unfinished

@@ -20,13 +20,14 @@ class Driver:
     are of a kind that another try may help."""
 
     def __init__(self, seed=0, fails=lambda name, verb: False, verdicts=None, slow=(), retry=False, preempts=None):
-        self.random = random.Random(seed)
+        self.seed, self.random = seed, random.Random(seed)
         self.retry = retry
         self.preempts = preempts        # True: work lasts until the engine ends it; False: until it is preempted
         self.preempted = []             # names of those that were preempted
         self.pauses = []                # seconds until another try
         self.fails, self.verdicts, self.slow = fails, verdicts or {}, set(slow)
-        self.numbers = itertools.count()
+        self.inputs = []                # (method of the traversal, arguments, options) of all that it was told
+        self.commands = []              # all that it returned
         self.log = []                   # (name, verb, status) of every event of a resource
         self.calls = []                 # (verb, name, row)
         self.stored = {}                # rows on disk
@@ -34,33 +35,46 @@ class Driver:
         self.finish = None
         self.unwound = []
         self.inbox = []
+        self.deleting = {}              # step -> row that its call under way deletes
         self.now = START
 
     def traversal(self, action, wanted, rows=(), template='t1', **options):
         self.stored.update({row.id: row for row in rows})
         desired = {name: Desired('T', frozenset(needs)) for name, needs in wanted.items()}
         options.setdefault('next_row', 1)
-        self.traverse = Traversal(action, desired, rows, template,
-                                  uuid=lambda: f'uuid-{next(self.numbers)}', random=self.random.random, **options)
-        self.perform(self.traverse.start(self.now))
+        self.arguments = action, desired, rows, template, options
+        self.traverse = self.new()
+        self.tell('start', self.now)
         return self
+
+    def new(self):
+        """Return a traversal of the first target to which nothing was told."""
+        action, desired, rows, template, options = self.arguments
+        numbers = itertools.count()
+        return Traversal(action, desired, rows, template, uuid=lambda: f'uuid-{next(numbers)}',
+                         random=random.Random(self.seed).random, **options)
+
+    def tell(self, method, *arguments, **options):
+        self.inputs.append((method, arguments, options))
+        self.perform(getattr(self.traverse, method)(*arguments, **options) or ())
 
     def retarget(self, action, wanted, template, **options):
         desired = {name: Desired('T', frozenset(needs)) for name, needs in wanted.items()}
-        self.perform(self.traverse.retarget(action, desired, template, self.now, **options))
+        self.tell('retarget', action, desired, template, self.now, **options)
 
     def run(self, steps=100_000):
         while self.inbox and steps:
             steps -= 1
             event = self.inbox.pop(self.random.randrange(len(self.inbox)))
-            if isinstance(event, c.HandlerReturned) and event.step.verb is Action.DELETE:
-                self.physical.pop(event.step.row_id, None)
+            if isinstance(event, c.HandlerReturned) and event.step in self.deleting:
+                self.physical.pop(self.deleting.pop(event.step), None)
             self.now += timedelta(seconds=1)
-            self.perform(self.traverse.handle(event, self.now))
+            self.tell('handle', event, self.now)
         return self
 
     def perform(self, commands):
         for command in commands:
+            self.commands.append(command)
             match command:
                 case c.Persist(step, row, event, wait):
                     self.stored[row.id] = row
@@ -81,20 +95,22 @@ class Driver:
                     self.inbox.append(c.Inspected(step, verdict))
                 case c.Call(step, row, verb):
                     self.calls.append((str(verb), row.name, row.id))
+                    if verb is Action.DELETE:
+                        self.deleting[step] = row.id
                     if self.fails(row.name, verb):
                         self.inbox.append(c.Failed(step, f'Boom: resources.{row.name}: no', retry=self.retry))
                     else:
                         if verb in (Action.CREATE, Action.ADOPT):
                             self.physical[row.id] = f'p{row.id}'
                             current = self.traverse.rows[row.id]._replace(physical_id=f'p{row.id}')
-                            self.traverse.record(current)
+                            self.tell('record', current)
                         self.inbox.append(c.HandlerReturned(step, {'n': 1}, done=row.name not in self.slow))
                 case c.Poll(step, row, verb, _handle, turns):
                     if self.preempts is None or row.name not in self.slow:
                         self.inbox.append(c.CheckReturned(step, turns > 1, turns + 1))
                 case c.Abort(step, row, why):
-                    self.inbox = [e for e in self.inbox if getattr(e, 'step', None) is not step]
-                    self.inbox.append(c.Failed(step, f'{step.verb} aborted ({why})'))
+                    self.inbox = [e for e in self.inbox if getattr(e, 'step', None) != step]
+                    self.inbox.append(c.Failed(step, f'{row.action} aborted ({why})'))
                 case c.Preempt(step, row):
                     self.preempted.append(row.name)
                     self.inbox.append(c.Preempted(step, bool(self.preempts)))
@@ -102,7 +118,7 @@ class Driver:
                         self.inbox.append(c.CheckReturned(step, True))
                 case c.Recover(step, row):
                     self.inbox.append(c.Recovered(step, c.Outcome.AGAIN))
-                case c.StartTimer(step, seconds):
+                case c.StartTimer(step, row, seconds):
                     self.pauses.append(seconds)
                     self.inbox.append(c.TimerFired(step))
                 case c.ReportFailure(reason, rollback):

@@ -1,5 +1,7 @@
 """The transcripts of the engine specification, section 17, at the level of planning; and what always holds."""
 
+import pickle
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -271,6 +273,27 @@ def test_whatever_is_asked_in_between_the_last_target_is_reached_and_everything_
     driver.run()
     assert driver.rows == [] and driver.physical == {} and driver.stored == {}
     assert driver.finish == (Status.COMPLETE, 'Stack DELETE completed successfully')
+
+
+@settings(max_examples=50, deadline=None)
+@given(definitions(), definitions(), st.integers(0, 2**32), st.integers(0, 5), st.integers(0, 20))
+def test_another_process_returns_the_same_commands_for_the_same_events(before, after, seed, failing, steps):
+    """Steps, commands and events are values: copies mean the same, and nothing is told beside them."""
+    driver = Driver(seed, fails=lambda name, verb: driver.random.randrange(10) < failing, retry=True)
+    driver.traversal(Action.CREATE, before, next_row=1).run(steps)
+    driver.retarget(Action.UPDATE, after, 't2')
+    driver.run()
+    other, told = driver.new(), []
+    for method, arguments, options in pickle.loads(pickle.dumps(driver.inputs)):
+        told += getattr(other, method)(*arguments, **options) or ()
+    assert told == driver.commands
+    assert dict(other.rows) == dict(driver.traverse.rows)
+
+
+def test_rows_change_by_what_the_traversal_is_told_only():
+    rows = created(CHAIN).traverse.rows
+    with pytest.raises(TypeError):
+        rows[1] = rows[1]
 
 
 def test_a_stop_that_overtakes_a_rollback_ends_the_traversal():

@@ -60,6 +60,7 @@ class StepExecutor:
         self._leased = leased
         self._journal = journal
         self._registry = registry
+        self._contexts: dict[Step, StepContext] = {}    # of the steps under way
         self.facade = facade                        # types have only a weak reference to it
         self.records = records
         self._may_act = may_act
@@ -79,11 +80,18 @@ class StepExecutor:
 
     # --- definitions ------------------------------------------------------------------------------------
 
+    def context(self, step: Step) -> StepContext | None:
+        """Return the context of the step, or None if no command of it was executed here."""
+        return self._contexts.get(step)
+
+    def forget(self, step: Step) -> None:
+        """Drop the context of a step that has ended."""
+        self._contexts.pop(step, None)
+
     def resolve(self, step: Step) -> StepContext:
         """Resolve the wanted definition of a step with the current values of its requirements. Stores an error in the
         context instead of raising it."""
-        work = StepContext()
-        step.context = work
+        work = self._contexts[step] = StepContext()
         wanted = self._leased.definition.resources[step.name]
         try:
             resolved = wanted.resolved(self.scope)
@@ -92,7 +100,7 @@ class StepExecutor:
         except Exception as error:
             work.error = error
             return work
-        step.fingerprint = fingerprint(resolved)
+        work.fingerprint = fingerprint(resolved)
         work.definition = definition_of(step.name, resolved)
         work.metadata = resolved.get('metadata') or {}
         work.columns = {'properties': resolved.get('properties') or {},
@@ -114,25 +122,30 @@ class StepExecutor:
 
     def begin(self, step: Step) -> StepContext:
         """Return the context of the step, made at the first call."""
-        if step.context is None:
-            if step.as_stored:
-                return self._as_stored(step)
-            if step.kind is Kind.APPLY and step.name in self._leased.definition.resources:
-                return self.resolve(step)
-            step.context = StepContext()
-        return step.context
+        work = self._contexts.get(step)
+        if work is not None:
+            return work
+        if step.kind is Kind.CONCLUDE:
+            return self._as_stored(step)
+        return self._as_wanted(step)
+
+    def _as_wanted(self, step: Step) -> StepContext:
+        if step.applies and step.name in self._leased.definition.resources:
+            return self.resolve(step)
+        work = self._contexts[step] = StepContext()
+        return work
 
     def _as_stored(self, step: Step) -> StepContext:
         """Make the context from the definition stored with the intent. If there is none, the handler was never
         called."""
         record = self.records.get(self._leased.rows[step.row_id])
         if record.properties is None:
-            step.as_stored = False
-            return self.begin(step)
-        work = step.context = StepContext()
+            return self._as_wanted(step)
+        work = self._contexts[step] = StepContext()
+        work.as_stored = True
         work.definition = stored_definition(record)
         work.metadata = record.metadata
-        step.fingerprint = fingerprint({**(record.definition or {}), 'type': record.state.type,
+        work.fingerprint = fingerprint({**(record.definition or {}), 'type': record.state.type,
                                         'properties': record.properties})
         return work
 
@@ -144,19 +157,22 @@ class StepExecutor:
 
     # --- objects of types -------------------------------------------------------------------------------
 
-    def resource(self, step: Step, row: ResourceState) -> Resource:
-        """Return the object of the resource type for `row` in this step."""
+    def resource(self, step: Step, row: ResourceState, first: bool = False) -> Resource:
+        """Return the object of the resource type for `row` in this step.
+
+        `first`: nothing but the intent is stored of the row, so that there is nothing to read.
+        """
         work = self.begin(step)
         if work.resource is not None and work.resource.id == row.id:
             work.resource.take_state(row)
             return work.resource
-        applies = step.kind is Kind.APPLY and step.verb is not Action.UPDATE and work.definition is not None
+        applies = step.applies and row.action is not Action.UPDATE and work.definition is not None
         fresh = applies and row.physical_id is None and row.action in (Action.CREATE, Action.ADOPT)
-        record = StoredResource(row) if fresh and not step.attempt and not step.resumed else self.records.get(row)
+        record = StoredResource(row) if fresh and first else self.records.get(row)
         definition = work.definition if applies else stored_definition(record)
         if fresh:
             record.metadata = work.metadata
-        environment = self._environment if applies and not step.as_stored else self._environment_of(row)
+        environment = self._environment if applies and not work.as_stored else self._environment_of(row)
         work.resource = self._make(definition, record, self._recorder(work), environment)
         return work.resource
 
@@ -286,17 +302,16 @@ class StepExecutor:
             if (wanted.needs or wanted.is_external or self._leased.row.action == Action.RESTORE
                     or not self._is_settled(row, wanted.type)):
                 return False
-            step.fingerprint = fingerprint(wanted.resolved(self.scope))
+            return row.fingerprint == fingerprint(wanted.resolved(self.scope))
         except Exception:                           # the inspection reports it
             return False
-        return row.fingerprint == step.fingerprint
 
     def inspect(self, step: Step, row: ResourceState) -> commands.Inspected | commands.Failed:
         try:
             work = self.resolve(step)
             if work.error is not None:
                 raise work.error
-            if row.fingerprint == step.fingerprint and self._is_settled(row, work.definition.resource_type):
+            if row.fingerprint == work.fingerprint and self._is_settled(row, work.definition.resource_type):
                 return commands.Inspected(step, UNCHANGED)
             resource = self.resource_as_stored(step, row, work)
             kind = self._registry.resolve(work.definition.resource_type, step.name, self._environment)
@@ -351,31 +366,33 @@ class StepExecutor:
         """Return once the lease of the stack is certainly valid. Raises LeaseLost."""
         self._may_act(self._leased.lease)
 
-    def call(self, step: Step, row: ResourceState, verb: Action) -> commands.Event:
+    def call(self, command: commands.Call) -> commands.Event:
         """Call handle_<verb>, then the first check. Raises DatabaseUnavailable, as do `check`, `recover`, `preempt`.
 
         Like them it is called behind the fence (Runner.fenced)."""
+        step, row, verb = command.step, command.row, command.verb
         try:
             if verb is Action.DELETE and self._kind(row).leaves_nothing():      # the stored resource is not needed
                 return commands.HandlerReturned(step, None, done=True)
             work = self.begin(step)
             if work.error is not None:
                 raise work.error
-            resource = self.resource(step, row)
-            handler, arguments = self._handler(resource, step, work, verb)
+            resource = self.resource(step, row, command.first)
+            handler, arguments = self._handler(resource, command, work)
             if handler is None:
-                self._done(step, verb)
-                return commands.HandlerReturned(step, None, done=True, unsupported=verb is Action.CHECK)
-            work.handle = (self._create(resource, handler, bool(step.away)) if verb is Action.CREATE
+                self._done(step, row.id, work, verb)
+                return commands.HandlerReturned(step, None, done=True, unsupported=verb is Action.CHECK,
+                                                fingerprint=work.fingerprint)
+            work.handle = (self._create(resource, handler, work.is_away) if verb is Action.CREATE
                            else handler(*arguments))
-            self._is_back(step, row, verb)
+            self._is_back(work, row, verb)
             if verb is Action.UPDATE and work.handle and _as_text(work.handle) is not None:
                 self._store_handle(row, work.handle)    # the first check may do a part of the work already
             delay = self._ask_whether_done(resource, work, verb)
             if delay:
                 return commands.HandlerReturned(step, plain(work.handle))
-            self._done(step, verb)
-            return commands.HandlerReturned(step, None, done=True)
+            self._done(step, row.id, work, verb)
+            return commands.HandlerReturned(step, None, done=True, fingerprint=work.fingerprint)
         except exception.DatabaseUnavailable:
             raise
         except Exception as error:
@@ -387,22 +404,26 @@ class StepExecutor:
         """Whether the service does not answer, and repeating the call does nothing twice."""
         if not is_away(error) or verb not in (Action.CREATE, Action.UPDATE, Action.DELETE):
             return False
-        resource = step.context.resource if step.context is not None else None
-        if resource is None:
+        work = self._contexts.get(step)
+        if work is None or work.resource is None:
             return False
+        resource = work.resource
         if verb is not Action.CREATE:
             return True                             # as after a crash
         return resource.idempotent_create or (resource.resource_id is None and hasattr(resource, 'find_existing'))
 
     def _away(self, step: Step, row: ResourceState, error: Exception, verb: Action) -> commands.Away:
         failure = exception.ResourceFailure(error, row, verb)
-        if not step.away:                           # one line for each outage, not for each try
+        work = self._contexts[step]
+        if not work.is_away:                        # one line for each outage, not for each try
+            work.is_away = True
             LOG.warning('%s of %s in stack %s waits for a service that does not answer: %s', verb, row.name,
                         self._leased.id, failure.message)
         return commands.Away(step, failure.message, AWAY_PATIENCE)
 
-    def _is_back(self, step: Step, row: ResourceState, verb: Action) -> None:
-        if step.away:
+    def _is_back(self, work: StepContext, row: ResourceState, verb: Action) -> None:
+        if work.is_away:
+            work.is_away = False
             LOG.info('%s of %s in stack %s goes on: the service answers again', verb, row.name, self._leased.id)
 
     def _create(self, resource: Resource, handler: Callable[[], Any], is_again: bool) -> Any:
@@ -462,8 +483,8 @@ class StepExecutor:
                 if before is not None and _as_text(work.handle) != before:
                     self._store_handle(row, work.handle)
                 return commands.CheckReturned(step, False, delay)
-            self._done(step, verb)
-            return commands.CheckReturned(step, True)
+            self._done(step, row.id, work, verb)
+            return commands.CheckReturned(step, True, fingerprint=work.fingerprint)
         except exception.DatabaseUnavailable:
             raise
         except Exception as error:
@@ -478,7 +499,8 @@ class StepExecutor:
         if plain(handle) is NO_HANDLE:
             return                                  # after a crash the handler is called again
         current = self._leased.rows[row.id]
-        self._leased.rows[row.id] = changed = current._replace(handle=handle)
+        changed = current._replace(handle=handle)
+        self._leased.record(changed)
         self._journal.write(Change(self._leased.id, self._leased.lease.epoch, row=changed))
 
     def _ask_whether_done(self, resource: Resource, work: StepContext, verb: Action) -> int:
@@ -492,8 +514,9 @@ class StepExecutor:
         except exception.PollDelay as delay:
             return delay.period
 
-    def _handler(self, resource: Resource, step: Step, work: StepContext,
-                 verb: Action) -> tuple[Callable[..., Any] | None, tuple[Any, ...]]:
+    def _handler(self, resource: Resource, command: commands.Call,
+                 work: StepContext) -> tuple[Callable[..., Any] | None, tuple[Any, ...]]:
+        verb = command.verb
         match verb:
             case Action.CREATE:
                 resource.reparse()
@@ -511,7 +534,7 @@ class StepExecutor:
             case Action.DELETE if resource.resource_id is None:
                 self._find(resource)                    # a create that failed may have left an object
                 return resource.handler(verb), ()
-            case Action.DELETE if step.undo:
+            case Action.DELETE if command.undo:
                 work.undoing = True                     # ignores the deletion policy: the create never completed
                 return resource.handle_delete, ()
             case Action.ADOPT:
@@ -519,7 +542,7 @@ class StepExecutor:
                 if external is not None:
                     resource.resource_id_set(external)
                     return None, ()
-                adopted = (self._leased.row.request or {}).get('adopt', {}).get(step.name)
+                adopted = (self._leased.row.request or {}).get('adopt', {}).get(command.step.name)
                 return resource.handler(verb), (adopted,)
         return resource.handler(verb), ()
 
@@ -529,17 +552,16 @@ class StepExecutor:
             return None
         return lambda: self.facade.nesting.abandon(resource)
 
-    def _done(self, step: Step, verb: Action) -> None:
+    def _done(self, step: Step, row_id: int, work: StepContext, verb: Action) -> None:
         """End an action that stores a definition: cache the reference and attributes, which are read in this
         thread."""
-        work = step.context
         if verb not in APPLYING or step.name not in self._leased.definition.resources:
             return
-        resource = self.resource(step, self._leased.rows[step.row_id])
+        resource = self.resource(step, self._leased.rows[row_id])
         if verb is Action.UPDATE:
             resource.apply_definition(work.definition)
         kept = self.keep(resource, step.name)
-        self._leased.kept[step.row_id] = kept
+        self._leased.kept[row_id] = kept
         if len(kept) > 1 or kept[attribute_cache.REFERENCE] != resource.resource_id:
             work.columns['attributes'] = {name: value for name, value in kept.items()
                                           if not isinstance(value, Exception)}
@@ -600,7 +622,7 @@ class StepExecutor:
 
     def cancel(self, step: Step, row: ResourceState) -> None:
         """Call handle_<action>_cancel of the type for a step that is aborted."""
-        work = step.context
+        work = self._contexts.get(step)
         if work is None or work.resource is None or row.action not in (
                 Action.CREATE, Action.UPDATE, Action.DELETE, Action.SUSPEND, Action.RESUME):
             return
@@ -615,7 +637,7 @@ class StepExecutor:
     def _failure(self, step: Step, row: ResourceState, error: Exception, verb: Action) -> commands.Failed:
         if isinstance(error, exception.UpdateReplace):
             return commands.Failed(step, self._masked(str(error)), replace=True)
-        work = step.context
+        work = self._contexts.get(step)
         resource = work.resource if work is not None else None
         failure = exception.ResourceFailure(error, row, verb)
         retry = False

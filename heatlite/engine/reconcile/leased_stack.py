@@ -33,8 +33,13 @@ class LeasedStack:
         return self.row.id
 
     @property
-    def rows(self) -> dict[int, ResourceState]:
+    def rows(self) -> Mapping[int, ResourceState]:
+        """Row number -> row, read-only: changes go through `record`."""
         return self.traversal.rows
+
+    def record(self, row: ResourceState) -> None:
+        """Take over a row that a resource type has changed."""
+        self.traversal.record(row)
 
     def current(self, name: str) -> ResourceState | None:
         return self.traversal.current(name)

@@ -55,7 +55,7 @@ class JournalWriter:
         return self._leased.rows[resource.id]
 
     def _store(self, resource: Resource, row: ResourceState, columns: Mapping[str, Any] | None = None) -> None:
-        self._leased.rows[row.id] = row
+        self._leased.record(row)
         resource.take_state(row)
         change = Change(self._leased.id, self._leased.lease.epoch, row=row, columns=columns or {},
                         data=self._work.take_data())

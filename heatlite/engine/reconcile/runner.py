@@ -78,7 +78,8 @@ class Runner:
         self._aborted: dict[Step, str] = {}         # step that ends when its call returns -> why
         self._asking: dict[str, dict[Step, Callable[[], None]]] = {}    # name -> waiting step -> its next check
         self._inspected = 0
-        self._held: dict[tuple[str, str], Step] = {}            # (resource, hook) -> the step held there
+        self._held: dict[tuple[str, str], tuple[Step, int]] = {}    # (resource, hook) -> the step held there, its row
+        self._handled: list[Step] = []              # steps whose events were handled since commands were performed
         self._announced: set[Step | None] = set()   # steps that have an event in the inbox
         self._calling: dict[Step, Callable[[], None]] = {}      # step -> its call under way
         self._preempting = 0                        # number of calls of handle_preempt under way
@@ -96,6 +97,8 @@ class Runner:
 
         def handle() -> list[c.Command]:
             self._announced.discard(step)
+            if step is not None:
+                self._handled.append(step)
             return traversal.handle(event, self._runtime.now())
 
         self.ask(handle)
@@ -144,6 +147,7 @@ class Runner:
             while not self._retired:
                 while self._inbox and not self._retired:
                     self._perform(self._inbox.popleft()())
+                    self._forget_ended()
                 if self._retired:
                     break
                 self._rung.wait()
@@ -162,6 +166,13 @@ class Runner:
             self._note_idle()
             self._host.ended(self, self._defect)
 
+    def _forget_ended(self) -> None:
+        """Drop what was kept for the steps that have ended with the last event."""
+        for step in self._handled:
+            if self.leased.traversal.has_ended(step):
+                self.executor.forget(step)
+        self._handled.clear()
+
     def _perform(self, commands: Iterable[c.Command]) -> None:
         waiting = deque(commands)
         while waiting and not self._retired:
@@ -169,8 +180,8 @@ class Runner:
             match command:
                 case c.Persist():
                     waiting.extend(self._persist(command))
-                case c.Call(step, row, verb):
-                    self._call(step, row, lambda s=step, r=row, v=verb: self.executor.call(s, r, v), is_handler=True)
+                case c.Call(step, row):
+                    self._call(step, row, lambda call=command: self.executor.call(call), is_handler=True)
                 case c.Poll():
                     self._poll(command)
                 case c.Inspect(step, row):
@@ -190,9 +201,10 @@ class Runner:
                     self._note_hook(row, hook, None, why)
                 case c.Note(step, row):
                     self._journal.submit(Change(self.leased.id, self.leased.lease.epoch,
-                                                events=(self._event(row, None, self._work(step)),)))
-                case c.StartTimer(step, seconds):
-                    self._timers.after(0.0 if step in self._aborted else seconds, lambda s=step: self._due(s))
+                                                events=(self._event(row, None, self.executor.begin(step)),)))
+                case c.StartTimer(step, row, seconds):
+                    self._timers.after(0.0 if step in self._aborted else seconds,
+                                       lambda s=step, verb=row.action: self._due(s, verb))
                 case c.ReportFailure(reason, rollback):
                     waiting.extend(self._host.unwind(self, reason, rollback))
                 case c.Finish(status, reason):
@@ -269,12 +281,17 @@ class Runner:
         elif self._retired:
             return
         elif is_handler:                            # as after a crash
-            if isinstance(step.context, StepContext):
-                step.context.resource = None
-            row = self.leased.rows.get(step.row_id, row)
+            self._forget_resource(step)
+            row = self.leased.rows.get(row.id, row)
             self._call(step, row, lambda: self.executor.recover(step, row))
         else:
             self._call(step, row, perform)
+
+    def _forget_resource(self, step: Step) -> None:
+        """Make the step use a new object of the type: a call may still work with the one it has."""
+        work = self.executor.context(step)
+        if work is not None:
+            work.resource = None
 
     def _poll(self, poll: c.Poll) -> None:
         step = poll.step
@@ -282,8 +299,8 @@ class Runner:
             self._end_aborted(step, poll.row)
             return
         interval = self._interval
-        work = step.context
-        if isinstance(work, StepContext) and work.resource is not None and work.resource.poll_interval is not None:
+        work = self.executor.context(step)
+        if work is not None and work.resource is not None and work.resource.poll_interval is not None:
             interval = work.resource.poll_interval
 
         def ask() -> None:
@@ -313,9 +330,9 @@ class Runner:
         if not asking:
             self._asking.pop(step.name, None)
 
-    def _due(self, step: Step) -> None:
+    def _due(self, step: Step, verb: Action) -> None:
         if step in self._aborted:
-            self.post(c.Failed(step, text.aborted(step.verb, self._aborted.pop(step))))
+            self.post(c.Failed(step, text.aborted(verb, self._aborted.pop(step))))
         else:
             self.post(c.TimerFired(step))
 
@@ -337,8 +354,7 @@ class Runner:
             LOG.warning('%s of %s in stack %s did not return for %d s and is given up', row.action, row.name,
                         self.leased.id, self._patience)
         self._returned(step)
-        if isinstance(step.context, StepContext):
-            step.context.resource = None
+        self._forget_resource(step)
         self._end_aborted(step, row)
         self._pool.give_up(call)
 
@@ -371,8 +387,8 @@ class Runner:
         return [c.Preempt(step, row)] if self.leased.traversal.is_busy(step) else []
 
     def _waits_for_journal(self, step: Step) -> bool:
-        work = step.context
-        return isinstance(work, StepContext) and work.storing
+        work = self.executor.context(step)
+        return work is not None and work.storing
 
     def _end_aborted(self, step: Step, row: ResourceState) -> None:
         why = self._aborted.pop(step, None)
@@ -389,9 +405,10 @@ class Runner:
 
     def clear_hook(self, row: ResourceState, hook: str) -> None:
         """Clear a breakpoint. A resource that has not reached it again since a takeover will not be held."""
-        step = self._held.pop((row.name, hook), None)
-        if step is not None:
-            row = self.leased.rows[step.row_id]
+        held = self._held.pop((row.name, hook), None)
+        if held is not None:
+            step, number = held
+            row = self.leased.rows[number]
             self.post(c.Cleared(step))
         self._note_hook(row, hook, self._cleared(), text.cleared(hook))
 
@@ -400,9 +417,9 @@ class Runner:
         return f'cleared in {self.leased.row.generation}'
 
     def _pause(self, step: Step, row: ResourceState, hook: str) -> None:
-        self._held[row.name, hook] = step
+        self._held[row.name, hook] = held = step, row.id
         noted = self.executor.records.get(row).data.get(hook)
-        if self._held.get((row.name, hook)) is not step:
+        if self._held.get((row.name, hook)) is not held:
             return                                  # cleared during the read
         if noted == self._cleared():                # cleared before the previous owner died
             if self._held.pop((row.name, hook), None) is not None:
@@ -421,18 +438,18 @@ class Runner:
 
     def _persist(self, persist: c.Persist) -> list[c.Command]:
         step, row = persist.step, persist.row
-        work = self._work(step)
+        work = self.executor.begin(step)
         columns: dict[str, Any] = {}
-        if persist.wait and row.action in (Action.CREATE, Action.ADOPT) and work is not None:
+        if persist.wait and row.action in (Action.CREATE, Action.ADOPT):
             columns = dict(work.columns)            # the clean-up after a failed create needs the properties
             if work.metadata:
                 columns['metadata'] = work.metadata
-        elif persist.applied and work is not None:
+        elif persist.applied:
             columns = work.columns if row.action is Action.UPDATE else {
                 name: value for name, value in work.columns.items() if name == 'attributes'}
         events = (self._event(row, columns.get('properties') if persist.wait else None, work),) if persist.event else ()
         change = Change(self.leased.id, self.leased.lease.epoch, row=row, columns=columns, events=events,
-                        data=work.take_data() if work is not None else ())
+                        data=work.take_data())
         if row.status is not Status.IN_PROGRESS:
             self._aborted.pop(step, None)           # it ended before it could be aborted
         if change.columns or change.data:           # else the cached resource is still valid
@@ -445,14 +462,14 @@ class Runner:
         if self.executor.is_harmless(step, row):
             self._journal.submit(change)
             return self.leased.traversal.handle(c.Persisted(step), self._runtime.now())
-        if work is not None:
-            work.storing = True
+        work.storing = True
         self._journal.submit(change, lambda why_not: self._stored(step, row, why_not))
         return []
 
     def _stored(self, step: Step, row: ResourceState, why_not: Exception | None) -> None:
-        if isinstance(step.context, StepContext):
-            step.context.storing = False
+        work = self.executor.context(step)
+        if work is not None:
+            work.storing = False
         if why_not is not None:
             self.ask(self._lost)
         elif step in self._aborted:
@@ -460,17 +477,12 @@ class Runner:
         else:
             self.post(c.Persisted(step))
 
-    def _work(self, step: Step) -> StepContext | None:
-        if step.context is None:
-            return self.executor.begin(step)
-        return step.context
-
     def _remove(self, remove: c.Remove) -> None:
         row = remove.row
         self._aborted.pop(remove.step, None)
         self.leased.kept.pop(row.id, None)
         self.executor.records.forget(row.id)
-        events = (self._event(row, None, remove.step.context),) if remove.event else ()
+        events = (self._event(row, None, self.executor.context(remove.step)),) if remove.event else ()
         if remove.event:
             self._ended(row)
         self._journal.submit(Change(self.leased.id, self.leased.lease.epoch, remove=row.id, events=events))

@@ -268,7 +268,7 @@ class SignalWriter:
         self.events: list[Event] = []
 
     def physical_id(self, resource: Resource, value: str | None) -> None:
-        self._leased.rows[resource.id] = self._leased.rows[resource.id]._replace(physical_id=value)
+        self._leased.record(self._leased.rows[resource.id]._replace(physical_id=value))
 
     def data(self, resource: Resource, key: str, value: str | None, redact: bool) -> None:
         self.data_noted.append(Datum(key, value, redact))
@@ -278,8 +278,7 @@ class SignalWriter:
 
     def state(self, resource: Resource, action: str, status: str, reason: str) -> None:
         row = self._leased.rows[resource.id]
-        self._leased.rows[resource.id] = row._replace(
-            action=Action(action), status=type(row.status)(status), reason=reason)
+        self._leased.record(row._replace(action=Action(action), status=type(row.status)(status), reason=reason))
 
     def event(self, resource: Resource, action: str, status: str, reason: str) -> None:
         row = self._leased.rows[resource.id]

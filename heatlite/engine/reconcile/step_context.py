@@ -19,11 +19,13 @@ CANONICAL = json.JSONEncoder(sort_keys=True, default=str, separators=(',', ':'))
 class StepContext:
     """The context of one step: the resolved definition, the object of the resource type, data to store."""
 
-    __slots__ = ('columns', 'data', 'definition', 'difference', 'error', 'handle', 'metadata',
-                 'resource', 'storing', 'undoing')
+    __slots__ = ('as_stored', 'columns', 'data', 'definition', 'difference', 'error', 'fingerprint', 'handle',
+                 'is_away', 'metadata', 'resource', 'storing', 'undoing')
 
     def __init__(self) -> None:
-        self.definition: rsrc_defn.ResourceDefinition | None = None     # wanted, functions resolved
+        self.definition: rsrc_defn.ResourceDefinition | None = None     # to be applied, functions resolved
+        self.as_stored = False                          # `definition` is the stored one
+        self.fingerprint = ''                           # of `definition`
         self.columns: dict[str, Any] = {}               # large columns to store with the intent or the completion
         self.resource: Resource | None = None
         self.error: Exception | None = None             # why the definition could not be resolved
@@ -31,6 +33,7 @@ class StepContext:
         self.difference: diff.UpdateArguments | None = None    # of an update
         self.handle: Any = NO_HANDLE                    # return value of the handler, plain JSON or not
         self.undoing = False
+        self.is_away = False                            # the service did not answer the last call
         self.storing = False                            # its intent is in the journal and not committed yet
         self.metadata: Any = None
 

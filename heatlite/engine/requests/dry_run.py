@@ -17,6 +17,7 @@ from heatlite.engine.reconcile.attribute_cache import REFERENCE
 from heatlite.engine.reconcile.diff import PropertyChange
 from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.step_context import StepContext
 from heatlite.engine.resource import Resource
 from heatlite.language.unknown import UNKNOWN
 from heatlite.planning import commands as c
@@ -141,26 +142,26 @@ class DryRun:
         elif verb is Action.DELETE and name not in self.leased.traversal.wanted:
             self._change(name, 'deleted', row)
         elif verb is Action.UPDATE:
-            if self._is_replaced_after_all(step):
+            work = self.executor.begin(step)
+            if self._is_replaced_after_all(work):
                 return c.Failed(step, '', replace=True)
             self._change(name, 'updated', row)
-            self._foresee_reference(step, row)
+            self._foresee_reference(work, row)
         why = self._inside(self, step, row, verb)
         if why is not None:
             self.failures[name] = why
             return c.Failed(step, why)
         return c.HandlerReturned(step, None, done=True)
 
-    def _is_replaced_after_all(self, step: Step) -> bool:
+    def _is_replaced_after_all(self, work: StepContext) -> bool:
         """Whether the type has no handle_update of its own, and so replaces the resource if any property changes."""
-        work = step.context
         return (type(work.resource).handle_update is Resource.handle_update and work.difference is not None
                 and bool(work.difference.properties))
 
-    def _foresee_reference(self, step: Step, row: ResourceState) -> None:
+    def _foresee_reference(self, work: StepContext, row: ResourceState) -> None:
         """Mark the attributes as unknown. The reference stays, unless the type computes it from what may change."""
         self.executor.changed.add(row.id)
-        kind = type(step.context.resource)
+        kind = type(work.resource)
         doubt = self.executor.doubts.get(row.name)
         if doubt is not None and doubt.may_replace:
             self.executor.to_make.add(row.id)

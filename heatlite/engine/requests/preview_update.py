@@ -24,6 +24,7 @@ from heatlite.engine.reconcile.attribute_cache import REFERENCE
 from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.facade import Stack as Facade
 from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.step_context import StepContext
 from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
 from heatlite.engine.requests import validation
 from heatlite.engine.requests.dry_run import Change, DryRun
@@ -142,7 +143,8 @@ class Preview:
 
     def _inside(self, above: Previewed, run: DryRun, step: Step, row: ResourceState, verb: Action) -> str | None:
         """Preview the nested stack of a resource. Returns the reason if its action would fail, else None."""
-        resource = (run.executor.stored_resource(row) if verb is Action.DELETE else run.executor.resource(step, row))
+        resource = (run.executor.stored_resource(row) if verb is Action.DELETE else
+                    run.executor.resource(step, row, first=verb is not Action.UPDATE))
         if not isinstance(resource, StackResource):
             return None
         stored = run.executor.facade.nesting.row(resource)
@@ -153,7 +155,7 @@ class Preview:
         change = run.changes[row.name]
         if verb is Action.UPDATE:
             change.nested = stored
-        is_known_here = _is_known(step)
+        is_known_here = _is_known(run.executor.begin(step))
         try:
             definition, mask = self._defined(run, step, resource, row, stored)
         except Exception as error:
@@ -177,7 +179,7 @@ class Preview:
         refused."""
         nesting = run.executor.facade.nesting
         above = run.leased.row
-        work = step.context
+        work = run.executor.begin(step)
         difference: Mapping[str, Any] = {}
         if stored is not None:
             difference = work.difference.properties if work.difference is not None else {}
@@ -259,9 +261,9 @@ class Preview:
                 self._undecided(found, stored, unknown[str(stored.parent_resource)])
 
 
-def _is_known(step: Step) -> bool:
+def _is_known(work: StepContext) -> bool:
     """Whether all values of the resource's definition are known before the update."""
-    wanted = step.context.definition
+    wanted = work.definition
     return is_known(wanted['Properties']) and is_known(wanted.metadata())
 
 
