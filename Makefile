@@ -8,7 +8,7 @@
 #   make test-api URL=http://127.0.0.1:8004   the API's readable tests against a service without stacks, whose options
 #                       enable_stack_abandon and enable_stack_adopt are set
 #   make test-cloud CLOUD=name   the lives of resource types in a cloud of your clouds.yaml, as its administrator
-#   make lint           ruff and mypy
+#   make lint           ruff, mypy and import-linter
 #   make docs           the documentation as HTML in docs/_build; a warning or a broken link is an error
 #   make sample         writes the sample configuration anew
 #   make catalogue      checks the catalogue of resource types, and packs it for the service
@@ -59,6 +59,7 @@ test-cloud: $(VENV)/.tests
 lint: $(VENV)/.tests
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
 
 docs: $(VENV)/.docs
 	@$(BIN)/sphinx-build -q -W --keep-going -d docs/_build/doctrees docs docs/_build/html

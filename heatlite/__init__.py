@@ -1,5 +1,5 @@
 """heatlite: an orchestration service for OpenStack-style clouds.
 
-The rooms and which way imports go: docs/developers/architecture.rst. Imports go down the stairs only:
+The packages: docs/developers/architecture.rst. Imports point downwards (pyproject.toml):
 cmd > api | engine > rpc > db > planning > language > common.
 """

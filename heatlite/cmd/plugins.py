@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from heatlite.common.i18n import _
-from heatlite.conformance import crash
+from heatlite.testing import crash
 
 Row = tuple[str, str, str, str]
 """(name, file, types, error)"""
@@ -74,7 +74,7 @@ def plugin(conf: Any, show: Callable[[Any, Any], None]) -> int:
 
 
 def new(command: Any) -> int:
-    from heatlite.conformance import skeletons
+    from heatlite.testing import skeletons
     try:
         for file in skeletons.write(command.type_name, command.dir):
             print(file)
@@ -85,7 +85,7 @@ def new(command: Any) -> int:
 
 def check(command: Any) -> int:
     """Exit code 1 when something failed."""
-    from heatlite.conformance import examples, kit, report
+    from heatlite.testing import examples, kit, report
     results: list[report.Result] = []
     for path in command.paths:
         try:

@@ -22,7 +22,7 @@ def start(conf: Any, runtime: Runtime, api_port: int, cfn_port: int) -> tuple[Ht
     Its catalogue lists heatlite; its user demo owns the stacks. With `--auth keystone` its Keystone also authenticates
     the callers of heatlite.
     """
-    from heatlite import cloudsim
+    import cloudsim
     server, url = cloudsim.serve(conf.cloud_port, runtime, outside={
         'orchestration': f'http://127.0.0.1:{api_port}/v1/%(project_id)s',
         'cloudformation': f'http://127.0.0.1:{cfn_port}/v1'})

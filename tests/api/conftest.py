@@ -3,7 +3,7 @@
 import pytest
 
 from heatlite.db.connection import Database
-from tests.api import house, rows
+from tests.api import in_process, rows
 
 
 @pytest.fixture(scope='session')
@@ -17,4 +17,4 @@ def database(tmp_path_factory):
 @pytest.fixture(scope='session')
 def api(database):
     """The API over that database while no engine runs."""
-    return house.build(house.options(hidden_stack_tags=['hidden']), database, house.NoEngine())
+    return in_process.build(in_process.options(hidden_stack_tags=['hidden']), database, in_process.NoEngine())

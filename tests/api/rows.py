@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 import sqlalchemy as sa
 
 from heatlite.db import tables
-from tests.api.house import OTHER, PROJECT
+from tests.api.in_process import OTHER, PROJECT
 
 START = datetime(2026, 11, 20, 10, 0, 0)
 USERS = 'd' * 32                            # project of the users inside `web`

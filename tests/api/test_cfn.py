@@ -13,7 +13,7 @@ from heatlite.db import tables
 from heatlite.db.connection import Database
 from heatlite.engine.service import EngineService
 from heatlite.rpc.client import InProcessClient
-from tests.api import house
+from tests.api import in_process
 
 pytestmark = pytest.mark.random_order(disabled=True)         # a sequence: each test goes on where the one before ended
 
@@ -32,12 +32,12 @@ TEMPLATE = json.dumps({
 def app(tmp_path_factory):
     database = Database(f'sqlite:///{tmp_path_factory.mktemp("cfn")}/db.sqlite')
     tables.metadata.create_all(database.engine)
-    conf = house.options(auth_encryption_key='k' * 32)
+    conf = in_process.options(auth_encryption_key='k' * 32)
     cfg.CONF.set_override('auth_encryption_key', 'k' * 32)
     runtime = GreenRuntime()
     service = EngineService(conf, runtime, database)
     service.start()
-    yield deploy.build(conf, database, InProcessClient(runtime, service.endpoint), identity=house.Verified)
+    yield deploy.build(conf, database, InProcessClient(runtime, service.endpoint), identity=in_process.Verified)
     service.stop()
     database.close()
     cfg.CONF.clear_override('auth_encryption_key')
@@ -53,8 +53,8 @@ class Client:
         query = urlencode({'Action': action, **{key.replace('__', '.'): value for key, value in parameters.items()}})
         GreenRuntime().sleep(0.01)
         if method == 'GET':
-            return house.ask(self._app, 'GET', f'/v1/?{query}')
-        return house.ask(self._app, 'POST', '/v1/', query.encode(), headers={
+            return in_process.ask(self._app, 'GET', f'/v1/?{query}')
+        return in_process.ask(self._app, 'POST', '/v1/', query.encode(), headers={
             'Content-Type': 'application/x-www-form-urlencoded'})
 
     def ask(self, action, **parameters):
@@ -225,12 +225,12 @@ def test_refusals(cfn, lamp, action, parameters, wanted):
 
 
 def test_policy(app, lamp):
-    answer = house.ask(app, 'GET', '/v1/?Action=CreateStack', roles='reader')
+    answer = in_process.ask(app, 'GET', '/v1/?Action=CreateStack', roles='reader')
     assert answer.status_code == 403
     assert '<Code>AccessDenied</Code>' in answer.text
     assert 'User is not authorized to perform action:Action CreateStack not allowed for user' in answer.text
-    assert house.ask(app, 'GET', '/v1/?Action=ListStacks', roles='reader').status_code == 200
-    other = house.ask(app, 'GET', '/v1/?Action=DescribeStacks&StackName=lamp', project=house.OTHER)
+    assert in_process.ask(app, 'GET', '/v1/?Action=ListStacks', roles='reader').status_code == 200
+    other = in_process.ask(app, 'GET', '/v1/?Action=DescribeStacks&StackName=lamp', project=in_process.OTHER)
     assert (other.status_code, 'InvalidParameterValue' in other.text) == (400, True)
 
 
@@ -239,21 +239,21 @@ def test_policy(app, lamp):
     ('PUT', '/v1/', 404), ('GET', '/v1/waitcondition/arn', 404), ('PUT', '/v1/signal/arn', 404),
     ('GET', '/healthcheck', 200)])
 def test_paths(app, method, path, status):
-    assert house.ask(app, method, path).status_code == status
+    assert in_process.ask(app, method, path).status_code == status
 
 
 @pytest.mark.parametrize('arn, status', [
     ('nonsense', 400), ('arn:openstack:heat::p:stacks/s/i', 400),
     ('arn:openstack:heat::p:stacks/s/i/resources/r', 400)])
 def test_signals_to_nothing(app, arn, status):
-    assert house.ask(app, 'POST', f'/v1/signal/{arn}', {}).status_code == status
-    assert house.ask(app, 'PUT', f'/v1/waitcondition/{arn}', {}).status_code == status
+    assert in_process.ask(app, 'POST', f'/v1/signal/{arn}', {}).status_code == status
+    assert in_process.ask(app, 'PUT', f'/v1/waitcondition/{arn}', {}).status_code == status
 
 
 def test_signal_to_what_takes_none(app, lamp):
-    answer = house.ask(app, 'POST', f'/v1/signal/{lamp.replace(":", "%3A")}/resources/lamp')
+    answer = in_process.ask(app, 'POST', f'/v1/signal/{lamp.replace(":", "%3A")}/resources/lamp')
     assert (answer.status_code, 'signal is not supported for resource.' in answer.text) == (400, True)
-    answer = house.ask(app, 'PUT', f'/v1/waitcondition/{lamp}/resources/lamp', b'[]')
+    answer = in_process.ask(app, 'PUT', f'/v1/waitcondition/{lamp}/resources/lamp', b'[]')
     assert (answer.status_code, 'is not a JSON object' in answer.text) == (400, True)
 
 

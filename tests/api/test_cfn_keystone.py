@@ -9,7 +9,7 @@ from keystoneauth1 import session
 from keystoneauth1.identity import v3
 
 from heatlite.api.cfn import deploy
-from tests.api import house
+from tests.api import in_process
 from tests.system import aws
 
 URL = os.environ.get('HEATLITE_TEST_KEYSTONE_URL')
@@ -37,7 +37,7 @@ def key(login):
 
 @pytest.fixture(scope='module')
 def app(database):
-    return deploy.build(house.options(files=[str(FOLDER / 'heatlite.conf')]), database, house.NoEngine())
+    return deploy.build(in_process.options(files=[str(FOLDER / 'heatlite.conf')]), database, in_process.NoEngine())
 
 
 def version_2(key, verb, **parameters):
@@ -46,7 +46,7 @@ def version_2(key, verb, **parameters):
 
 def ask(app, method='GET', query='', body=None, **headers):
     form = {'Content-Type': 'application/x-www-form-urlencoded'} if body is not None else {}
-    return house.ask(app, method, f'/v1/?{query}', body, project=None, headers={**form, **headers, 'Host': HOST})
+    return in_process.ask(app, method, f'/v1/?{query}', body, project=None, headers={**form, **headers, 'Host': HOST})
 
 
 def stamp():
@@ -100,11 +100,11 @@ def test_a_token_instead(app, login):
 
 def test_claims_are_worth_nothing(app, key):
     signed = version_2(key, 'GET', Action='DescribeStacks', StackName='web', Timestamp=stamp())
-    answer = ask(app, query=urlencode(signed), **{'X-Project-Id': house.PROJECT, 'X-Roles': 'admin'})
+    answer = ask(app, query=urlencode(signed), **{'X-Project-Id': in_process.PROJECT, 'X-Roles': 'admin'})
     assert (answer.status_code, 'The Stack (web) could not be found.' in answer.text) == (400, True)
 
 
 def test_flavour_standalone(database, key):
-    app = deploy.build(house.options(files=[str(FOLDER / 'heatlite.conf')], paste_deploy__flavor='standalone'),
-                       database, house.NoEngine())
+    app = deploy.build(in_process.options(files=[str(FOLDER / 'heatlite.conf')], paste_deploy__flavor='standalone'),
+                       database, in_process.NoEngine())
     assert ask(app, query=urlencode(version_2(key, 'GET', Action='ListStacks'))).status_code == 200

@@ -6,7 +6,7 @@ from heatlite.db import resources, stacks
 from heatlite.db.connection import Database
 from heatlite.db.tables import resource, stack
 from heatlite.planning.steps import current_rows_of
-from tests.api import house, rows
+from tests.api import in_process, rows
 
 BEFORE, WANTED, LEFT = (rows.number(7, n) for n in (21, 22, 23))     # applied earlier; the target; the one that failed
 STACK = rows.number(1, 77)
@@ -46,6 +46,7 @@ def test_the_engine(case):
 @pytest.mark.parametrize('path', ['/resources', '/resources/it'])
 def test_the_api(case, path):
     database, expected = case
-    answer = house.ask(house.build(None, database), 'GET', f'/v1/{house.PROJECT}/stacks/rolled/{STACK}{path}')
+    answer = in_process.ask(in_process.build(None, database), 'GET',
+                            f'/v1/{in_process.PROJECT}/stacks/rolled/{STACK}{path}')
     shown = answer.json['resources'][0] if path == '/resources' else answer.json['resource']
     assert shown['physical_resource_id'] == {OLD: 'old', NEW: 'new'}[expected]

@@ -5,7 +5,7 @@ import pytest
 from heatlite.api import deploy
 from heatlite.api.cfn import deploy as cfn
 from heatlite.common import exception
-from tests.api import house
+from tests.api import in_process
 
 PASSWORD = ('auth_type = password', 'auth_url = http://identity/v3', 'username = u', 'password = p',
             'project_name = service')
@@ -14,7 +14,7 @@ PASSWORD = ('auth_type = password', 'auth_url = http://identity/v3', 'username =
 def conf(tmp_path, *lines, **overrides):
     file = tmp_path / 'heatlite.conf'
     file.write_text('\n'.join(lines) + '\n')
-    return house.options(files=[str(file)], **overrides)
+    return in_process.options(files=[str(file)], **overrides)
 
 
 @pytest.mark.parametrize('lines, found', [

@@ -22,7 +22,7 @@ from heatlite.db import tables
 from heatlite.db.connection import Database
 from heatlite.engine.service import EngineService
 from heatlite.rpc.client import InProcessClient
-from tests.api import conforming, elsewhere, house, rows
+from tests.api import conforming, elsewhere, in_process, rows
 
 pytestmark = pytest.mark.random_order(disabled=True)         # a sequence: each test goes on where the one before ended
 
@@ -42,8 +42,8 @@ class Files(fixture.GabbiFixture):
         global _application
         self._directory = tempfile.TemporaryDirectory()
         self._database = Database(f'sqlite:///{self._directory.name}/db.sqlite')
-        conf = house.options(hidden_stack_tags=['hidden'], auth_encryption_key='k' * 32, **self.options)
-        _application = conforming.Conforming(house.build(conf, self._database, self.engine(conf)))
+        conf = in_process.options(hidden_stack_tags=['hidden'], auth_encryption_key='k' * 32, **self.options)
+        _application = conforming.Conforming(in_process.build(conf, self._database, self.engine(conf)))
 
     def stop_fixture(self):
         self._database.close()
@@ -55,7 +55,7 @@ class Rows(Files):
 
     def engine(self, _conf):
         rows.fill(self._database.engine)
-        return house.NoEngine()
+        return in_process.NoEngine()
 
 
 class Engine(Files):

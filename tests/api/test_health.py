@@ -10,7 +10,7 @@ from heatlite.api.cfn import deploy as cfn
 from heatlite.common import exception, health
 from heatlite.db import engines, tables
 from heatlite.db.connection import Database
-from tests.api import house
+from tests.api import in_process
 
 SECRET = 'mysql+pymysql://canary_user:canary_password@127.0.0.1:1/canary_database'
 NOW = datetime.datetime(2026, 11, 22)
@@ -32,8 +32,8 @@ class Broker:
 
 def app(door, database, engine):
     if door == 'cfn':
-        return cfn.build(house.options(), database, engine, identity=house.Verified)
-    return house.build(database=database, engine=engine)
+        return cfn.build(in_process.options(), database, engine, identity=in_process.Verified)
+    return in_process.build(database=database, engine=engine)
 
 
 @pytest.fixture
@@ -53,10 +53,10 @@ def register(database, ttl):
 @pytest.mark.parametrize('door', ['rest', 'cfn'])
 @pytest.mark.parametrize('accept', ['application/json', 'text/html', '*/*'])
 def test_a_process_that_answers_lives(door, accept):
-    answer = house.ask(app(door, None, None), 'GET', '/healthcheck', project=None, headers={'Accept': accept})
+    answer = in_process.ask(app(door, None, None), 'GET', '/healthcheck', project=None, headers={'Accept': accept})
     assert (answer.status_code, answer.content_type) == (200, 'application/json')
     assert answer.json == {'detailed': False, 'reasons': []}
-    assert house.ask(app(door, None, None), 'HEAD', '/healthcheck', project=None).body == b''
+    assert in_process.ask(app(door, None, None), 'HEAD', '/healthcheck', project=None).body == b''
 
 
 @pytest.mark.parametrize('door', ['rest', 'cfn'])
@@ -67,25 +67,25 @@ def test_a_process_that_answers_lives(door, accept):
     (60.0, None, 200, {'database': 'ok', 'engines': 'ok'})])
 def test_what_is_needed_to_serve(filled, door, ttl, broker, status, checks):
     register(filled, ttl)
-    client = house.NoEngine() if broker is None else Broker(broker)
-    answer = house.ask(app(door, filled, client), 'GET', '/readiness', project=None)
+    client = in_process.NoEngine() if broker is None else Broker(broker)
+    answer = in_process.ask(app(door, filled, client), 'GET', '/readiness', project=None)
     assert (answer.status_code, answer.json) == (status, {'ready': status == 200, 'checks': checks})
 
 
 @pytest.mark.parametrize('door', ['rest', 'cfn'])
 def test_nothing_is_ready_without_its_tables(tmp_path, door):
     database = Database(f'sqlite:///{tmp_path}/db.sqlite')
-    answer = house.ask(app(door, database, Broker(True)), 'GET', '/readiness', project=None)
+    answer = in_process.ask(app(door, database, Broker(True)), 'GET', '/readiness', project=None)
     assert (answer.status_code, answer.json['checks']) == (
         503, {'database': 'failed', 'engines': 'failed', 'broker': 'ok'})
 
 
 @pytest.mark.parametrize('door, path', [
-    ('rest', f'/v1/{house.PROJECT}/stacks'), ('rest', '/readiness'), ('cfn', '/v1/?Action=ListStacks'),
+    ('rest', f'/v1/{in_process.PROJECT}/stacks'), ('rest', '/readiness'), ('cfn', '/v1/?Action=ListStacks'),
     ('cfn', '/readiness')])
 def test_callers_are_not_told_where_the_database_is(caplog, door, path):
     caplog.set_level(logging.INFO)
-    answer = house.ask(app(door, Database(SECRET), Broker(False)), 'GET', path)
+    answer = in_process.ask(app(door, Database(SECRET), Broker(False)), 'GET', path)
     assert answer.status_code == 503
     assert not [word for word in ('canary', '127.0.0.1', 'pymysql', 'refused') if word in answer.text], answer.text
     if path != '/readiness':
@@ -94,10 +94,10 @@ def test_callers_are_not_told_where_the_database_is(caplog, door, path):
 
 
 @pytest.mark.parametrize('door, path, body', [
-    ('rest', f'/v1/{house.PROJECT}/validate', b'{"template": {"heat_template_version": "2018-08-31"}}'),
+    ('rest', f'/v1/{in_process.PROJECT}/validate', b'{"template": {"heat_template_version": "2018-08-31"}}'),
     ('cfn', '/v1/?Action=ValidateTemplate&TemplateBody=heat_template_version:%202018-08-31', b'')])
 def test_callers_are_not_told_where_the_broker_is(filled, door, path, body):
-    answer = house.ask(app(door, filled, Broker(False)), 'POST', path, body)
+    answer = in_process.ask(app(door, filled, Broker(False)), 'POST', path, body)
     assert answer.status_code == 503
     assert 'canary' not in answer.text
     assert 'The message broker cannot be reached.' in answer.text

@@ -11,7 +11,7 @@ import pytest
 from heatlite.api import routes
 from heatlite.api.handlers import actions
 from heatlite.common import policy
-from tests.api import house, rows
+from tests.api import in_process, rows
 
 UNKNOWN = rows.number(99, 99)
 TEMPLATE = {'heat_template_version': '2018-08-31'}
@@ -30,7 +30,7 @@ def fields(path):
 
 
 def fill(route, choice):
-    values = dict(NAMES, tenant_id=(house.OTHER, house.OTHER))
+    values = dict(NAMES, tenant_id=(in_process.OTHER, in_process.OTHER))
     if 'stack_id' not in fields(route.path):
         values.update(LOOKUP)
     if 'path' in fields(route.path):
@@ -54,7 +54,8 @@ NAMING = [route for route in routes.TABLE
 def test_what_is_not_yours_does_not_exist(api, route, roles):
     answers = []
     for choice in (0, 1):
-        answer = house.ask(api, route.method, fill(route, choice), body(route), project=house.OTHER, roles=roles)
+        answer = in_process.ask(api, route.method, fill(route, choice), body(route), project=in_process.OTHER,
+                                roles=roles)
         text = answer.text.replace(rows.WEB, 'ID').replace(rows.number(4, 1), 'ID').replace(
             rows.number(5, 1), 'ID').replace(UNKNOWN, 'ID')
         answers.append((answer.status_code, text, answer.headers.get('Location')))
@@ -66,18 +67,18 @@ def test_what_is_not_yours_does_not_exist(api, route, roles):
 
 @pytest.mark.parametrize('route', NAMING, ids=lambda route: f'{route.method} {route.path}')
 def test_naming_the_owners_project_is_refused_before_anything_is_read(api, route):
-    path = fill(route, 0).replace(house.OTHER, house.PROJECT, 1)
-    answer = house.ask(api, route.method, path, body(route), project=house.OTHER, roles='member,reader')
+    path = fill(route, 0).replace(in_process.OTHER, in_process.PROJECT, 1)
+    answer = in_process.ask(api, route.method, path, body(route), project=in_process.OTHER, roles='member,reader')
     assert answer.status_code == 403
     assert answer.json['error']['message'] == 'Access was denied to this resource.'
 
 
 @pytest.mark.parametrize('query', [
-    '', '?show_deleted=true&show_nested=true&show_hidden=true', f'?tenant={house.PROJECT}', f'?id={rows.WEB}',
+    '', '?show_deleted=true&show_nested=true&show_hidden=true', f'?tenant={in_process.PROJECT}', f'?id={rows.WEB}',
     '?name=web', '?tags=blue', f'?marker={rows.WEB}', '?with_count=true'])
 def test_lists_of_stacks(api, query):
     for path in ('stacks', 'stacks/detail'):
-        answer = house.ask(api, 'GET', f'/v1/{house.OTHER}/{path}{query}', project=house.OTHER)
+        answer = in_process.ask(api, 'GET', f'/v1/{in_process.OTHER}/{path}{query}', project=in_process.OTHER)
         assert {stack['stack_name'] for stack in answer.json['stacks']} <= {'theirs'}
         assert answer.json.get('count', 1) <= 1
 
@@ -85,8 +86,8 @@ def test_lists_of_stacks(api, query):
 def test_a_marker_of_another_project_tells_nothing(api):
     """Where a foreign stack would stand in the order is not to be learnt either."""
     def page(marker):
-        return house.ask(api, 'GET', f'/v1/{house.OTHER}/stacks?marker={marker}&sort_keys=stack_name',
-                         project=house.OTHER).json
+        return in_process.ask(api, 'GET', f'/v1/{in_process.OTHER}/stacks?marker={marker}&sort_keys=stack_name',
+                         project=in_process.OTHER).json
 
     assert page(rows.WEB) == page(UNKNOWN)
 
@@ -96,21 +97,21 @@ def test_a_marker_of_another_project_tells_nothing(api):
     (f'software_deployments?server_id={rows.number(6, 1)}', 'software_deployments'),
     (f'software_deployments/metadata/{rows.number(6, 1)}', 'metadata')])
 def test_other_lists(api, path, key):
-    answer = house.ask(api, 'GET', f'/v1/{house.OTHER}/{path}', project=house.OTHER)
+    answer = in_process.ask(api, 'GET', f'/v1/{in_process.OTHER}/{path}', project=in_process.OTHER)
     assert not any(rows.number(kind, 1) in answer.text for kind in (4, 5))
     assert isinstance(answer.json[key], list)
 
 
 def test_a_config_of_another_project_cannot_be_deployed(api):
-    known, unknown = (house.ask(api, 'POST', f'/v1/{house.OTHER}/software_deployments',
-                                {'server_id': 's', 'config_id': config}, project=house.OTHER)
+    known, unknown = (in_process.ask(api, 'POST', f'/v1/{in_process.OTHER}/software_deployments',
+                                {'server_id': 's', 'config_id': config}, project=in_process.OTHER)
                       for config in (rows.number(4, 1), UNKNOWN))
     assert (known.status_code, unknown.status_code) == (404, 404)
 
 
 def test_users_inside_a_stack_see_its_project_only_through_that_stack(api):
     def ask(path, **more):
-        return house.ask(api, 'GET', f'/v1/{rows.USERS}{path}', project=rows.USERS, **more).status_code
+        return in_process.ask(api, 'GET', f'/v1/{rows.USERS}{path}', project=rows.USERS, **more).status_code
 
     metadata = f'/stacks/web/{rows.WEB}/resources/handle/metadata'
     assert ask(metadata, roles='heat_stack_user', headers={'X-User-Id': 'guest'}) == 200
@@ -120,10 +121,10 @@ def test_users_inside_a_stack_see_its_project_only_through_that_stack(api):
 
 def ask_own(api, route, roles):
     """The route in the caller's own project, with names of things that are there."""
-    values = {**{name: pair[0] for name, pair in NAMES.items()}, 'tenant_id': house.PROJECT, 'server_id': 's',
+    values = {**{name: pair[0] for name, pair in NAMES.items()}, 'tenant_id': in_process.PROJECT, 'server_id': 's',
               'type_name': 'OS::Heat::None', 'version': 'heat_template_version.rocky', 'path': 'template'}
     path = '/v1' + re.sub(r'{(\w+)[^}]*}', lambda match: values[match[1]], route.path)
-    return house.ask(api, route.method, path, body(route), roles=roles)
+    return in_process.ask(api, route.method, path, body(route), roles=roles)
 
 
 ALL = [route for route in routes.TABLE if route.path != routes.ARN]

@@ -7,7 +7,7 @@ import pytest
 from keystoneauth1 import session
 from keystoneauth1.identity import v3
 
-from tests.api import house
+from tests.api import in_process
 
 URL = os.environ.get('HEATLITE_TEST_KEYSTONE_URL')
 FOLDER = pathlib.Path(os.environ.get('HEATLITE_TEST_KEYSTONE_DIR', '/nonexistent'))
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(not URL, reason='needs HEATLITE_TEST_KEYSTONE_UR
 
 
 def options(**overrides):
-    return house.options(files=[str(FOLDER / 'heatlite.conf')], **overrides)
+    return in_process.options(files=[str(FOLDER / 'heatlite.conf')], **overrides)
 
 
 @pytest.fixture(scope='module')
@@ -30,11 +30,11 @@ def demo():
 
 @pytest.fixture(scope='module')
 def app(database):
-    return house.build(options(), database, house.NoEngine(), identity=None)
+    return in_process.build(options(), database, in_process.NoEngine(), identity=None)
 
 
 def test_without_a_token(app):
-    answer = house.ask(app, 'GET', f'/v1/{house.PROJECT}/stacks', project=None)
+    answer = in_process.ask(app, 'GET', f'/v1/{in_process.PROJECT}/stacks', project=None)
     assert answer.status_code == 401
     assert answer.json == {'error': {'code': 401, 'title': 'Unauthorized',
                                      'message': 'The request you have made requires authentication.'}}
@@ -43,32 +43,34 @@ def test_without_a_token(app):
 
 
 def test_with_a_wrong_one(app):
-    answer = house.ask(app, 'GET', f'/v1/{house.PROJECT}/stacks', project=None, headers={'X-Auth-Token': 'nope'})
+    answer = in_process.ask(app, 'GET', f'/v1/{in_process.PROJECT}/stacks', project=None,
+                            headers={'X-Auth-Token': 'nope'})
     assert answer.status_code == 401
 
 
 def test_with_a_token(app, demo):
     project, token = demo
     headers = {'X-Auth-Token': token}
-    assert house.ask(app, 'GET', f'/v1/{project}/stacks', project=None, headers=headers).json == {'stacks': []}
-    foreign = house.ask(app, 'GET', f'/v1/{house.PROJECT}/stacks', project=None, headers=headers)
+    assert in_process.ask(app, 'GET', f'/v1/{project}/stacks', project=None, headers=headers).json == {'stacks': []}
+    foreign = in_process.ask(app, 'GET', f'/v1/{in_process.PROJECT}/stacks', project=None, headers=headers)
     assert foreign.json['error']['type'] == 'HTTPForbidden'
 
 
 def test_claimed_headers_are_worth_nothing(app, demo):
     project, token = demo
-    claimed = {'X-Auth-Token': token, 'X-Roles': 'admin', 'X-Project-Id': house.PROJECT, 'X-User-Id': 'root'}
-    assert house.ask(app, 'GET', f'/v1/{project}/services', project=None, headers=claimed).status_code == 403
-    assert house.ask(app, 'GET', f'/v1/{house.PROJECT}/stacks', project=None, headers=claimed).status_code == 403
+    claimed = {'X-Auth-Token': token, 'X-Roles': 'admin', 'X-Project-Id': in_process.PROJECT, 'X-User-Id': 'root'}
+    assert in_process.ask(app, 'GET', f'/v1/{project}/services', project=None, headers=claimed).status_code == 403
+    answer = in_process.ask(app, 'GET', f'/v1/{in_process.PROJECT}/stacks', project=None, headers=claimed)
+    assert answer.status_code == 403
 
 
 @pytest.mark.parametrize('password, domain, status', [
     ('secret', {'X-User-Domain-Id': 'default'}, 200), ('secret', {}, 200), ('wrong', {}, 401),
     ('secret', {'X-User-Domain-Id': 'nowhere'}, 401)])
 def test_passwords_in_headers(database, demo, password, domain, status):
-    app = house.build(options(paste_deploy__flavor='standalone'), database, house.NoEngine(), identity=None)
+    app = in_process.build(options(paste_deploy__flavor='standalone'), database, in_process.NoEngine(), identity=None)
     headers = {'X-Auth-User': 'demo', 'X-Auth-Key': password, **domain}
-    answer = house.ask(app, 'GET', f'/v1/{demo[0]}/stacks', project=None, headers=headers)
+    answer = in_process.ask(app, 'GET', f'/v1/{demo[0]}/stacks', project=None, headers=headers)
     assert answer.status_code == status
     if status == 401:
         assert answer.headers['WWW-Authenticate'] == f"Keystone uri='{URL}'"
@@ -77,11 +79,11 @@ def test_passwords_in_headers(database, demo, password, domain, status):
 def test_multi_cloud(database, demo):
     conf = options(paste_deploy__flavor='standalone', auth_password__multi_cloud=True,
                    auth_password__allowed_auth_uris=[URL])
-    app = house.build(conf, database, house.NoEngine(), identity=None)
+    app = in_process.build(conf, database, in_process.NoEngine(), identity=None)
 
     def ask(**more):
         headers = {'X-Auth-User': 'demo', 'X-Auth-Key': 'secret', **more}
-        return house.ask(app, 'GET', f'/v1/{demo[0]}/stacks', project=None, headers=headers).status_code
+        return in_process.ask(app, 'GET', f'/v1/{demo[0]}/stacks', project=None, headers=headers).status_code
 
     assert ask(**{'X-Auth-Url': URL}) == 200
     assert ask(**{'X-Auth-Url': 'http://198.51.100.1/v3'}) == 401

@@ -7,9 +7,9 @@ from oslo_context import context as contexts
 
 from heatlite.api import faults, wsgi
 from heatlite.common import exception
-from tests.api import house
+from tests.api import in_process
 
-P = '/v1/' + house.PROJECT
+P = '/v1/' + in_process.PROJECT
 
 
 def echo(req):
@@ -51,7 +51,7 @@ TABLE = (
 
 @pytest.fixture(scope='module')
 def app():
-    return house.build(table=TABLE)
+    return in_process.build(table=TABLE)
 
 
 def fault(response):
@@ -65,7 +65,7 @@ def fault(response):
 @pytest.mark.parametrize('path', ['/', '/versions', '/v2', '/v1.1', '/v2/x/stacks'])
 @pytest.mark.parametrize('method', ['GET', 'POST'])
 def test_versions_need_no_identity(app, path, method):
-    answer = house.ask(app, method, path, project=None)
+    answer = in_process.ask(app, method, path, project=None)
     assert answer.status_code == 300
     assert answer.headers['Content-Type'] == 'application/json'
     assert answer.json == {'versions': [{'id': 'v1.0', 'status': 'CURRENT', 'links': [
@@ -73,37 +73,37 @@ def test_versions_need_no_identity(app, path, method):
 
 
 @pytest.mark.parametrize('path, accept, status, base', [
-    (f'/v1/{house.PROJECT}/none', None, 200, 'http://localhost/v1'),
-    (f'/v1.0/{house.PROJECT}/none', None, 200, 'http://localhost/v1.0'),
-    (f'/{house.PROJECT}/none', 'application/vnd.openstack.orchestration-v1.0', 200, 'http://localhost'),
-    (f'/{house.PROJECT}/none', 'application/vnd.openstack.orchestration-v2.0', 300, None),
-    (f'/{house.PROJECT}/none', None, 404, None),
-    (f'/v1//{house.PROJECT}//none', None, 200, 'http://localhost/v1'),
+    (f'/v1/{in_process.PROJECT}/none', None, 200, 'http://localhost/v1'),
+    (f'/v1.0/{in_process.PROJECT}/none', None, 200, 'http://localhost/v1.0'),
+    (f'/{in_process.PROJECT}/none', 'application/vnd.openstack.orchestration-v1.0', 200, 'http://localhost'),
+    (f'/{in_process.PROJECT}/none', 'application/vnd.openstack.orchestration-v2.0', 300, None),
+    (f'/{in_process.PROJECT}/none', None, 404, None),
+    (f'/v1//{in_process.PROJECT}//none', None, 200, 'http://localhost/v1'),
 ])
 def test_links_repeat_the_prefix_the_client_used(app, path, accept, status, base):
-    answer = house.ask(app, 'GET', path, headers={'Accept': accept} if accept else {})
+    answer = in_process.ask(app, 'GET', path, headers={'Accept': accept} if accept else {})
     assert answer.status_code == status
     if base:
         assert answer.json['base'] == base
 
 
 def test_a_path_that_is_not_utf8(app):
-    assert house.ask(app, 'GET', '/v1/%ff/none').status_code == 400
+    assert in_process.ask(app, 'GET', '/v1/%ff/none').status_code == 400
 
 
 @pytest.mark.parametrize('accept', ['application/json', 'text/html', ''])
 @pytest.mark.parametrize('path', ['/v1', '/v1/', P + '/unknown', P + '/none/'])
 def test_unknown_paths(app, path, accept):
-    assert house.ask(app, 'GET', path, project=None).status_code == 401
-    answer = house.ask(app, 'GET', path, headers={'Accept': accept})
+    assert in_process.ask(app, 'GET', path, project=None).status_code == 401
+    answer = in_process.ask(app, 'GET', path, headers={'Accept': accept})
     assert answer.status_code == 404
     assert fault(answer) == {'type': 'HTTPNotFound', 'traceback': None, 'message': 'The resource could not be found.'}
 
 
 @pytest.mark.parametrize('address, status', [('127.0.0.1', 200), ('::1', 200), ('192.0.2.7', 404), ('', 404)])
 def test_figures_are_for_this_host(app, address, status):
-    house.ask(app, 'GET', P + '/none')
-    answer = house.ask(app, 'GET', '/metrics', project=None, REMOTE_ADDR=address)
+    in_process.ask(app, 'GET', P + '/none')
+    answer = in_process.ask(app, 'GET', '/metrics', project=None, REMOTE_ADDR=address)
     assert answer.status_code == status
     assert (b'heatlite_http_seconds_count{code="200",method="GET",route="/{tenant_id}/none"}' in answer.body) is (
         status == 200)
@@ -111,7 +111,7 @@ def test_figures_are_for_this_host(app, address, status):
 
 @pytest.mark.parametrize('header', ['Forwarded', 'X-Forwarded-For', 'X-Forwarded-Host'])
 def test_figures_are_not_for_those_behind_a_proxy_on_this_host(app, header):
-    assert house.ask(app, 'GET', '/metrics', project=None, REMOTE_ADDR='127.0.0.1',
+    assert in_process.ask(app, 'GET', '/metrics', project=None, REMOTE_ADDR='127.0.0.1',
                      headers={header: '192.0.2.7'}).status_code == 404
 
 
@@ -119,51 +119,51 @@ def test_figures_are_not_for_those_behind_a_proxy_on_this_host(app, header):
 
 @pytest.mark.parametrize('path', ['/', P + '/none', P + '/unknown', P + '/fail?how=foreign', '/nothing'])
 def test_every_answer_has_a_request_id(app, path):
-    assert house.ask(app, 'GET', path).headers['x-openstack-request-id'].startswith('req-')
+    assert in_process.ask(app, 'GET', path).headers['x-openstack-request-id'].startswith('req-')
 
 
 def test_one_line_for_each_request(app, caplog):
     caplog.set_level('INFO', 'heatlite.api.middleware.access')
-    answer = house.ask(app, 'GET', P + '/none')
+    answer = in_process.ask(app, 'GET', P + '/none')
     line = caplog.records[-1].getMessage()
     assert line.startswith(f'GET {P}/none 200 ') and line.endswith(' ms')
     bound = contexts.get_current()              # the formatter writes its ids at the beginning of the line
-    assert (bound.request_id, bound.project_id) == (answer.headers['x-openstack-request-id'], house.PROJECT)
+    assert (bound.request_id, bound.project_id) == (answer.headers['x-openstack-request-id'], in_process.PROJECT)
 
 
 def test_nobody_writes_lines_of_his_own(app, caplog):
     caplog.set_level('INFO', 'heatlite.api.middleware.access')
-    house.ask(app, 'GET', P + '/none%0Aroot logged in')
+    in_process.ask(app, 'GET', P + '/none%0Aroot logged in')
     assert '\n' not in caplog.records[-1].getMessage()
 
 
 def test_methods_nobody_knows_are_counted_as_one(app):
-    house.ask(app, 'BREW', P + '/none')
-    figures = house.ask(app, 'GET', '/metrics', project=None, REMOTE_ADDR='127.0.0.1').text
+    in_process.ask(app, 'BREW', P + '/none')
+    figures = in_process.ask(app, 'GET', '/metrics', project=None, REMOTE_ADDR='127.0.0.1').text
     assert 'BREW' not in figures
 
 
 def test_options(app):
-    answer = house.ask(app, 'OPTIONS', P + '/none')
+    answer = in_process.ask(app, 'OPTIONS', P + '/none')
     assert (answer.status_code, answer.body, answer.headers['Allow']) == (204, b'', 'GET')
-    for path, project in [(P + '/none', None), (P + '/unknown', house.PROJECT)]:
-        answer = house.ask(app, 'OPTIONS', path, project=project)
+    for path, project in [(P + '/none', None), (P + '/unknown', in_process.PROJECT)]:
+        answer = in_process.ask(app, 'OPTIONS', path, project=project)
         assert (answer.status_code, answer.body) == (200, b'')
         assert 'x-openstack-request-id' not in answer.headers
 
 
 def test_cors_for_configured_origins():
-    app = house.build(house.options(), table=TABLE)
+    app = in_process.build(in_process.options(), table=TABLE)
     asked = {'Origin': 'http://dashboard', 'Access-Control-Request-Method': 'GET'}
-    assert 'Access-Control-Allow-Origin' not in house.ask(app, 'OPTIONS', P + '/none', headers=asked).headers
-    conf = house.options()
+    assert 'Access-Control-Allow-Origin' not in in_process.ask(app, 'OPTIONS', P + '/none', headers=asked).headers
+    conf = in_process.options()
     from oslo_middleware import cors
     conf.register_opts(cors.OPTS, 'cors')
     conf.set_override('allowed_origin', ['http://dashboard'], group='cors')
-    app = house.build(conf, table=TABLE)
-    answer = house.ask(app, 'OPTIONS', P + '/none', headers=asked)
+    app = in_process.build(conf, table=TABLE)
+    answer = in_process.ask(app, 'OPTIONS', P + '/none', headers=asked)
     assert answer.headers['Access-Control-Allow-Origin'] == 'http://dashboard'
-    answer = house.ask(app, 'GET', P + '/none', headers=asked)
+    answer = in_process.ask(app, 'GET', P + '/none', headers=asked)
     assert 'X-OpenStack-Request-ID' in answer.headers['Access-Control-Expose-Headers']
 
 
@@ -171,7 +171,7 @@ def test_cors_for_configured_origins():
 
 @pytest.mark.parametrize('method', ['POST', 'PUT', 'DELETE', 'HEAD', 'PATCH'])
 def test_other_methods(app, method):
-    answer = house.ask(app, method, P + '/none')
+    answer = in_process.ask(app, method, P + '/none')
     assert answer.status_code == 405
     assert answer.headers['Allow'] == 'GET'
     if method != 'HEAD':
@@ -179,48 +179,48 @@ def test_other_methods(app, method):
 
 
 def test_a_fixed_path_for_one_method_is_a_name_for_another(app):
-    assert house.ask(app, 'GET', P + '/named/special').json == {'name': 'special'}
-    assert 'got' in house.ask(app, 'POST', P + '/named/special').json
-    assert house.ask(app, 'PUT', P + '/named/special').headers['Allow'] == 'POST,GET'
+    assert in_process.ask(app, 'GET', P + '/named/special').json == {'name': 'special'}
+    assert 'got' in in_process.ask(app, 'POST', P + '/named/special').json
+    assert in_process.ask(app, 'PUT', P + '/named/special').headers['Allow'] == 'POST,GET'
 
 
 @pytest.mark.parametrize('sent, name', [('caf%C3%A9', 'café'), ('a%20b', 'a b'), ('a+b', 'a+b'), ('a.b', 'a.b'),
                                         ('%253A', '%3A')])
 def test_names_are_decoded_once(app, sent, name):
-    assert house.ask(app, 'GET', f'{P}/named/{sent}').json == {'name': name}
+    assert in_process.ask(app, 'GET', f'{P}/named/{sent}').json == {'name': name}
 
 
 # --- identity, project, policy ---------------------------------------------------------------------------
 
 def test_the_order_of_refusals(app):
-    assert house.ask(app, 'GET', P + '/none', project=None).status_code == 401
-    foreign = house.ask(app, 'GET', P + '/none', project=house.OTHER)
+    assert in_process.ask(app, 'GET', P + '/none', project=None).status_code == 401
+    foreign = in_process.ask(app, 'GET', P + '/none', project=in_process.OTHER)
     assert fault(foreign) == {'type': 'HTTPForbidden', 'traceback': None,
                               'message': 'Access was denied to this resource.'}
-    powerless = house.ask(app, 'GET', P + '/none', roles='nobody')
+    powerless = in_process.ask(app, 'GET', P + '/none', roles='nobody')
     assert fault(powerless) == {'type': 'Forbidden', 'traceback': None,
                                 'message': 'You are not authorized to use stacks:index.'}
 
 
 def test_admins_may_name_any_project_but_not_make_things_there(app):
     roles = 'admin,member,reader'
-    assert house.ask(app, 'GET', P + '/none', project=house.OTHER, roles=roles).status_code == 200
-    assert house.ask(app, 'POST', P + '/own', project=house.OTHER, roles=roles).status_code == 403
-    assert house.ask(app, 'POST', P + '/own', roles=roles).status_code == 200
+    assert in_process.ask(app, 'GET', P + '/none', project=in_process.OTHER, roles=roles).status_code == 200
+    assert in_process.ask(app, 'POST', P + '/own', project=in_process.OTHER, roles=roles).status_code == 403
+    assert in_process.ask(app, 'POST', P + '/own', roles=roles).status_code == 200
 
 
 def test_no_identity_at_all_is_enough_on_loopback():
-    app = house.build(house.options(paste_deploy__flavor='noauth'), table=TABLE, identity=None)
-    assert house.ask(app, 'GET', P + '/none', project=None).status_code == 200
-    assert house.ask(app, 'POST', P + '/own', project=None).status_code == 200
-    claimed = {'X-Roles': 'nobody', 'X-Project-Id': house.OTHER}
-    assert house.ask(app, 'GET', P + '/none', project=None, headers=claimed).status_code == 200
+    app = in_process.build(in_process.options(paste_deploy__flavor='noauth'), table=TABLE, identity=None)
+    assert in_process.ask(app, 'GET', P + '/none', project=None).status_code == 200
+    assert in_process.ask(app, 'POST', P + '/own', project=None).status_code == 200
+    claimed = {'X-Roles': 'nobody', 'X-Project-Id': in_process.OTHER}
+    assert in_process.ask(app, 'GET', P + '/none', project=None, headers=claimed).status_code == 200
 
 
 def test_the_context():
-    conf = house.options(clients_keystone__auth_uri='http://identity/v3')
+    conf = in_process.options(clients_keystone__auth_uri='http://identity/v3')
     above = 'req-11111111-2222-3333-4444-555555555555'
-    answer = house.ask(house.build(conf, table=TABLE), 'GET', P + '/me', roles='reader', headers={
+    answer = in_process.ask(in_process.build(conf, table=TABLE), 'GET', P + '/me', roles='reader', headers={
         'X-Auth-User': 'somebody else', 'X-Auth-Key': 'secret', 'X-Region-Name': 'north', 'X-Auth-Url': 'http://evil',
         'X-Auth-EC2-Creds': '{}', 'X-OpenStack-Request-ID': above})
     found = answer.json
@@ -230,20 +230,20 @@ def test_the_context():
 
 
 def test_an_admin_is_one_by_policy():
-    assert house.ask(house.build(table=TABLE), 'GET', P + '/me', roles='admin,reader').json['admin'] is True
+    assert in_process.ask(in_process.build(table=TABLE), 'GET', P + '/me', roles='admin,reader').json['admin'] is True
 
 
 def test_an_unknown_flavour_is_refused_at_start():
     with pytest.raises(exception.Error, match='flavor nonsense'):
-        house.build(house.options(paste_deploy__flavor='nonsense'), table=TABLE, identity=None)
+        in_process.build(in_process.options(paste_deploy__flavor='nonsense'), table=TABLE, identity=None)
 
 
 @pytest.mark.parametrize('headers', [
     {}, {'X-Auth-User': 'u'}, {'X-Auth-User': 'u', 'X-Auth-Key': ''}, {'X-Auth-Token': 'stolen', 'X-Roles': 'admin'}])
 def test_passwords_are_required_where_they_are_the_flavour(headers):
-    conf = house.options(paste_deploy__flavor='standalone', clients_keystone__auth_uri='http://127.0.0.1:1/v3')
-    app = house.build(conf, table=TABLE, identity=None)
-    answer = house.ask(app, 'GET', P + '/none', headers=headers)
+    conf = in_process.options(paste_deploy__flavor='standalone', clients_keystone__auth_uri='http://127.0.0.1:1/v3')
+    app = in_process.build(conf, table=TABLE, identity=None)
+    answer = in_process.ask(app, 'GET', P + '/none', headers=headers)
     assert answer.status_code == 401
     assert answer.headers['WWW-Authenticate'] == "Keystone uri='http://127.0.0.1:1/v3'"
 
@@ -264,9 +264,9 @@ def test_passwords_are_required_where_they_are_the_flavour(headers):
     (b'', 'application/json', None),
 ])
 def test_what_counts_as_a_body(app, body, kind, got):
-    answer = house.ask(app, 'POST', P + '/optional', body, headers={'Content-Type': kind})
+    answer = in_process.ask(app, 'POST', P + '/optional', body, headers={'Content-Type': kind})
     assert answer.json['got'] == got
-    answer = house.ask(app, 'POST', P + '/required', body, headers={'Content-Type': kind})
+    answer = in_process.ask(app, 'POST', P + '/required', body, headers={'Content-Type': kind})
     assert answer.status_code == (400 if got is None else 200)
     if got is None:
         assert fault(answer)['message'].startswith(faults.MALFORMED)
@@ -275,30 +275,30 @@ def test_what_counts_as_a_body(app, body, kind, got):
 
 def test_chunked_bodies_are_read(app):
     import io
-    answer = house.ask(app, 'POST', P + '/required', headers={'Transfer-Encoding': 'chunked'},
+    answer = in_process.ask(app, 'POST', P + '/required', headers={'Transfer-Encoding': 'chunked'},
                        **{'wsgi.input': io.BytesIO(b'{"a": 1}'), 'CONTENT_TYPE': 'application/json'})
     assert answer.json['got'] == {'a': 1}
 
 
 def test_a_body_that_is_not_json_is_answered_with_the_place(app):
-    answer = house.ask(app, 'POST', P + '/required', b'{"a": }')
+    answer = in_process.ask(app, 'POST', P + '/required', b'{"a": }')
     assert fault(answer) == {'type': 'HTTPBadRequest', 'traceback': None,
                              'message': 'Expecting value: line 1 column 7 (char 6)'}
 
 
 def test_deeply_nested_json_is_refused(app):
-    answer = house.ask(app, 'POST', P + '/optional', b'{"a":' * 100_000 + b'1' + b'}' * 100_000)
+    answer = in_process.ask(app, 'POST', P + '/optional', b'{"a":' * 100_000 + b'1' + b'}' * 100_000)
     assert answer.status_code == 400
 
 
 def test_a_route_without_a_body_refuses_one(app):
-    assert house.ask(app, 'GET', P + '/none', {'a': 1}).status_code == 400
-    assert house.ask(app, 'GET', P + '/none', b'[1]').status_code == 200
+    assert in_process.ask(app, 'GET', P + '/none', {'a': 1}).status_code == 400
+    assert in_process.ask(app, 'GET', P + '/none', b'[1]').status_code == 200
 
 
 def test_long_bodies_are_refused_unread():
-    app = house.build(house.options(max_json_body_size=10), table=TABLE)
-    answer = house.ask(app, 'POST', P + '/required', b'{"a": "12345"}')
+    app = in_process.build(in_process.options(max_json_body_size=10), table=TABLE)
+    answer = in_process.ask(app, 'POST', P + '/required', b'{"a": "12345"}')
     assert fault(answer) == {
         'type': 'RequestLimitExceeded', 'traceback': None,
         'message': 'Request limit exceeded: JSON body size (14 bytes) exceeds maximum allowed size (10 bytes).'}
@@ -307,35 +307,35 @@ def test_long_bodies_are_refused_unread():
 # --- answers ---------------------------------------------------------------------------------------------
 
 def test_answers_without_data(app):
-    answer = house.ask(app, 'GET', P + '/null')
+    answer = in_process.ask(app, 'GET', P + '/null')
     assert (answer.body, answer.headers['Content-Type']) == (b'null', 'application/json')
-    answer = house.ask(app, 'DELETE', P + '/gone')
+    answer = in_process.ask(app, 'DELETE', P + '/gone')
     assert (answer.status_code, answer.body) == (204, b'')
     assert 'Content-Type' not in answer.headers
 
 
 def test_accepted_is_plain(app):
-    answer = house.ask(app, 'PUT', P + '/accepted', headers={'Accept': 'application/json'})
+    answer = in_process.ask(app, 'PUT', P + '/accepted', headers={'Accept': 'application/json'})
     assert answer.status_code == 202
     assert answer.json == {'message': 'The request is accepted for processing.<br /><br />\n\n\n',
                            'code': '202 Accepted', 'title': 'Accepted'}
-    assert house.ask(app, 'PUT', P + '/accepted', headers={'Accept': '*/*'}).content_type == 'text/html'
+    assert in_process.ask(app, 'PUT', P + '/accepted', headers={'Accept': '*/*'}).content_type == 'text/html'
 
 
 def test_redirects(app):
-    answer = house.ask(app, 'GET', P + '/moved', headers={'Accept': 'application/json'})
+    answer = in_process.ask(app, 'GET', P + '/moved', headers={'Accept': 'application/json'})
     assert (answer.status_code, answer.json['code'], answer.json['title']) == (302, '302 Found', 'Found')
 
 
 def test_text_is_ascii(app):
-    answer = house.ask(app, 'POST', P + '/optional', {'a': 'é'})
+    answer = in_process.ask(app, 'POST', P + '/optional', {'a': 'é'})
     assert b'\\u00e9' in answer.body
 
 
 # --- errors ----------------------------------------------------------------------------------------------
 
 def test_own_errors_bring_their_code_and_message(app):
-    answer = house.ask(app, 'GET', P + '/fail?how=own')
+    answer = in_process.ask(app, 'GET', P + '/fail?how=own')
     assert answer.json == {
         'code': 409, 'title': 'Conflict',
         'explanation': 'There was a conflict when trying to complete your request.',
@@ -343,7 +343,7 @@ def test_own_errors_bring_their_code_and_message(app):
 
 
 def test_foreign_errors_tell_nothing_but_are_logged(app, caplog):
-    answer = house.ask(app, 'GET', P + '/fail?how=foreign')
+    answer = in_process.ask(app, 'GET', P + '/fail?how=foreign')
     assert answer.status_code == 500
     assert fault(answer) == {'type': 'KeyError', 'traceback': None}
     assert b'secret' not in answer.body
@@ -351,28 +351,28 @@ def test_foreign_errors_tell_nothing_but_are_logged(app, caplog):
 
 
 def test_a_class_may_have_another_name_on_the_wire(app):
-    assert fault(house.ask(app, 'GET', P + '/fail?how=renamed'))['type'] == 'EntityNotFound'
+    assert fault(in_process.ask(app, 'GET', P + '/fail?how=renamed'))['type'] == 'EntityNotFound'
 
 
 def test_tracebacks_only_when_debugging():
-    app = house.build(house.options(debug=True), table=TABLE)
-    found = fault(house.ask(app, 'GET', P + '/fail?how=foreign'))
+    app = in_process.build(in_process.options(debug=True), table=TABLE)
+    found = fault(in_process.ask(app, 'GET', P + '/fail?how=foreign'))
     assert 'Traceback' in found['traceback']
     assert 'message' not in found
 
 
 def test_xml_is_answered_with_json(app):
-    answer = house.ask(app, 'GET', P + '/fail?how=own', headers={'Content-Type': 'application/xml'})
+    answer = in_process.ask(app, 'GET', P + '/fail?how=own', headers={'Content-Type': 'application/xml'})
     assert json.loads(answer.body)['code'] == 409
 
 
 def test_forwarded_hosts_only_when_asked_for():
     forwarded = {'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'front:8443'}
-    assert house.ask(house.build(table=TABLE), 'GET', P + '/none', headers=forwarded).json['base'] == (
+    assert in_process.ask(in_process.build(table=TABLE), 'GET', P + '/none', headers=forwarded).json['base'] == (
         'http://localhost/v1')
-    conf = house.options()
+    conf = in_process.options()
     from oslo_middleware import http_proxy_to_wsgi
     conf.register_opts(http_proxy_to_wsgi.OPTS, 'oslo_middleware')
     conf.set_override('enable_proxy_headers_parsing', True, group='oslo_middleware')
-    assert house.ask(house.build(conf, table=TABLE), 'GET', P + '/none', headers=forwarded).json['base'] == (
+    assert in_process.ask(in_process.build(conf, table=TABLE), 'GET', P + '/none', headers=forwarded).json['base'] == (
         'https://front:8443/v1')

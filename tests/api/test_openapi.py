@@ -5,7 +5,7 @@ import json
 import pytest
 
 from heatlite.api import openapi, routes
-from tests.api import house
+from tests.api import in_process
 
 
 @pytest.fixture(scope='module')
@@ -39,7 +39,7 @@ def test_every_route_has_its_own_name(described):
 
 
 def test_it_is_served_without_identity(api):
-    answer = house.ask(api, 'GET', '/v1/openapi.json', project=None)
+    answer = in_process.ask(api, 'GET', '/v1/openapi.json', project=None)
     assert (answer.status_code, answer.content_type) == (200, 'application/json')
     assert answer.json['openapi'] == '3.1.0'
     assert answer.json['servers'] == [{'url': 'http://localhost/v1'}]

@@ -5,9 +5,9 @@ import contextlib
 import pytest
 import sqlalchemy as sa
 
-from tests.api import house, rows
+from tests.api import in_process, rows
 
-P = f'/v1/{house.PROJECT}'
+P = f'/v1/{in_process.PROJECT}'
 WEB = f'{P}/stacks/web/{rows.WEB}'
 
 
@@ -62,8 +62,8 @@ def counted(database):
     (f'{P}/build_info', 0),
 ])
 def test_statements(api, database, path, statements):
-    house.ask(api, 'GET', path)                                     # connections are made once
+    in_process.ask(api, 'GET', path)                                     # connections are made once
     with counted(database) as seen:
-        answer = house.ask(api, 'GET', path)
+        answer = in_process.ask(api, 'GET', path)
     assert answer.status_code in (200, 302), answer.text
     assert len(seen) == statements, seen

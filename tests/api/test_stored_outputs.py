@@ -9,9 +9,9 @@ from heatlite.common import exception
 from heatlite.db import engines
 from heatlite.db.connection import Database
 from heatlite.db.tables import stack
-from tests.api import house, rows
+from tests.api import in_process, rows
 
-PATH = f'/v1/{house.PROJECT}/stacks/web/{rows.WEB}'
+PATH = f'/v1/{in_process.PROJECT}/stacks/web/{rows.WEB}'
 
 
 class Failing:
@@ -44,6 +44,6 @@ def live(tmp_path_factory):
 ], ids=lambda each: type(each).__name__)
 def test_stored_outputs_stand_in_for_an_engine_that_fails(live, error):
     engine = Failing(error)
-    answer = house.ask(house.build(None, live, engine), 'GET', PATH)
+    answer = in_process.ask(in_process.build(None, live, engine), 'GET', PATH)
     assert (answer.status_int, engine.asked) == (200, 1)
     assert [each['output_value'] for each in answer.json['stack']['outputs']] == ['http://stored']

@@ -14,56 +14,56 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.bench import houses, language, scenarios, writes
+from tests.bench import deployments, language, scenarios, writes
 from tests.bench.scenarios import act, flat
 from tests.system.processes import ask, eventually
 
 LANGUAGE = 'language'
 
 
-def whole_life(house, count: int) -> dict:
+def whole_life(deployment, count: int) -> dict:
     """A flat stack of `count` no-op resources: create, update of one, of none, delete."""
-    before = houses.transactions(house)
-    url, figures = scenarios.lives(house, f's{count}', flat(count), count)
-    after = houses.transactions(house)
-    with houses.Meter(house) as update:
-        act(house, 'PUT', url, {'template': flat(count, changed=1)})
-    with houses.Meter(house) as nothing:
-        act(house, 'PUT', url, {'template': flat(count, changed=1)})
-    with houses.Meter(house) as delete:
-        act(house, 'DELETE', url)
+    before = deployments.transactions(deployment)
+    url, figures = scenarios.lives(deployment, f's{count}', flat(count), count)
+    after = deployments.transactions(deployment)
+    with deployments.Meter(deployment) as update:
+        act(deployment, 'PUT', url, {'template': flat(count, changed=1)})
+    with deployments.Meter(deployment) as nothing:
+        act(deployment, 'PUT', url, {'template': flat(count, changed=1)})
+    with deployments.Meter(deployment) as delete:
+        act(deployment, 'DELETE', url)
     return {
         **figures, 'transactions': None if before is None or after is None else after - before,
         'update_one_seconds': update.wall, 'update_nothing_seconds': nothing.wall, 'delete_seconds': delete.wall}
 
 
-def many_small(house, stacks: int = 200, resources: int = 5) -> dict:
+def many_small(deployment, stacks: int = 200, resources: int = 5) -> dict:
     """Stacks that are all asked for at once."""
-    with houses.Meter(house) as meter:
+    with deployments.Meter(deployment) as meter:
         urls = []
         for number in range(stacks):
-            status, found = ask('POST', f'{house.url}/stacks',
+            status, found = ask('POST', f'{deployment.url}/stacks',
                                 {'stack_name': f'm{number}', 'template': flat(resources)})
             assert status == 201, found
-            urls.append(f"{house.url}/stacks/m{number}/{found['stack']['id']}")
+            urls.append(f"{deployment.url}/stacks/m{number}/{found['stack']['id']}")
         for url in urls:
             while ask('GET', f'{url}?resolve_outputs=false')[1]['stack']['stack_status'] != 'CREATE_COMPLETE':
                 time.sleep(0.02)
     for url in urls:
         ask('DELETE', url)
-    eventually('the end of the deletes', lambda: not ask('GET', f'{house.url}/stacks')[1]['stacks'])
+    eventually('the end of the deletes', lambda: not ask('GET', f'{deployment.url}/stacks')[1]['stacks'])
     return {'stacks': stacks, 'stacks_per_second': stacks / meter.wall, 'cpu_ms_per_stack': meter.cpu / stacks * 1000}
 
 
-def reading(house, requests: int = 500) -> dict:
+def reading(deployment, requests: int = 500) -> dict:
     """GET one stack, one connection after the other."""
-    url = act(house, 'POST', f'{house.url}/stacks', {'stack_name': 'read', 'template': flat(5)})
+    url = act(deployment, 'POST', f'{deployment.url}/stacks', {'stack_name': 'read', 'template': flat(5)})
     times = []
     for _ in range(requests):
         began = time.monotonic()
         ask('GET', url)
         times.append((time.monotonic() - began) * 1000)
-    act(house, 'DELETE', url)
+    act(deployment, 'DELETE', url)
     ordered = sorted(times)
     return {'get_p50_ms': statistics.median(ordered), 'get_p99_ms': ordered[int(len(ordered) * 0.99)]}
 
@@ -71,16 +71,16 @@ def reading(house, requests: int = 500) -> dict:
 def measure(backend: str, sizes: list[int]) -> dict:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        house = houses.Embedded(folder) if backend == 'sqlite' else houses.Clustered(folder, backend)
+        deployment = deployments.Embedded(folder) if backend == 'sqlite' else deployments.Clustered(folder, backend)
         try:
             found = {'backend': backend, 'load_before': os.getloadavg()[0],
-                     'start_seconds': house.seconds_to_first_answer,
-                     'idle_mib': sum(process.memory_info().rss for process in house.processes) / 2 ** 20}
-            found['flat'] = [whole_life(house, size) for size in sizes]
-            found.update(many_small(house))
-            found.update(reading(house))
+                     'start_seconds': deployment.seconds_to_first_answer,
+                     'idle_mib': sum(process.memory_info().rss for process in deployment.processes) / 2 ** 20}
+            found['flat'] = [whole_life(deployment, size) for size in sizes]
+            found.update(many_small(deployment))
+            found.update(reading(deployment))
         finally:
-            house.stop()
+            deployment.stop()
     found['bare_write_us_per_resource'] = writes.limit(backend)
     found['load_after'] = os.getloadavg()[0]
     return found
@@ -107,7 +107,7 @@ def table(found: dict) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog='python -m tests.bench', description=__doc__)
-    parser.add_argument('backend', choices=['sqlite', *houses.SERVERS, LANGUAGE])
+    parser.add_argument('backend', choices=['sqlite', *deployments.SERVERS, LANGUAGE])
     parser.add_argument('--sizes', default='1000,10000')
     parser.add_argument('--json', action='store_true')
     parser.add_argument('--scenarios', nargs='?', const=','.join(scenarios.SCENARIOS), metavar='NAME,NAME',

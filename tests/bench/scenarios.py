@@ -17,7 +17,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from tests.bench import houses
+from tests.bench import deployments
 from tests.system.chaos.books import Rows
 from tests.system.chaos.weather import identity
 from tests.system.processes import ask, eventually
@@ -35,9 +35,9 @@ def flat(count: int, changed: int = 0) -> dict[str, Any]:
 
 
 @contextmanager
-def house(backend: str, engines: int = 1, **options: Any) -> Iterator[Any]:
+def deployment(backend: str, engines: int = 1, **options: Any) -> Iterator[Any]:
     with tempfile.TemporaryDirectory() as name:
-        made = houses.Embedded(Path(name), **options) if backend == 'sqlite' else houses.Clustered(
+        made = deployments.Embedded(Path(name), **options) if backend == 'sqlite' else deployments.Clustered(
             Path(name), backend, engines, **options)
         try:
             yield made
@@ -64,7 +64,7 @@ def act(found: Any, method: str, url: str, body: Any = None) -> str:
 
 def lives(found: Any, name: str, wanted: dict[str, Any], count: int) -> tuple[str, Figures]:
     """Create; the stack's URL, and what it took."""
-    with houses.Meter(found) as meter:
+    with deployments.Meter(found) as meter:
         url = act(found, 'POST', f'{found.url}/stacks', {'stack_name': name, 'template': wanted})
     return url, {'resources': count, 'create_seconds': meter.wall, 'created_per_second': count / meter.wall,
                  'create_cpu_ms': meter.cpu / count * 1000, 'mib': meter.mib}
@@ -80,11 +80,11 @@ def group(backend: str, smaller: int) -> Figures:
         return template({'group': {'type': 'OS::Heat::ResourceGroup',
                                    'properties': {'count': size, 'resource_def': NOOP}}})
 
-    with house(backend) as found:
+    with deployment(backend) as found:
         url, figures = lives(found, 'group', sized(count), count)
-        with houses.Meter(found) as update:
+        with deployments.Meter(found) as update:
             act(found, 'PUT', url, {'template': sized(count + 1)})
-        with houses.Meter(found) as delete:
+        with deployments.Meter(found) as delete:
             act(found, 'DELETE', url)
     return {**figures, 'one_more_seconds': update.wall, 'one_more_cpu_ms': update.cpu * 1000,
             'delete_seconds': delete.wall}
@@ -98,9 +98,9 @@ def grid(backend: str, smaller: int) -> Figures:
         for place in range(wide):
             below = [f'r{layer - 1}-{place}', f'r{layer - 1}-{(place + 1) % wide}'] if layer else []
             resources[f'r{layer}-{place}'] = {**NOOP, 'depends_on': below}
-    with house(backend) as found:
+    with deployment(backend) as found:
         url, figures = lives(found, 'grid', template(resources), len(resources))
-        with houses.Meter(found) as delete:
+        with deployments.Meter(found) as delete:
             act(found, 'DELETE', url)
     return {**figures, 'delete_seconds': delete.wall}
 
@@ -109,9 +109,9 @@ def chain(backend: str, smaller: int) -> Figures:
     """Each stands on the one before: what one step takes when nothing can be shared."""
     count = 1000 // smaller
     resources = {f'r{n}': {**NOOP, 'depends_on': [f'r{n - 1}'] if n else []} for n in range(count)}
-    with house(backend) as found:
+    with deployment(backend) as found:
         url, figures = lives(found, 'chain', template(resources), count)
-        with houses.Meter(found) as delete:
+        with deployments.Meter(found) as delete:
             act(found, 'DELETE', url)
     return {**figures, 'step_ms': figures['create_seconds'] / count * 1000, 'delete_seconds': delete.wall}
 
@@ -119,11 +119,11 @@ def chain(backend: str, smaller: int) -> Figures:
 def update_one(backend: str, smaller: int) -> Figures:
     """One of many changes."""
     count = 10000 // smaller
-    with house(backend) as found:
+    with deployment(backend) as found:
         url, figures = lives(found, 'flat', flat(count), count)
-        with houses.Meter(found) as update:
+        with deployments.Meter(found) as update:
             act(found, 'PUT', url, {'template': flat(count, changed=1)})
-        with houses.Meter(found) as nothing:
+        with deployments.Meter(found) as nothing:
             act(found, 'PUT', url, {'template': flat(count, changed=1)})
     return {**figures, 'update_one_seconds': update.wall, 'update_one_cpu_ms': update.cpu * 1000,
             'update_nothing_seconds': nothing.wall}
@@ -146,7 +146,7 @@ def _many(found: Any, count: int, clients: int = 4) -> Figures:
             if status != 201:
                 problems.append((status, answer))
 
-    with houses.Meter(found) as meter:
+    with deployments.Meter(found) as meter:
         threads = [threading.Thread(target=client) for _ in range(clients)]
         for thread in threads:
             thread.start()
@@ -162,7 +162,7 @@ def _many(found: Any, count: int, clients: int = 4) -> Figures:
 
 def small(backend: str, smaller: int) -> Figures:
     """Small stacks, all at once."""
-    with house(backend) as found:
+    with deployment(backend) as found:
         return _many(found, 1000 // smaller)
 
 
@@ -170,7 +170,7 @@ def scale_out(backend: str, smaller: int) -> Figures:
     """The same with one, two and three engines."""
     figures: Figures = {}
     for engines in ((1,) if backend == 'sqlite' else (1, 2, 3)):
-        with house(backend, engines) as found:
+        with deployment(backend, engines) as found:
             figures[f'stacks_per_second_{engines}'] = _many(found, 1000 // smaller, clients=8)['stacks_per_second']
     return figures
 
@@ -180,13 +180,13 @@ def scale_out(backend: str, smaller: int) -> Figures:
 def soak(backend: str, smaller: int) -> Figures:
     """One stack is updated again and again; memory and the database must not grow. Event limit 200."""
     updates, figures = 10000 // smaller, {}
-    with house(backend, max_events_per_stack=200) as found:
+    with deployment(backend, max_events_per_stack=200) as found:
         url = act(found, 'POST', f'{found.url}/stacks', {'stack_name': 'soak', 'template': flat(10)})
-        with houses.Meter(found) as meter:
+        with deployments.Meter(found) as meter:
             for number in range(updates):
                 act(found, 'PUT', url, {'template': flat(10, changed=number % 7)})
                 if number == updates // 5:
-                    figures['early_mib'], figures['early_rows'] = houses.memory(found), _rows(found)
+                    figures['early_mib'], figures['early_rows'] = deployments.memory(found), _rows(found)
         figures['late_mib'], figures['late_rows'] = meter.mib, _rows(found)
     return {'updates': updates, **figures, 'update_ms': meter.wall / updates * 1000,
             'update_cpu_ms': meter.cpu / updates * 1000}
@@ -209,7 +209,7 @@ def takeover(backend: str, smaller: int) -> Figures:
         return {}
     count = 200 // smaller
     waiting = template({'r': {'type': 'Test::Ledger::Entry', 'properties': {'seconds': 600}}})
-    with house(backend, engines=2) as found:
+    with deployment(backend, engines=2) as found:
         for number in range(count):
             ask('POST', f'{found.url}/stacks', {'stack_name': f't{number}', 'template': waiting})
         rows = Rows(found.cluster.database_url)

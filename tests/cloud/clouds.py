@@ -230,7 +230,7 @@ def of(name: str, folder: Path) -> Iterator[Cloud]:
     if name != SIMULATED:
         yield Cloud(name, os.environ.get('OS_CLIENT_CONFIG_FILE'))
         return
-    command = [sys.executable, '-W', 'ignore', '-m', 'heatlite.cloudsim', '--port', '0', '--boot', '0.05',
+    command = [sys.executable, '-W', 'ignore', '-m', 'cloudsim', '--port', '0', '--boot', '0.05',
                '--work', '0.02', '--service', 'cloudformation=http://127.0.0.1:8000/v1']
     with subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE) as running:
         assert running.stdout is not None

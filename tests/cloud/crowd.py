@@ -22,7 +22,7 @@ from typing import Any
 
 import requests
 
-from tests.cloud import clouds, house, side_by_side
+from tests.cloud import clouds, deployment, side_by_side
 
 PATIENCE = 3600.0
 NET: dict[str, Any] = {
@@ -48,7 +48,7 @@ Times = tuple[float, float, float]          # creation, deletion, CPU
 
 
 def in_a_stack(said: argparse.Namespace, cloud: clouds.Cloud, names: dict[str, Any]) -> Times:
-    with tempfile.TemporaryDirectory() as folder, house.running(cloud, Path(folder), said.at_once) as heatlite:
+    with tempfile.TemporaryDirectory() as folder, deployment.running(cloud, Path(folder), said.at_once) as heatlite:
         process = Path(f'/proc/{heatlite.process}')
         used, began = side_by_side.spent(process), time.monotonic()
         stack = heatlite.create('crowd', template(said, names))
@@ -56,7 +56,7 @@ def in_a_stack(said: argparse.Namespace, cloud: clouds.Cloud, names: dict[str, A
         created = time.monotonic() - began
         assert state == 'CREATE_COMPLETE', heatlite.why(stack)
         began = time.monotonic()
-        assert heatlite.delete(stack, PATIENCE) == house.GONE
+        assert heatlite.delete(stack, PATIENCE) == deployment.GONE
         return created, time.monotonic() - began, side_by_side.spent(process) - used
 
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.cloud import clouds, house
+from tests.cloud import clouds, deployment
 from tests.cloudsim.compare import shape
 
 TEMPLATES = Path(__file__).with_name('templates')
@@ -45,7 +45,7 @@ class Result:
 @dataclass
 class Service:
     name: str
-    house: house.House
+    deployment: deployment.Deployment
     environment: dict[str, str]                     # for the command
     processes: str
 
@@ -77,15 +77,15 @@ def run(service: Service, cloud: clouds.Cloud, template: Path) -> Result:
     assert made.returncode == 0, made.stderr[-2000:]
     began = time.monotonic()                        # the command has been answered: the work begins
     stack = f'/stacks/{name}/{made.stdout.split()[-1]}'
-    state = service.house.settled(stack)
+    state = service.deployment.settled(stack)
     created = time.monotonic() - began
     if state != 'CREATE_COMPLETE':
-        print(f'{service.name}: {service.house.why(stack)}')
-    listed = service.house.resources(stack)
-    outputs = {each['output_key']: each.get('output_value') for each in service.house.stack(stack)['outputs']}
+        print(f'{service.name}: {service.deployment.why(stack)}')
+    listed = service.deployment.resources(stack)
+    outputs = {each['output_key']: each.get('output_value') for each in service.deployment.stack(stack)['outputs']}
     objects = {kind: len(ids - before[kind]) for kind, ids in cloud.listing().items() if ids - before[kind]}
     began = time.monotonic()
-    deleted = service.house.delete(stack)
+    deleted = service.deployment.delete(stack)
     gone = time.monotonic() - began
     members = tuple(sorted((each['resource_type'], each['resource_status'], depth(each)) for each in listed))
     return Result(state, members, shape(outputs), objects, deleted, (created, gone), service.cpu() - cpu)
@@ -117,10 +117,10 @@ def main(arguments: list[str]) -> int:
     said = parser.parse_args(arguments)
     wrong = 0
     with tempfile.TemporaryDirectory() as folder, clouds.of(said.cloud, Path(folder)) as cloud, \
-            house.running(cloud, Path(folder)) as ours:
+            deployment.running(cloud, Path(folder)) as ours:
         token = cloud.token()
         services = [Service('heatlite', ours, {'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': ours.url}, folder),
-                    Service('Heat', house.House(said.url, token), {
+                    Service('Heat', deployment.Deployment(said.url, token), {
                         'OS_AUTH_TYPE': 'admin_token', 'OS_ENDPOINT': said.url, 'OS_TOKEN': token}, said.processes)]
         rows = []
         for template in said.templates:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
-from tests.cloud import clouds, house
+from tests.cloud import clouds, deployment
 from tests.cloud.living import Diary, live
 from tests.cloud.table import lives
 
@@ -23,7 +23,8 @@ def lived(cloud_name: str, wanted: Iterable[str], folder: Path, at_once: int) ->
     """
     with clouds.of(cloud_name, folder) as cloud:
         before = cloud.listing()
-        with cloud.furnished() as names, house.running(cloud, folder) as heatlite, ThreadPoolExecutor(at_once) as pool:
+        with (cloud.furnished() as names, deployment.running(cloud, folder) as heatlite,
+              ThreadPoolExecutor(at_once) as pool):
             found: Diaries = {}
             for name in wanted:
                 life = lives()[name]

@@ -64,7 +64,7 @@ class Sim:
 
 @pytest.fixture(scope='session')
 def process():
-    with subprocess.Popen([sys.executable, '-m', 'heatlite.cloudsim', '--port', '0'], cwd=ROOT, text=True,
+    with subprocess.Popen([sys.executable, '-m', 'cloudsim', '--port', '0'], cwd=ROOT, text=True,
                           stdout=subprocess.PIPE) as running:
         yield Sim(re.search(r'http://\S+', running.stdout.readline()).group())
         running.terminate()

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heatlite.cloudsim import cloud, service
-from heatlite.cloudsim.clock import Clock
-from heatlite.cloudsim.collection import patched
-from heatlite.cloudsim.messages import Problem
-from heatlite.cloudsim.routing import Routes
-from heatlite.cloudsim.store import Table, Thing
+from cloudsim import cloud, service
+from cloudsim.clock import Clock
+from cloudsim.collection import patched
+from cloudsim.messages import Problem
+from cloudsim.routing import Routes
+from cloudsim.store import Table, Thing
 
 
 class SteppedRuntime:

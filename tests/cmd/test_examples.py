@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from heatlite.cmd import lint
-from tests.house import source
+from tests.architecture import source
 
 EXAMPLES = sorted((source.ROOT / 'examples').glob('*.yaml'))
 

@@ -20,7 +20,7 @@ from heatlite.common import exception
 from heatlite.db import tables
 from heatlite.db.connection import Database
 from heatlite.rpc import messages
-from tests.api import house, rows
+from tests.api import in_process, rows
 from tests.isolation import matrix
 from tests.isolation.matrix import WORD, Pair, Request, Things
 from tests.isolation.report import Report
@@ -130,9 +130,9 @@ class Place:
             plant(tx, VICTIMS, 11)
             plant(tx, OWN, 31)
         self.engine = Recorder()
-        conf = house.options(hidden_stack_tags=[], enable_stack_abandon=True, enable_stack_adopt=True)
-        self.app = house.build(conf, self.database, self.engine)
-        self.cfn = deploy.build(conf, self.database, self.engine, identity=house.Verified)
+        conf = in_process.options(hidden_stack_tags=[], enable_stack_abandon=True, enable_stack_adopt=True)
+        self.app = in_process.build(conf, self.database, self.engine)
+        self.cfn = deploy.build(conf, self.database, self.engine, identity=in_process.Verified)
         self.statements: list[str] = []
         sa.event.listen(self.database.engine, 'before_cursor_execute', self._note)
 
@@ -147,7 +147,8 @@ class Place:
         home, roles = ROLES[request.caller]
         self.statements.clear()
         self.engine.sent.clear()
-        answer = house.ask(self.app, request.method, request.url, request.body, project=project or home, roles=roles)
+        answer = in_process.ask(self.app, request.method, request.url, request.body, project=project or home,
+                                roles=roles)
         headers = '\n'.join(f'{name}: {value}' for name, value in answer.headerlist
                             if name.lower() not in ('x-openstack-request-id', 'date', 'content-length'))
         return answer.status_code, f'{headers}\n\n{answer.text}', list(self.statements), list(self.engine.sent)
@@ -159,9 +160,9 @@ class Place:
         self.engine.sent.clear()
         if request.method == 'CFN':
             query = urlencode({'Action': request.path[1:], **request.body})
-            answer = house.ask(self.cfn, 'GET', f'/v1/?{query}', project=project, roles=roles)
+            answer = in_process.ask(self.cfn, 'GET', f'/v1/?{query}', project=project, roles=roles)
         else:
-            answer = house.ask(self.cfn, request.method, request.path, request.body, project=project, roles=roles)
+            answer = in_process.ask(self.cfn, request.method, request.path, request.body, project=project, roles=roles)
         text = re.sub(r'<RequestId>.*?</RequestId>', '', answer.text)
         return answer.status_code, text, list(self.statements), list(self.engine.sent)
 

@@ -17,7 +17,7 @@ from heatlite.common import config, exception
 from heatlite.common.context import RequestContext
 from heatlite.db import software_deployments, stacks, tables
 from heatlite.rpc import messages, server
-from tests.simulation.house import House, outputs
+from tests.simulation.cluster import Cluster, outputs
 
 VICTIM, ATTACKER = 'v' * 32, 'a' * 32
 CANARY = 'canary-7f3a'
@@ -51,27 +51,27 @@ def _options():
 
 @pytest.fixture
 def place():
-    with House(enable_stack_adopt=True, enable_stack_abandon=True) as house:
-        caller(house, VICTIM)
-        house.victim = house.create('victim', VICTIMS, files={'inner.yaml': json.dumps(INNER)})
-        row = house.settle(house.victim)
+    with Cluster(enable_stack_adopt=True, enable_stack_abandon=True) as cluster:
+        caller(cluster, VICTIM)
+        cluster.victim = cluster.create('victim', VICTIMS, files={'inner.yaml': json.dumps(INNER)})
+        row = cluster.settle(cluster.victim)
         assert (row.action, row.status) == ('CREATE', 'COMPLETE'), row.reason
-        house.ids = {name: states[-1][2] for name, states in house.states(house.victim).items()}
-        with house.database.writer() as tx:
-            tx.execute(tables.stack.update().where(tables.stack.c.root_id == house.victim).values(
+        cluster.ids = {name: states[-1][2] for name, states in cluster.states(cluster.victim).items()}
+        with cluster.database.writer() as tx:
+            tx.execute(tables.stack.update().where(tables.stack.c.root_id == cluster.victim).values(
                 user_project_id='users-of-the-victim'))
-        caller(house, ATTACKER)
-        yield house
+        caller(cluster, ATTACKER)
+        yield cluster
 
 
-def caller(house, project):
-    house.context = RequestContext(project_id=project, roles=['member', 'reader'], overwrite=False)
+def caller(cluster, project):
+    cluster.context = RequestContext(project_id=project, roles=['member', 'reader'], overwrite=False)
 
 
-def rows_of_victim(house):
+def rows_of_victim(cluster):
     """Every row that belongs to the victim's project, as text."""
     found = {}
-    with house.database.reader() as tx:
+    with cluster.database.reader() as tx:
         ours = sa.select(tables.stack.c.id).where(tables.stack.c.project_id == VICTIM)
         for table in (tables.stack, tables.snapshot, tables.software_config, tables.software_deployment):
             found[table.name] = tx.execute(table.select().where(table.c.project_id == VICTIM)).all()
@@ -80,10 +80,10 @@ def rows_of_victim(house):
     return found
 
 
-def seen_by_attacker(house):
+def seen_by_attacker(cluster):
     """Every row of the attacker's own stacks, as text: what the API shows is made from these."""
     said = []
-    with house.database.reader() as tx:
+    with cluster.database.reader() as tx:
         own = sa.select(tables.stack.c.id).where(tables.stack.c.project_id == ATTACKER)
         said += tx.execute(tables.stack.select().where(tables.stack.c.project_id == ATTACKER)).all()
         for table in (tables.resource, tables.resource_data, tables.event):
@@ -93,9 +93,9 @@ def seen_by_attacker(house):
     return repr(said)
 
 
-def ask(house, message):
+def ask(cluster, message):
     """The answer, or the refusal."""
-    return house.ask(message, allowed=[Exception])
+    return cluster.ask(message, allowed=[Exception])
 
 
 GROUP = {'type': 'OS::Heat::ResourceGroup', 'properties': {'count': 1, 'resource_def': {'type': 'OS::Heat::None'}}}
@@ -104,8 +104,8 @@ AUTOSCALING = {'type': 'OS::Heat::AutoScalingGroup', 'properties': {
 FILE = {'type': 'mine.yaml'}
 CHAIN = {'type': 'OS::Heat::ResourceChain', 'properties': {'resources': ['OS::Heat::None']}}
 OWNERS_OF_STACKS = {'group': GROUP, 'autoscaling': AUTOSCALING, 'file': FILE, 'chain': CHAIN}
-FOREIGN_STACKS = {'root': lambda house: house.victim, 'nested': lambda house: house.ids['inner'],
-                  'group': lambda house: house.ids['group']}
+FOREIGN_STACKS = {'root': lambda cluster: cluster.victim, 'nested': lambda cluster: cluster.ids['inner'],
+                  'group': lambda cluster: cluster.ids['group']}
 FILES = {'mine.yaml': json.dumps({**HOT, 'outputs': {'word': {'value': 'mine'}}})}
 
 
@@ -267,12 +267,13 @@ def test_an_own_stack_as_an_external_resource(place):
 # --- messages: an engine does not rely on the API alone -----------------------------------------------------
 
 GIVEN = {
-    'stack_id': lambda house: house.victim, 'snapshot_id': lambda house: house.snapshot,
-    'resource_name': lambda house: 'config', 'resource': lambda house: 'config',
-    'unhealthy': lambda house: True, 'rollback': lambda house: True,
-    'action': lambda house: 'suspend', 'config_id': lambda house: house.ids['config'],
-    'deployment_id': lambda house: house.ids['deployment'], 'server_id': lambda house: house.ids['server'],
-    'template': lambda house: HOT, 'names': lambda house: ('config',), 'input_values': lambda house: {'a': CANARY}}
+    'stack_id': lambda cluster: cluster.victim, 'snapshot_id': lambda cluster: cluster.snapshot,
+    'resource_name': lambda cluster: 'config', 'resource': lambda cluster: 'config',
+    'unhealthy': lambda cluster: True, 'rollback': lambda cluster: True,
+    'action': lambda cluster: 'suspend', 'config_id': lambda cluster: cluster.ids['config'],
+    'deployment_id': lambda cluster: cluster.ids['deployment'], 'server_id': lambda cluster: cluster.ids['server'],
+    'template': lambda cluster: HOT, 'names': lambda cluster: ('config',),
+    'input_values': lambda cluster: {'a': CANARY}}
 NAMING = [kind for kind in server.MESSAGES.values()
           if {field.name for field in fields(kind)} & {'stack_id', 'config_id', 'deployment_id'}
           and kind is not messages.Wake]

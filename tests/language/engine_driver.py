@@ -18,7 +18,7 @@ from heatlite.db import tables
 from heatlite.db.connection import Database
 from heatlite.engine.service import EngineService
 from heatlite.rpc.client import InProcessClient
-from tests.api import house
+from tests.api import in_process
 
 OPERATIONS = ('create', 'update')
 READY = True
@@ -42,12 +42,13 @@ class Service:
         self._directory = tempfile.TemporaryDirectory()
         self._database = Database(f'sqlite:///{self._directory.name}/db.sqlite')
         tables.metadata.create_all(self._database.engine)
-        conf = house.options(auth_encryption_key='k' * 32)
+        conf = in_process.options(auth_encryption_key='k' * 32)
         cfg.CONF.set_override('auth_encryption_key', 'k' * 32)
         self._runtime = GreenRuntime()
         self._engine = EngineService(conf, self._runtime, self._database)
         self._engine.start()
-        self._application = house.build(conf, self._database, InProcessClient(self._runtime, self._engine.endpoint))
+        self._application = in_process.build(conf, self._database,
+                                             InProcessClient(self._runtime, self._engine.endpoint))
         atexit.register(self.stop)
 
     def stop(self) -> None:
@@ -59,7 +60,7 @@ class Service:
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
         self._runtime.sleep(0)
-        answer = house.ask(self._application, method, f'/v1/{PROJECT}{path}', body, project=PROJECT)
+        answer = in_process.ask(self._application, method, f'/v1/{PROJECT}{path}', body, project=PROJECT)
         if answer.status_int == 302:
             return self.ask(method, answer.headers['Location'].split(PROJECT, 1)[1], body)
         if answer.status_int >= 400:

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 
 import yaml
 
-from heatlite.conformance import changes, crash, report
 from heatlite.engine.types import registry
+from heatlite.testing import changes, crash, report
 from tests.plugins.own_types import HERE, own_types
 
 CRASH = os.environ.get('HEATLITE_TEST_CRASH')

@@ -9,9 +9,9 @@ from typing import Any
 
 import yaml
 
-from heatlite.conformance import kit, modules
-from heatlite.conformance.examples import SIMULATED, Example, Examples, read, referred
 from heatlite.engine.types import plugin_loading, registry
+from heatlite.testing import kit, modules
+from heatlite.testing.examples import SIMULATED, Example, Examples, read, referred
 
 HERE = Path(__file__).parent
 EVERYTHING = HERE / 'rest' / 'everything.yaml'      # one of every described type that the simulated cloud serves

@@ -13,7 +13,7 @@ from oslo_config import cfg
 from heatlite.common import outages
 from heatlite.common.context import RequestContext
 from heatlite.engine.clients import caching, constraint_cache
-from tests.house.source import ROOT
+from tests.architecture.source import ROOT
 
 GROUP = 'resource_finder_cache'
 BACKENDS = ('dogpile.cache.pymemcache', 'oslo_cache.memcache_pool')

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from heatlite.conformance import changes, crash, report
 from heatlite.engine.types import registry
+from heatlite.testing import changes, crash, report
 from tests.plugins import changing
 from tests.plugins.own_types import own_types
 

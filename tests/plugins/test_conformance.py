@@ -12,10 +12,10 @@ import sys
 
 import pytest
 
-from heatlite.conformance import crash, lives, report, schemas
-from heatlite.conformance.kit import CHECKS, LIFE
 from heatlite.engine.resources import packed
 from heatlite.engine.types import registry
+from heatlite.testing import crash, lives, report, schemas
+from heatlite.testing.kit import CHECKS, LIFE
 from tests.plugins.own_types import own_types
 
 CRASH = os.environ.get('HEATLITE_TEST_CRASH')

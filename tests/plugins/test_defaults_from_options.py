@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from heatlite.engine.resources import packed
-from tests.house.source import ROOT
+from tests.architecture.source import ROOT
 
 # The classes ask for this option when they need the value.
 ASKED_LATER = {'default_deployment_signal_transport'}

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from heatlite.cmd import manage
-from heatlite.conformance import crash, examples, kit, report, skeletons
 from heatlite.engine.compat import extensions
+from heatlite.testing import crash, examples, kit, report, skeletons
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.usefixtures('plugin_folders')
@@ -51,7 +51,7 @@ def test_the_pytest_option(skeleton):
 
 def test_the_pytest_option_with_a_broken_module(tmp_path):
     (tmp_path / 'old.py').write_text("print 'hello'")
-    done = pytest_with('-p', 'heatlite.conformance.pytest_plugin', '--heatlite-plugin', tmp_path / 'old.py',
+    done = pytest_with('-p', 'heatlite.testing.pytest_plugin', '--heatlite-plugin', tmp_path / 'old.py',
                        cwd=tmp_path)
     assert done.returncode == 1
     assert 'SyntaxError: Missing parentheses' in done.stdout
@@ -61,8 +61,8 @@ def test_without_the_option_nothing_is_imported(tmp_path):
     (tmp_path / 'test_it.py').write_text(
         'import sys\ndef test_it():\n'
         '    assert [name for name in sys.modules if name.startswith("heatlite")] == [\n'
-        '        "heatlite", "heatlite.conformance", "heatlite.conformance.crash",\n'
-        '        "heatlite.conformance.pytest_plugin"] or "eventlet" not in sys.modules\n'
+        '        "heatlite", "heatlite.testing", "heatlite.testing.crash",\n'
+        '        "heatlite.testing.pytest_plugin"] or "eventlet" not in sys.modules\n'
         '    assert not [name for name in sys.modules if name.startswith("heatlite.engine")]\n')
     assert pytest_with(cwd=tmp_path).returncode == 0
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from heatlite.common import exception
 from heatlite.rpc import messages
-from tests.simulation.house import House
+from tests.simulation.cluster import Cluster
 
 KINDS = ('unchanged', 'updated', 'replaced', 'added', 'deleted', 'unknown')
 NAMES = ('a', 'b', 'c', 'd', 'e')
@@ -276,8 +276,8 @@ def compare(preview: Mapping[str, list[dict[str, Any]]], before: Tree, after: Tr
 
 # --- one life --------------------------------------------------------------------------------------------------
 
-def tree_of(house: House, stack_id: str) -> Tree:
-    with house.database.reader() as tx:
+def tree_of(cluster: Cluster, stack_id: str) -> Tree:
+    with cluster.database.reader() as tx:
         return Tree(lambda statement: tx.exec_driver_sql(statement).all(), stack_id)
 
 
@@ -286,25 +286,25 @@ def live(seed: int, updates: int = 3) -> tuple[int, int]:
     rng = random.Random(seed)
     grown = Grown(rng)
     entries = unknown = 0
-    with House(seed, engines=1) as house:
+    with Cluster(seed, engines=1) as cluster:
         wanted = grown.update()
-        stack_id = house.create('s', wanted['template'], wanted['environment'], files=wanted['files'])
-        house.settle(stack_id)
+        stack_id = cluster.create('s', wanted['template'], wanted['environment'], files=wanted['files'])
+        cluster.settle(stack_id)
         for number in range(updates):
-            if house.row(stack_id).status != 'COMPLETE':
+            if cluster.row(stack_id).status != 'COMPLETE':
                 break
             former, wanted = wanted, grown.next(wanted)
-            before = tree_of(house, stack_id)
-            calls = len(house.cloud.calls)
-            preview = house.ask(messages.PreviewUpdateStack(stack_id=stack_id, show_nested=True, **wanted), REFUSED)
-            assert len(house.cloud.calls) == calls, 'a preview touches nothing'
-            answer = house.ask(messages.UpdateStack(stack_id=stack_id, **wanted), REFUSED)
+            before = tree_of(cluster, stack_id)
+            calls = len(cluster.cloud.calls)
+            preview = cluster.ask(messages.PreviewUpdateStack(stack_id=stack_id, show_nested=True, **wanted), REFUSED)
+            assert len(cluster.cloud.calls) == calls, 'a preview touches nothing'
+            answer = cluster.ask(messages.UpdateStack(stack_id=stack_id, **wanted), REFUSED)
             if isinstance(preview, REFUSED) or isinstance(answer, REFUSED):
                 assert str(preview) == str(answer), f'seed {seed}, update {number}: {preview}, but {answer}'
                 wanted = former
                 continue
-            row = house.settle(stack_id)
-            after = tree_of(house, stack_id)
+            row = cluster.settle(stack_id)
+            after = tree_of(cluster, stack_id)
             try:
                 entries_now, unknown_now = compare(preview, before, after)
             except AssertionError as error:

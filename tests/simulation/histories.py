@@ -13,7 +13,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 from heatlite.common import exception
 from heatlite.rpc import messages
-from tests.simulation.house import House, wait
+from tests.simulation.cluster import Cluster, wait
 
 REFUSED = (exception.NotSupported, exception.EntityNotFound)
 NOT_NOW = (*REFUSED, exception.ActionInProgress, exception.ResourceNotAvailable)
@@ -42,9 +42,9 @@ class History:
     def __init__(self, seed: int) -> None:
         self.dice = random.Random(seed)
         kills = [self.dice.randrange(1, 120) for _ in range(self.dice.randrange(4))]
-        self.house = House(seed, kills, engines=self.dice.randrange(1, 4))
-        self.house.cloud.lose_creates = self.dice.random() < 0.3
-        self.house.chaos.enabled = True
+        self.cluster = Cluster(seed, kills, engines=self.dice.randrange(1, 4))
+        self.cluster.cloud.lose_creates = self.dice.random() < 0.3
+        self.cluster.chaos.enabled = True
         self.users = self.dice.choice([0.0, 0.5, 1.0])
         self.told: list[str] = []
 
@@ -52,45 +52,45 @@ class History:
         return definition(self.dice, may_fail, self.users)
 
     def tell(self, what: str) -> None:
-        self.told.append(f'{self.house.universe.time:8.1f} {what}')
+        self.told.append(f'{self.cluster.universe.time:8.1f} {what}')
 
     def wait(self) -> None:
-        wait(self.house, self.dice.choice([0.0, 0.01, 0.5, 3.0, 20.0]))
+        wait(self.cluster, self.dice.choice([0.0, 0.01, 0.5, 3.0, 20.0]))
 
     def happen(self, stack_id: str) -> None:
         """One thing that may happen."""
-        house, dice = self.house, self.dice
+        cluster, dice = self.cluster, self.dice
         match dice.choice(EVENTS):
             case 'update':
                 self.tell('update')
-                house.ask(messages.UpdateStack(stack_id=stack_id, environment={},
+                cluster.ask(messages.UpdateStack(stack_id=stack_id, environment={},
                                                template=self.definition(may_fail=True),
                                                disable_rollback=dice.random() < 0.5), allowed=REFUSED)
             case 'cancel' | 'stop' as how:
                 self.tell(how)
-                house.ask(messages.CancelStack(stack_id, rollback=how == 'cancel'), allowed=REFUSED)
+                cluster.ask(messages.CancelStack(stack_id, rollback=how == 'cancel'), allowed=REFUSED)
             case 'check' | 'suspend' | 'resume' as action:
                 self.tell(action)
-                house.ask(messages.StackAction(stack_id, action), allowed=REFUSED)
+                cluster.ask(messages.StackAction(stack_id, action), allowed=REFUSED)
             case 'signal':
                 self.signal(stack_id, dice.choice(NAMES))
             case 'unhealthy':
                 name, is_ill = dice.choice(NAMES), dice.random() < 0.7
                 self.tell(f'{name} is marked {"unhealthy" if is_ill else "healthy"}')
-                house.ask(messages.MarkUnhealthy(stack_id, name, is_ill, 'felt so'), allowed=NOT_NOW)
-            case 'freeze' if house.engines:
-                runtime, _ = dice.choice(house.engines)
+                cluster.ask(messages.MarkUnhealthy(stack_id, name, is_ill, 'felt so'), allowed=NOT_NOW)
+            case 'freeze' if cluster.engines:
+                runtime, _ = dice.choice(cluster.engines)
                 seconds = dice.choice([1.0, 4.0, 9.0])
                 self.tell(f'{runtime.name} stands still for {seconds} s')
                 runtime.freeze(seconds)
             case 'clock':
                 seconds = dice.choice([2.0, 100.0, -100.0, -5000.0])
                 self.tell(f"the database's clock is set by {seconds} s")
-                house.universe.database_ahead += seconds
+                cluster.universe.database_ahead += seconds
             case 'database':
-                house.chaos.away_for = dice.choice([0.0, 2.0, 8.0])
-                house.chaos.away_at.add(house.chaos.visits + dice.randrange(1, 60))
-                self.tell(f'the database will be away for {house.chaos.away_for} s')
+                cluster.chaos.away_for = dice.choice([0.0, 2.0, 8.0])
+                cluster.chaos.away_at.add(cluster.chaos.visits + dice.randrange(1, 60))
+                self.tell(f'the database will be away for {cluster.chaos.away_for} s')
             case 'wait':
                 self.tell('nothing')
 
@@ -98,78 +98,78 @@ class History:
         """What it is told, and whether somebody answered for it."""
         word = f'word {len(self.told)}'
         self.tell(f'{name} is told {word}')
-        answer = self.house.ask(messages.SignalResource(stack_id, name, {'word': word}), allowed=NOT_NOW)
+        answer = self.cluster.ask(messages.SignalResource(stack_id, name, {'word': word}), allowed=NOT_NOW)
         return word, answer is None
 
     def run(self) -> None:
-        house, dice = self.house, self.dice
+        cluster, dice = self.cluster, self.dice
         self.tell('create')
-        stack_id = house.create('s', self.definition(may_fail=True), disable_rollback=dice.random() < 0.5)
+        stack_id = cluster.create('s', self.definition(may_fail=True), disable_rollback=dice.random() < 0.5)
         for _ in range(dice.randrange(6)):
             self.wait()
             self.happen(stack_id)
         self.wait()
         if dice.random() < 0.9:
-            house.settle(stack_id)
-            house.cloud.lose_creates = False
+            cluster.settle(stack_id)
+            cluster.cloud.lose_creates = False
             if dice.random() < 0.9:
                 self.reach_the_last_definition(stack_id)
         self.tell('delete')
-        house.delete(stack_id)
-        row = house.settle(stack_id)
+        cluster.delete(stack_id)
+        row = cluster.settle(stack_id)
         assert (row.action, row.status) == ('DELETE', 'COMPLETE'), row.reason
-        assert house.states(stack_id) == {}, 'rows are left'
-        assert house.cloud.objects == {}, f'orphans: {house.cloud.objects}'
-        assert house.cloud.users == {}, f'users are left: {house.cloud.users}'
+        assert cluster.states(stack_id) == {}, 'rows are left'
+        assert cluster.cloud.objects == {}, f'orphans: {cluster.cloud.objects}'
+        assert cluster.cloud.users == {}, f'users are left: {cluster.cloud.users}'
 
     def has_user(self, name: str) -> bool:
-        cloud = self.house.cloud
+        cloud = self.cluster.cloud
         return any(user.startswith(f's-{name}-') and project in cloud.projects for user, project in cloud.users.items())
 
     def reach_the_last_definition(self, stack_id: str) -> None:
-        house = self.house
-        if house.row(stack_id).action == 'SUSPEND':
+        cluster = self.cluster
+        if cluster.row(stack_id).action == 'SUSPEND':
             self.tell('resume')
-            house.ask(messages.StackAction(stack_id, 'resume'))
-            house.settle(stack_id)
+            cluster.ask(messages.StackAction(stack_id, 'resume'))
+            cluster.settle(stack_id)
         wanted = self.definition(may_fail=False)
         ill = self.mark_one(stack_id)
         self.tell('last update')
-        house.update(stack_id, wanted)
-        row = house.settle(stack_id)
+        cluster.update(stack_id, wanted)
+        row = cluster.settle(stack_id)
         assert (row.action, row.status) == ('UPDATE', 'COMPLETE'), row.reason
-        states = house.states(stack_id)
+        states = cluster.states(stack_id)
         assert states.keys() == wanted['resources'].keys(), states
         physical = {name: rows[0][2] for name, rows in states.items()}
         assert all(len(rows) == 1 for rows in states.values()), states
-        assert sorted(physical.values()) == sorted(house.cloud.objects), (physical, house.cloud.objects)
+        assert sorted(physical.values()) == sorted(cluster.cloud.objects), (physical, cluster.cloud.objects)
         for name, resource in wanted['resources'].items():
             value = resource['properties']['value']
             expected = physical[value['get_resource']] if isinstance(value, dict) else value
-            assert house.cloud.objects[physical[name]]['value'] == expected, f'{name} is not as wanted'
+            assert cluster.cloud.objects[physical[name]]['value'] == expected, f'{name} is not as wanted'
             if resource['properties']['user']:
-                assert self.has_user(name), f'{name} has no user in a project that is there: {house.cloud.users}'
+                assert self.has_user(name), f'{name} has no user in a project that is there: {cluster.cloud.users}'
         assert not ill.keys() & physical.keys() or physical.items().isdisjoint(ill.items()), f'not replaced: {ill}'
         # What was asleep when another of its stack could not be woken, and has not changed, sleeps on.
         self.everything_told_is_heard(stack_id, [name for name in sorted(states) if states[name][0][0] != 'SUSPEND'])
 
     def mark_one(self, stack_id: str) -> dict[str, str]:
         """{name: object} of a resource that is unhealthy now."""
-        states = {name: rows[0] for name, rows in self.house.states(stack_id).items() if len(rows) == 1}
+        states = {name: rows[0] for name, rows in self.cluster.states(stack_id).items() if len(rows) == 1}
         name = self.dice.choice([*states, None])
         if name is None:
             return {}
         self.tell(f'{name} is marked unhealthy')
-        answer = self.house.ask(messages.MarkUnhealthy(stack_id, name, True), allowed=NOT_NOW)
+        answer = self.cluster.ask(messages.MarkUnhealthy(stack_id, name, True), allowed=NOT_NOW)
         return {name: states[name][2]} if answer is None and states[name][2] else {}
 
     def everything_told_is_heard(self, stack_id: str, names: list[str]) -> None:
-        house = self.house
+        cluster = self.cluster
         accepted = {word for word, was_accepted in (self.signal(stack_id, name) for name in names) if was_accepted}
         assert len(accepted) == len(names), 'a signal was refused'
-        assert house.universe.run(lambda: accepted <= house.cloud.heard, limit=100), (
-            f'never heard: {accepted - house.cloud.heard}')
-        house.settle(stack_id)
+        assert cluster.universe.run(lambda: accepted <= cluster.cloud.heard, limit=100), (
+            f'never heard: {accepted - cluster.cloud.heard}')
+        cluster.settle(stack_id)
 
 
 def run(seed: int) -> None:
@@ -181,9 +181,9 @@ def run(seed: int) -> None:
         told = '\n'.join(history.told)
         raise AssertionError(
             f'history {seed} (again: python -m tests.simulation.histories {seed}): {error}\n'
-            f'killed: {history.house.chaos.killed}\n{told}') from error
+            f'killed: {history.cluster.chaos.killed}\n{told}') from error
     finally:
-        history.house.close()
+        history.cluster.close()
 
 
 def told_of(seed: int) -> str | None:

@@ -3,7 +3,7 @@
 import pytest
 
 from heatlite.rpc import messages
-from tests.simulation.house import House, done
+from tests.simulation.cluster import Cluster, done
 from tests.simulation.test_crashes import template, thing
 
 TARGET = template({f'r{number}': thing() for number in range(6)})
@@ -14,10 +14,10 @@ def test_a_delete_right_after_a_create(first):
     """Among the points is the one at which a create is written and its call not yet made."""
     left = {}
     for seed in range(first, first + 125):
-        with House(seed, engines=1) as house:
-            stack_id = house.create('s', TARGET)
-            house.ask(messages.DeleteStack(stack_id))
-            done(house, stack_id, 'DELETE')
-            if house.cloud.objects:
-                left[seed] = sorted(house.cloud.objects)
+        with Cluster(seed, engines=1) as cluster:
+            stack_id = cluster.create('s', TARGET)
+            cluster.ask(messages.DeleteStack(stack_id))
+            done(cluster, stack_id, 'DELETE')
+            if cluster.cloud.objects:
+                left[seed] = sorted(cluster.cloud.objects)
     assert left == {}

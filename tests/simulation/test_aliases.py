@@ -9,7 +9,7 @@ import pytest
 
 from heatlite.rpc import messages
 from tests.simulation import cloud
-from tests.simulation.house import House, done
+from tests.simulation.cluster import Cluster, done
 
 CHILD = '''
 heat_template_version: 2018-08-31
@@ -37,49 +37,49 @@ def environment(target, where='type'):
     return {'resource_registry': {'resources': {'r': {'My::R': target}}}}
 
 
-def update(house, stack_id, wanted, sections=None, **options):
-    house.ask(messages.UpdateStack(stack_id=stack_id, template=wanted, environment=sections or {}, **options))
+def update(cluster, stack_id, wanted, sections=None, **options):
+    cluster.ask(messages.UpdateStack(stack_id=stack_id, template=wanted, environment=sections or {}, **options))
 
 
 @pytest.mark.parametrize('where', ['type', 'resource'])
 @pytest.mark.parametrize('target', TARGETS)
 def test_a_resource_goes_together_with_its_alias(target, where):
     kept = {'type': 'Sim::Thing', 'properties': {'value': 'kept'}}
-    with House() as house:
-        stack_id = house.create('s', template(r=aliased(), kept=kept), environment(target, where), files=FILES)
-        done(house, stack_id, 'CREATE')
-        update(house, stack_id, template(kept=kept))
-        done(house, stack_id, 'UPDATE')
-        assert [each['value'] for each in house.cloud.objects.values()] == ['kept']
-        assert list(house.states(stack_id)) == ['kept']
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', template(r=aliased(), kept=kept), environment(target, where), files=FILES)
+        done(cluster, stack_id, 'CREATE')
+        update(cluster, stack_id, template(kept=kept))
+        done(cluster, stack_id, 'UPDATE')
+        assert [each['value'] for each in cluster.cloud.objects.values()] == ['kept']
+        assert list(cluster.states(stack_id)) == ['kept']
 
 
 @pytest.mark.parametrize('target', TARGETS)
 def test_a_stack_without_its_alias_can_be_deleted(target):
     """The update fails before it comes to the aliased resource; what is left is deleted without the alias."""
-    with House() as house:
-        stack_id = house.create('s', template(r=aliased()), environment(target), files=FILES)
-        done(house, stack_id, 'CREATE')
-        update(house, stack_id, template(bad={'type': 'Sim::Thing', 'properties': {'fail': True}}))
-        assert house.settle(stack_id).status == 'FAILED'
-        house.delete(stack_id)
-        done(house, stack_id, 'DELETE')
-        assert not house.cloud.objects
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', template(r=aliased()), environment(target), files=FILES)
+        done(cluster, stack_id, 'CREATE')
+        update(cluster, stack_id, template(bad={'type': 'Sim::Thing', 'properties': {'fail': True}}))
+        assert cluster.settle(stack_id).status == 'FAILED'
+        cluster.delete(stack_id)
+        done(cluster, stack_id, 'DELETE')
+        assert not cluster.cloud.objects
 
 
 def test_what_an_update_did_not_reach_keeps_its_meaning():
     """A row that the failed update has not come to is still acted upon as what it is."""
-    with House() as house:
-        stack_id = house.create('s', template(r=aliased()), environment('Sim::Thing'))
-        done(house, stack_id, 'CREATE')
-        update(house, stack_id, template(
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', template(r=aliased()), environment('Sim::Thing'))
+        done(cluster, stack_id, 'CREATE')
+        update(cluster, stack_id, template(
             a={'type': 'Sim::Thing', 'properties': {'fail': True}},
             r={**aliased(), 'depends_on': 'a'}), environment('OS::Heat::Value'))
-        assert house.settle(stack_id).status == 'FAILED'
-        assert house.states(stack_id)['r'][0][:2] == ('CREATE', 'COMPLETE')
-        house.delete(stack_id)
-        done(house, stack_id, 'DELETE')
-        assert not house.cloud.objects              # the thing is deleted as a thing, not as a value
+        assert cluster.settle(stack_id).status == 'FAILED'
+        assert cluster.states(stack_id)['r'][0][:2] == ('CREATE', 'COMPLETE')
+        cluster.delete(stack_id)
+        done(cluster, stack_id, 'DELETE')
+        assert not cluster.cloud.objects              # the thing is deleted as a thing, not as a value
 
 
 CHANGES = [
@@ -94,52 +94,52 @@ def test_an_alias_that_means_another_type_replaces(before, after, where):
     def prepare(service):
         service.registry.register('Sim::Other', type('Other', (cloud.Thing,), {}))
 
-    with House() as house:
-        for _runtime, service in house.engines:
+    with Cluster() as cluster:
+        for _runtime, service in cluster.engines:
             prepare(service)
-        stack_id = house.create('s', template(r=aliased()), environment(before, where), files=FILES)
-        done(house, stack_id, 'CREATE')
-        old, = house.states(stack_id)['r']
-        changes = house.ask(messages.PreviewUpdateStack(stack_id=stack_id, template=template(r=aliased()),
+        stack_id = cluster.create('s', template(r=aliased()), environment(before, where), files=FILES)
+        done(cluster, stack_id, 'CREATE')
+        old, = cluster.states(stack_id)['r']
+        changes = cluster.ask(messages.PreviewUpdateStack(stack_id=stack_id, template=template(r=aliased()),
                                                         environment=environment(after, where), files=FILES))
         assert [each['resource_name'] for each in changes['replaced']] == ['r']
-        update(house, stack_id, template(r=aliased()), environment(after, where), files=FILES)
-        done(house, stack_id, 'UPDATE')
-        new, = house.states(stack_id)['r']
+        update(cluster, stack_id, template(r=aliased()), environment(after, where), files=FILES)
+        done(cluster, stack_id, 'UPDATE')
+        new, = cluster.states(stack_id)['r']
         assert new[:2] == ('CREATE', 'COMPLETE') and new[2] != old[2]
-        assert len(house.cloud.objects) == 1 and len(house.cloud.made) == 2
-        update(house, stack_id, template(r=aliased()), environment(after, where), files=FILES)
-        done(house, stack_id, 'UPDATE')
-        assert house.states(stack_id)['r'][0][2] == new[2]
+        assert len(cluster.cloud.objects) == 1 and len(cluster.cloud.made) == 2
+        update(cluster, stack_id, template(r=aliased()), environment(after, where), files=FILES)
+        done(cluster, stack_id, 'UPDATE')
+        assert cluster.states(stack_id)['r'][0][2] == new[2]
 
 
 def test_an_alias_that_means_another_file_updates_the_nested_stack():
-    with House() as house:
-        stack_id = house.create('s', template(r=aliased()), environment('child.yaml'), files={'child.yaml': CHILD})
-        done(house, stack_id, 'CREATE')
-        nested_id = house.states(stack_id)['r'][0][2]
-        update(house, stack_id, template(r=aliased()), environment('other.yaml'), files={'other.yaml': OTHER_CHILD})
-        done(house, stack_id, 'UPDATE')
-        assert house.states(stack_id)['r'] == [('UPDATE', 'COMPLETE', nested_id)]
-        assert list(house.states(nested_id)) == ['other']
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', template(r=aliased()), environment('child.yaml'), files={'child.yaml': CHILD})
+        done(cluster, stack_id, 'CREATE')
+        nested_id = cluster.states(stack_id)['r'][0][2]
+        update(cluster, stack_id, template(r=aliased()), environment('other.yaml'), files={'other.yaml': OTHER_CHILD})
+        done(cluster, stack_id, 'UPDATE')
+        assert cluster.states(stack_id)['r'] == [('UPDATE', 'COMPLETE', nested_id)]
+        assert list(cluster.states(nested_id)) == ['other']
 
 
 @pytest.mark.parametrize('target', TARGETS)
 def test_another_name_for_the_same_type_is_an_update_in_place(target):
     """The resource is shown under its new name afterwards."""
     new = {'resource_registry': {'My::R2': target}}
-    with House() as house:
-        stack_id = house.create('s', template(r=aliased()), environment(target), files=FILES)
-        done(house, stack_id, 'CREATE')
-        ident = house.states(stack_id)['r'][0][2]
-        update(house, stack_id, template(r=aliased(name='My::R2')), new, files=FILES)
-        done(house, stack_id, 'UPDATE')
-        with house.database.reader() as tx:
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', template(r=aliased()), environment(target), files=FILES)
+        done(cluster, stack_id, 'CREATE')
+        ident = cluster.states(stack_id)['r'][0][2]
+        update(cluster, stack_id, template(r=aliased(name='My::R2')), new, files=FILES)
+        done(cluster, stack_id, 'UPDATE')
+        with cluster.database.reader() as tx:
             row, = tx.exec_driver_sql('SELECT type, physical_id FROM resource WHERE stack_id = ?', (stack_id,)).all()
         assert tuple(row) == ('My::R2', ident)
-        update(house, stack_id, template())
-        done(house, stack_id, 'UPDATE')
-        assert not house.cloud.objects
+        update(cluster, stack_id, template())
+        done(cluster, stack_id, 'UPDATE')
+        assert not cluster.cloud.objects
 
 
 def test_members_change_their_file_in_batches():
@@ -152,13 +152,13 @@ def test_members_change_their_file_in_batches():
 
     deep = json.dumps(template(leaf={'type': 'leaf.yaml', 'properties': {'value': {'get_param': 'value'}}})
                       | {'parameters': {'value': {'type': 'string'}}})
-    with House() as house:
-        stack_id = house.create('s', group('a.yaml'), files={'a.yaml': deep, 'leaf.yaml': CHILD})
-        done(house, stack_id, 'CREATE')
-        update(house, stack_id, group('b.yaml'), files={'b.yaml': CHILD})
-        done(house, stack_id, 'UPDATE')
-        assert sorted(each['value'] for each in house.cloud.objects.values()) == ['b.yaml'] * 3
-        nested_id = house.states(stack_id)['g'][0][2]
-        with house.database.reader() as tx:         # what nobody needs any more is not kept for ever
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', group('a.yaml'), files={'a.yaml': deep, 'leaf.yaml': CHILD})
+        done(cluster, stack_id, 'CREATE')
+        update(cluster, stack_id, group('b.yaml'), files={'b.yaml': CHILD})
+        done(cluster, stack_id, 'UPDATE')
+        assert sorted(each['value'] for each in cluster.cloud.objects.values()) == ['b.yaml'] * 3
+        nested_id = cluster.states(stack_id)['g'][0][2]
+        with cluster.database.reader() as tx:         # what nobody needs any more is not kept for ever
             from heatlite.db import stacks, templates
             assert set(templates.files(tx, stacks.get(tx, nested_id).template_id)) == {'b.yaml'}

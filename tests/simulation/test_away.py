@@ -10,7 +10,7 @@ from keystoneauth1 import exceptions
 from heatlite.common import exception
 from heatlite.engine.reconcile import service_errors
 from tests.simulation import cloud
-from tests.simulation.house import House, done
+from tests.simulation.cluster import Cluster, done
 
 
 class Shaky(cloud.Thing):
@@ -48,8 +48,8 @@ def refused():
 
 
 @pytest.fixture
-def house():
-    with House(engines=1) as found:
+def cluster():
+    with Cluster(engines=1) as found:
         for _runtime, service in found.engines:
             service.registry.register('Sim::Shaky', Shaky)
         found.cloud.now = lambda: found.universe.time
@@ -64,37 +64,37 @@ def template(value='one', count=3):
 
 @pytest.mark.parametrize('failure', [refused, lambda: exceptions.ServiceUnavailable('try later'),
                                      lambda: exceptions.BadGateway('nobody there')])
-def test_each_action_waits_for_the_service(house, failure, caplog):
-    house.cloud.failure = failure
+def test_each_action_waits_for_the_service(cluster, failure, caplog):
+    cluster.cloud.failure = failure
     caplog.set_level(logging.INFO)
-    house.cloud.away_until = house.universe.time + 60
-    stack_id = house.create('s', template())
-    done(house, stack_id, 'CREATE')
-    assert len(house.cloud.made) == 3 and house.cloud.tries >= 3
-    house.cloud.away_until = house.universe.time + 60
-    house.update(stack_id, template('two'))
-    done(house, stack_id, 'UPDATE')
-    assert {each['value'] for each in house.cloud.objects.values()} == {'two'} and len(house.cloud.made) == 3
-    house.cloud.away_until = house.universe.time + 60
-    house.delete(stack_id)
-    done(house, stack_id, 'DELETE')
-    assert not house.cloud.objects
+    cluster.cloud.away_until = cluster.universe.time + 60
+    stack_id = cluster.create('s', template())
+    done(cluster, stack_id, 'CREATE')
+    assert len(cluster.cloud.made) == 3 and cluster.cloud.tries >= 3
+    cluster.cloud.away_until = cluster.universe.time + 60
+    cluster.update(stack_id, template('two'))
+    done(cluster, stack_id, 'UPDATE')
+    assert {each['value'] for each in cluster.cloud.objects.values()} == {'two'} and len(cluster.cloud.made) == 3
+    cluster.cloud.away_until = cluster.universe.time + 60
+    cluster.delete(stack_id)
+    done(cluster, stack_id, 'DELETE')
+    assert not cluster.cloud.objects
     waiting = [each for each in caplog.records if 'does not answer' in each.getMessage()]
     assert len(waiting) == 9 and not any(each.exc_info for each in caplog.records)
 
 
-def test_the_stack_s_time_is_the_limit(house):
+def test_the_stack_s_time_is_the_limit(cluster):
     """And what is told of the resource is the failure of the call, not only that time is up."""
-    house.cloud.away_until = house.universe.time + 10_000
-    stack_id = house.create('s', template(count=1), timeout_mins=2)
-    row = house.settle(stack_id)
+    cluster.cloud.away_until = cluster.universe.time + 10_000
+    stack_id = cluster.create('s', template(count=1), timeout_mins=2)
+    row = cluster.settle(stack_id)
     assert (row.status, row.reason) == ('FAILED', 'Timed out')
-    with house.database.reader() as tx:
+    with cluster.database.reader() as tx:
         reason = tx.exec_driver_sql('SELECT reason FROM resource WHERE stack_id = ?', (stack_id,)).scalar()
     assert 'ECONNREFUSED' in reason
-    house.cloud.away_until = 0
-    house.delete(stack_id)
-    done(house, stack_id, 'DELETE')
+    cluster.cloud.away_until = 0
+    cluster.delete(stack_id)
+    done(cluster, stack_id, 'DELETE')
 
 
 class Searching(Shaky):
@@ -107,25 +107,25 @@ class Searching(Shaky):
             raise exceptions.ConnectFailure('Unable to establish connection to http://here/search') from None
 
 
-def test_the_failure_names_the_request_that_was_to_change_something(house):
-    for _runtime, service in house.engines:
+def test_the_failure_names_the_request_that_was_to_change_something(cluster):
+    for _runtime, service in cluster.engines:
         service.registry.register('Sim::Searching', Searching)
-    house.cloud.away_until = house.universe.time + 10_000
+    cluster.cloud.away_until = cluster.universe.time + 10_000
     wanted = {'heat_template_version': '2018-08-31', 'resources': {'r': {'type': 'Sim::Searching'}}}
-    stack_id = house.create('s', wanted, timeout_mins=2)
-    house.settle(stack_id)
-    with house.database.reader() as tx:
+    stack_id = cluster.create('s', wanted, timeout_mins=2)
+    cluster.settle(stack_id)
+    with cluster.database.reader() as tx:
         reason = tx.exec_driver_sql('SELECT reason FROM resource WHERE stack_id = ?', (stack_id,)).scalar()
-    assert house.cloud.tries > 1 and 'ECONNREFUSED' in reason and 'search' not in reason
+    assert cluster.cloud.tries > 1 and 'ECONNREFUSED' in reason and 'search' not in reason
 
 
-def test_a_failed_neighbour_ends_the_waiting(house):
-    house.cloud.away_until = house.universe.time + 1_000
+def test_a_failed_neighbour_ends_the_waiting(cluster):
+    cluster.cloud.away_until = cluster.universe.time + 1_000
     wanted = template(count=1)
     wanted['resources']['bad'] = {'type': 'Sim::Thing', 'properties': {'fail': True}}
-    stack_id = house.create('s', wanted)
-    row = house.settle(stack_id)
-    assert row.status == 'FAILED' and house.universe.time < house.cloud.away_until
+    stack_id = cluster.create('s', wanted)
+    row = cluster.settle(stack_id)
+    assert row.status == 'FAILED' and cluster.universe.time < cluster.cloud.away_until
 
 
 @pytest.mark.parametrize('text, final', [
@@ -143,26 +143,26 @@ class Broken(Shaky):
         raise exception.ResourceInError(resource_status='ERROR', status_reason='No valid host was found.')
 
 
-def test_an_object_in_error_is_named_by_its_id(house):
-    for _runtime, service in house.engines:
+def test_an_object_in_error_is_named_by_its_id(cluster):
+    for _runtime, service in cluster.engines:
         service.registry.register('Sim::Broken', Broken)
-    stack_id = house.create('s', {'heat_template_version': '2018-08-31', 'resources': {'r': {'type': 'Sim::Broken'}}})
-    row = house.settle(stack_id)
+    stack_id = cluster.create('s', {'heat_template_version': '2018-08-31', 'resources': {'r': {'type': 'Sim::Broken'}}})
+    row = cluster.settle(stack_id)
     assert row.status == 'FAILED'
     assert 'Went to status ERROR due to "No valid host was found." (id obj-1)' in row.reason
-    assert len(house.cloud.made) == 6, 'each try is polled: the first one and five more'
+    assert len(cluster.cloud.made) == 6, 'each try is polled: the first one and five more'
 
 
-def test_an_expected_conflict_is_logged_without_traceback(house, caplog):
+def test_an_expected_conflict_is_logged_without_traceback(cluster, caplog):
     """As for a subnet that still waits for its port."""
-    stack_id = house.create('s', template(count=1))
-    done(house, stack_id, 'CREATE')
-    house.cloud.away_until = house.universe.time + 10_000
-    house.cloud.failure = lambda: exceptions.Conflict('One or more ports have an IP allocation from this subnet.')
+    stack_id = cluster.create('s', template(count=1))
+    done(cluster, stack_id, 'CREATE')
+    cluster.cloud.away_until = cluster.universe.time + 10_000
+    cluster.cloud.failure = lambda: exceptions.Conflict('One or more ports have an IP allocation from this subnet.')
     caplog.set_level(logging.INFO)
-    house.delete(stack_id)
-    assert 'IP allocation' in house.settle(stack_id).reason and house.cloud.tries
+    cluster.delete(stack_id)
+    assert 'IP allocation' in cluster.settle(stack_id).reason and cluster.cloud.tries
     assert not [each for each in caplog.records if each.exc_info or 'Traceback' in each.getMessage()]
-    house.cloud.away_until = 0
-    house.delete(stack_id)
-    done(house, stack_id, 'DELETE')
+    cluster.cloud.away_until = 0
+    cluster.delete(stack_id)
+    done(cluster, stack_id, 'DELETE')

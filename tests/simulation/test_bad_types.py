@@ -7,7 +7,7 @@ import gc
 import pytest
 
 from heatlite.engine import resource
-from tests.simulation.house import House
+from tests.simulation.cluster import Cluster
 
 KEPT: list[resource.Resource] = []
 
@@ -31,12 +31,12 @@ KINDS = {'Bad::Raising': Raising, 'Bad::Hanging': Hanging, 'Bad::Leaking': Leaki
 
 
 @pytest.fixture
-def house():
-    with House(engines=1) as house:
-        for _runtime, service in house.engines:
+def cluster():
+    with Cluster(engines=1) as cluster:
+        for _runtime, service in cluster.engines:
             for name, kind in KINDS.items():
                 service.registry.register(name, kind)
-        yield house
+        yield cluster
     KEPT.clear()
 
 
@@ -45,48 +45,48 @@ def template(*kinds):
         f'r{number}': {'type': kind} for number, kind in enumerate(kinds)}}
 
 
-def test_one_that_raises_fails_with_its_error(house):
-    stack_id = house.create('s', template('Bad::Raising'))
-    other = house.create('other', template('Sim::Thing'))
-    row = house.settle(stack_id)
+def test_one_that_raises_fails_with_its_error(cluster):
+    stack_id = cluster.create('s', template('Bad::Raising'))
+    other = cluster.create('other', template('Sim::Thing'))
+    row = cluster.settle(stack_id)
     assert (row.action, row.status) == ('CREATE', 'FAILED')
     assert row.reason == "Resource CREATE failed: KeyError: resources.r0: 'watts'"
-    assert house.settle(other).status == 'COMPLETE'
-    house.delete(stack_id)
-    assert house.settle(stack_id).status == 'COMPLETE'
+    assert cluster.settle(other).status == 'COMPLETE'
+    cluster.delete(stack_id)
+    assert cluster.settle(stack_id).status == 'COMPLETE'
 
 
-def test_one_that_hangs_holds_up_its_own_stack_until_that_is_out_of_time(house):
-    stack_id = house.create('s', template('Bad::Hanging', 'Sim::Thing'), timeout_mins=10)
-    other = house.create('other', template('Sim::Thing'))
-    assert house.settle(other).status == 'COMPLETE'
-    row = house.settle(stack_id)
+def test_one_that_hangs_holds_up_its_own_stack_until_that_is_out_of_time(cluster):
+    stack_id = cluster.create('s', template('Bad::Hanging', 'Sim::Thing'), timeout_mins=10)
+    other = cluster.create('other', template('Sim::Thing'))
+    assert cluster.settle(other).status == 'COMPLETE'
+    row = cluster.settle(stack_id)
     assert (row.action, row.status) == ('CREATE', 'FAILED')
     assert 'Timed out' in row.reason
-    house.delete(stack_id)
-    assert house.settle(stack_id).status == 'COMPLETE'
+    cluster.delete(stack_id)
+    assert cluster.settle(stack_id).status == 'COMPLETE'
 
 
-def test_a_stack_that_hangs_can_be_deleted(house):
-    stack_id = house.create('s', template('Bad::Hanging'))
-    house.settle(house.create('other', template('Sim::Thing')))
-    house.delete(stack_id)
-    row = house.settle(stack_id)
+def test_a_stack_that_hangs_can_be_deleted(cluster):
+    stack_id = cluster.create('s', template('Bad::Hanging'))
+    cluster.settle(cluster.create('other', template('Sim::Thing')))
+    cluster.delete(stack_id)
+    row = cluster.settle(stack_id)
     assert (row.action, row.status) == ('DELETE', 'COMPLETE')
 
 
-def test_hanging_calls_that_are_given_up_free_their_threads(house):
-    many = house.engines[0][1]._pool._size + 1
-    ids = [house.create(f's{number}', template('Bad::Hanging')) for number in range(many)]
+def test_hanging_calls_that_are_given_up_free_their_threads(cluster):
+    many = cluster.engines[0][1]._pool._size + 1
+    ids = [cluster.create(f's{number}', template('Bad::Hanging')) for number in range(many)]
     for stack_id in ids:
-        house.delete(stack_id)
+        cluster.delete(stack_id)
     for stack_id in ids:
-        assert house.settle(stack_id).status == 'COMPLETE'
-    assert house.settle(house.create('other', template('Sim::Thing'))).status == 'COMPLETE'
+        assert cluster.settle(stack_id).status == 'COMPLETE'
+    assert cluster.settle(cluster.create('other', template('Sim::Thing'))).status == 'COMPLETE'
 
 
-def test_what_one_leaks_does_not_keep_its_stack_in_memory(house):
-    house.settle(house.create('s', template('Bad::Leaking')))
-    house.settle(house.create('other', template('Sim::Thing')))
+def test_what_one_leaks_does_not_keep_its_stack_in_memory(cluster):
+    cluster.settle(cluster.create('s', template('Bad::Leaking')))
+    cluster.settle(cluster.create('other', template('Sim::Thing')))
     gc.collect()
     assert [it._stackref() for it in KEPT] == [None]

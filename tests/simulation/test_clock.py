@@ -4,42 +4,42 @@ from __future__ import annotations
 
 import pytest
 
-from tests.simulation.house import House, owner
+from tests.simulation.cluster import Cluster, owner
 from tests.simulation.test_crashes import assert_one_object_per_resource, twenty
 
 
-def in_the_middle(house):
-    stack_id = house.create('s', twenty())
-    assert house.universe.run(lambda: len(house.cloud.made) >= 7)
+def in_the_middle(cluster):
+    stack_id = cluster.create('s', twenty())
+    assert cluster.universe.run(lambda: len(cluster.cloud.made) >= 7)
     return stack_id
 
 
-def epoch_of(house, stack_id):
-    with house.database.reader() as tx:
+def epoch_of(cluster, stack_id):
+    with cluster.database.reader() as tx:
         return tx.exec_driver_sql('SELECT epoch FROM lease WHERE stack_id = ?', (stack_id,)).scalar()
 
 
 @pytest.mark.parametrize('seconds', [2.0, 100.0, -100.0, -5000.0])
 def test_who_lives_keeps_his_stacks(seconds):
     for seed in range(4):
-        with House(seed, engines=3) as house:
-            stack_id = in_the_middle(house)
-            epoch = epoch_of(house, stack_id)
-            house.universe.database_ahead += seconds
-            row = house.settle(stack_id)
+        with Cluster(seed, engines=3) as cluster:
+            stack_id = in_the_middle(cluster)
+            epoch = epoch_of(cluster, stack_id)
+            cluster.universe.database_ahead += seconds
+            row = cluster.settle(stack_id)
             assert (row.action, row.status) == ('CREATE', 'COMPLETE'), row.reason
-            assert epoch_of(house, stack_id) == epoch, f'seed {seed}: somebody else took it'
-            assert_one_object_per_resource(house, stack_id)
+            assert epoch_of(cluster, stack_id) == epoch, f'seed {seed}: somebody else took it'
+            assert_one_object_per_resource(cluster, stack_id)
 
 
 @pytest.mark.parametrize('seconds', [100.0, -5000.0])
 def test_who_died_keeps_nothing(seconds):
     for seed in range(3):
-        with House(seed, engines=3) as house:
-            stack_id = in_the_middle(house)
-            owner(house, stack_id).kill()
-            house.engines = [each for each in house.engines if not each[0].dead]
-            house.universe.database_ahead += seconds
-            row = house.settle(stack_id, limit=30)
+        with Cluster(seed, engines=3) as cluster:
+            stack_id = in_the_middle(cluster)
+            owner(cluster, stack_id).kill()
+            cluster.engines = [each for each in cluster.engines if not each[0].dead]
+            cluster.universe.database_ahead += seconds
+            row = cluster.settle(stack_id, limit=30)
             assert (row.action, row.status) == ('CREATE', 'COMPLETE'), row.reason
-            assert_one_object_per_resource(house, stack_id)
+            assert_one_object_per_resource(cluster, stack_id)

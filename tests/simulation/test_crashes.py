@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from tests.simulation.house import House, lose_database_in
+from tests.simulation.cluster import Cluster, lose_database_in
 
 PAIRS = int(os.environ.get('HEATLITE_TEST_PAIRS', '16'))     # every which pair of points is tried; 1: all
 
@@ -45,79 +45,79 @@ def small_update():
     return changed
 
 
-def assert_one_object_per_resource(house, stack_id):
-    states = house.states(stack_id)
+def assert_one_object_per_resource(cluster, stack_id):
+    states = cluster.states(stack_id)
     physical = [state[2] for rows in states.values() for state in rows]
     assert all(len(rows) == 1 for rows in states.values()), states
-    assert sorted(physical) == sorted(house.cloud.objects), (physical, house.cloud.objects)
+    assert sorted(physical) == sorted(cluster.cloud.objects), (physical, cluster.cloud.objects)
 
 
-def small_create(house):
-    stack_id = house.create('s', template({'a': thing('1'), 'b': thing({'get_resource': 'a'})}))
-    row = house.settle(stack_id)
+def small_create(cluster):
+    stack_id = cluster.create('s', template({'a': thing('1'), 'b': thing({'get_resource': 'a'})}))
+    row = cluster.settle(stack_id)
     assert (row.action, row.status) == ('CREATE', 'COMPLETE'), row.reason
-    assert len(house.cloud.made) == 2
-    assert_one_object_per_resource(house, stack_id)
+    assert len(cluster.cloud.made) == 2
+    assert_one_object_per_resource(cluster, stack_id)
 
 
-def create(house):
-    stack_id = house.create('s', twenty())
-    row = house.settle(stack_id)
+def create(cluster):
+    stack_id = cluster.create('s', twenty())
+    row = cluster.settle(stack_id)
     assert (row.action, row.status) == ('CREATE', 'COMPLETE'), row.reason
-    assert len(house.cloud.objects) == 20
-    assert len(house.cloud.made) == len(set(house.cloud.made)), 'made twice under one name'
-    assert_one_object_per_resource(house, stack_id)
+    assert len(cluster.cloud.objects) == 20
+    assert len(cluster.cloud.made) == len(set(cluster.cloud.made)), 'made twice under one name'
+    assert_one_object_per_resource(cluster, stack_id)
 
 
-def update(house):
-    house.chaos.enabled = False
-    stack_id = house.create('s', SMALL)
-    house.settle(stack_id)
-    house.chaos.enabled = True
-    house.update(stack_id, small_update())
-    row = house.settle(stack_id)
+def update(cluster):
+    cluster.chaos.enabled = False
+    stack_id = cluster.create('s', SMALL)
+    cluster.settle(stack_id)
+    cluster.chaos.enabled = True
+    cluster.update(stack_id, small_update())
+    row = cluster.settle(stack_id)
     assert (row.action, row.status) == ('UPDATE', 'COMPLETE'), row.reason
-    assert set(house.states(stack_id)) == {'a', 'b', 'd'}
-    assert_one_object_per_resource(house, stack_id)
-    a = house.states(stack_id)['a'][0][2]
-    assert house.cloud.objects[house.states(stack_id)['b'][0][2]]['value'] == a
+    assert set(cluster.states(stack_id)) == {'a', 'b', 'd'}
+    assert_one_object_per_resource(cluster, stack_id)
+    a = cluster.states(stack_id)['a'][0][2]
+    assert cluster.cloud.objects[cluster.states(stack_id)['b'][0][2]]['value'] == a
 
 
-def rollback(house):
-    house.chaos.enabled = False
-    stack_id = house.create('s', SMALL, disable_rollback=False)
-    house.settle(stack_id)
-    house.chaos.enabled = True
+def rollback(cluster):
+    cluster.chaos.enabled = False
+    stack_id = cluster.create('s', SMALL, disable_rollback=False)
+    cluster.settle(stack_id)
+    cluster.chaos.enabled = True
     failing = small_update()
     failing['resources']['d']['properties']['fail'] = True
-    house.update(stack_id, failing)
-    row = house.settle(stack_id)
+    cluster.update(stack_id, failing)
+    row = cluster.settle(stack_id)
     assert (row.action, row.status) == ('ROLLBACK', 'COMPLETE'), row.reason
-    assert set(house.states(stack_id)) == {'a', 'b', 'c'}
-    assert_one_object_per_resource(house, stack_id)
-    a = house.states(stack_id)['a'][0][2]
-    assert house.cloud.objects[house.states(stack_id)['b'][0][2]]['value'] == a
+    assert set(cluster.states(stack_id)) == {'a', 'b', 'c'}
+    assert_one_object_per_resource(cluster, stack_id)
+    a = cluster.states(stack_id)['a'][0][2]
+    assert cluster.cloud.objects[cluster.states(stack_id)['b'][0][2]]['value'] == a
 
 
-def delete(house):
-    house.chaos.enabled = False
-    stack_id = house.create('s', twenty())
-    house.settle(stack_id)
-    house.chaos.enabled = True
-    house.delete(stack_id)
-    row = house.settle(stack_id)
+def delete(cluster):
+    cluster.chaos.enabled = False
+    stack_id = cluster.create('s', twenty())
+    cluster.settle(stack_id)
+    cluster.chaos.enabled = True
+    cluster.delete(stack_id)
+    row = cluster.settle(stack_id)
     assert (row.action, row.status) == ('DELETE', 'COMPLETE'), row.reason
-    assert house.cloud.objects == {} and house.states(stack_id) == {}
+    assert cluster.cloud.objects == {} and cluster.states(stack_id) == {}
 
 
 SCENARIOS = {scenario.__name__: scenario for scenario in (create, update, rollback, delete)}
 
 
 def points(scenario):
-    with House() as house:
-        house.chaos.enabled = True
-        scenario(house)
-        return house.chaos.count
+    with Cluster() as cluster:
+        cluster.chaos.enabled = True
+        scenario(cluster)
+        return cluster.chaos.count
 
 
 @pytest.mark.parametrize('name', SCENARIOS)
@@ -126,12 +126,12 @@ def test_killed_at_every_point(name):
     count = points(scenario)
     assert count > 10
     for point in range(1, count + 1):
-        with House(seed=point, kill_at=[point]) as house:
-            house.chaos.enabled = True
+        with Cluster(seed=point, kill_at=[point]) as cluster:
+            cluster.chaos.enabled = True
             try:
-                scenario(house)
+                scenario(cluster)
             except BaseException as error:
-                raise AssertionError(f'{name}, seed {point}, killed at {house.chaos.killed}: {error}') from error
+                raise AssertionError(f'{name}, seed {point}, killed at {cluster.chaos.killed}: {error}') from error
 
 
 def test_killed_at_every_pair_of_points_of_a_small_create():
@@ -139,21 +139,21 @@ def test_killed_at_every_pair_of_points_of_a_small_create():
     pairs = [(first, second) for first in range(1, count + 1)
              for second in range(first + 1, count + 8)]     # the second life is a few points longer
     for first, second in pairs[::PAIRS]:
-        with House(seed=first * 1000 + second, kill_at=[first, second], restart_after=1.0) as house:
-            house.chaos.enabled = True
+        with Cluster(seed=first * 1000 + second, kill_at=[first, second], restart_after=1.0) as cluster:
+            cluster.chaos.enabled = True
             try:
-                small_create(house)
+                small_create(cluster)
             except BaseException as error:
-                raise AssertionError(f'killed at {house.chaos.killed}: {error}') from error
+                raise AssertionError(f'killed at {cluster.chaos.killed}: {error}') from error
 
 
 def test_every_answer_to_a_create_is_lost():
-    with House(seed=7) as house:
-        house.cloud.lose_creates = True
-        create(house)
-        house.delete(house.user_stack('s'))
-        house.settle(house.user_stack('s'))
-        assert house.cloud.objects == {}
+    with Cluster(seed=7) as cluster:
+        cluster.cloud.lose_creates = True
+        create(cluster)
+        cluster.delete(cluster.user_stack('s'))
+        cluster.settle(cluster.user_stack('s'))
+        assert cluster.cloud.objects == {}
 
 
 @pytest.mark.parametrize('name', SCENARIOS)

@@ -1,7 +1,7 @@
 """What a plug-in, or we, get wrong costs its own stack and no other."""
 
 from tests.simulation import cloud as clouds
-from tests.simulation.house import House
+from tests.simulation.cluster import Cluster
 
 
 class Hoarder(clouds.Thing):
@@ -15,16 +15,16 @@ class Hoarder(clouds.Thing):
 
 
 def test_what_cannot_be_stored_fails_its_resource():
-    with House() as house:
-        for _runtime, service in house.engines:
+    with Cluster() as cluster:
+        for _runtime, service in cluster.engines:
             service.registry.register('Sim::Hoarder', Hoarder)
-        stack_id = house.create('s', {'heat_template_version': '2018-08-31', 'resources': {
+        stack_id = cluster.create('s', {'heat_template_version': '2018-08-31', 'resources': {
             'hoard': {'type': 'Sim::Hoarder'}}})
-        other = house.create('o', {'heat_template_version': '2018-08-31', 'resources': {'a': {'type': 'Sim::Thing'}}})
-        row = house.settle(stack_id)
+        other = cluster.create('o', {'heat_template_version': '2018-08-31', 'resources': {'a': {'type': 'Sim::Thing'}}})
+        row = cluster.settle(stack_id)
         assert (row.action, row.status) == ('CREATE', 'FAILED')
         assert row.reason == 'Resource CREATE failed: TypeError: resources.hoard: ' \
             'Data "treasure" of a resource must be text, not dict'
-        assert house.settle(other).status == 'COMPLETE'
-        house.delete(stack_id)
-        assert house.settle(stack_id).status == 'COMPLETE'
+        assert cluster.settle(other).status == 'COMPLETE'
+        cluster.delete(stack_id)
+        assert cluster.settle(stack_id).status == 'COMPLETE'

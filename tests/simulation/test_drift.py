@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.simulation.house import House
+from tests.simulation.cluster import Cluster
 
 MEMBER = {'type': 'Sim::Thing', 'properties': {'value': 'v'}}
 TEMPLATE = {'heat_template_version': '2018-08-31', 'resources': {
@@ -14,23 +14,23 @@ TEMPLATE = {'heat_template_version': '2018-08-31', 'resources': {
 @pytest.mark.parametrize('option, asked, noticed', [
     (False, {}, False), (True, {}, True), (False, {'converge': True}, True)])
 def test_drift_is_brought_back_when_the_operator_or_the_user_wants_it(option, asked, noticed):
-    with House(observe_on_update=option) as house:
-        stack_id = house.create('s', TEMPLATE)
-        assert house.settle(stack_id).status == 'COMPLETE'
-        for thing in house.cloud.objects.values():
+    with Cluster(observe_on_update=option) as cluster:
+        stack_id = cluster.create('s', TEMPLATE)
+        assert cluster.settle(stack_id).status == 'COMPLETE'
+        for thing in cluster.cloud.objects.values():
             thing['value'] = 'drifted'
-        house.update(stack_id, TEMPLATE, **asked)
-        row = house.settle(stack_id)
+        cluster.update(stack_id, TEMPLATE, **asked)
+        row = cluster.settle(stack_id)
         assert (row.action, row.status) == ('UPDATE', 'COMPLETE'), row.reason
-        assert {thing['value'] for thing in house.cloud.objects.values()} == {'v' if noticed else 'drifted'}
+        assert {thing['value'] for thing in cluster.cloud.objects.values()} == {'v' if noticed else 'drifted'}
 
 
 @pytest.mark.parametrize('option, made_anew', [(False, 0), (True, 2)])
 def test_what_is_gone_is_made_anew(option, made_anew):
-    with House(observe_on_update=option) as house:
-        stack_id = house.create('s', TEMPLATE)
-        house.settle(stack_id)
-        house.cloud.objects.clear()
-        house.update(stack_id, TEMPLATE)
-        assert house.settle(stack_id).status == 'COMPLETE'
-        assert len(house.cloud.objects) == made_anew
+    with Cluster(observe_on_update=option) as cluster:
+        stack_id = cluster.create('s', TEMPLATE)
+        cluster.settle(stack_id)
+        cluster.cloud.objects.clear()
+        cluster.update(stack_id, TEMPLATE)
+        assert cluster.settle(stack_id).status == 'COMPLETE'
+        assert len(cluster.cloud.objects) == made_anew

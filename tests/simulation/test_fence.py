@@ -3,7 +3,7 @@
 import pytest
 
 from tests.simulation import cloud as clouds
-from tests.simulation.house import House, done
+from tests.simulation.cluster import Cluster, done
 from tests.simulation.test_crashes import template, thing
 from tests.simulation.test_signals import signal
 
@@ -23,14 +23,14 @@ class StandingStill(clouds.Cloud):
 
 @pytest.mark.parametrize('seed', range(8))
 def test_only_its_successor_creates(seed):
-    with House(seed) as house:
-        house.cloud = StandingStill(house.chaos)
-        clouds.use(house.cloud)
-        stack_id = house.create('s', template({'r': thing(user=True)}))
-        done(house, stack_id, 'CREATE')
-        house.universe.run(lambda: False, limit=100.0)
-        assert house.cloud.engine is not None
-        assert len(house.cloud.objects) == 1, house.cloud.objects
+    with Cluster(seed) as cluster:
+        cluster.cloud = StandingStill(cluster.chaos)
+        clouds.use(cluster.cloud)
+        stack_id = cluster.create('s', template({'r': thing(user=True)}))
+        done(cluster, stack_id, 'CREATE')
+        cluster.universe.run(lambda: False, limit=100.0)
+        assert cluster.cloud.engine is not None
+        assert len(cluster.cloud.objects) == 1, cluster.cloud.objects
 
 
 class StandingStillAtSignals(clouds.Cloud):
@@ -56,12 +56,12 @@ class StandingStillAtSignals(clouds.Cloud):
 
 @pytest.mark.parametrize('seed', range(8))
 def test_only_its_successor_handles_the_signal(seed):
-    with House(seed) as house:
-        house.cloud = StandingStillAtSignals(house.chaos)
-        clouds.use(house.cloud)
-        stack_id = house.create('s', template({'r': thing()}))
-        done(house, stack_id, 'CREATE')
-        signal(house, stack_id, 'r', {'word': 'louder'})
-        house.universe.run(lambda: False, limit=100.0)
-        assert house.cloud.engine is not None
-        assert house.cloud.words == ['louder']
+    with Cluster(seed) as cluster:
+        cluster.cloud = StandingStillAtSignals(cluster.chaos)
+        clouds.use(cluster.cloud)
+        stack_id = cluster.create('s', template({'r': thing()}))
+        done(cluster, stack_id, 'CREATE')
+        signal(cluster, stack_id, 'r', {'word': 'louder'})
+        cluster.universe.run(lambda: False, limit=100.0)
+        assert cluster.cloud.engine is not None
+        assert cluster.cloud.words == ['louder']

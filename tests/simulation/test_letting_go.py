@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from heatlite.rpc import messages
-from tests.simulation.house import House, strike, wait
+from tests.simulation.cluster import Cluster, strike, wait
 from tests.simulation.test_crashes import assert_one_object_per_resource, template, thing
 
 
@@ -13,38 +13,38 @@ def growing(count, value):
     return template({f'r{n}': thing(value, needs=[f'r{n - 1}'] if n % 3 else []) for n in range(count)})
 
 
-def life(house):
+def life(cluster):
     """Three updates, each with new resources, the next one asked for in the middle of the one before."""
-    stack_id = house.create('s', growing(2, 'a'))
+    stack_id = cluster.create('s', growing(2, 'a'))
     for count, value in ((4, 'b'), (7, 'c'), (9, 'd')):
-        wait(house, 0.5)
-        house.update(stack_id, growing(count, value))
-    row = house.settle(stack_id)
+        wait(cluster, 0.5)
+        cluster.update(stack_id, growing(count, value))
+    row = cluster.settle(stack_id)
     assert (row.action, row.status) == ('UPDATE', 'COMPLETE'), row.reason
-    assert_one_object_per_resource(house, stack_id)
-    assert sorted(house.states(stack_id)) == [f'r{n}' for n in range(9)]
-    house.delete(stack_id)
-    house.settle(stack_id)
-    assert house.cloud.objects == {}
+    assert_one_object_per_resource(cluster, stack_id)
+    assert sorted(cluster.states(stack_id)) == [f'r{n}' for n in range(9)]
+    cluster.delete(stack_id)
+    cluster.settle(stack_id)
+    assert cluster.cloud.objects == {}
 
 
-def ring(house, runtime, service, stack_id):
+def ring(cluster, runtime, service, stack_id):
     for _ in range(20):                     # while the journal waits, too, for its next try
         runtime.sleep(0.11)
-        house._ring(service, stack_id)
+        cluster._ring(service, stack_id)
 
 
-def let_go(house, runtime):
+def let_go(cluster, runtime):
     """And somebody rings for it again and again."""
-    for here, service in house.engines:
+    for here, service in cluster.engines:
         for stack_id in list(service.controller._runners):
             service.controller.let_go(stack_id, RuntimeError('told to'))
-            here.spawn(ring, house, here, service, stack_id)
+            here.spawn(ring, cluster, here, service, stack_id)
 
 
-def stop(house, runtime):
+def stop(cluster, runtime):
     """As SIGTERM does; another engine comes in its place."""
-    found = [service for here, service in house.engines if here is runtime]
+    found = [service for here, service in cluster.engines if here is runtime]
     if not found:
         return
     service = found[0]
@@ -53,47 +53,47 @@ def stop(house, runtime):
     def end():
         service.stop()
         runtime.kill()
-        house.chaos.on_kill(runtime)
+        cluster.chaos.on_kill(runtime)
 
     runtime.spawn(end)
     for stack_id in stacks:
-        runtime.spawn(ring, house, runtime, service, stack_id)
+        runtime.spawn(ring, cluster, runtime, service, stack_id)
 
 
 @pytest.mark.parametrize('happen, away, stride', [
     (let_go, None, 5), (let_go, 1.5, 1), (stop, None, 5), (stop, 1.5, 5)])      # once it was one visit that told
 def test_at_any_time(happen, away, stride):
     """`away`: the database goes at that moment, for so long."""
-    def blow(house, number):
+    def blow(cluster, number):
         def visited(label, runtime):
-            if house.chaos.visits == number:
-                happen(house, runtime)
+            if cluster.chaos.visits == number:
+                happen(cluster, runtime)
 
-        house.chaos.on_visit = visited
+        cluster.chaos.on_visit = visited
         if away is not None:
-            house.chaos.away_at, house.chaos.away_for = {number}, away
+            cluster.chaos.away_at, cluster.chaos.away_for = {number}, away
 
     assert strike(life, stride, True, lambda chaos: chaos.visits, blow, lambda chaos: happen.__name__, engines=1) > 50
 
 
 def test_an_update_before_the_create_has_answered():
     """Whoever asks for it knows the stack from the list. One runner does both."""
-    with House(engines=1) as house:
-        runtime, service = house.engines[0]
+    with Cluster(engines=1) as cluster:
+        runtime, service = cluster.engines[0]
         slow = []
 
         def visited(label, here):
-            if label == 'after a commit' and not slow and house.user_stack('s'):
+            if label == 'after a commit' and not slow and cluster.user_stack('s'):
                 slow.append(label)
                 here.sleep(0.5)
 
-        house.chaos.on_visit, house.chaos.enabled = visited, True
-        runtime.spawn(service.endpoint.handle, house.context, messages.CreateStack(
+        cluster.chaos.on_visit, cluster.chaos.enabled = visited, True
+        runtime.spawn(service.endpoint.handle, cluster.context, messages.CreateStack(
             template=growing(3, 'a'), stack_name='s', environment={}))
-        assert house.universe.run(lambda: bool(slow))
-        stack_id = house.user_stack('s')
-        house.update(stack_id, growing(6, 'b'))
-        row = house.settle(stack_id)
+        assert cluster.universe.run(lambda: bool(slow))
+        stack_id = cluster.user_stack('s')
+        cluster.update(stack_id, growing(6, 'b'))
+        row = cluster.settle(stack_id)
         assert (row.action, row.status) == ('UPDATE', 'COMPLETE'), row.reason
-        assert_one_object_per_resource(house, stack_id)
-        assert len(house.states(stack_id)) == 6 and len(set(house.cloud.made)) == len(house.cloud.made)
+        assert_one_object_per_resource(cluster, stack_id)
+        assert len(cluster.states(stack_id)) == 6 and len(set(cluster.cloud.made)) == len(cluster.cloud.made)

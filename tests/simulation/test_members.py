@@ -13,7 +13,7 @@ from heatlite.engine.requests import sources, validation
 from heatlite.engine.resources.stack_resource import StackResource
 from heatlite.language.definition import StackIdentity
 from heatlite.rpc import messages
-from tests.simulation.house import House, done, wait
+from tests.simulation.cluster import Cluster, done, wait
 from tests.simulation.test_crashes import thing
 
 HUGE = 10 ** 9
@@ -109,10 +109,10 @@ def later(group, size=HUGE):
 
 
 def test_the_table_has_every_type_with_a_size():
-    with House(engines=1) as house:
-        registry = house.engines[0][1].registry
-        wait(house, 5.0)
-        sized = {name for name in registry.list_types(house.context, messages.ListResourceTypes())
+    with Cluster(engines=1) as cluster:
+        registry = cluster.engines[0][1].registry
+        wait(cluster, 5.0)
+        sized = {name for name in registry.list_types(cluster.context, messages.ListResourceTypes())
                  if isinstance(name, str) and _has_size(registry, name)}
     assert sized and sized <= {each['type'] for group in SIZED for each in group(1).values()}
 
@@ -124,76 +124,76 @@ def _has_size(registry, name):
 
 @pytest.mark.parametrize('group', SIZED)
 def test_every_type_tells_its_size_before_it_is_built(group):
-    with House(engines=1) as house:
-        registry = house.engines[0][1].registry
+    with Cluster(engines=1) as cluster:
+        registry = cluster.engines[0][1].registry
         message = messages.CreateStack(template=template(group(HUGE)), stack_name='s')
         definition = sources.define(message, StackIdentity('s', None, 'p'), registry.operator, Limits())
         with pytest.raises(exception.StackResourceLimitExceeded):
-            validation.check_sizes(definition, registry, house.context, 50, 100_000)
+            validation.check_sizes(definition, registry, cluster.context, 50, 100_000)
         with pytest.raises(exception.RequestLimitExceeded, match='max_members_per_group'):
-            validation.check_sizes(definition, registry, house.context, -1, 2000)
+            validation.check_sizes(definition, registry, cluster.context, -1, 2000)
 
 
 @pytest.mark.parametrize('group', [each for each in SIZED if each not in (instances, of_aws)])     # these ask a cloud
 @pytest.mark.parametrize('quota', [50, -1])
 def test_a_known_size_is_refused_at_once(group, quota):
-    with House(engines=1, max_resources_per_stack=quota, max_members_per_group=2000) as house:
+    with Cluster(engines=1, max_resources_per_stack=quota, max_members_per_group=2000) as cluster:
         for message in (
                 messages.CreateStack(template=template(group(HUGE)), stack_name='s'),
                 *([] if quota == -1 else [messages.PreviewStack(template=template(group(HUGE)), stack_name='s')])):
-            refused = house.ask(message, TOO_MANY)
+            refused = cluster.ask(message, TOO_MANY)
             assert isinstance(refused, TOO_MANY) and 'Request limit exceeded' in str(refused)
 
 
 @pytest.mark.parametrize('group', GROWING)
 def test_an_update_to_a_known_size_is_refused_at_once(group):
-    with House(engines=1, max_resources_per_stack=50) as house:
-        stack_id = house.create('s', template(group(2)))
-        done(house, stack_id, 'CREATE')
-        refused = house.ask(messages.UpdateStack(stack_id=stack_id, template=template(group(HUGE))), TOO_MANY)
+    with Cluster(engines=1, max_resources_per_stack=50) as cluster:
+        stack_id = cluster.create('s', template(group(2)))
+        done(cluster, stack_id, 'CREATE')
+        refused = cluster.ask(messages.UpdateStack(stack_id=stack_id, template=template(group(HUGE))), TOO_MANY)
         assert isinstance(refused, TOO_MANY) and 'Request limit exceeded' in str(refused)
-        assert len(house.cloud.objects) == 2
+        assert len(cluster.cloud.objects) == 2
 
 
 @pytest.mark.parametrize('quota', [50, -1])
 @pytest.mark.parametrize('group', [of_heat, desired, rolling, resource_group, batches, removing])
 def test_a_size_that_is_known_later_fails_the_stack_before_members_are_named(group, quota):
-    with House(engines=1, max_resources_per_stack=quota, max_members_per_group=2000) as house:
-        stack_id = house.create('s', template(later(group)))
-        row = house.settle(stack_id)
+    with Cluster(engines=1, max_resources_per_stack=quota, max_members_per_group=2000) as cluster:
+        stack_id = cluster.create('s', template(later(group)))
+        row = cluster.settle(stack_id)
         assert (row.action, row.status) == ('CREATE', 'FAILED')
         assert 'Request limit exceeded' in row.reason or 'timeout' in row.reason
-        house.delete(stack_id)
-        done(house, stack_id, 'DELETE')
+        cluster.delete(stack_id)
+        done(cluster, stack_id, 'DELETE')
 
 
 @pytest.mark.parametrize('group', [of_heat, desired, rolling, resource_group, batches, removing])
 def test_an_update_to_a_size_that_is_known_later_fails_and_keeps_the_members(group):
-    with House(engines=1, max_resources_per_stack=50) as house:
-        stack_id = house.create('s', template(later(group, 2)))
-        done(house, stack_id, 'CREATE')
-        house.update(stack_id, template(later(group)))
-        row = house.settle(stack_id)
+    with Cluster(engines=1, max_resources_per_stack=50) as cluster:
+        stack_id = cluster.create('s', template(later(group, 2)))
+        done(cluster, stack_id, 'CREATE')
+        cluster.update(stack_id, template(later(group)))
+        row = cluster.settle(stack_id)
         assert (row.action, row.status) == ('UPDATE', 'FAILED')
         assert 'Request limit exceeded' in row.reason
-        assert len(house.cloud.objects) == 2
+        assert len(cluster.cloud.objects) == 2
 
 
 @pytest.mark.parametrize('kind, adjustment', [
     ('exact_capacity', HUGE), ('change_in_capacity', HUGE), ('percent_change_in_capacity', HUGE)])
 def test_a_policy_does_not_name_what_the_tree_has_no_room_for(kind, adjustment):
-    with House(engines=1, max_resources_per_stack=50) as house:
+    with Cluster(engines=1, max_resources_per_stack=50) as cluster:
         resources = {**of_heat(2), 'p': {'type': 'OS::Heat::ScalingPolicy', 'properties': {
             'auto_scaling_group_id': {'get_resource': 'g'}, 'adjustment_type': kind,
             'scaling_adjustment': adjustment}}}
-        stack_id = house.create('s', template(resources))
-        done(house, stack_id, 'CREATE')
-        house.ask(messages.SignalResource(stack_id, 'p', {}), (exception.HeatException,))
-        wait(house, 10.0)
-        assert len(house.cloud.objects) == 2
-        house.update(stack_id, template({**of_heat(3), 'p': resources['p']}))
-        done(house, stack_id, 'UPDATE')
-        assert len(house.cloud.objects) == 3
+        stack_id = cluster.create('s', template(resources))
+        done(cluster, stack_id, 'CREATE')
+        cluster.ask(messages.SignalResource(stack_id, 'p', {}), (exception.HeatException,))
+        wait(cluster, 10.0)
+        assert len(cluster.cloud.objects) == 2
+        cluster.update(stack_id, template({**of_heat(3), 'p': resources['p']}))
+        done(cluster, stack_id, 'UPDATE')
+        assert len(cluster.cloud.objects) == 3
 
 
 def test_nested_templates_are_counted_before_they_are_defined():
@@ -202,21 +202,21 @@ def test_nested_templates_are_counted_before_they_are_defined():
         f'  r{number}: {{type: BELOW}}' for number in range(30))
     files = {'a.yaml': level.replace('BELOW', 'b.yaml'), 'b.yaml': level.replace('BELOW', 'c.yaml'),
              'c.yaml': level.replace('BELOW', 'Sim::Thing')}
-    with House(engines=1, max_resources_per_stack=100) as house:
-        stack_id = house.create('s', template({'a': {'type': 'a.yaml'}}), files=files)
-        row = house.settle(stack_id)
+    with Cluster(engines=1, max_resources_per_stack=100) as cluster:
+        stack_id = cluster.create('s', template({'a': {'type': 'a.yaml'}}), files=files)
+        row = cluster.settle(stack_id)
         assert (row.action, row.status) == ('CREATE', 'FAILED')
         assert 'Maximum resources per stack exceeded' in row.reason
-        house.delete(stack_id)
-        done(house, stack_id, 'DELETE')
-        assert house.cloud.objects == {}
+        cluster.delete(stack_id)
+        done(cluster, stack_id, 'DELETE')
+        assert cluster.cloud.objects == {}
 
 
 def test_a_group_may_fill_the_quota():
-    with House(engines=1, max_resources_per_stack=6) as house:
-        stack_id = house.create('s', template({**resource_group(4), 'more': thing()}))
-        done(house, stack_id, 'CREATE')
-        assert len(house.cloud.objects) == 5
-        house.update(stack_id, template(resource_group(5)))
-        done(house, stack_id, 'UPDATE')
-        assert len(house.cloud.objects) == 5
+    with Cluster(engines=1, max_resources_per_stack=6) as cluster:
+        stack_id = cluster.create('s', template({**resource_group(4), 'more': thing()}))
+        done(cluster, stack_id, 'CREATE')
+        assert len(cluster.cloud.objects) == 5
+        cluster.update(stack_id, template(resource_group(5)))
+        done(cluster, stack_id, 'UPDATE')
+        assert len(cluster.cloud.objects) == 5

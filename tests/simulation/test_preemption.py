@@ -11,7 +11,7 @@ import pytest
 
 from heatlite.engine import properties, resource
 from heatlite.rpc import messages
-from tests.simulation.house import House, kill_engines_in
+from tests.simulation.cluster import Cluster, kill_engines_in
 from tests.simulation.test_nested import child_of, group, rolling, template
 
 FOR_EVER = 100_000
@@ -124,14 +124,14 @@ def overtaken(kind, place):
 
 @pytest.mark.parametrize('kind', KINDS)
 def test_a_newer_update_preempts_the_updates_of_nested_stacks(kind):
-    with House() as place:
+    with Cluster() as place:
         overtaken(kind, place)
 
 
 @pytest.mark.parametrize('kind', [twice_nested, in_group])
 def test_wherever_the_nested_stacks_are_driven(kind):
     """Engines with room for one stack each: what is nested is driven by others."""
-    with House(engines=6) as place:
+    with Cluster(engines=6) as place:
         for _, service in place.engines:
             object.__setattr__(service.controller._limits, 'stacks', 1)
         overtaken(kind, place)
@@ -147,7 +147,7 @@ def test_and_whoever_is_killed_meanwhile(kind):
 
 @pytest.mark.parametrize('kind', KINDS)
 def test_a_nested_stack_that_is_not_wanted_any_more_is_not_waited_for(kind):
-    with House() as place:
+    with Cluster() as place:
         stack_id = create(place, kind('one'))
         ended_well(place, stack_id, 'CREATE')
         update(place, stack_id, kind('two'))
@@ -158,7 +158,7 @@ def test_a_nested_stack_that_is_not_wanted_any_more_is_not_waited_for(kind):
 
 
 def test_a_rollback_preempts_them_too():
-    with House() as place:
+    with Cluster() as place:
         wanted, files = plain('one')
         stack_id = create(place, (wanted, files))
         ended_well(place, stack_id, 'CREATE')
@@ -172,7 +172,7 @@ def test_a_rollback_preempts_them_too():
 
 def test_a_create_is_preempted_too():
     never = template({'n': {'type': 'OS::Heat::TestResource', 'properties': {'wait_secs': FOR_EVER}}})
-    with House() as place:
+    with Cluster() as place:
         stack_id = create(place, (template({'n': {'type': 'never.yaml'}}), {'never.yaml': json.dumps(never)}))
         assert place.universe.run(lambda: bool(place.states(stack_id)['n'][0][2]), limit=100)
         update(place, stack_id, (template({'n': {'type': 'never.yaml'}}), {'never.yaml': empty()}))
@@ -198,7 +198,7 @@ def test_a_rolling_update_is_preempted_also_between_two_batches(kind, moment):
         found['resources']['g']['properties'].pop('rolling_updates', None)
         return found
 
-    with House() as place:
+    with Cluster() as place:
         stack_id = place.create('s', wanted('one'))
         ended_well(place, stack_id, 'CREATE')
         child = child_of(place, stack_id, 'g')
@@ -249,7 +249,7 @@ def test_a_type_hears_that_a_newer_update_waits():
     def wanted(value):
         return template({'h': {'type': 'My::Hurried', 'properties': {'value': value}}})
 
-    with House() as place:
+    with Cluster() as place:
         for _, service in place.engines:
             service.registry.register('My::Hurried', Hurried)
         stack_id = place.create('s', wanted('first'))

@@ -10,8 +10,8 @@ import pytest
 from heatlite.common import exception
 from heatlite.rpc import messages
 from tests.simulation import foretold as foretold_trees
+from tests.simulation.cluster import Cluster, done
 from tests.simulation.histories import definition
-from tests.simulation.house import House, done
 from tests.simulation.test_nested import FILES, child_of, group, nested
 from tests.simulation.test_nested import template as of_resources
 
@@ -36,20 +36,20 @@ def made(calls):
 def test_an_update_does_what_its_preview_says(first):
     for seed in range(first, first + 10):
         dice = random.Random(seed)
-        with House(seed, engines=1) as house:
-            stack_id = house.create('s', definition(dice, may_fail=False))
-            house.settle(stack_id)
+        with Cluster(seed, engines=1) as cluster:
+            stack_id = cluster.create('s', definition(dice, may_fail=False))
+            cluster.settle(stack_id)
             for _ in range(3):
                 wanted = definition(dice, may_fail=False)
-                preview = house.ask(messages.PreviewUpdateStack(stack_id=stack_id, template=wanted, environment={}))
+                preview = cluster.ask(messages.PreviewUpdateStack(stack_id=stack_id, template=wanted, environment={}))
                 names = [entry['resource_name'] for entries in preview.values() for entry in entries]
                 assert len(names) == len(set(names)), 'each resource is in one list'
                 unknown = {entry['resource_name'] for entry in preview['unknown']}
-                house.cloud.calls.clear()
-                house.update(stack_id, wanted)
-                row = house.settle(stack_id)
+                cluster.cloud.calls.clear()
+                cluster.update(stack_id, wanted)
+                row = cluster.settle(stack_id)
                 assert row.status == 'COMPLETE', row.reason
-                calls = {call: count for call, count in made(house.cloud.calls).items() if call[1] not in unknown}
+                calls = {call: count for call, count in made(cluster.cloud.calls).items() if call[1] not in unknown}
                 assert calls == foretold(preview), (seed, preview)
 
 
@@ -61,25 +61,26 @@ def test_an_update_of_a_tree_does_what_its_preview_says(first):
 
 
 def test_a_preview_names_what_differs_and_why_something_is_replaced():
-    with House(engines=1) as house:
+    with Cluster(engines=1) as cluster:
         def template(value, fixed):
             return {'heat_template_version': '2018-08-31', 'resources': {
                 'a': {'type': 'Sim::Thing', 'properties': {'value': value, 'fixed': fixed}},
                 'b': {'type': 'Sim::Thing', 'properties': {'value': {'get_resource': 'a'}}}}}
-        stack_id = house.create('s', template('1', ''))
-        house.settle(stack_id)
-        calls = list(house.cloud.calls)
-        in_place = house.ask(messages.PreviewUpdateStack(stack_id=stack_id, template=template('2', ''), environment={}))
+        stack_id = cluster.create('s', template('1', ''))
+        cluster.settle(stack_id)
+        calls = list(cluster.cloud.calls)
+        in_place = cluster.ask(
+            messages.PreviewUpdateStack(stack_id=stack_id, template=template('2', ''), environment={}))
         assert [entry['changed_properties'] for entry in in_place['updated']] == [['value']]
         assert [entry['resource_name'] for entry in in_place['unchanged']] == ['b']
-        anew = house.ask(messages.PreviewUpdateStack(stack_id=stack_id, template=template('1', 'x'), environment={}))
+        anew = cluster.ask(messages.PreviewUpdateStack(stack_id=stack_id, template=template('1', 'x'), environment={}))
         assert [entry['replace_reason'] for entry in anew['replaced']] == ['The Resource a requires replacement.']
         assert [(entry['resource_name'], entry['reason']) for entry in anew['unknown']] == [
             ('b', 'Known only when what it depends on is done: value')]
         assert anew['replaced'][0]['property_changes'] == {'fixed': {'old': '', 'new': 'x', 'forces_replacement': True}}
         assert anew['unknown'][0]['property_changes'] == {
             'value': {'old': 'obj-1', 'unknown': True, 'forces_replacement': False}}
-        assert house.cloud.calls == calls, 'a preview touches nothing'
+        assert cluster.cloud.calls == calls, 'a preview touches nothing'
 
 
 def test_what_others_had_to_say_is_not_asked_again():
@@ -88,10 +89,10 @@ def test_what_others_had_to_say_is_not_asked_again():
     template = {'heat_template_version': '2018-08-31', 'resources': {
         'inner': {'type': 'OS::Heat::MultipartMime', 'properties': {'parts': [{'config': 'a text'}]}},
         'outer': {'type': 'OS::Heat::MultipartMime', 'properties': {'parts': parts}}}}
-    with House(engines=1) as house:
-        stack_id = house.create('s', template)
-        assert house.settle(stack_id).status == 'COMPLETE'
-        preview = house.ask(messages.PreviewUpdateStack(stack_id=stack_id, template=template, environment={}))
+    with Cluster(engines=1) as cluster:
+        stack_id = cluster.create('s', template)
+        assert cluster.settle(stack_id).status == 'COMPLETE'
+        preview = cluster.ask(messages.PreviewUpdateStack(stack_id=stack_id, template=template, environment={}))
         assert [entry['resource_name'] for entry in preview['unchanged']] == ['inner', 'outer']
 
 
@@ -104,14 +105,14 @@ def test_what_cannot_be_decided_is_unknown_and_so_is_what_comes_behind_it():
             'behind': {'type': 'Sim::Thing', 'properties': {'value': {'get_resource': 'locked'}}}}}
 
     environment = {'resource_registry': {'resources': {'locked': {'restricted_actions': 'update'}}}}
-    with House(engines=1) as house:
-        stack_id = house.create('s', template('date', '1'))
-        house.settle(stack_id)
-        house.update(stack_id, template('date', '1'), converge=True)
-        assert house.settle(stack_id).status == 'COMPLETE'
+    with Cluster(engines=1) as cluster:
+        stack_id = cluster.create('s', template('date', '1'))
+        cluster.settle(stack_id)
+        cluster.update(stack_id, template('date', '1'), converge=True)
+        assert cluster.settle(stack_id).status == 'COMPLETE'
 
         def preview(wanted, **more):
-            found = house.ask(messages.PreviewUpdateStack(stack_id=stack_id, template=wanted, **more))
+            found = cluster.ask(messages.PreviewUpdateStack(stack_id=stack_id, template=wanted, **more))
             return {entry['resource_name']: kind for kind, entries in found.items() for entry in entries}, found
 
         kinds, _ = preview(template('date', '2'), environment={})
@@ -123,20 +124,20 @@ def test_what_cannot_be_decided_is_unknown_and_so_is_what_comes_behind_it():
 
 # --- trees of stacks ---------------------------------------------------------------------------------------------
 
-def preview_of(house, stack_id, wanted, show_nested=True, **more):
+def preview_of(cluster, stack_id, wanted, show_nested=True, **more):
     """{kind: {(parent resource, name)}} and the whole answer."""
-    found = house.ask(messages.PreviewUpdateStack(
+    found = cluster.ask(messages.PreviewUpdateStack(
         stack_id=stack_id, template=wanted, show_nested=show_nested, **{'environment': {}, **more}))
     return {kind: {(entry.get('parent_resource'), entry['resource_name']) for entry in entries}
             for kind, entries in found.items() if entries}, found
 
 
 def test_what_is_inside_is_listed_on_request():
-    with House(engines=1) as house:
-        stack_id = house.create('s', nested('one'), files=FILES)
-        done(house, stack_id, 'CREATE')
-        child = child_of(house, stack_id, 'c')
-        kinds, found = preview_of(house, stack_id, nested('two'), files=FILES)
+    with Cluster(engines=1) as cluster:
+        stack_id = cluster.create('s', nested('one'), files=FILES)
+        done(cluster, stack_id, 'CREATE')
+        child = child_of(cluster, stack_id, 'c')
+        kinds, found = preview_of(cluster, stack_id, nested('two'), files=FILES)
         assert kinds == {'updated': {(None, 'c'), ('c', 'a')}, 'unchanged': {('c', 'b'), (None, 'd')}}
         inner = next(entry for entry in found['updated'] if entry['resource_name'] == 'a')
         assert inner['stack_name'] == child.name and inner['stack_identity']['stack_id'] == child.id
@@ -144,10 +145,10 @@ def test_what_is_inside_is_listed_on_request():
         assert inner['property_changes'] == {'value': {'old': 'one', 'new': 'two', 'forces_replacement': False}}
         outer = next(entry for entry in found['updated'] if entry['resource_name'] == 'c')
         assert outer['nested_stack_id']['stack_id'] == child.id
-        kinds, _ = preview_of(house, stack_id, nested('two'), show_nested=False, files=FILES)
+        kinds, _ = preview_of(cluster, stack_id, nested('two'), show_nested=False, files=FILES)
         assert kinds == {'updated': {(None, 'c')}, 'unchanged': {(None, 'd')}}
 
-        kinds, found = preview_of(house, stack_id, of_resources({'n': {'type': 'child.yaml'}}), files=FILES)
+        kinds, found = preview_of(cluster, stack_id, of_resources({'n': {'type': 'child.yaml'}}), files=FILES)
         assert kinds == {'added': {(None, 'n'), ('n', 'a'), ('n', 'b')},
                          'deleted': {(None, 'c'), ('c', 'a'), ('c', 'b'), (None, 'd')}}
         assert {entry['stack_name'] for entry in found['added']} == {'s', 's-n'}
@@ -155,19 +156,19 @@ def test_what_is_inside_is_listed_on_request():
 
 def test_what_needs_an_output_of_a_nested_stack_that_changes_is_unknown():
     replaced = {'child.yaml': FILES['child.yaml'].replace('{value: {get_param: value}}', '{value: x, fixed: y}')}
-    with House(engines=1) as house:
-        stack_id = house.create('s', nested('one'), files=FILES)
-        done(house, stack_id, 'CREATE')
-        kinds, found = preview_of(house, stack_id, nested('one'), files=replaced)
+    with Cluster(engines=1) as cluster:
+        stack_id = cluster.create('s', nested('one'), files=FILES)
+        done(cluster, stack_id, 'CREATE')
+        kinds, found = preview_of(cluster, stack_id, nested('one'), files=replaced)
         assert kinds == {'updated': {(None, 'c')}, 'replaced': {('c', 'a')}, 'unknown': {('c', 'b'), (None, 'd')}}
         assert all(entry['reason'].endswith(': value') for entry in found['unknown'])
 
 
 def test_members_of_groups_are_listed():
-    with House(engines=1) as house:
-        stack_id = house.create('s', group(3))
-        done(house, stack_id, 'CREATE')
-        kinds, _ = preview_of(house, stack_id, group(3, removal_policies=[{'resource_list': ['1']}]))
+    with Cluster(engines=1) as cluster:
+        stack_id = cluster.create('s', group(3))
+        done(cluster, stack_id, 'CREATE')
+        kinds, _ = preview_of(cluster, stack_id, group(3, removal_policies=[{'resource_list': ['1']}]))
         assert kinds == {'updated': {(None, 'g')}, 'added': {('g', '3')}, 'deleted': {('g', '1')},
                          'unchanged': {('g', '0'), ('g', '2')}}
 
@@ -180,11 +181,12 @@ def test_a_size_that_is_not_known_leaves_all_members_unknown():
         return made
 
     later = {'get_attr': ['size', 'value']}
-    with House(engines=1) as house:
-        stack_id = house.create('s', sized(2, later))
-        done(house, stack_id, 'CREATE')
-        assert preview_of(house, stack_id, sized(2, later))[0]['unchanged'] == {(None, 'size'), ('g', '0'), ('g', '1')}
-        kinds, found = preview_of(house, stack_id, sized(1, later))
+    with Cluster(engines=1) as cluster:
+        stack_id = cluster.create('s', sized(2, later))
+        done(cluster, stack_id, 'CREATE')
+        kinds, _found = preview_of(cluster, stack_id, sized(2, later))
+        assert kinds['unchanged'] == {(None, 'size'), ('g', '0'), ('g', '1')}
+        kinds, found = preview_of(cluster, stack_id, sized(1, later))
         assert kinds == {'updated': {(None, 'size'), (None, 'g')}, 'unknown': {('g', '0'), ('g', '1')}}
         assert 'What is inside is not known before' in next(
             entry['nested_unknown'] for entry in found['updated'] if entry['resource_name'] == 'g')
@@ -192,22 +194,22 @@ def test_a_size_that_is_not_known_leaves_all_members_unknown():
 
 def test_a_mistake_inside_fails_the_preview_as_it_fails_the_update():
     broken = {'child.yaml': json.dumps(of_resources({'a': {'type': 'Sim::Nothing'}}))}
-    with House(engines=1) as house:
-        stack_id = house.create('s', nested('one'), files=FILES)
-        done(house, stack_id, 'CREATE')
+    with Cluster(engines=1) as cluster:
+        stack_id = cluster.create('s', nested('one'), files=FILES)
+        done(cluster, stack_id, 'CREATE')
         wanted = of_resources({'c': {'type': 'child.yaml'}})
-        answers = [house.ask(kind(stack_id=stack_id, template=wanted, environment={}, files=broken),
+        answers = [cluster.ask(kind(stack_id=stack_id, template=wanted, environment={}, files=broken),
                              [exception.HeatException])
                    for kind in (messages.PreviewUpdateStack, messages.UpdateStack)]
         assert isinstance(answers[0], exception.HeatException) and str(answers[0]) == str(answers[1])
 
 
 def test_a_tree_is_counted_before_it_is_shown():
-    with House(engines=1, max_resources_per_stack=20) as house:
-        stack_id = house.create('s', group(2))
-        done(house, stack_id, 'CREATE')
+    with Cluster(engines=1, max_resources_per_stack=20) as cluster:
+        stack_id = cluster.create('s', group(2))
+        done(cluster, stack_id, 'CREATE')
         wanted = of_resources({f'g{n}': group(8)['resources']['g'] for n in range(3)})
-        answer = house.ask(messages.PreviewUpdateStack(stack_id=stack_id, template=wanted, environment={}),
+        answer = cluster.ask(messages.PreviewUpdateStack(stack_id=stack_id, template=wanted, environment={}),
                            [exception.RequestLimitExceeded])
         assert isinstance(answer, exception.RequestLimitExceeded)
 
@@ -220,12 +222,12 @@ def test_a_breakpoint_is_passed_and_work_under_way_is_unknown():
             'a': {'type': 'Sim::Thing', 'properties': {'value': value}},
             't': {'type': 'OS::Heat::TestResource', 'properties': {'value': value, 'wait_secs': seconds}}})
 
-    with House(engines=1) as house:
-        stack_id = house.create('s', things('1'))
-        done(house, stack_id, 'CREATE')
-        kinds, _ = preview_of(house, stack_id, things('2'), environment=hooks)
+    with Cluster(engines=1) as cluster:
+        stack_id = cluster.create('s', things('1'))
+        done(cluster, stack_id, 'CREATE')
+        kinds, _ = preview_of(cluster, stack_id, things('2'), environment=hooks)
         assert kinds == {'updated': {(None, 'a'), (None, 't')}}
-        house.update(stack_id, things('2', 1000))
-        assert house.universe.run(lambda: house.states(stack_id)['t'][0][1] == 'IN_PROGRESS', limit=100)
-        kinds, found = preview_of(house, stack_id, things('3'))
+        cluster.update(stack_id, things('2', 1000))
+        assert cluster.universe.run(lambda: cluster.states(stack_id)['t'][0][1] == 'IN_PROGRESS', limit=100)
+        kinds, found = preview_of(cluster, stack_id, things('3'))
         assert (None, 't') in kinds['unknown'] and 'UPDATE of it is under way' in found['unknown'][-1]['reason']

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from heatlite.db import stacks
-from tests.simulation.house import House, done
+from tests.simulation.cluster import Cluster, done
 
 CHILD = {'heat_template_version': '2018-08-31', 'resources': {
     name: {'type': 'Sim::Thing', 'properties': {'user': True}} for name in ('x', 'y')}}
@@ -19,8 +19,8 @@ def tree(own, below):
         **{f'n{n}': {'type': 'file:///child.yaml'} for n in range(below)}}}
 
 
-def projects_of_tree(house, stack_id):
-    with house.database.reader() as tx:
+def projects_of_tree(cluster, stack_id):
+    with cluster.database.reader() as tx:
         return {stacks.get(tx, each.id).user_project_id for each in stacks.tree(tx, stack_id)}
 
 
@@ -28,15 +28,15 @@ def projects_of_tree(house, stack_id):
 def test_one_project_for_all(own, below):
     for seed in range(12):
         # Engines with room for one stack each: what is nested is driven by others.
-        with House(seed, engines=3) as house:
-            for _, service in house.engines:
+        with Cluster(seed, engines=3) as cluster:
+            for _, service in cluster.engines:
                 object.__setattr__(service.controller._limits, 'stacks', 2)
-            stack_id = house.create('s', tree(own, below), files={'file:///child.yaml': yaml.safe_dump(CHILD)})
-            done(house, stack_id, 'CREATE')
-            assert len(house.cloud.projects) == 1
-            assert len(house.cloud.users) == own + 2 * below
-            assert projects_of_tree(house, stack_id) == set(house.cloud.projects), seed
-            assert set(house.cloud.users.values()) == set(house.cloud.projects), seed
-            house.delete(stack_id)
-            done(house, stack_id, 'DELETE')
-            assert house.cloud.users == {}
+            stack_id = cluster.create('s', tree(own, below), files={'file:///child.yaml': yaml.safe_dump(CHILD)})
+            done(cluster, stack_id, 'CREATE')
+            assert len(cluster.cloud.projects) == 1
+            assert len(cluster.cloud.users) == own + 2 * below
+            assert projects_of_tree(cluster, stack_id) == set(cluster.cloud.projects), seed
+            assert set(cluster.cloud.users.values()) == set(cluster.cloud.projects), seed
+            cluster.delete(stack_id)
+            done(cluster, stack_id, 'DELETE')
+            assert cluster.cloud.users == {}

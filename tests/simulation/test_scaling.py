@@ -8,7 +8,7 @@ from heatlite.db import resources, stacks
 from heatlite.engine import attributes, constraints, properties
 from heatlite.rpc import messages
 from tests.simulation import cloud as clouds
-from tests.simulation.house import House, done, kill_engines_in, lose_database_in, outputs
+from tests.simulation.cluster import Cluster, done, kill_engines_in, lose_database_in, outputs
 
 
 def scaled(value='v', least=1, most=5, policy=None, member=None, rolling=None, **more):
@@ -25,66 +25,66 @@ def scaled(value='v', least=1, most=5, policy=None, member=None, rolling=None, *
             'size': ['current_size'], 'refs': ['refs'], 'first': ['resource.0']}.items()}}
 
 
-def signal(house, stack_id, name='policy', details=None):
-    return house.ask(messages.SignalResource(stack_id, name, details, False))
+def signal(cluster, stack_id, name='policy', details=None):
+    return cluster.ask(messages.SignalResource(stack_id, name, details, False))
 
 
-def handled(house):
+def handled(cluster):
     def is_handled():
-        with house.database.reader() as tx:
+        with cluster.database.reader() as tx:
             return not tx.exec_driver_sql('SELECT count(*) FROM "signal"').scalar()
-    assert house.universe.run(is_handled, limit=300)
+    assert cluster.universe.run(is_handled, limit=300)
 
 
-def scale(house, stack_id, **more):
-    signal(house, stack_id, **more)
-    handled(house)
-    return house.settle(stack_id)
+def scale(cluster, stack_id, **more):
+    signal(cluster, stack_id, **more)
+    handled(cluster)
+    return cluster.settle(stack_id)
 
 
-def values(house):
-    return sorted(each['value'] for each in house.cloud.objects.values())
+def values(cluster):
+    return sorted(each['value'] for each in cluster.cloud.objects.values())
 
 
-def child(house, stack_id):
-    with house.database.reader() as tx:
-        return stacks.get(tx, house.states(stack_id)['group'][-1][2])
+def child(cluster, stack_id):
+    with cluster.database.reader() as tx:
+        return stacks.get(tx, cluster.states(stack_id)['group'][-1][2])
 
 
-def metadata(house, stack_id):
-    with house.database.reader() as tx:
+def metadata(cluster, stack_id):
+    with cluster.database.reader() as tx:
         return resources.by_name(tx, stack_id, 'group')[-1].metadata
 
 
-def signals_told(house, stack_id):
-    return [event[1:] for event in house.events(stack_id) if event[1] == 'SIGNAL']
+def signals_told(cluster, stack_id):
+    return [event[1:] for event in cluster.events(stack_id) if event[1] == 'SIGNAL']
 
 
 def test_a_signal_makes_the_group_larger():
-    with House() as house:
-        stack_id = house.create('s', scaled(desired_capacity=2))
-        row = done(house, stack_id, 'CREATE')
-        assert outputs(row)['size'] == 2 and len(house.cloud.objects) == 2
-        told = house.events(stack_id)
-        row = scale(house, stack_id, details={'previous': 'ok', 'current': 'alarm', 'reason': 'hot'})
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', scaled(desired_capacity=2))
+        row = done(cluster, stack_id, 'CREATE')
+        assert outputs(row)['size'] == 2 and len(cluster.cloud.objects) == 2
+        told = cluster.events(stack_id)
+        row = scale(cluster, stack_id, details={'previous': 'ok', 'current': 'alarm', 'reason': 'hot'})
         assert (row.action, row.status) == ('CREATE', 'COMPLETE'), 'the stack itself stays as it is'
-        assert outputs(row)['size'] == len(house.cloud.objects) == 3
-        assert sorted(outputs(row)['refs']) == sorted(house.cloud.objects)
-        assert house.events(stack_id)[len(told):] == [
+        assert outputs(row)['size'] == len(cluster.cloud.objects) == 3
+        assert sorted(outputs(row)['refs']) == sorted(cluster.cloud.objects)
+        assert cluster.events(stack_id)[len(told):] == [
             ('policy', 'SIGNAL', 'COMPLETE', 'alarm state changed from ok to alarm (hot)')]
-        assert child(house, stack_id).action == 'UPDATE'
-        why, = metadata(house, stack_id)['cooldown_end'].values()
-        assert (why, metadata(house, stack_id)['scaling_in_progress']) == ('change_in_capacity : 1', False)
+        assert child(cluster, stack_id).action == 'UPDATE'
+        why, = metadata(cluster, stack_id)['cooldown_end'].values()
+        assert (why, metadata(cluster, stack_id)['scaling_in_progress']) == ('change_in_capacity : 1', False)
 
 
 def test_the_oldest_go_first():
-    with House() as house:
-        stack_id = house.create('s', scaled(policy={'scaling_adjustment': -1}, desired_capacity=1))
-        first = outputs(done(house, stack_id, 'CREATE'))['refs']
-        house.update(stack_id, scaled(policy={'scaling_adjustment': -1}, desired_capacity=3))
-        assert outputs(done(house, stack_id, 'UPDATE'))['first'] == first[0]
-        scale(house, stack_id)
-        assert first[0] not in house.cloud.objects and len(house.cloud.objects) == 2
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', scaled(policy={'scaling_adjustment': -1}, desired_capacity=1))
+        first = outputs(done(cluster, stack_id, 'CREATE'))['refs']
+        cluster.update(stack_id, scaled(policy={'scaling_adjustment': -1}, desired_capacity=3))
+        assert outputs(done(cluster, stack_id, 'UPDATE'))['first'] == first[0]
+        scale(cluster, stack_id)
+        assert first[0] not in cluster.cloud.objects and len(cluster.cloud.objects) == 2
 
 
 @pytest.mark.parametrize('policy, size', [
@@ -93,54 +93,54 @@ def test_the_oldest_go_first():
     ({'adjustment_type': 'percent_change_in_capacity', 'scaling_adjustment': 10}, 4),
     ({'adjustment_type': 'percent_change_in_capacity', 'scaling_adjustment': -10, 'min_adjustment_step': 2}, 1)])
 def test_adjustments(policy, size):
-    with House() as house:
-        stack_id = house.create('s', scaled(policy=policy, desired_capacity=3))
-        done(house, stack_id, 'CREATE')
-        assert outputs(scale(house, stack_id))['size'] == size
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', scaled(policy=policy, desired_capacity=3))
+        done(cluster, stack_id, 'CREATE')
+        assert outputs(scale(cluster, stack_id))['size'] == size
 
 
 def test_it_cools_down():
-    with House() as house:
-        stack_id = house.create('s', scaled(policy={'cooldown': 60}))
-        done(house, stack_id, 'CREATE')
-        assert outputs(scale(house, stack_id))['size'] == 2
-        assert outputs(scale(house, stack_id))['size'] == 2
-        assert len(signals_told(house, stack_id)) == 1, 'what is ignored leaves no event'
-        house.user.spawn(house.user.sleep, 70)
-        house.universe.run(lambda: False, limit=65)
-        assert outputs(scale(house, stack_id))['size'] == 3
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', scaled(policy={'cooldown': 60}))
+        done(cluster, stack_id, 'CREATE')
+        assert outputs(scale(cluster, stack_id))['size'] == 2
+        assert outputs(scale(cluster, stack_id))['size'] == 2
+        assert len(signals_told(cluster, stack_id)) == 1, 'what is ignored leaves no event'
+        cluster.user.spawn(cluster.user.sleep, 70)
+        cluster.universe.run(lambda: False, limit=65)
+        assert outputs(scale(cluster, stack_id))['size'] == 3
 
 
 def test_signals_while_it_is_being_resized_are_ignored():
-    with House() as house:
-        stack_id = house.create('s', scaled())
-        done(house, stack_id, 'CREATE')
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', scaled())
+        done(cluster, stack_id, 'CREATE')
         for _ in range(4):
-            signal(house, stack_id)
-        handled(house)
-        assert outputs(house.settle(stack_id))['size'] == 2
+            signal(cluster, stack_id)
+        handled(cluster)
+        assert outputs(cluster.settle(stack_id))['size'] == 2
 
 
 def test_nothing_to_do():
-    with House() as house:
-        stack_id = house.create('s', scaled(most=1))
-        done(house, stack_id, 'CREATE')
-        before = child(house, stack_id).generation
-        assert outputs(scale(house, stack_id))['size'] == 1
-        assert child(house, stack_id).generation == before and signals_told(house, stack_id) == []
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', scaled(most=1))
+        done(cluster, stack_id, 'CREATE')
+        before = child(cluster, stack_id).generation
+        assert outputs(scale(cluster, stack_id))['size'] == 1
+        assert child(cluster, stack_id).generation == before and signals_told(cluster, stack_id) == []
 
 
 def test_a_resize_that_fails_leaves_no_flag():
-    with House() as house:
-        stack_id = house.create('s', scaled())
-        done(house, stack_id, 'CREATE')
-        house.cloud.create = None                           # from now on nothing can be made
-        scale(house, stack_id)
-        assert metadata(house, stack_id)['scaling_in_progress'] is False
-        del house.cloud.create
-        assert len(house.cloud.objects) == 1
-        assert outputs(scale(house, stack_id))['size'] == 2
-        assert len(house.states(child(house, stack_id).id)) == 2, 'the failed one went first'
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', scaled())
+        done(cluster, stack_id, 'CREATE')
+        cluster.cloud.create = None                           # from now on nothing can be made
+        scale(cluster, stack_id)
+        assert metadata(cluster, stack_id)['scaling_in_progress'] is False
+        del cluster.cloud.create
+        assert len(cluster.cloud.objects) == 1
+        assert outputs(scale(cluster, stack_id))['size'] == 2
+        assert len(cluster.states(child(cluster, stack_id).id)) == 2, 'the failed one went first'
 
 
 @pytest.mark.parametrize('properties, message', [
@@ -149,31 +149,31 @@ def test_a_resize_that_fails_leaves_no_flag():
     ({'policy': {'min_adjustment_step': 1}}, 'min_adjustment_step property should only be specified for '
                                              'adjustment_type with value percent_change_in_capacity.')])
 def test_refused(properties, message):
-    with House() as house, pytest.raises(Exception, match=message):
-        house.create('s', scaled(**properties))
+    with Cluster() as cluster, pytest.raises(Exception, match=message):
+        cluster.create('s', scaled(**properties))
 
 
 def test_a_changed_definition_is_rolled_out():
     """One by one when nothing is said; whose size is not fixed stays as large as it is."""
-    with House() as house:
-        stack_id = house.create('s', scaled())
-        done(house, stack_id, 'CREATE')
-        scale(house, stack_id)
-        before = child(house, stack_id).generation
-        house.update(stack_id, scaled('w'))
-        row = done(house, stack_id, 'UPDATE')
-        assert values(house) == ['w', 'w'] and outputs(row)['size'] == 2
-        assert child(house, stack_id).generation == before + 2
-        assert metadata(house, stack_id)['cooldown_end'].popitem()[1] == 'ExactCapacity : 2'
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', scaled())
+        done(cluster, stack_id, 'CREATE')
+        scale(cluster, stack_id)
+        before = child(cluster, stack_id).generation
+        cluster.update(stack_id, scaled('w'))
+        row = done(cluster, stack_id, 'UPDATE')
+        assert values(cluster) == ['w', 'w'] and outputs(row)['size'] == 2
+        assert child(cluster, stack_id).generation == before + 2
+        assert metadata(cluster, stack_id)['cooldown_end'].popitem()[1] == 'ExactCapacity : 2'
 
 
 def test_a_fixed_size_comes_back_with_every_update():
-    with House() as house:
-        stack_id = house.create('s', scaled(desired_capacity=2))
-        done(house, stack_id, 'CREATE')
-        scale(house, stack_id)
-        house.update(stack_id, scaled(desired_capacity=2))
-        assert outputs(done(house, stack_id, 'UPDATE'))['size'] == 2
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', scaled(desired_capacity=2))
+        done(cluster, stack_id, 'CREATE')
+        scale(cluster, stack_id)
+        cluster.update(stack_id, scaled(desired_capacity=2))
+        assert outputs(done(cluster, stack_id, 'UPDATE'))['size'] == 2
 
 
 SERVERS = {
@@ -212,52 +212,52 @@ class Anything(constraints.BaseCustomConstraint):
 
 def test_groups_of_servers():
     """Images and flavours are nobody's here, so they are not checked."""
-    with House() as house:
-        for _runtime, service in house.engines:
+    with Cluster() as cluster:
+        for _runtime, service in cluster.engines:
             for name in ('glance.image', 'nova.flavor'):
                 service.registry.register_constraint(name, Anything)
             service.registry.register('Sim::Machine', Machine)
-        stack_id = house.ask(messages.CreateStack(
+        stack_id = cluster.ask(messages.CreateStack(
             template=SERVERS, stack_name='s',
             environment={'resource_registry': {'OS::Heat::ScaledResource': 'Sim::Machine'}}))['stack_id']
-        row = done(house, stack_id, 'CREATE')
-        assert sorted(row.outputs[0]['output_value'].split(',')) == sorted(house.cloud.objects)
-        assert values(house) == [['one', {'m': 1}]] * 2
-        scale(house, stack_id)
-        assert len(house.cloud.objects) == 3
+        row = done(cluster, stack_id, 'CREATE')
+        assert sorted(row.outputs[0]['output_value'].split(',')) == sorted(cluster.cloud.objects)
+        assert values(cluster) == [['one', {'m': 1}]] * 2
+        scale(cluster, stack_id)
+        assert len(cluster.cloud.objects) == 3
 
 
-def life(house):
-    stack_id = house.create('s', scaled(rolling={'max_batch_size': 1, 'min_in_service': 1}))
-    done(house, stack_id, 'CREATE')
-    assert outputs(scale(house, stack_id))['size'] == 2
-    house.update(stack_id, scaled('w', rolling={'max_batch_size': 1, 'min_in_service': 1}))
-    row = done(house, stack_id, 'UPDATE')
-    assert values(house) == ['w', 'w'], 'one by one'
-    assert outputs(row)['size'] == 2 and sorted(outputs(row)['refs']) == sorted(house.cloud.objects)
-    assert metadata(house, stack_id)['scaling_in_progress'] is False
-    house.delete(stack_id)
-    done(house, stack_id, 'DELETE')
-    assert house.cloud.objects == {}
+def life(cluster):
+    stack_id = cluster.create('s', scaled(rolling={'max_batch_size': 1, 'min_in_service': 1}))
+    done(cluster, stack_id, 'CREATE')
+    assert outputs(scale(cluster, stack_id))['size'] == 2
+    cluster.update(stack_id, scaled('w', rolling={'max_batch_size': 1, 'min_in_service': 1}))
+    row = done(cluster, stack_id, 'UPDATE')
+    assert values(cluster) == ['w', 'w'], 'one by one'
+    assert outputs(row)['size'] == 2 and sorted(outputs(row)['refs']) == sorted(cluster.cloud.objects)
+    assert metadata(cluster, stack_id)['scaling_in_progress'] is False
+    cluster.delete(stack_id)
+    done(cluster, stack_id, 'DELETE')
+    assert cluster.cloud.objects == {}
 
 
 def test_killed_at_any_point():
     kill_engines_in(life, 9)
 
 
-def twice(house):
+def twice(cluster):
     """Two policies of one group are signalled at once: an engine that dies heeds no signal twice."""
     template = scaled(most=9)
     template['resources']['other'] = {**template['resources']['policy'], 'properties': {
         **template['resources']['policy']['properties'], 'scaling_adjustment': 3}}
-    stack_id = house.create('s', template)
-    done(house, stack_id, 'CREATE')
-    house.chaos.enabled = True
+    stack_id = cluster.create('s', template)
+    done(cluster, stack_id, 'CREATE')
+    cluster.chaos.enabled = True
     for name in ('policy', 'other'):
-        signal(house, stack_id, name)
-    handled(house)
-    size = outputs(house.settle(stack_id))['size']
-    assert size in (2, 4, 5) and len(house.cloud.objects) == size, 'one of the two may have been told to wait'
+        signal(cluster, stack_id, name)
+    handled(cluster)
+    size = outputs(cluster.settle(stack_id))['size']
+    assert size in (2, 4, 5) and len(cluster.cloud.objects) == size, 'one of the two may have been told to wait'
 
 
 def test_no_signal_is_heeded_twice():
@@ -265,13 +265,13 @@ def test_no_signal_is_heeded_twice():
 
 
 def test_the_bus_is_told_of_a_groups_new_size():
-    with House() as house:
-        stack_id = house.create('s', scaled(most=2))
-        done(house, stack_id, 'CREATE')
-        scale(house, stack_id)
-        scale(house, stack_id)                      # as large as it may be: nothing happens
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', scaled(most=2))
+        done(cluster, stack_id, 'CREATE')
+        scale(cluster, stack_id)
+        scale(cluster, stack_id)                      # as large as it may be: nothing happens
         told = [scaling for _row, _action, _status, _reason, scaling in
-                (each for each in house.told if len(each) == 5) if scaling is not None]
+                (each for each in cluster.told if len(each) == 5) if scaling is not None]
         assert [(each.phase, each.adjustment_type, each.adjustment, each.capacity) for each in told] == [
             ('start', 'change_in_capacity', 1, 1), ('end', 'change_in_capacity', 1, 2)]
         assert told[0].message == f'Start resizing the group {told[0].groupname}'
@@ -283,8 +283,8 @@ def test_the_database_away_at_any_time():
 
 def test_an_update_that_changes_nothing_leaves_members_in_their_order():
     """They are all of one age, so their names decide; whoever stands on the list would be changed otherwise."""
-    with House() as house:
-        stack_id = house.create('s', scaled(least=5))
-        before = outputs(done(house, stack_id, 'CREATE'))['refs']
-        house.update(stack_id, scaled(least=5))
-        assert outputs(done(house, stack_id, 'UPDATE'))['refs'] == before
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', scaled(least=5))
+        before = outputs(done(cluster, stack_id, 'CREATE'))['refs']
+        cluster.update(stack_id, scaled(least=5))
+        assert outputs(done(cluster, stack_id, 'UPDATE'))['refs'] == before

@@ -11,10 +11,10 @@ import sqlalchemy as sa
 from oslo_config import cfg
 
 from heatlite.common import config, crypt, exception
-from heatlite.conformance.house import House
 from heatlite.db import resources, sealing, stacks, templates
 from heatlite.db.tables import SEALED, WRITTEN_BY_USERS, metadata
 from heatlite.rpc import messages
+from heatlite.testing.cluster import Cluster
 
 KEY, NEW_KEY = 'k' * 32, 'n' * 32
 SECRET = 'correct-horse-battery'
@@ -62,56 +62,56 @@ def source(secret):
         'resource_registry': {}, 'event_sinks': []}}
 
 
-def live(house):
+def live(cluster):
     """Every table gets its rows: created, kept, signalled, updated. The stack's id."""
-    made = house.ask(messages.CreateStack(stack_name='s', **source(SECRET)))
+    made = cluster.ask(messages.CreateStack(stack_name='s', **source(SECRET)))
     stack_id = made['stack_id']
-    assert house.settle(stack_id).status == 'COMPLETE', house.row(stack_id).reason
-    house.ask(messages.SnapshotStack(stack_id, 'kept'))
-    house.settle(stack_id)
-    house.ask(messages.SignalResource(stack_id, 'handle', {
+    assert cluster.settle(stack_id).status == 'COMPLETE', cluster.row(stack_id).reason
+    cluster.ask(messages.SnapshotStack(stack_id, 'kept'))
+    cluster.settle(stack_id)
+    cluster.ask(messages.SignalResource(stack_id, 'handle', {
         'id': '1', 'data': f'{SECRET}-signalled', 'reason': 'r', 'status': 'SUCCESS'}, True))
-    house.settle(stack_id)
-    house.ask(messages.UpdateStack(stack_id=stack_id, **source(f'{SECRET}-2')))
-    assert house.settle(stack_id).status == 'COMPLETE', house.row(stack_id).reason
+    cluster.settle(stack_id)
+    cluster.ask(messages.UpdateStack(stack_id=stack_id, **source(f'{SECRET}-2')))
+    assert cluster.settle(stack_id).status == 'COMPLETE', cluster.row(stack_id).reason
     return stack_id
 
 
-def where_in_clear(house, secret=SECRET):
+def where_in_clear(cluster, secret=SECRET):
     """(table, column) of every value that shows the secret; all tables, all columns."""
-    with house.database.reader() as tx:
+    with cluster.database.reader() as tx:
         return {(table.name, column) for table in metadata.tables.values()
                 for row in tx.execute(sa.select(table)) for column, value in row._mapping.items()
                 if secret in str(value)}
 
 
-def is_in_the_file(house, secret=SECRET):
+def is_in_the_file(cluster, secret=SECRET):
     """The whole file, with what SQLite has not overwritten yet."""
-    folder = Path(house.database.url.database).parent
+    folder = Path(cluster.database.url.database).parent
     return any(secret.encode() in path.read_bytes() for path in folder.iterdir())
 
 
 def test_no_secret_lies_in_clear():
-    with House(engines=1, seal=SEAL) as house:
-        stack_id = live(house)
-        assert where_in_clear(house) == set()
-        assert not is_in_the_file(house)
-        row = house.row(stack_id)
+    with Cluster(engines=1, seal=SEAL) as cluster:
+        stack_id = live(cluster)
+        assert where_in_clear(cluster) == set()
+        assert not is_in_the_file(cluster)
+        row = cluster.row(stack_id)
         assert row.outputs[0]['output_value'] == f'{SECRET}-2'
         assert (row.parameters['password'], row.parameters['other']) == ('******', '******')
-        with house.database.reader() as tx:
+        with cluster.database.reader() as tx:
             assert templates.get(tx, row.template_id).environment['parameters'] == {'password': f'{SECRET}-2'}
-        house.delete(stack_id)
-        assert house.settle(stack_id).status == 'COMPLETE'
-        assert not is_in_the_file(house)
+        cluster.delete(stack_id)
+        assert cluster.settle(stack_id).status == 'COMPLETE'
+        assert not is_in_the_file(cluster)
 
 
 def test_every_sealed_column_would_show_it():
     """So that the test above looks at something: without the option nearly all of them do."""
-    with House(engines=1) as house:
-        live(house)
-        found = where_in_clear(house)
-        assert is_in_the_file(house)
+    with Cluster(engines=1) as cluster:
+        live(cluster)
+        found = where_in_clear(cluster)
+        assert is_in_the_file(cluster)
     masked = {('event', 'properties'), ('stack', 'parameters')}         # before they are written
     unseen = {*masked, ('signal_error', 'error'), ('signal', 'details'), ('resource', 'handle'), ('stack', 'request'),
               ('software_deployment', 'input_values'), ('software_deployment', 'output_values')}
@@ -120,16 +120,16 @@ def test_every_sealed_column_would_show_it():
 
 
 def without_the_option(**options):
-    return House(engines=1, seal=SEAL, seal_sources=False, **options)
+    return Cluster(engines=1, seal=SEAL, seal_sources=False, **options)
 
 
 def test_without_the_option_only_what_users_wrote_is_in_clear():
-    with without_the_option() as house:
-        live(house)
+    with without_the_option() as cluster:
+        live(cluster)
         written = {(table.name, name) for table, names in WRITTEN_BY_USERS.items() for name in names}
-        assert where_in_clear(house) == written
-        with house.database.reader() as tx:
-            nested = [row for row in stacks.tree(tx, house.user_stack('s')) if row.depth]
+        assert where_in_clear(cluster) == written
+        with cluster.database.reader() as tx:
+            nested = [row for row in stacks.tree(tx, cluster.user_stack('s')) if row.depth]
             assert len(nested) == 3
             assert all(templates.show(tx, row.template_id).is_sealed for row in nested)
 
@@ -144,62 +144,62 @@ def test_what_is_secret_by_nature_is_sealed_without_the_option():
             'members': {'type': 'OS::Heat::ResourceGroup', 'properties': {'count': 1, 'resource_def': {
                 'type': 'OS::Heat::Value', 'properties': {'value': {'get_attr': ['word', 'value']}}}}}},
         'outputs': {'word': {'value': {'get_attr': ['word', 'value']}}}}
-    with without_the_option() as house:
-        stack_id = house.ask(messages.CreateStack(
+    with without_the_option() as cluster:
+        stack_id = cluster.ask(messages.CreateStack(
             stack_name='s', template=template, files={'nested.yaml': NESTED}, environment={}))['stack_id']
-        assert house.settle(stack_id).status == 'COMPLETE', house.row(stack_id).reason
-        house.ask(messages.SnapshotStack(stack_id, 'kept'))
-        word = house.settle(stack_id).outputs[0]['output_value']
+        assert cluster.settle(stack_id).status == 'COMPLETE', cluster.row(stack_id).reason
+        cluster.ask(messages.SnapshotStack(stack_id, 'kept'))
+        word = cluster.settle(stack_id).outputs[0]['output_value']
         assert len(word) == 32
-        assert where_in_clear(house, word) == set()
-        assert not is_in_the_file(house, word)
+        assert where_in_clear(cluster, word) == set()
+        assert not is_in_the_file(cluster, word)
 
 
 def test_a_breakpoint_is_found_again_though_it_is_sealed():
-    with House(engines=1, seal=SEAL) as house:
-        stack_id = house.ask(messages.CreateStack(
+    with Cluster(engines=1, seal=SEAL) as cluster:
+        stack_id = cluster.ask(messages.CreateStack(
             stack_name='s', template={'heat_template_version': '2018-08-31', 'resources': {
                 'a': {'type': 'OS::Heat::TestResource'}}},
             environment={'resource_registry': {'resources': {'a': {'hooks': 'pre-create'}}}}))['stack_id']
-        assert house.universe.run(lambda: any('paused' in each[3] for each in house.events(stack_id)))
-        with house.database.reader() as tx:
+        assert cluster.universe.run(lambda: any('paused' in each[3] for each in cluster.events(stack_id)))
+        with cluster.database.reader() as tx:
             assert resources.held(tx, stack_id, ['pre-create']) == {1: 'pre-create'}
-        house.ask(messages.SignalResource(stack_id, 'a', {'unset_hook': 'pre-create'}))
-        assert house.settle(stack_id).status == 'COMPLETE'
+        cluster.ask(messages.SignalResource(stack_id, 'a', {'unset_hook': 'pre-create'}))
+        assert cluster.settle(stack_id).status == 'COMPLETE'
 
 
 @pytest.mark.parametrize('before, after', [(None, SEAL), (SEAL, None)])
 def test_what_was_stored_before_stays_readable(before, after):
-    with House(engines=1, seal=before) as house:
-        stack_id = live(house)
-        for database in (house.database, *house._databases):
+    with Cluster(engines=1, seal=before) as cluster:
+        stack_id = live(cluster)
+        for database in (cluster.database, *cluster._databases):
             database._writing.update_execution_options(seal=after)
-        house.ask(messages.UpdateStack(stack_id=stack_id, **source('a-new-word')))
-        assert house.settle(stack_id).status == 'COMPLETE'
-        assert house.row(stack_id).outputs[0]['output_value'] == 'a-new-word'
-        house.delete(stack_id)
-        assert house.settle(stack_id).status == 'COMPLETE'
+        cluster.ask(messages.UpdateStack(stack_id=stack_id, **source('a-new-word')))
+        assert cluster.settle(stack_id).status == 'COMPLETE'
+        assert cluster.row(stack_id).outputs[0]['output_value'] == 'a-new-word'
+        cluster.delete(stack_id)
+        assert cluster.settle(stack_id).status == 'COMPLETE'
 
 
 def test_an_operator_seals_opens_and_changes_the_key():
-    with House(engines=1) as house:
-        stack_id = live(house)
-        with house.database.reader() as tx:
+    with Cluster(engines=1) as cluster:
+        stack_id = live(cluster)
+        with cluster.database.reader() as tx:
             shown = stacks.get(tx, stack_id), resources.columns(tx, stack_id, None, resources.HEAVY)
-        assert sealing.Rewriting(True, KEY).run(house.database) > 0
-        assert where_in_clear(house) == set()
-        assert sealing.Rewriting(True, KEY).run(house.database) == 0
-        assert sealing.Rewriting(True, NEW_KEY, KEY).run(house.database) > 0
+        assert sealing.Rewriting(True, KEY).run(cluster.database) > 0
+        assert where_in_clear(cluster) == set()
+        assert sealing.Rewriting(True, KEY).run(cluster.database) == 0
+        assert sealing.Rewriting(True, NEW_KEY, KEY).run(cluster.database) > 0
         with pytest.raises(exception.InvalidEncryptionKey):
-            house.row(stack_id)
+            cluster.row(stack_id)
         cfg.CONF.set_override('auth_encryption_key', NEW_KEY)
-        with house.database.reader() as tx:
+        with cluster.database.reader() as tx:
             assert shown == (stacks.get(tx, stack_id),
                              resources.columns(tx, stack_id, None, resources.HEAVY))
-        assert sealing.Rewriting(False, NEW_KEY).run(house.database) > 0
-        assert sealing.Rewriting(False, NEW_KEY).run(house.database) == 0
-        assert {table for table, _column in where_in_clear(house)} == {'template', 'files'}
+        assert sealing.Rewriting(False, NEW_KEY).run(cluster.database) > 0
+        assert sealing.Rewriting(False, NEW_KEY).run(cluster.database) == 0
+        assert {table for table, _column in where_in_clear(cluster)} == {'template', 'files'}
         with pytest.raises(exception.InvalidEncryptionKey):
-            sealing.Rewriting(True, KEY).run(house.database)
-        house.delete(stack_id)
-        assert house.settle(stack_id).status == 'COMPLETE'
+            sealing.Rewriting(True, KEY).run(cluster.database)
+        cluster.delete(stack_id)
+        assert cluster.settle(stack_id).status == 'COMPLETE'

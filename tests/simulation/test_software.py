@@ -8,7 +8,7 @@ from oslo_config import cfg
 from heatlite.common import config, exception
 from heatlite.db import resources, software_configs, software_deployments
 from heatlite.rpc import messages
-from tests.simulation.house import PROJECT, House, done, kill_engines_in, lose_database_in, outputs
+from tests.simulation.cluster import PROJECT, Cluster, done, kill_engines_in, lose_database_in, outputs
 
 
 @pytest.fixture(autouse=True)
@@ -36,55 +36,55 @@ def deployed(**given):
                         'code': {'value': {'get_attr': ['deployment', 'deploy_status_code']}}}}
 
 
-def signal(house, stack_id, name, **details):
-    return house.ask(messages.SignalResource(stack_id, name, details, False))
+def signal(cluster, stack_id, name, **details):
+    return cluster.ask(messages.SignalResource(stack_id, name, details, False))
 
 
-def waits(house, stack_id, name, action):
+def waits(cluster, stack_id, name, action):
     """Until the deployment of the resource waits for its server."""
     def is_waiting():
-        if house.states(stack_id).get(name, [((), ())])[-1][:2] != (action, 'IN_PROGRESS'):
+        if cluster.states(stack_id).get(name, [((), ())])[-1][:2] != (action, 'IN_PROGRESS'):
             return False
-        found = [each for each in deployments(house) if each.id == house.states(stack_id)[name][-1][2]]
+        found = [each for each in deployments(cluster) if each.id == cluster.states(stack_id)[name][-1][2]]
         return bool(found) and (found[0].action, found[0].status) == (action, 'IN_PROGRESS')
-    assert house.universe.run(is_waiting, limit=100)
+    assert cluster.universe.run(is_waiting, limit=100)
 
 
-def deployments(house):
-    with house.database.reader() as tx:
+def deployments(cluster):
+    with cluster.database.reader() as tx:
         return software_deployments.page(tx, PROJECT)
 
 
-def configs(house):
-    with house.database.reader() as tx:
+def configs(cluster):
+    with cluster.database.reader() as tx:
         return software_configs.page(tx, PROJECT)
 
 
-def of_server(house, server_id):
-    with house.database.reader() as tx:
+def of_server(cluster, server_id):
+    with cluster.database.reader() as tx:
         return software_deployments.configs_of_server(tx, PROJECT, server_id)
 
 
-def metadata(house, stack_id, name):
-    with house.database.reader() as tx:
+def metadata(cluster, stack_id, name):
+    with cluster.database.reader() as tx:
         return resources.by_name(tx, stack_id, name)[-1].metadata
 
 
-def told(house, stack_id):
-    return [event[1:] for event in house.events(stack_id) if event[1] == 'SIGNAL']
+def told(cluster, stack_id):
+    return [event[1:] for event in cluster.events(stack_id) if event[1] == 'SIGNAL']
 
 
 def test_a_deployment_waits_for_its_server():
-    with House() as house:
-        stack_id = house.create('s', deployed())
-        waits(house, stack_id, 'deployment', 'CREATE')
-        server_id = house.states(stack_id)['server'][0][2]
-        found = metadata(house, stack_id, 'server')
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', deployed())
+        waits(cluster, stack_id, 'deployment', 'CREATE')
+        server_id = cluster.states(stack_id)['server'][0][2]
+        found = metadata(cluster, stack_id, 'server')
         assert found['own'] == 1
         assert found['os-collect-config']['collectors'] == ['cfn', 'local']
         assert found['os-collect-config']['cfn']['path'] == 'server.Metadata'
         told_to_server, = found['deployments']
-        assert told_to_server['id'] == of_server(house, server_id)[0].id
+        assert told_to_server['id'] == of_server(cluster, server_id)[0].id
         assert (told_to_server['name'], told_to_server['group'], told_to_server['config']) == (
             'first', 'script', '#!/bin/sh')
         inputs = {entry['name']: entry['value'] for entry in told_to_server['inputs']}
@@ -93,19 +93,19 @@ def test_a_deployment_waits_for_its_server():
         assert (inputs['size'], inputs['place'], inputs['more'], inputs['deploy_server_id'], inputs['deploy_action'],
                 inputs['deploy_stack_id']) == (3, 'here', 'x', server_id, 'CREATE', f's/{stack_id}')
 
-        signal(house, stack_id, 'deployment', result='r', deploy_stdout='out', deploy_status_code=0, other='dropped')
-        row = done(house, stack_id, 'CREATE')
+        signal(cluster, stack_id, 'deployment', result='r', deploy_stdout='out', deploy_status_code=0, other='dropped')
+        row = done(cluster, stack_id, 'CREATE')
         assert outputs(row) == {'result': 'r', 'code': 0}
-        record, = deployments(house)
+        record, = deployments(cluster)
         assert (record.status, record.status_reason) == ('COMPLETE', 'Outputs received')
         assert record.output_values == {'result': 'r', 'deploy_stdout': 'out', 'deploy_stderr': None,
                                         'deploy_status_code': 0}
-        assert told(house, stack_id) == [('SIGNAL', 'IN_PROGRESS', f'Signal: deployment {record.id} succeeded')]
+        assert told(cluster, stack_id) == [('SIGNAL', 'IN_PROGRESS', f'Signal: deployment {record.id} succeeded')]
 
-        signal(house, stack_id, 'deployment', result='late')
-        house.universe.run(lambda: len(told(house, stack_id)) == 2, limit=20)
-        assert told(house, stack_id)[1] == ('SIGNAL', 'COMPLETE', 'Unknown')
-        assert deployments(house)[0].output_values['result'] == 'r'
+        signal(cluster, stack_id, 'deployment', result='late')
+        cluster.universe.run(lambda: len(told(cluster, stack_id)) == 2, limit=20)
+        assert told(cluster, stack_id)[1] == ('SIGNAL', 'COMPLETE', 'Unknown')
+        assert deployments(cluster)[0].output_values['result'] == 'r'
 
 
 @pytest.mark.parametrize('details, reason, event', [
@@ -114,71 +114,71 @@ def test_a_deployment_waits_for_its_server():
     ({'problem': 'p', 'deploy_status_code': '1'},
      'problem : p, deploy_status_code : Deployment exited with non-zero status code: 1', 'failed (1)')])
 def test_a_server_says_that_it_failed(details, reason, event):
-    with House() as house:
-        stack_id = house.create('s', deployed())
-        waits(house, stack_id, 'deployment', 'CREATE')
-        signal(house, stack_id, 'deployment', **details)
-        row = house.settle(stack_id)
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', deployed())
+        waits(cluster, stack_id, 'deployment', 'CREATE')
+        signal(cluster, stack_id, 'deployment', **details)
+        row = cluster.settle(stack_id)
         assert row.reason == ('Resource CREATE failed: Error: resources.deployment: '
                               f'Deployment to server failed: {reason}')
-        assert told(house, stack_id)[0][2].endswith(f' {event}')
+        assert told(cluster, stack_id)[0][2].endswith(f' {event}')
 
 
 def test_nobody_waits():
-    with House() as house:
-        stack_id = house.create('s', deployed(signal_transport='NO_SIGNAL'))
-        done(house, stack_id, 'CREATE')
-        record, = deployments(house)
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', deployed(signal_transport='NO_SIGNAL'))
+        done(cluster, stack_id, 'CREATE')
+        record, = deployments(cluster)
         assert (record.status, record.status_reason) == ('COMPLETE', 'Not waiting for outputs signal')
 
 
 def test_an_update_deploys_again():
-    with House() as house:
-        stack_id = house.create('s', deployed(signal_transport='NO_SIGNAL'))
-        done(house, stack_id, 'CREATE')
-        record, = deployments(house)
-        house.update(stack_id, deployed(signal_transport='NO_SIGNAL', input_values={'place': 'here', 'size': 4}))
-        done(house, stack_id, 'UPDATE')
-        again, = deployments(house)
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', deployed(signal_transport='NO_SIGNAL'))
+        done(cluster, stack_id, 'CREATE')
+        record, = deployments(cluster)
+        cluster.update(stack_id, deployed(signal_transport='NO_SIGNAL', input_values={'place': 'here', 'size': 4}))
+        done(cluster, stack_id, 'UPDATE')
+        again, = deployments(cluster)
         assert again.id == record.id and again.config_id != record.config_id and again.action == 'UPDATE'
-        assert len(configs(house)) == 2, 'the old derived config is gone'
-        found, = metadata(house, stack_id, 'server')['deployments']
+        assert len(configs(cluster)) == 2, 'the old derived config is gone'
+        found, = metadata(cluster, stack_id, 'server')['deployments']
         assert found['id'] == again.config_id
 
-        house.update(stack_id, deployed(signal_transport='NO_SIGNAL', input_values={'place': 'there'}))
-        done(house, stack_id, 'UPDATE')
-        assert [each.id for each in deployments(house)] != [record.id], 'this input replaces'
-        assert len(deployments(house)) == 1
+        cluster.update(stack_id, deployed(signal_transport='NO_SIGNAL', input_values={'place': 'there'}))
+        done(cluster, stack_id, 'UPDATE')
+        assert [each.id for each in deployments(cluster)] != [record.id], 'this input replaces'
+        assert len(deployments(cluster)) == 1
 
-        house.delete(stack_id)
-        done(house, stack_id, 'DELETE')
-        assert deployments(house) == [] and configs(house) == []
+        cluster.delete(stack_id)
+        done(cluster, stack_id, 'DELETE')
+        assert deployments(cluster) == [] and configs(cluster) == []
 
 
 def test_it_is_deployed_when_it_is_deleted():
-    with House() as house:
-        stack_id = house.create('s', deployed(actions=['DELETE']))
-        done(house, stack_id, 'CREATE')
-        assert deployments(house) == []
-        house.update(stack_id, deployed(actions=['CREATE', 'UPDATE', 'DELETE']))
-        waits(house, stack_id, 'deployment', 'UPDATE')
-        signal(house, stack_id, 'deployment')
-        done(house, stack_id, 'UPDATE')
-        house.delete(stack_id)
-        waits(house, stack_id, 'deployment', 'DELETE')
-        assert not house.universe.run(lambda: house.row(stack_id).status == 'COMPLETE', limit=30), 'it waits'
-        signal(house, stack_id, 'deployment')
-        done(house, stack_id, 'DELETE')
-        assert deployments(house) == [] and configs(house) == []
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', deployed(actions=['DELETE']))
+        done(cluster, stack_id, 'CREATE')
+        assert deployments(cluster) == []
+        cluster.update(stack_id, deployed(actions=['CREATE', 'UPDATE', 'DELETE']))
+        waits(cluster, stack_id, 'deployment', 'UPDATE')
+        signal(cluster, stack_id, 'deployment')
+        done(cluster, stack_id, 'UPDATE')
+        cluster.delete(stack_id)
+        waits(cluster, stack_id, 'deployment', 'DELETE')
+        assert not cluster.universe.run(lambda: cluster.row(stack_id).status == 'COMPLETE', limit=30), 'it waits'
+        signal(cluster, stack_id, 'deployment')
+        done(cluster, stack_id, 'DELETE')
+        assert deployments(cluster) == [] and configs(cluster) == []
 
 
 def test_a_deletion_ends_the_waiting():
-    with House() as house:
-        stack_id = house.create('s', deployed())
-        waits(house, stack_id, 'deployment', 'CREATE')
-        house.delete(stack_id)
-        done(house, stack_id, 'DELETE')
-        assert deployments(house) == []
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', deployed())
+        waits(cluster, stack_id, 'deployment', 'CREATE')
+        cluster.delete(stack_id)
+        done(cluster, stack_id, 'DELETE')
+        assert deployments(cluster) == []
 
 
 def test_structured_and_component_configs():
@@ -198,13 +198,13 @@ def test_structured_and_component_configs():
             'config': {'get_resource': 'parts'}, 'server': 'machine', 'signal_transport': 'NO_SIGNAL'}}},
         'outputs': {name: {'value': {'get_attr': path}} for name, path in {
             'cloud': ['cloud', 'config'], 'mime': ['mime', 'config'], 'parts': ['parts', 'config']}.items()}}
-    with House() as house:
-        row = done(house, house.create('s', wanted), 'CREATE')
+    with Cluster() as cluster:
+        row = done(cluster, cluster.create('s', wanted), 'CREATE')
         found = outputs(row)
         assert found['cloud'] == '#cloud-config\nruncmd:\n- ls\n'
         assert 'Content-Type: text/cloud-config' in found['mime'] and '#cloud-config' in found['mime']
         assert [entry['config'] for entry in found['parts']] == ['c', 'u']
-        by_group = {each.group: each.config for each in of_server(house, 'machine')}
+        by_group = {each.group: each.config for each in of_server(cluster, 'machine')}
         assert by_group['Heat::Ungrouped']['config'] == {'a': 1, 'b': [None, 'kept']}
         assert by_group['component']['config']['configs'][0]['actions'] == ['CREATE']
 
@@ -219,66 +219,66 @@ def group(**given):
 
 
 def test_a_group_of_deployments():
-    with House() as house:
-        stack_id = house.create('s', group())
-        assert house.universe.run(lambda: len(deployments(house)) == 2, limit=100)
-        child_id = house.states(stack_id)['group'][0][2]
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', group())
+        assert cluster.universe.run(lambda: len(deployments(cluster)) == 2, limit=100)
+        child_id = cluster.states(stack_id)['group'][0][2]
         for name in 'ab':
-            signal(house, child_id, name, result=f'r-{name}', deploy_stdout=name)
-        row = done(house, stack_id, 'CREATE')
+            signal(cluster, child_id, name, result=f'r-{name}', deploy_stdout=name)
+        row = done(cluster, stack_id, 'CREATE')
         assert outputs(row) == {'result': {'a': 'r-a', 'b': 'r-b'}, 'out': {'a': 'a', 'b': 'b'}}
-        house.update(stack_id, group(servers={'b': 'server-b'}, signal_transport='NO_SIGNAL'))
-        done(house, stack_id, 'UPDATE')
-        assert [each.server_id for each in deployments(house)] == ['server-b']
+        cluster.update(stack_id, group(servers={'b': 'server-b'}, signal_transport='NO_SIGNAL'))
+        done(cluster, stack_id, 'UPDATE')
+        assert [each.server_id for each in deployments(cluster)] == ['server-b']
 
 
 def test_what_users_ask():
-    with House() as house:
-        made = house.ask(messages.CreateSoftwareConfig(name='n', config='text', inputs=({'name': 'x'},)))
+    with Cluster() as cluster:
+        made = cluster.ask(messages.CreateSoftwareConfig(name='n', config='text', inputs=({'name': 'x'},)))
         assert made['config'] == 'text' and made['inputs'] == [{'name': 'x'}]
-        deployment = house.ask(messages.CreateSoftwareDeployment(config_id=made['id'], server_id='server'))
+        deployment = cluster.ask(messages.CreateSoftwareDeployment(config_id=made['id'], server_id='server'))
         assert deployment['status_reason'] == 'None' and 'updated_time' not in deployment
-        changed = house.ask(messages.UpdateSoftwareDeployment(
+        changed = cluster.ask(messages.UpdateSoftwareDeployment(
             deployment['id'], status='COMPLETE', output_values={'o': 1}))
         assert (changed['status'], changed['output_values'], changed['config_id']) == ('COMPLETE', {'o': 1}, made['id'])
         with pytest.raises(exception.InvalidRestrictedAction):
-            house.ask(messages.DeleteSoftwareConfig(made['id']))
-        house.ask(messages.DeleteSoftwareDeployment(deployment['id']))
-        house.ask(messages.DeleteSoftwareConfig(made['id']))
+            cluster.ask(messages.DeleteSoftwareConfig(made['id']))
+        cluster.ask(messages.DeleteSoftwareDeployment(deployment['id']))
+        cluster.ask(messages.DeleteSoftwareConfig(made['id']))
         with pytest.raises(exception.NotFound):
-            house.ask(messages.DeleteSoftwareConfig(made['id']))
+            cluster.ask(messages.DeleteSoftwareConfig(made['id']))
 
 
-def life(house):
-    stack_id = house.create('s', deployed(signal_transport='NO_SIGNAL'))
-    done(house, stack_id, 'CREATE')
-    house.update(stack_id, deployed(signal_transport='NO_SIGNAL', input_values={'place': 'there'}))
-    done(house, stack_id, 'UPDATE')
-    record, = deployments(house)
-    assert record.id == house.states(stack_id)['deployment'][0][2]
-    assert {each.id for each in configs(house)} == {record.config_id, house.states(stack_id)['config'][0][2]}
-    assert [each['id'] for each in metadata(house, stack_id, 'server')['deployments']] == [record.config_id]
-    house.delete(stack_id)
-    done(house, stack_id, 'DELETE')
-    assert deployments(house) == [] and configs(house) == []
+def life(cluster):
+    stack_id = cluster.create('s', deployed(signal_transport='NO_SIGNAL'))
+    done(cluster, stack_id, 'CREATE')
+    cluster.update(stack_id, deployed(signal_transport='NO_SIGNAL', input_values={'place': 'there'}))
+    done(cluster, stack_id, 'UPDATE')
+    record, = deployments(cluster)
+    assert record.id == cluster.states(stack_id)['deployment'][0][2]
+    assert {each.id for each in configs(cluster)} == {record.config_id, cluster.states(stack_id)['config'][0][2]}
+    assert [each['id'] for each in metadata(cluster, stack_id, 'server')['deployments']] == [record.config_id]
+    cluster.delete(stack_id)
+    done(cluster, stack_id, 'DELETE')
+    assert deployments(cluster) == [] and configs(cluster) == []
 
 
 def test_killed_at_any_point():
     kill_engines_in(life, 9)
 
 
-def signalled(house):
+def signalled(cluster):
     """Its server tells each result once."""
     for action, more, result in (('CREATE', 'x', 'first'), ('UPDATE', 'y', 'second')):
         wanted = deployed(input_values={'place': 'here', 'more': more})
         if action == 'CREATE':
-            stack_id = house.create('s', wanted)
+            stack_id = cluster.create('s', wanted)
         else:
-            house.update(stack_id, wanted)
-        waits(house, stack_id, 'deployment', action)
-        signal(house, stack_id, 'deployment', result=result, deploy_status_code=0)
-        assert outputs(done(house, stack_id, action)) == {'result': result, 'code': 0}
-        assert len(deployments(house)) == 1
+            cluster.update(stack_id, wanted)
+        waits(cluster, stack_id, 'deployment', action)
+        signal(cluster, stack_id, 'deployment', result=result, deploy_status_code=0)
+        assert outputs(done(cluster, stack_id, action)) == {'result': result, 'code': 0}
+        assert len(deployments(cluster)) == 1
 
 
 def test_killed_while_a_server_tells():
@@ -304,20 +304,20 @@ def test_a_record_says_all_that_was_deployed(kind):
             deployment['properties']['servers'] = {'one': deployment['properties'].pop('server')}
         return {**found, 'outputs': {}}
 
-    with House() as house:
-        stack_id = house.create('s', template({'place': 'here', 'list': [1, {'a': 'b'}]}))
-        done(house, stack_id, 'CREATE')
-        server_id = house.states(stack_id)['server'][0][2]
-        record, = deployments(house)
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', template({'place': 'here', 'list': [1, {'a': 'b'}]}))
+        done(cluster, stack_id, 'CREATE')
+        server_id = cluster.states(stack_id)['server'][0][2]
+        record, = deployments(cluster)
         assert (record.input_values, record.server_id, record.action, record.status) == (
             {'place': 'here', 'list': [1, {'a': 'b'}]}, server_id, 'CREATE', 'COMPLETE')
-        assert [each.id for each in of_server(house, server_id)] == [record.config_id]
+        assert [each.id for each in of_server(cluster, server_id)] == [record.config_id]
 
-        house.update(stack_id, template({'place': 'here', 'more': 'y'}))
-        done(house, stack_id, 'UPDATE')
-        record, = deployments(house)
+        cluster.update(stack_id, template({'place': 'here', 'more': 'y'}))
+        done(cluster, stack_id, 'UPDATE')
+        record, = deployments(cluster)
         assert (record.input_values, record.server_id, record.action, record.status) == (
             {'place': 'here', 'more': 'y'}, server_id, 'UPDATE', 'COMPLETE')
-        house.update(stack_id, template(None))
-        done(house, stack_id, 'UPDATE')
-        assert deployments(house)[0].input_values == {}
+        cluster.update(stack_id, template(None))
+        done(cluster, stack_id, 'UPDATE')
+        assert deployments(cluster)[0].input_values == {}

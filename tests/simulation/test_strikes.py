@@ -8,7 +8,7 @@ from heatlite.common import exception
 from heatlite.db import engines, leases
 from heatlite.engine import properties, resource
 from heatlite.rpc import messages
-from tests.simulation.house import House, done, wait
+from tests.simulation.cluster import Cluster, done, wait
 from tests.simulation.test_crashes import template, thing
 
 
@@ -58,7 +58,7 @@ class Poison(resource.Resource):
         return self.name
 
 
-class Place(House):
+class Place(Cluster):
     """Deaths are told, as by the parent of an engine's process."""
 
     def __init__(self, seed=0, **options):
@@ -103,109 +103,109 @@ def slow():
 @pytest.mark.parametrize('place', ['create', 'check'])
 @pytest.mark.parametrize('seed', range(5))
 def test_three_deaths_are_enough_and_the_others_go_on(place, seed):
-    with Place(seed) as house:
-        innocent = house.create('innocent', slow())
-        bad = house.create('bad', poison(place))
-        row = house.settle(bad)
+    with Place(seed) as cluster:
+        innocent = cluster.create('innocent', slow())
+        bad = cluster.create('bad', poison(place))
+        row = cluster.settle(bad)
         assert (row.action, row.status) == ('CREATE', 'FAILED')
         assert '3 engines ended' in row.reason
-        assert house.deaths == 3
-        assert {state[:2] for rows in house.states(bad).values() for state in rows} <= {
+        assert cluster.deaths == 3
+        assert {state[:2] for rows in cluster.states(bad).values() for state in rows} <= {
             ('CREATE', 'FAILED'), ('INIT', 'COMPLETE'), ('DELETE', 'FAILED')}
-        wait(house, 30.0)
+        wait(cluster, 30.0)
         Slow.ready = True
-        done(house, innocent, 'CREATE')
-        house.delete(bad)
-        done(house, bad, 'DELETE')
-        assert house.deaths == 3
+        done(cluster, innocent, 'CREATE')
+        cluster.delete(bad)
+        done(cluster, bad, 'DELETE')
+        assert cluster.deaths == 3
 
 
 def test_a_stack_that_waits_while_engines_die_of_others_has_no_strikes():
-    with Place() as house:
-        innocent = house.create('innocent', slow())
+    with Place() as cluster:
+        innocent = cluster.create('innocent', slow())
         for number in range(4):
-            house.settle(house.create(f'bad{number}', poison('check')))
-        assert house.deaths == 12
-        with house.database.reader() as tx:
+            cluster.settle(cluster.create(f'bad{number}', poison('check')))
+        assert cluster.deaths == 12
+        with cluster.database.reader() as tx:
             assert leases.strikes_out(tx, innocent) == 0
         Slow.ready = True
-        done(house, innocent, 'CREATE')
+        done(cluster, innocent, 'CREATE')
 
 
 def test_engines_that_die_for_other_reasons_do_not_count():
     """Nobody was executing anything, as when a host is switched off between two polls."""
-    with Place() as house:
-        innocent = house.create('innocent', slow())
+    with Place() as cluster:
+        innocent = cluster.create('innocent', slow())
         for _ in range(6):
-            wait(house, 10.5)
-            for runtime, _service in list(house.engines):
+            wait(cluster, 10.5)
+            for runtime, _service in list(cluster.engines):
                 runtime.kill()
-                house._died(runtime)
+                cluster._died(runtime)
         Slow.ready = True
-        done(house, innocent, 'CREATE')
+        done(cluster, innocent, 'CREATE')
 
 
 def test_engines_that_are_stopped_in_order_do_not_count():
-    with Place() as house:
-        innocent = house.create('innocent', slow())
+    with Place() as cluster:
+        innocent = cluster.create('innocent', slow())
         for _ in range(6):
-            wait(house, 5.0)
-            runtime, service = house.engines.pop(0)
+            wait(cluster, 5.0)
+            runtime, service = cluster.engines.pop(0)
             runtime.spawn(service.stop)
-            wait(house, 5.0)
+            wait(cluster, 5.0)
             runtime.kill()
-            house.start_engine()
+            cluster.start_engine()
         Slow.ready = True
-        done(house, innocent, 'CREATE')
-        with house.database.reader() as tx:
+        done(cluster, innocent, 'CREATE')
+        with cluster.database.reader() as tx:
             assert tx.exec_driver_sql('SELECT max(strikes) FROM lease').scalar() == 0
 
 
 def test_each_request_has_three_tries():
-    with Place() as house:
-        bad = house.create('bad', poison('delete'))
-        done(house, bad, 'CREATE')
+    with Place() as cluster:
+        bad = cluster.create('bad', poison('delete'))
+        done(cluster, bad, 'CREATE')
         for number in (1, 2):
-            house.delete(bad)
-            row = house.settle(bad)
-            assert (row.action, row.status, house.deaths) == ('DELETE', 'FAILED', 3 * number)
+            cluster.delete(bad)
+            row = cluster.settle(bad)
+            assert (row.action, row.status, cluster.deaths) == ('DELETE', 'FAILED', 3 * number)
 
 
 def test_what_shall_stay_does_not_keep_a_stack_from_being_deleted():
-    with Place() as house:
-        bad = house.create('bad', poison('delete'))
-        done(house, bad, 'CREATE')
-        house.update(bad, poison('delete', deletion_policy='retain'))
-        done(house, bad, 'UPDATE')
-        house.delete(bad)
-        done(house, bad, 'DELETE')
-        assert house.deaths == 0
+    with Place() as cluster:
+        bad = cluster.create('bad', poison('delete'))
+        done(cluster, bad, 'CREATE')
+        cluster.update(bad, poison('delete', deletion_policy='retain'))
+        done(cluster, bad, 'UPDATE')
+        cluster.delete(bad)
+        done(cluster, bad, 'DELETE')
+        assert cluster.deaths == 0
 
 
 def test_progress_between_deaths_gives_new_tries():
     """An engine that is killed again and again finishes a long stack all the same."""
-    with Place() as house:
-        stack_id = house.create('s', template({
+    with Place() as cluster:
+        stack_id = cluster.create('s', template({
             f'r{number}': thing(needs=[f'r{number - 1}'] if number else []) for number in range(12)}))
         for _ in range(8):
-            made = len(house.cloud.objects)
-            house.universe.run(lambda made=made: len(house.cloud.objects) > made + 1, limit=100.0)
-            with house.database.writer() as tx:
+            made = len(cluster.cloud.objects)
+            cluster.universe.run(lambda made=made: len(cluster.cloud.objects) > made + 1, limit=100.0)
+            with cluster.database.writer() as tx:
                 leases.strike(tx, stack_id)
-        row = house.settle(stack_id)
+        row = cluster.settle(stack_id)
         assert (row.action, row.status) == ('CREATE', 'COMPLETE'), row.reason
 
 
 def test_a_signal_that_ends_engines_is_dropped():
-    with Place() as house:
-        bad = house.create('bad', poison('signal'))
-        done(house, bad, 'CREATE')
-        house.ask(messages.SignalResource(bad, 'bad', {}), (exception.HeatException,))
-        house.universe.run(lambda: house.deaths >= 3, limit=200.0)
-        wait(house, 20.0)
-        row = house.settle(bad)
-        assert (row.action, row.status, house.deaths) == ('CREATE', 'FAILED', 3)
-        with house.database.reader() as tx:
+    with Place() as cluster:
+        bad = cluster.create('bad', poison('signal'))
+        done(cluster, bad, 'CREATE')
+        cluster.ask(messages.SignalResource(bad, 'bad', {}), (exception.HeatException,))
+        cluster.universe.run(lambda: cluster.deaths >= 3, limit=200.0)
+        wait(cluster, 20.0)
+        row = cluster.settle(bad)
+        assert (row.action, row.status, cluster.deaths) == ('CREATE', 'FAILED', 3)
+        with cluster.database.reader() as tx:
             assert tx.exec_driver_sql('SELECT count(*) FROM signal').scalar() == 0
-        house.delete(bad)
-        done(house, bad, 'DELETE')
+        cluster.delete(bad)
+        done(cluster, bad, 'DELETE')

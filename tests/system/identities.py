@@ -138,7 +138,7 @@ class Simulated:
     def __enter__(self) -> Simulated:
         self._program = Program(self._log, '--port', self._port,
                                 *(part for each in self._catalogued for part in ('--service', each)),
-                                module='heatlite.cloudsim')
+                                module='cloudsim')
         try:
             self.url = f'{self._program.process.stdout.readline().split()[-1]}/v3'
             answers(self.url)

@@ -19,7 +19,7 @@ ROOT = pathlib.Path(__file__).parents[3]
 @pytest.fixture(scope='session')
 def simulator() -> Iterator[str]:
     """The URL of a simulated cloud, in a process of its own, whose clock moves only when it is told to."""
-    process = subprocess.Popen([sys.executable, '-m', 'heatlite.cloudsim', '--port', '0'], cwd=ROOT,
+    process = subprocess.Popen([sys.executable, '-m', 'cloudsim', '--port', '0'], cwd=ROOT,
                                stdout=subprocess.PIPE, text=True)
     try:
         line = process.stdout.readline()

@@ -77,7 +77,7 @@ class Town:
 @pytest.fixture(scope='module')
 def town():
     registry.create()
-    command = [sys.executable, '-m', 'heatlite.cloudsim', '--port', '0', '--work', str(WORK), '--boot', str(WORK)]
+    command = [sys.executable, '-m', 'cloudsim', '--port', '0', '--work', str(WORK), '--boot', str(WORK)]
     with subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE) as running:
         found = Town(re.search(r'http://\S+', running.stdout.readline()).group())
         found.before = found.objects()

@@ -1,0 +1,148 @@
+"""`pytest --heatlite-plugin PATH`: each check of each type is a test, and the table stands at the end.
+
+Loaded by every pytest of an environment heatlite is installed in: nothing is imported before the option is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from heatlite.testing import crash
+
+if TYPE_CHECKING:
+    from heatlite.testing.kit import Kit
+    from heatlite.testing.report import Result
+
+RESULTS: pytest.StashKey[list[Result]] = pytest.StashKey()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup('heatlite', 'conformance of resource types')
+    group.addoption('--heatlite-plugin', action='append', default=[], metavar='PATH', type=Path,
+                    help='check the resource types of this module, file of described types, or folder')
+    group.addoption('--heatlite-crash', default=crash.ALL, metavar='all|N|none', type=crash.every,
+                    help='of the points at which an engine may be killed, try all (default), every N-th or none')
+    group.addoption('--heatlite-examples', metavar='FILE', type=Path,
+                    help='how to make the types; default: NAME.conformance.yaml beside the module')
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[RESULTS] = []
+    if config.option.heatlite_plugin and config.args_source is not pytest.Config.ArgsSource.ARGS:
+        config.args = []                    # nobody asked for other tests
+
+
+def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+    for path in config.option.heatlite_plugin:
+        plugin = Plugin.from_parent(session, name=str(path), path=config.invocation_params.dir / path,
+                                    nodeid=str(path))
+        found = list(plugin.collect())
+        config.hook.pytest_collectreport(report=pytest.CollectReport(plugin.nodeid, 'passed', None, found))
+        items += found
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    results = config.stash[RESULTS]
+    if not results:
+        return
+    from heatlite.testing import kit, report
+    terminalreporter.section('heatlite: conformance of resource types')
+    for line in report.table(results, kit.CHECKS):
+        terminalreporter.write_line(line)
+
+
+class Plugin(pytest.Collector):
+    """One PATH. Its clouds run while its types are checked."""
+
+    kit: Kit
+
+    def collect(self) -> Iterator[pytest.Item]:
+        from heatlite.testing import kit
+        try:
+            self.kit = kit.of(self.path, self.config.option.heatlite_examples)
+        except FileNotFoundError:
+            raise pytest.UsageError(f'--heatlite-plugin: there is no {self.path}') from None
+        except Exception as error:
+            raise pytest.UsageError(f'--heatlite-plugin: {error}') from None
+        self._stack = ExitStack()
+        self._cloud_of: Any = None
+        for failure in self.kit.failures:
+            yield Broken.from_parent(self, name=f'{failure.name}::loading', failure=failure)
+        for name in self.kit.types:
+            yield from Type.from_parent(self, name=name).collect()
+
+    def cloud_of(self, type_name: str) -> Any:
+        if self._cloud_of is None:
+            self._cloud_of = self._stack.enter_context(self.kit.clouds())
+            self.session.config.add_cleanup(self._stack.close)
+        return self._cloud_of(type_name)
+
+
+class Type(pytest.Collector):
+    """All checks of a type share one life, which begins with the first of them."""
+
+    _results: dict[str, Result] | None = None
+
+    def collect(self) -> Iterator[pytest.Item]:
+        from heatlite.testing import kit
+        for check in kit.CHECKS:
+            yield Check.from_parent(self, name=check)
+
+    def result(self, check: str) -> Result:
+        if self._results is None:
+            plugin: Any = self.parent
+            found = list(plugin.kit.check(self.name, plugin.cloud_of(self.name), self.config.option.heatlite_crash))
+            self._results = {each.check: each for each in found}
+            self.config.stash[RESULTS].extend(found)
+        return self._results[check]
+
+
+class Check(pytest.Item):
+    def runtest(self) -> None:
+        from heatlite.testing import report
+        parent: Any = self.parent
+        result = parent.result(self.name)
+        match result.outcome:
+            case report.FAILED:
+                raise Diagnostic(str(result))
+            case report.NOT_TRIED:
+                pytest.skip(f'not tried: {result.reason}')
+            case report.WARNED:
+                self.warn(pytest.PytestWarning(str(result)))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        return str(excinfo.value) if isinstance(excinfo.value, Diagnostic) else super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        return self.path, None, f'{self.parent.name if self.parent else ""}, {self.name}'
+
+
+class Broken(pytest.Item):
+    """A module, or a type in it, that cannot be loaded."""
+
+    def __init__(self, failure: Any, **more: Any) -> None:
+        super().__init__(**more)
+        self._failure = failure
+
+    def runtest(self) -> None:
+        from heatlite.testing import kit, report
+        failure = self._failure
+        self.config.stash[RESULTS].extend(
+            report.Result(name, kit.LOADING, report.FAILED, failure.error, failure.file)
+            for name in failure.types or (failure.name,))
+        raise Diagnostic(str(failure))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        return str(excinfo.value)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        return self.path, None, self.name
+
+
+class Diagnostic(Exception):
+    """What a check has to say; shown without a traceback."""

@@ -1,0 +1,225 @@
+"""One stack with one resource that is looked at, in engines that can be killed, over a cloud that can be counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+from heatlite.common import runtime as runtimes
+from heatlite.db import resources
+from heatlite.engine.resource import Resource
+from heatlite.engine.service import EngineService
+from heatlite.planning.states import Action, Status
+from heatlite.rpc import messages
+from heatlite.testing.calls import Calls
+from heatlite.testing.clouds import Cloud, Thing
+from heatlite.testing.cluster import Cluster
+from heatlite.testing.examples import Example
+from heatlite.testing.runtime import Killed, Universe
+
+IT = 'it'                                   # the name of the resource that is looked at
+VERSION = '2021-04-16'
+
+
+class Running:
+    """The runtime of the simulated process that has its turn, for code that asks for the current one."""
+
+    def __init__(self, universe: Universe) -> None:
+        self._universe = universe
+        self._nobody = universe.process('nobody')
+
+    def __getattr__(self, name: str) -> Any:
+        running = self._universe.running
+        return getattr(running.runtime if running is not None else self._nobody, name)
+
+
+class Replaceable:
+    """Marks a class of `replaceable`."""
+
+
+def replaceable(kind: type[Resource], names: set[str]) -> type[Resource]:
+    """The type, with resources called one of `names` replaced when they are unhealthy, although they are there."""
+    def needs_replace_failed(self: Resource) -> bool:
+        return self.name in names or bool(kind.needs_replace_failed(self))
+
+    return type(kind.__name__, (kind, Replaceable), {
+        'needs_replace_failed': needs_replace_failed, '__module__': kind.__module__, '__doc__': kind.__doc__})
+
+
+class ResourceScenario:
+    """`with ResourceScenario(...) as scenario`: the engines are up; `prepare()` makes the example's `needs`."""
+
+    def __init__(self, type_name: str, example: Example, cloud: Cloud, register: Callable[[Any], None]) -> None:
+        """`register(registry)`: adds the types that are checked."""
+        self.type_name, self.example, self.cloud = type_name, example, cloud
+        self.unhealthy: set[str] = set()            # names in `needs` of what is replaced whenever it is unhealthy
+        self._clock = 0.0
+        self.calls = Calls(self._around)
+        self.cluster = Cluster(project_id=cloud.project_id,
+                           prepare=lambda service: self._register(register, service))
+        self.stack_id = ''
+        self.before: list[Thing] | None = None      # things there without it
+        self.with_beside = False                    # what refers to it is there, too
+        self.minutes: int | None = None             # that an update may take
+        self.extra: Mapping[str, Any] = {}          # resources besides those of the example
+        self._runtime = runtimes.current()
+        runtimes.use(Running(self.cluster.universe))    # type: ignore[arg-type]
+        self._watched = self.calls.watched()
+
+    def _register(self, register: Callable[[Any], None], service: EngineService) -> None:
+        register(service.registry)
+        for entry in self.example.needs.values():
+            kind = service.registry.resolve(entry['type'], IT)
+            if isinstance(kind, type) and not issubclass(kind, Replaceable):
+                service.registry.register(entry['type'], replaceable(kind, self.unhealthy))
+
+    def __enter__(self) -> Self:
+        self._watched.__enter__()
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._watched.__exit__(None, None, None)
+        runtimes.use(self._runtime)
+        self.cluster.close()
+
+    def _around(self, label: str) -> None:
+        """A call of a type: its cloud's clock catches up, and the engine may die."""
+        thread = self.cluster.universe.running
+        if thread is None:
+            return
+        if thread.runtime.dead:
+            raise Killed
+        passed, self._clock = self.cluster.universe.time - self._clock, self.cluster.universe.time
+        if passed > 0:
+            with self.calls.unwatched():
+                self.cloud.advance(passed)
+        self.cluster.chaos.point(label, thread.runtime)
+
+    # --- the user -----------------------------------------------------------------------------------------
+
+    def template(self, properties: Mapping[str, Any] | None) -> dict[str, Any]:
+        """With `properties` for it; None: without it."""
+        entries = {**self.example.needs, **self.extra}
+        if properties is not None:
+            entries[IT] = {'type': self.type_name, 'properties': dict(properties)}
+            if self.with_beside:
+                entries.update(self.example.beside)
+        parameters = {name: {'type': 'string', 'default': value} for name, value in self.cloud.parameters.items()}
+        return {'heat_template_version': VERSION, 'parameters': parameters, 'resources': entries}
+
+    def prepare(self) -> str | None:
+        """Makes what it needs. Why that is not possible, or None."""
+        found = self.cluster.ask(messages.CreateStack(
+            template=self.template(None), stack_name='kit', environment=dict(self.example.environment)))
+        self.stack_id = found['stack_id']
+        row = self.cluster.settle(self.stack_id)
+        self.before = self.things()
+        return None if row.status == 'COMPLETE' else self.reason()
+
+    def put(self, properties: Mapping[str, Any] | None, converge: bool = False) -> str | None:
+        """Makes, changes or deletes it, and waits. Why that failed, or None."""
+        self.cluster.ask(messages.UpdateStack(
+            stack_id=self.stack_id, template=self.template(properties), environment=dict(self.example.environment),
+            converge=converge, timeout_mins=self.minutes))
+        row = self.cluster.settle(self.stack_id)
+        return None if row.status == 'COMPLETE' else self.reason()
+
+    def mark_unhealthy(self, name: str) -> None:
+        """The next update replaces it."""
+        self.unhealthy.add(name)
+        self.cluster.ask(messages.MarkUnhealthy(self.stack_id, name, True, 'to be replaced'))
+        self.cluster.settle(self.stack_id)
+
+    def clear(self) -> None:
+        """Deletes the stack; its cloud serves other types, too."""
+        self.cluster.delete(self.stack_id)
+        self.cluster.settle(self.stack_id)
+
+    def act(self, action: str) -> str | None:
+        self.cluster.ask(messages.StackAction(self.stack_id, action))
+        row = self.cluster.settle(self.stack_id)
+        return None if row.status == 'COMPLETE' else self.reason()
+
+    def reason(self) -> str:
+        """What the last event of a failed resource says, or the stack itself."""
+        for name, action, status, reason in self.cluster.events(self.stack_id):
+            if status == 'FAILED' and action != 'CHECK' and name in (IT, *self.example.needs, *self.example.beside):
+                return f'{name} {action}: {reason}'
+        return str(self.cluster.row(self.stack_id).reason)
+
+    # --- looking ------------------------------------------------------------------------------------------
+
+    def things(self) -> list[Thing] | None:
+        with self.calls.unwatched():
+            return self.cloud.things()
+
+    def new_things(self) -> list[Thing] | None:
+        """Things that are there because of it; None: nobody can say."""
+        now = self.things()
+        if now is None or self.before is None:
+            return None
+        known = list(self.before)
+        for thing in known:
+            if thing in now:
+                now.remove(thing)
+        return [thing for thing in now if _kind(thing) not in self.example.leaves]
+
+    def state(self) -> Mapping[str, Any] | None:
+        with self.calls.unwatched():
+            return self.cloud.state()
+
+    def writes(self) -> int:
+        with self.calls.unwatched():
+            counted = self.cloud.writes()
+        return len(self.calls.writes) if counted is None else counted
+
+    def rows(self) -> list[tuple[str, str, str | None]]:
+        """(action, status, physical id) of each row it has."""
+        return self.cluster.states(self.stack_id).get(IT, [])
+
+    def row_ids(self, name: str = IT) -> list[int]:
+        """Another id after an update: it was replaced."""
+        with self.cluster.database.reader() as tx:
+            return [state.id for state in resources.light(tx, self.stack_id) if state.name == name]
+
+    def events(self) -> int:
+        return sum(name == IT for name, *_rest in self.cluster.events(self.stack_id))
+
+    def asked(self, question: Callable[[Resource], Any]) -> Any:
+        """`question(it)`, asked inside an engine; its answer. Raises what it raises."""
+        answers: list[tuple[Any, Exception | None]] = []
+
+        def ask(service: EngineService) -> None:
+            try:
+                stack = service.controller.read(self.stack_id)
+                answers.append((question(stack[IT]) if stack is not None else None, None))
+            except Exception as error:
+                answers.append((None, error))
+
+        runtime, service = self.cluster.engines[0]
+        # Another engine may have done the last update before this one got to let go of the stack as it was.
+        self.cluster.universe.run(lambda: not service.controller.owns(self.stack_id), limit=60.0)
+        runtime.spawn(ask, service)
+        if not self.cluster.universe.run(lambda: bool(answers)):
+            raise TimeoutError('no answer')
+        answer, error = answers[0]
+        if error is not None:
+            raise error
+        return answer
+
+    def delete_behind_our_back(self) -> None:
+        """As somebody else would: through the type's own handlers, and nothing is stored."""
+        def delete(it: Resource) -> None:
+            assert it.record is not None
+            it.bind(it.record)
+            it.take_state(it.record.state._replace(action=Action.DELETE, status=Status.IN_PROGRESS))
+            handler, check = it.handler('DELETE'), it.checker('DELETE')
+            token = handler() if handler is not None else None
+            while check is not None and not check(token):
+                it.runtime.sleep(1)
+
+        self.asked(delete)
+
+
+def _kind(thing: Thing) -> Any:
+    return thing[0] if isinstance(thing, tuple) else thing

@@ -1,0 +1,115 @@
+"""What a benchmark measures: the service as operators run it, and what its processes use."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import psutil
+
+from tests.system.cluster import Cluster
+from tests.system.processes import OPENER, Program, ask
+
+UNLIMITED = {'max_resources_per_stack': -1, 'max_stacks_per_tenant': -1, 'max_json_body_size': 100000000,
+             'max_template_size': 100000000}
+SERVERS = {'mariadb': 'HEATLITE_TEST_MYSQL_URL', 'postgresql': 'HEATLITE_TEST_POSTGRES_URL'}
+
+
+class Embedded:
+    """heatlite-all: one process, SQLite."""
+
+    def __init__(self, folder: Path, **options: object) -> None:
+        self.folder = folder
+        began = time.monotonic()
+        settings = {**UNLIMITED, **options}
+        self.program = Program(folder / 'log', '--state-dir', folder / 'state', '--port', '0',
+                               *(word for name, value in settings.items() for word in ('--set', f'{name}={value}')),
+                               module='heatlite.cmd.all_in_one')
+        said = self.program.process.stdout.readline().split()
+        self.root = said[-1]
+        self.url = f'{self.root}/v1/admin'
+        ask('GET', f'{self.url}/stacks')
+        self.seconds_to_first_answer = time.monotonic() - began
+        self.metrics_urls = [f'{self.root}/metrics']
+
+    @property
+    def database_url(self) -> str:
+        file, = (self.folder / 'state').glob('*.sqlite')
+        return f'sqlite:///{file}'
+
+    @property
+    def processes(self) -> list[psutil.Process]:
+        return _family([self.program])
+
+    def stop(self) -> None:
+        self.program.kill()
+
+
+class Clustered:
+    """heatlite-api and `engines` engine processes, a real database and RabbitMQ."""
+
+    def __init__(self, folder: Path, database: str, engines: int = 1, **options: object) -> None:
+        url, rabbit = os.environ.get(SERVERS[database]), os.environ.get('HEATLITE_TEST_RABBIT_URL')
+        if not url or not rabbit:
+            raise SystemExit(f'{database} and RabbitMQ are needed: tools/services up')
+        began = time.monotonic()
+        self.cluster = Cluster(folder, url, rabbit, engines=engines, **{**UNLIMITED, **options})
+        self.seconds_to_first_answer = time.monotonic() - began         # with the schema, and all processes
+        self.url = self.cluster.url
+        self.root = f'http://127.0.0.1:{self.cluster.port}'
+
+    @property
+    def database_url(self) -> str:
+        return str(self.cluster.database_url)
+
+    @property
+    def processes(self) -> list[psutil.Process]:
+        return _family([self.cluster.api, *self.cluster.engines])
+
+    def stop(self) -> None:
+        self.cluster.stop()
+
+
+def memory(deployment) -> float:
+    """MiB resident, of all processes together."""
+    return sum(process.memory_info().rss for process in deployment.processes) / 2 ** 20
+
+
+def _family(programs: list[Program]) -> list[psutil.Process]:
+    found = []
+    for program in programs:
+        process = psutil.Process(program.process.pid)
+        found += [process, *process.children(recursive=True)]
+    return found
+
+
+class Meter:
+    """CPU seconds of the processes from `with` to its end, and their memory then."""
+
+    def __init__(self, deployment) -> None:
+        self._house = deployment
+        self.cpu = self.wall = self.mib = 0.0
+
+    def __enter__(self):
+        self._cpu, self._began = self._used(), time.monotonic()
+        return self
+
+    def __exit__(self, *problem) -> None:
+        self.wall = time.monotonic() - self._began
+        self.cpu = self._used() - self._cpu
+        self.mib = memory(self._house)
+
+    def _used(self) -> float:
+        return sum(sum(process.cpu_times()[:2]) for process in self._house.processes)
+
+
+def transactions(deployment) -> float | None:
+    """Transactions of the journal so far; None where they are not served."""
+    try:
+        with OPENER.open(f'{deployment.root}/metrics', timeout=10) as answer:
+            text = answer.read().decode()
+    except OSError:
+        return None
+    return next((float(line.split()[1]) for line in text.splitlines()
+                 if line.startswith('heatlite_journal_changes_count')), None)

@@ -1,0 +1,98 @@
+"""The engines and the user of the conformance kit, with a cloud of one type that counts what exists."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+from heatlite.common import crypt
+from heatlite.testing import cluster
+from tests.simulation import cloud as clouds
+
+PROJECT = cluster.PROJECT
+KEY = 'k' * 32                              # of all engines
+SEAL = partial(crypt.seal, encryption_key=KEY)
+
+
+class Cluster(cluster.Cluster):
+    """Two engines, a cloud and a user who does not give up."""
+
+    def __init__(self, seed: int = 0, kill_at: Iterable[int] = (), engines: int = 2,
+                 restart_after: float = 2.0, *, seal: Callable[[str], str] | None = SEAL, **options: Any) -> None:
+        """Sealed as in production, unless `seal` is None."""
+        super().__init__(seed, kill_at, engines, restart_after, seal=seal,
+                         prepare=lambda service: service.registry.register('Sim::Thing', clouds.Thing), **options)
+        self.cloud = clouds.Cloud(self.chaos)
+        clouds.use(self.cloud)
+
+
+def done(cluster: Cluster, stack_id: str, action: str) -> Any:
+    """The stack's row, once this action has ended well."""
+    row = cluster.settle(stack_id)
+    assert (row.action, row.status) == (action, 'COMPLETE'), row.reason
+    return row
+
+
+def outputs(row: Any) -> dict[str, Any]:
+    """{name: value} of a stack's row."""
+    return {output['output_key']: output['output_value'] for output in row.outputs}
+
+
+def owner(cluster: Cluster, stack_id: str) -> Any:
+    """The world of the engine that has the stack."""
+    with cluster.database.reader() as tx:
+        found = tx.exec_driver_sql('SELECT engine_id FROM lease WHERE stack_id = ?', (stack_id,)).scalar()
+    return next(runtime for runtime, service in cluster.engines if service.engine_id == found)
+
+
+def wait(cluster: Cluster, seconds: float) -> None:
+    """Lets that much time go by."""
+    end = cluster.universe.time + seconds
+    cluster.user.spawn(cluster.user.sleep, seconds)
+    cluster.universe.run(lambda: cluster.universe.time >= end, limit=seconds + 1.0)
+
+
+def kill_engines_in(life: Callable[[Cluster], None], stride: int, from_the_start: bool = True) -> int:
+    """Lives `life(cluster)` again and again, with an engine killed at another point each time: every `stride`-th, or as
+    HEATLITE_TEST_STRIDE says (1: all). How many points there are. `from_the_start` False: `life` says where they begin.
+    """
+    return strike(life, stride, from_the_start, lambda chaos: chaos.count, _kill,
+                  lambda chaos: f'killed at {chaos.killed}')
+
+
+def lose_database_in(life: Callable[[Cluster], None], stride: int, from_the_start: bool = True) -> int:
+    """As `kill_engines_in`, but nobody dies: the database goes away for a while, at another visit each time."""
+    return strike(life, stride, from_the_start, lambda chaos: chaos.visits, _lose_database,
+                  lambda chaos: f'away at {chaos.missed}')
+
+
+def _kill(place: Cluster, point: int) -> None:
+    place.chaos.kill_at = {point}
+
+
+def _lose_database(place: Cluster, visit: int) -> None:
+    place.chaos.away_at, place.chaos.away_for = {visit}, (0.0, 2.0, 8.0)[visit % 3]
+
+
+def strike(life: Callable[[Cluster], None], stride: int, from_the_start: bool, counted: Callable[[cluster.Chaos], int],
+           blow: Callable[[Cluster, int], None], told: Callable[[cluster.Chaos], str], **options: Any) -> int:
+    """One life with each blow. `counted`: chances for one; `told`: what a blow has done; `options`: of Cluster."""
+    stride = int(os.environ.get('HEATLITE_TEST_STRIDE', stride))
+
+    def lived(seed: int = 0) -> cluster.Chaos:
+        with Cluster(seed, **options) as place:
+            if seed:
+                blow(place, seed)
+            place.chaos.enabled = from_the_start
+            try:
+                life(place)
+            except BaseException as error:
+                raise AssertionError(f'{life.__name__}, seed {seed}, {told(place.chaos)}: {error}') from error
+            return place.chaos
+
+    count = counted(lived())
+    for number in range(1 + count % stride, count + 1, stride):
+        lived(number)
+    return count
