@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import sys
 from pathlib import Path
 
 from docutils import nodes
@@ -11,9 +12,11 @@ from sphinx.util import logging
 
 LOG = logging.getLogger(__name__)
 
+sys.path.insert(0, str(Path(__file__).parent))
+
 project = 'heatlite'
 author = 'the heatlite authors'
-extensions: list[str] = []
+extensions = ['api_reference']
 html_theme = 'alabaster'
 html_theme_options = {'description': 'Orchestration for OpenStack-style clouds', 'page_width': '72rem',
                       'sidebar_width': '15rem', 'fixed_sidebar': True}
