@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 project = 'heatlite'
 author = 'the heatlite authors'
-extensions = ['api_reference']
+extensions = ['api_reference', 'reno.sphinxext']
 html_theme = 'alabaster'
 html_theme_options = {'description': 'Orchestration for OpenStack-style clouds', 'page_width': '72rem',
                       'sidebar_width': '15rem', 'fixed_sidebar': True}
