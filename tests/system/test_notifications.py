@@ -25,7 +25,7 @@ class Listener:
 
     def __init__(self, topic):
         self.heard = []
-        self.requests = set()
+        self.requests = {}          # stack -> ids of the requests that told of it
         conf = cfg.ConfigOpts()
         conf([], default_config_files=[])
         transport = oslo_messaging.get_notification_transport(conf, url=RABBIT)
@@ -41,7 +41,7 @@ class Listener:
     def info(self, context, publisher_id, event_type, payload, metadata):
         assert not context.get('auth_token') and not context.get('password')
         assert re.fullmatch('req-[0-9a-f-]{36}', context['request_id'])
-        self.requests.add(context['request_id'])
+        self.requests.setdefault(payload['stack_identity'], set()).add(context['request_id'])
         self._hear('INFO', publisher_id, event_type, payload)
 
     def error(self, context, publisher_id, event_type, payload, metadata):
@@ -139,7 +139,7 @@ def test_a_life(bus):
     assert heard[2][3]['updated_at'] is not None
     assert (heard[-1][3]['state'], heard[-1][3]['state_reason']) == (
         'DELETE_COMPLETE', 'Stack DELETE completed successfully')
-    assert len(listener.requests) == 7                              # one for each action
+    assert len(listener.requests[stack_id]) == 7                    # one for each action
 
 
 def test_a_failure_and_its_rollback(bus):

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 import requests
 
+from heatlite.common import runtime
 from heatlite.engine.clients import sessions
 from heatlite.engine.types import registry
 from tests.plugins.openstack.cloud import Cloud
@@ -29,6 +30,14 @@ def simulator() -> Iterator[str]:
     finally:
         process.terminate()
         process.wait(10)
+
+
+@pytest.fixture(autouse=True)
+def clock() -> Iterator[None]:
+    """The clock that a life (`cloud.Life`) sets is not the next test's."""
+    before = runtime.current()
+    yield
+    runtime.use(before)
 
 
 @pytest.fixture
