@@ -1,6 +1,8 @@
 """What holds for all tests: properties are judged by what they find, never by how busy the machine is, and no test
 hears of an outage that another one has caused."""
 
+import itertools
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -16,8 +18,25 @@ FIRST = ('tests/simulation/', 'tests/system/', 'tests/hostile/', 'tests/plugins/
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    """Begins with those files; among them, and after them, the order stays as it was."""
+    """Begins with those files, and makes what a module shares once for each parameter, also in a random order."""
+    groups = {}
+    for item in items:
+        groups.setdefault((item.path, shared(item)), []).append(item)
+    modules = {}
+    for (path, _shared), group in groups.items():
+        modules.setdefault(path, []).extend(group)
+    items[:] = itertools.chain.from_iterable(modules.values())
     items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
+
+
+def shared(item):
+    """The parameters of what the tests of the item's module share: (fixture, index)."""
+    callspec = getattr(item, 'callspec', None)
+    if callspec is None:
+        return ()
+    fixtures = item._fixtureinfo.name2fixturedefs
+    return tuple((name, callspec.indices[name]) for name in callspec.params
+                 if name in fixtures and fixtures[name][-1].scope == 'module')
 
 
 @pytest.fixture(autouse=True, scope='module')
