@@ -47,26 +47,26 @@ class Inspect:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Call handle_<verb>: HandlerReturned, Away or Failed comes back.
+    """Call handle_<action>: HandlerReturned, Away or Failed comes back.
 
-    `first`: the row was made in this traversal, and nothing but its intent is stored of it; `undo`: the delete takes
-    away what an unfinished create has left, whatever the deletion policy.
+    `first`: the row was made in this traversal, and nothing but its intent is stored of it; `recreating`: the delete
+    takes away what an unfinished create has left, whatever the deletion policy.
     """
 
     step: Step
     row: ResourceState
-    verb: Action
+    action: Action
     first: bool = False
-    undo: bool = False
+    recreating: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """Call check_<verb>_complete(handle) after `turns` poll intervals: CheckReturned or Failed comes back."""
+    """Call check_<action>_complete(handle) after `turns` poll intervals: CheckReturned or Failed comes back."""
 
     step: Step
     row: ResourceState
-    verb: Action
+    action: Action
     handle: Any
     turns: int
 
@@ -170,7 +170,7 @@ class Inspected:
 
 @dataclass(frozen=True, slots=True)
 class HandlerReturned:
-    """handle_<verb> returned `handle`. `done`: there is no check, or the first check reported completion.
+    """handle_<action> returned `handle`. `done`: there is no check, or the first check reported completion.
 
     `fingerprint`: of the definition that was applied.
     """
@@ -184,7 +184,7 @@ class HandlerReturned:
 
 @dataclass(frozen=True, slots=True)
 class CheckReturned:
-    """check_<verb>_complete returned. `turns`: poll intervals until the next check (a check may ask for several);
+    """check_<action>_complete returned. `turns`: poll intervals until the next check (a check may ask for several);
     `fingerprint`: of the definition that was applied, if `done`."""
 
     step: Step
@@ -194,10 +194,10 @@ class CheckReturned:
 
 
 class Outcome(Enum):
-    AGAIN = 'call the handler again'
+    RETRY = 'call the handler again'
     FOUND = 'the object exists'
-    UNDO = 'take the unfinished object away and begin anew'
-    LOST = 'nobody can tell'
+    RECREATE = 'take the unfinished object away and begin anew'
+    UNKNOWN = 'no way to find out'
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Builds the steps of a traversal and their dependencies (engine specification 4.2).
 
-APPLY(name): bring the resource of that name to the wanted definition. CLEAN(row): delete the row unless it is
-the current row of its name. VERB(row): suspend, resume, check or snapshot it.
+APPLY(name): bring the resource of that name to the wanted definition. DELETE(row): delete the row unless it is
+the current row of its name. ACTION(row): suspend, resume, check or snapshot it.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 from heatlite.planning import graph, text
 from heatlite.planning.states import Action, ResourceState, Status
 
-VERBS = frozenset({Action.CHECK, Action.SUSPEND, Action.RESUME, Action.SNAPSHOT})
+ON_EXISTING = frozenset({Action.CHECK, Action.SUSPEND, Action.RESUME, Action.SNAPSHOT})
 BACKWARDS = frozenset({Action.SUSPEND})             # dependents first
 
 
 class Kind(StrEnum):
     APPLY = 'apply'
     CONCLUDE = 'conclude'               # complete an interrupted action with the definition stored for it
-    CLEAN = 'clean'
-    VERB = 'verb'
+    DELETE = 'delete'
+    ACTION = 'action'
 
 
 class Step(NamedTuple):
@@ -35,7 +35,7 @@ class Step(NamedTuple):
     kind: Kind
     name: str
     row_id: int = 0                     # the row, except for APPLY, which finds or makes its row when it starts
-    verb: Action = Action.INIT          # of a VERB
+    action: Action = Action.INIT        # of an ACTION
 
     def __repr__(self) -> str:
         return f'{self.kind}({self.name}#{self.row_id or "?"})'
@@ -96,41 +96,41 @@ def avoided_template(action: str, previous_template_id: str | None) -> str | Non
     return previous_template_id if action == Action.ROLLBACK else None
 
 
-def refuses(row: ResourceState, verb: Action) -> str | None:
-    """Return why `verb` is not allowed in the state of `row`, or None (engine specification 3.9)."""
-    if verb is Action.SUSPEND:
+def refuses(row: ResourceState, action: Action) -> str | None:
+    """Return why `action` is not allowed in the state of `row`, or None (engine specification 3.9)."""
+    if action is Action.SUSPEND:
         fits = row.action is not Action.DELETE and (
             row.status is Status.COMPLETE or row.action is Action.SUSPEND)
-    elif verb is Action.RESUME:
+    elif action is Action.RESUME:
         fits = row.state in ((Action.SUSPEND, Status.COMPLETE), (Action.RESUME, Status.COMPLETE),
                              (Action.RESUME, Status.FAILED), (Action.RESUME, Status.IN_PROGRESS))
     else:
         fits = True
-    return None if fits else text.invalid_state(row.state, verb)
+    return None if fits else text.invalid_state(row.state, action)
 
 
 def build(action: Action, wanted: Mapping[str, Desired], rows: Mapping[int, ResourceState],
           current: Mapping[str, int], target: int = 1) -> dict[Step, list[Step]]:
     """Return all steps of one target: step -> steps it waits for. Has no cycle if `wanted` has none."""
-    if action in VERBS:
-        return _verb_steps(action, rows, current, target)
+    if action in ON_EXISTING:
+        return _action_steps(action, rows, current, target)
     apply = {name: Step(target, Kind.APPLY, name) for name in wanted}
     requires: dict[Step, list[Step]] = {
         step: [apply[other] for other in wanted[name].requires if other in apply] for name, step in apply.items()}
-    clean = {number: Step(target, Kind.CLEAN, row.name, number) for number, row in rows.items()
+    delete = {number: Step(target, Kind.DELETE, row.name, number) for number, row in rows.items()
              if row.action is not Action.INIT or row.name not in wanted}
-    if not clean:
+    if not delete:
         return requires
-    exact, followed = _edges_between(rows, clean)
-    _order_cleaning(requires, apply, clean, rows, exact, followed)
+    exact, followed = _edges_between(rows, delete)
+    _order_deletions(requires, apply, delete, rows, exact, followed)
     return requires
 
 
-def _verb_steps(verb: Action, rows: Mapping[int, ResourceState], current: Mapping[str, int],
-                target: int) -> dict[Step, list[Step]]:
-    acted = {name: Step(target, Kind.VERB, name, number, verb) for name, number in current.items()}
+def _action_steps(action: Action, rows: Mapping[int, ResourceState], current: Mapping[str, int],
+                  target: int) -> dict[Step, list[Step]]:
+    acted = {name: Step(target, Kind.ACTION, name, number, action) for name, number in current.items()}
     needs = {name: [other for other in rows[number].requires if other in acted] for name, number in current.items()}
-    if verb in BACKWARDS:
+    if action in BACKWARDS:
         needs = {name: list(behind) for name, behind in graph.dependents(needs).items()}
     return {step: [acted[other] for other in needs[name]] for name, step in acted.items()}
 
@@ -138,7 +138,7 @@ def _verb_steps(verb: Action, rows: Mapping[int, ResourceState], current: Mappin
 Edge = tuple[int, int]                              # (row, row that it requires)
 
 
-def _edges_between(rows: Mapping[int, ResourceState], clean: Mapping[int, Step]) -> tuple[list[Edge], list[Edge]]:
+def _edges_between(rows: Mapping[int, ResourceState], delete: Mapping[int, Step]) -> tuple[list[Edge], list[Edge]]:
     """Return the requirements between rows: those stored, and those that follow from replacements since.
 
     A row that did not change when its requirement was replaced still names the old row; it requires the new one, too.
@@ -149,7 +149,7 @@ def _edges_between(rows: Mapping[int, ResourceState], clean: Mapping[int, Step])
     exact: list[Edge] = []
     followed: list[Edge] = []
     for number, row in rows.items():
-        if number not in clean:
+        if number not in delete:
             continue
         for name, needed in row.requires.items():
             known = rows.get(needed)
@@ -162,22 +162,22 @@ def _edges_between(rows: Mapping[int, ResourceState], clean: Mapping[int, Step])
             while successor is not None and successor in rows and successor != needed:
                 followed.append((number, successor))
                 successor = rows[successor].replaced_by
-        if row.replaces is not None and row.replaces in rows and row.replaces in clean:
+        if row.replaces is not None and row.replaces in rows and row.replaces in delete:
             exact.append((row.replaces, number))    # the older of the two is deleted first
     return exact, followed
 
 
-def _order_cleaning(requires: dict[Step, list[Step]], apply: Mapping[str, Step], clean: Mapping[int, Step],
-                    rows: Mapping[int, ResourceState], exact: list[Edge], followed: list[Edge]) -> None:
+def _order_deletions(requires: dict[Step, list[Step]], apply: Mapping[str, Step], delete: Mapping[int, Step],
+                     rows: Mapping[int, ResourceState], exact: list[Edge], followed: list[Edge]) -> None:
     for edges in (exact + followed, exact, []):
-        cleaning: dict[Step, list[Step]] = {
-            step: [apply[rows[number].name]] if rows[number].name in apply else [] for number, step in clean.items()}
+        deletions: dict[Step, list[Step]] = {
+            step: [apply[rows[number].name]] if rows[number].name in apply else [] for number, step in delete.items()}
         for standing, stood_on in edges:
-            if stood_on in clean and standing in clean and standing != stood_on:
-                cleaning[clean[stood_on]].append(clean[standing])
+            if stood_on in delete and standing in delete and standing != stood_on:
+                deletions[delete[stood_on]].append(delete[standing])
         # Rows left by several interrupted updates may seem to require each other in a cycle. Deleting a stack must
         # always be possible, so then the inferred edges are dropped, and if need be all of them.
-        if not graph.cycle({step: [other for other in needed if other in cleaning]
-                            for step, needed in cleaning.items()}):
+        if not graph.cycle({step: [other for other in needed if other in deletions]
+                            for step, needed in deletions.items()}):
             break
-    requires.update(cleaning)
+    requires.update(deletions)

@@ -50,8 +50,8 @@ def aborted(action: str, why: str) -> str:
     return f'{action} aborted ({why})'
 
 
-def invalid_state(state: tuple[str, str], verb: str) -> str:
-    return f"State ('{state[0]}', '{state[1]}') invalid for {verb.lower()}"
+def invalid_state(state: tuple[str, str], action: str) -> str:
+    return f"State ('{state[0]}', '{state[1]}') invalid for {action.lower()}"
 
 
 def paused(action: str, hook: str) -> str:

@@ -44,7 +44,7 @@ from heatlite.planning.commands import (
     TimedOut,
     TimerFired,
 )
-from heatlite.planning.states import NO_HANDLE, UNSURE, Action, ResourceState, Status
+from heatlite.planning.states import DIRTY, NO_HANDLE, Action, ResourceState, Status
 from heatlite.planning.steps import Desired, Kind, Step
 from heatlite.planning.walk import Walk
 
@@ -63,18 +63,18 @@ PREEMPTED = frozenset({Action.CREATE, Action.UPDATE})                    # a new
 class Progress:
     """How far a step has come. Kept from the start of a step until it ends."""
 
-    __slots__ = ('attempt', 'away', 'cleared', 'error', 'first', 'handle', 'hook', 'preempted', 'refusals', 'row_id',
-                 'undo', 'unsupported', 'verb')
+    __slots__ = ('action', 'attempt', 'away', 'cleared', 'delete_attempts', 'error', 'first', 'handle', 'hook',
+                 'preempted', 'recreating', 'row_id', 'unsupported')
 
     def __init__(self, step: Step) -> None:
         self.row_id = step.row_id                   # 0: none yet
-        self.verb = step.verb
+        self.action = step.action
         self.first = False                          # its row was made by this step
         self.hook = ''                              # breakpoint at which it is held
         self.cleared: frozenset[str] = frozenset()  # breakpoints it has passed
         self.attempt = 0                            # number of retries of its creation
-        self.refusals = 0                           # number of retries of its deletion
-        self.undo = False                           # the delete under way is followed by another create
+        self.delete_attempts = 0                    # number of retries of its deletion
+        self.recreating = False                     # the delete under way is followed by another create
         self.error = ''                             # the first failure
         self.preempted = False                      # a step of a newer target waits for it
         self.away = ''                              # failure text while it waits for a service that does not answer
@@ -103,10 +103,10 @@ class Traversal:
         self._target_number = 0
         self._progress: dict[Step, Progress] = {}   # of the steps that have started and not ended
         self._busy: dict[int, Step] = {}            # row -> the step that works on it
-        self._parked: dict[int, list[Step]] = {}    # row -> steps that wait for the busy one to end
+        self._blocked: dict[int, list[Step]] = {}   # row -> steps that wait for the busy one to end
         self._inspecting: set[Step] = set()
         self._ready: deque[Step] = deque()
-        self._pausing: dict[Step, ResourceState] = {}
+        self._at_hook: dict[Step, ResourceState] = {}
         self._held = dict(held or {})
         self._target(action, wanted, template_id, rollback, avoid_template_id, hooks)
 
@@ -160,7 +160,7 @@ class Traversal:
         self.template_id = template_id
         self._rollback = rollback and action in ROLLED_BACK
         self._stopped = False                       # nothing new starts
-        self._announced = False                     # the stack's failure has been reported
+        self._failure_reported = False              # the stack's failure has been reported
         self._unwinding = False                     # a rollback was asked for and has not begun
         self._finished = False
         self._failures: list[tuple[str, str, str]] = []         # name, action, failure
@@ -170,7 +170,7 @@ class Traversal:
         requires = steps.build(action, wanted, self._rows, self._current, self._target_number)
         self._walk: Walk[Step] = Walk(requires)
         self._inspecting.clear()
-        self._parked.clear()
+        self._blocked.clear()
         self._ready.clear()
         self._progress = {step: self._progress[step] for step in self._busy.values()}
 
@@ -200,18 +200,18 @@ class Traversal:
 
         `abort`: end work in flight when its current call returns, with this reason (used for deletes).
         """
-        commands = self._let_go()
+        commands = self._release_hooks()
         self._target(action, wanted, template_id, rollback, avoid_template_id, hooks)
         if abort is not None:
             commands += [Abort(step, self._rows[number], abort) for number, step in self._busy.items()
-                         if self._of(step).verb is not Action.DELETE]
+                         if self._of(step).action is not Action.DELETE]
         return commands + self.start(now)
 
     def stop(self) -> list[Command]:
         """Start no further step; work in flight ends by itself. The caller reports the stack's state."""
-        self._stopped = self._announced = True
+        self._stopped = self._failure_reported = True
         self._finished = self._unwinding = False    # overrides an end or a rollback that was just reached
-        return self._let_go() + self._end()
+        return self._release_hooks() + self._end()
 
     # --- events -----------------------------------------------------------------------------------------
 
@@ -236,7 +236,7 @@ class Traversal:
                 commands = [StartTimer(step, self._row(step), seconds)]
             case CheckReturned(step, False, turns):
                 progress = self._of(step)
-                commands = [Poll(step, self._row(step), progress.verb, progress.handle, turns)]
+                commands = [Poll(step, self._row(step), progress.action, progress.handle, turns)]
             case Inspected(step, verdict):
                 commands = self._decided(step, verdict, now)
             case Recovered(step, outcome, physical_id):
@@ -270,10 +270,10 @@ class Traversal:
         match step.kind:
             case Kind.APPLY | Kind.CONCLUDE:
                 return self._start_apply(step, now)
-            case Kind.CLEAN:
-                return self._start_clean(step, now)
-            case Kind.VERB:
-                return self._start_verb(step, now)
+            case Kind.DELETE:
+                return self._start_delete(step, now)
+            case Kind.ACTION:
+                return self._start_action(step, now)
 
     def _start_apply(self, step: Step, now: datetime) -> list[Command]:
         row = self.current(step.name)
@@ -281,7 +281,7 @@ class Traversal:
             return self._create_new(step, None, now)
         self._of(step).row_id = row.id
         if row.id in self._busy:
-            return self._park(step, row.id)
+            return self._block(step, row.id)
         if self._is_held(step, row):
             return self._hold(step, row)
         if row.action is Action.INIT:
@@ -294,7 +294,7 @@ class Traversal:
         if row.in_progress and row.action in (Action.CREATE, Action.ADOPT):
             # Interrupted, perhaps under another definition: complete it with the stored one, then decide.
             concluding = Step(self._target_number, Kind.CONCLUDE, step.name, row.id)
-            return self._resume(concluding, row) + self._park(step, row.id)
+            return self._resume(concluding, row) + self._block(step, row.id)
         if row.in_progress and row.action is Action.UPDATE:
             if row.template_id == self.template_id and row.handle is not NO_HANDLE:
                 return self._resume(step, row)
@@ -304,12 +304,12 @@ class Traversal:
                 return [Persist(step, row), *self._inspect(step, row)]
         return self._inspect(step, row)
 
-    def _start_clean(self, step: Step, now: datetime) -> list[Command]:
+    def _start_delete(self, step: Step, now: datetime) -> list[Command]:
         row = self._rows.get(step.row_id)
         if row is None:
             return self._finish(step)
         if row.id in self._busy:
-            return self._park(step, row.id)
+            return self._block(step, row.id)
         if row.name in self.wanted and self._current.get(row.name) == row.id:
             return self._finish(step)          # current rows stay
         if row.action is Action.INIT:
@@ -323,19 +323,19 @@ class Traversal:
             return [Recover(step, row)]
         return self._begin(step, row, Action.DELETE, now)
 
-    def _start_verb(self, step: Step, now: datetime) -> list[Command]:
+    def _start_action(self, step: Step, now: datetime) -> list[Command]:
         row = self._rows[step.row_id]
         if row.id in self._busy:
-            return self._park(step, row.id)
-        verb = step.verb
-        if row.action is Action.INIT and verb in (Action.CHECK, Action.SUSPEND, Action.RESUME):
+            return self._block(step, row.id)
+        action = step.action
+        if row.action is Action.INIT and action in (Action.CHECK, Action.SUSPEND, Action.RESUME):
             return self._finish(step)          # was never created: nothing to act on
-        invalid = steps.refuses(row, verb)
+        invalid = steps.refuses(row, action)
         if invalid is not None:
-            return self._refused(step, row, verb, f'Error: resources.{row.name}: {invalid}')
-        if row.action is verb and row.in_progress and row.handle is not NO_HANDLE:
+            return self._refused(step, row, action, f'Error: resources.{row.name}: {invalid}')
+        if row.action is action and row.in_progress and row.handle is not NO_HANDLE:
             return self._resume(step, row)
-        return self._begin(step, row, verb, now)
+        return self._begin(step, row, action, now)
 
     def _first_action(self, step: Step) -> Action:
         adopted = self.action is Action.ADOPT or self.wanted[step.name].external
@@ -347,8 +347,8 @@ class Traversal:
 
     def _call(self, step: Step) -> Call:
         progress = self._of(step)
-        return Call(step, self._rows[progress.row_id], progress.verb, progress.first and not progress.attempt,
-                    progress.undo)
+        return Call(step, self._rows[progress.row_id], progress.action, progress.first and not progress.attempt,
+                    progress.recreating)
 
     def _occupy(self, step: Step, row: ResourceState) -> Progress:
         """Note that the step works on that row, so that no other step does."""
@@ -357,14 +357,14 @@ class Traversal:
         self._busy[row.id] = step
         return progress
 
-    def _park(self, step: Step, number: int) -> list[Command]:
+    def _block(self, step: Step, number: int) -> list[Command]:
         """Make `step` wait for the busy step of that row. A busy step of an older definition is preempted."""
-        self._parked.setdefault(number, []).append(step)
+        self._blocked.setdefault(number, []).append(step)
         busy = self._busy[number]
         is_older = not self._is_wanted(busy) and self._rows[number].template_id != self.template_id
         progress = self._of(busy)
-        if (progress.preempted or not is_older or step.kind is Kind.VERB or progress.verb not in PREEMPTED
-                or progress.undo):
+        if (progress.preempted or not is_older or step.kind is Kind.ACTION or progress.action not in PREEMPTED
+                or progress.recreating):
             return []
         progress.preempted = True
         return self._preempt(busy)
@@ -378,18 +378,18 @@ class Traversal:
 
     # --- one action on one row --------------------------------------------------------------------------
 
-    def _begin(self, step: Step, row: ResourceState, verb: Action, now: datetime) -> list[Command]:
+    def _begin(self, step: Step, row: ResourceState, action: Action, now: datetime) -> list[Command]:
         requires: Mapping[str, int] = row.requires
-        brings = step.kind is Kind.APPLY and verb in APPLYING
+        brings = step.kind is Kind.APPLY and action in APPLYING
         if brings:
             requires = {**row.requires, **self.requirements(step.name)}     # old and new ones, until it is applied
         row = self._set(row._replace(
-            action=verb, status=Status.IN_PROGRESS, reason=text.CHANGED, handle=NO_HANDLE, requires=requires,
-            template_id=self.template_id if verb in APPLYING else row.template_id,
+            action=action, status=Status.IN_PROGRESS, reason=text.CHANGED, handle=NO_HANDLE, requires=requires,
+            template_id=self.template_id if action in APPLYING else row.template_id,
             type=self.wanted[step.name].type if brings else row.type,
-            fingerprint=UNSURE if verb is Action.UPDATE else row.fingerprint,
-            updated_at=row.updated_at if verb is Action.CREATE else now))
-        self._occupy(step, row).verb = verb
+            fingerprint=DIRTY if action is Action.UPDATE else row.fingerprint,
+            updated_at=row.updated_at if action is Action.CREATE else now))
+        self._occupy(step, row).action = action
         return [Persist(step, row, wait=True)]
 
     def _create_new(self, step: Step, old: ResourceState | None, now: datetime) -> list[Command]:
@@ -409,30 +409,30 @@ class Traversal:
         """Store the handle before the first wait, so that polling can go on after a crash."""
         progress = self._of(step)
         row = self._set(self._row(step)._replace(handle=progress.handle))
-        return [Persist(step, row, event=False), Poll(step, row, progress.verb, progress.handle, 1)]
+        return [Persist(step, row, event=False), Poll(step, row, progress.action, progress.handle, 1)]
 
     def _complete(self, step: Step, fingerprint: str, now: datetime) -> list[Command]:
         progress = self._of(step)
-        row, verb = self._rows[progress.row_id], progress.verb
+        row, action = self._rows[progress.row_id], progress.action
         self._unsupported = self._unsupported or progress.unsupported
-        if verb is Action.DELETE:
-            if progress.undo:
-                return self._undone(step, row, now)
+        if action is Action.DELETE:
+            if progress.recreating:
+                return self._deleted_for_recreation(step, row, now)
             if self._wants(step, Action.DELETE, 'post-delete'):
                 return self._hold_after(step, row, 'post-delete')
             return [self._remove(step, row), *self._finish(step)]
         reason = text.check_unsupported(row.type) if progress.unsupported else text.CHANGED
         row = row._replace(status=Status.COMPLETE, reason=reason, handle=NO_HANDLE)
         is_wanted = self._is_wanted(step)
-        if verb in APPLYING and is_wanted and step.kind is Kind.APPLY:
+        if action in APPLYING and is_wanted and step.kind is Kind.APPLY:
             row = row._replace(requires=self.requirements(step.name))
-        if verb in APPLYING and fingerprint:
+        if action in APPLYING and fingerprint:
             row = row._replace(fingerprint=fingerprint)
-        commands: list[Command] = [Persist(step, self._set(row), applied=verb in APPLYING)]
-        if verb is Action.ADOPT and step.name in self.wanted and self.wanted[step.name].external:
+        commands: list[Command] = [Persist(step, self._set(row), applied=action in APPLYING)]
+        if action is Action.ADOPT and step.name in self.wanted and self.wanted[step.name].external:
             return commands + self._begin(step, row, Action.CHECK, now)
-        hook = f'post-{verb.lower()}'
-        if is_wanted and self._wants(step, verb, hook):
+        hook = f'post-{action.lower()}'
+        if is_wanted and self._wants(step, action, hook):
             return commands + self._hold_after(step, row, hook)
         return commands + self._finish(step)
 
@@ -443,7 +443,7 @@ class Traversal:
                 and not self._stopped)
 
     def _is_held(self, step: Step, row: ResourceState) -> bool:
-        if step.kind is Kind.CLEAN:
+        if step.kind is Kind.DELETE:
             action = Action.DELETE
         elif row.action is Action.INIT:
             action = Action.CREATE
@@ -458,7 +458,7 @@ class Traversal:
     def _hold(self, step: Step, row: ResourceState) -> list[Command]:
         progress = self._of(step)
         progress.row_id = row.id
-        self._pausing[step] = row
+        self._at_hook[step] = row
         return [Pause(step, row, progress.hook)]
 
     def _hold_after(self, step: Step, row: ResourceState, hook: str) -> list[Command]:
@@ -467,7 +467,7 @@ class Traversal:
         return self._hold(step, row)
 
     def _passed(self, step: Step, now: datetime) -> list[Command]:
-        row = self._pausing.pop(step, None)
+        row = self._at_hook.pop(step, None)
         if row is None:
             return []                               # the hook was released by a retarget or a stop
         progress = self._of(step)
@@ -478,9 +478,9 @@ class Traversal:
             return self._finish(step)
         return self._start(step, now)
 
-    def _let_go(self) -> list[Command]:
+    def _release_hooks(self) -> list[Command]:
         """Release all breakpoints: the request that they belong to is over."""
-        held, self._pausing = self._pausing, {}
+        held, self._at_hook = self._at_hook, {}
         commands: list[Command] = []
         for step, row in held.items():
             hook = self._of(step).hook
@@ -509,7 +509,7 @@ class Traversal:
         progress = self._progress.pop(step, None)
         if progress is not None and self._busy.get(progress.row_id) == step:
             del self._busy[progress.row_id]
-            self._ready.extend(self._parked.pop(progress.row_id, ()))
+            self._ready.extend(self._blocked.pop(progress.row_id, ()))
         return []
 
     def _advance(self, now: datetime) -> list[Command]:
@@ -567,7 +567,7 @@ class Traversal:
     def _resume(self, step: Step, row: ResourceState) -> list[Command]:
         """Continue a row found in progress without a step: go on polling, or find out the result of its call."""
         progress = self._occupy(step, row)
-        progress.verb, progress.handle = row.action, row.handle
+        progress.action, progress.handle = row.action, row.handle
         if row.handle is not NO_HANDLE:
             return [Poll(step, row, row.action, row.handle, 0)]
         return [Recover(step, row)]
@@ -576,31 +576,31 @@ class Traversal:
         progress = self._of(step)
         progress.first = False                      # the interrupted call may have stored data
         row = self._rows[progress.row_id]
-        if step.kind is Kind.CLEAN:
+        if step.kind is Kind.DELETE:
             row = self._set(row._replace(physical_id=physical_id or row.physical_id))
             return self._begin(step, row, Action.DELETE, now)
         match outcome:
-            case Outcome.AGAIN:                     # the call had no effect, or repeating it is safe
+            case Outcome.RETRY:                     # the call had no effect, or repeating it is safe
                 return [self._call(step)]
             case Outcome.FOUND:
                 row = self._set(row._replace(physical_id=physical_id))
-                return [Persist(step, row, event=False), Poll(step, row, progress.verb, None, 0)]
-            case Outcome.UNDO:                      # the object is known but unfinished: delete it, then create anew
-                progress.undo = True
-                return self._undo(step, row, now)
-            case Outcome.LOST:
+                return [Persist(step, row, event=False), Poll(step, row, progress.action, None, 0)]
+            case Outcome.RECREATE:                  # the object is known but unfinished: delete it, then create anew
+                progress.recreating = True
+                return self._delete_and_recreate(step, row, now)
+            case Outcome.UNKNOWN:
                 return self._failed(Failed(step, text.INTERRUPTED % row.action), now)
 
-    def _undo(self, step: Step, row: ResourceState, now: datetime) -> list[Command]:
+    def _delete_and_recreate(self, step: Step, row: ResourceState, now: datetime) -> list[Command]:
         row = self._set(row._replace(action=Action.DELETE, status=Status.IN_PROGRESS, reason=text.CHANGED,
                                      handle=NO_HANDLE, updated_at=now))
-        self._of(step).verb = Action.DELETE
+        self._of(step).action = Action.DELETE
         return [Persist(step, row, wait=True)]
 
-    def _undone(self, step: Step, row: ResourceState, now: datetime) -> list[Command]:
+    def _deleted_for_recreation(self, step: Step, row: ResourceState, now: datetime) -> list[Command]:
         row = self._set(row._replace(status=Status.COMPLETE, physical_id=None, handle=NO_HANDLE))
         progress = self._of(step)
-        progress.undo = False
+        progress.recreating = False
         commands: list[Command] = [Persist(step, row)]
         if progress.attempt and not self._stopped:
             return [*commands, StartTimer(step, row, 2 ** progress.attempt + 2 * self._random())]
@@ -634,71 +634,72 @@ class Traversal:
             if self._stopped:
                 return self._free(step)
             self._busy[progress.row_id] = step
-            progress.verb = Action.UPDATE
+            progress.action = Action.UPDATE
         row = self._rows[progress.row_id]
         is_wanted = self._is_wanted(step)
         progress.error = progress.error or (f'{event.reason}: {progress.away}' if progress.away else event.reason)
-        if event.replace and progress.verb is Action.UPDATE and is_wanted and not self._stopped:
+        if event.replace and progress.action is Action.UPDATE and is_wanted and not self._stopped:
             row = self._set(row._replace(status=Status.COMPLETE, handle=NO_HANDLE,
                                          reason=text.requires_replacement(row.name)))
             del self._busy[row.id]
             return [Persist(step, row), *self._create_new(step, row, now)]
         if self._may_retry(event, step):
-            if progress.verb is Action.DELETE:
+            if progress.action is Action.DELETE:
                 return self._delete_later(step, row)
             progress.attempt += 1
-            progress.undo = True
+            progress.recreating = True
             failed = self._set(row._replace(status=Status.FAILED, reason=event.reason, handle=NO_HANDLE))
-            return [Persist(step, failed), *self._undo(step, failed, now)]
-        verb, error = progress.verb, progress.error
-        row = self._set(row._replace(action=verb, status=Status.FAILED, reason=error, handle=NO_HANDLE))
+            return [Persist(step, failed), *self._delete_and_recreate(step, failed, now)]
+        action, error = progress.action, progress.error
+        row = self._set(row._replace(action=action, status=Status.FAILED, reason=error, handle=NO_HANDLE))
         commands: list[Command] = [Persist(step, row)]
         if is_wanted:
-            self._failures.append((row.name, verb, error))
+            self._failures.append((row.name, action, error))
             if self.action is not Action.CHECK and self.action is not Action.DELETE:
                 self._stopped = True
-            commands += self._tell()
+            commands += self._report_failure()
         return commands + self._free(step)
 
-    def _refused(self, step: Step, row: ResourceState, verb: Action, why: str) -> list[Command]:
+    def _refused(self, step: Step, row: ResourceState, action: Action, why: str) -> list[Command]:
         """Fail the step without changing its row: no action was begun, and its stored state is still true."""
         self._occupy(step, row)
-        self._failures.append((row.name, verb, why))
+        self._failures.append((row.name, action, why))
         self._stopped = True
-        return self._tell() + self._free(step)
+        return self._report_failure() + self._free(step)
 
     def _may_retry(self, event: Failed, step: Step) -> bool:
         """Only creations and deletions are retried (engine specification 3.3, 3.6)."""
         progress = self._of(step)
-        tries = {Action.CREATE: progress.attempt, Action.DELETE: progress.refusals}.get(progress.verb, self.retry_limit)
+        attempts = {Action.CREATE: progress.attempt, Action.DELETE: progress.delete_attempts}
+        tries = attempts.get(progress.action, self.retry_limit)
         return event.retry and self._is_wanted(step) and not self._stopped and tries < self.retry_limit
 
     def _delete_later(self, step: Step, row: ResourceState) -> list[Command]:
         """Retry a deletion after a delay. Adds no line of history: users see one deletion."""
         progress = self._of(step)
-        progress.refusals += 1
+        progress.delete_attempts += 1
         commands: list[Command] = []
         if row.handle is not NO_HANDLE:             # of the call that failed
             row = self._set(row._replace(handle=NO_HANDLE))
             commands.append(Persist(step, row, event=False))
-        return [*commands, StartTimer(step, row, 2 ** progress.refusals + 2 * self._random())]
+        return [*commands, StartTimer(step, row, 2 ** progress.delete_attempts + 2 * self._random())]
 
-    def _tell(self) -> list[Command]:
+    def _report_failure(self) -> list[Command]:
         """Report the stack's failure immediately, and only once. A rollback may follow."""
-        if self._announced or self.action in (Action.CHECK, Action.DELETE):
+        if self._failure_reported or self.action in (Action.CHECK, Action.DELETE):
             return []
-        self._announced = True
+        self._failure_reported = True
         self._unwinding = self._rollback
-        _, verb, failure = self._failures[0]
-        return [ReportFailure(text.failed(verb, failure), rollback=self._rollback)]
+        _, action, failure = self._failures[0]
+        return [ReportFailure(text.failed(action, failure), rollback=self._rollback)]
 
     def _timed_out(self, why: Mapping[int, str]) -> list[Command]:
         self._stopped = True
-        commands = self._let_go()
+        commands = self._release_hooks()
         commands += [
             Abort(step, self._rows[number], why.get(number, text.TIMED_OUT)) for number, step in self._busy.items()]
-        if not self._announced:
-            self._announced = True
+        if not self._failure_reported:
+            self._failure_reported = True
             self._unwinding = self._rollback
             commands.append(ReportFailure(text.TIMED_OUT, rollback=self._rollback))
         return commands
@@ -706,9 +707,9 @@ class Traversal:
     # --- the end ----------------------------------------------------------------------------------------
 
     def _end(self) -> list[Command]:
-        if self._finished or self._unwinding or self._busy or self._inspecting or self._pausing:
+        if self._finished or self._unwinding or self._busy or self._inspecting or self._at_hook:
             return []
-        if self._announced:
+        if self._failure_reported:
             self._finished = True
             return [Finish(None, '')]               # its state has been reported
         if self._failures:
@@ -722,5 +723,5 @@ class Traversal:
     def _failure_reason(self) -> str:
         if self.action is Action.CHECK:
             return text.check_failed([(name, why) for name, _, why in self._failures], self._unsupported)
-        _, verb, failure = self._failures[0]
-        return text.failed(verb, failure)
+        _, action, failure = self._failures[0]
+        return text.failed(action, failure)

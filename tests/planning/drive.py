@@ -16,10 +16,10 @@ START = datetime(2026, 1, 1)
 
 
 class Driver:
-    """`fails(name, verb)`: the call fails; `verdicts`: name -> Verdict for rows that exist already; `retry`: failures
+    """`fails(name, action)`: the call fails; `verdicts`: name -> Verdict for rows that exist already; `retry`: failures
     are of a kind that another try may help."""
 
-    def __init__(self, seed=0, fails=lambda name, verb: False, verdicts=None, slow=(), retry=False, preempts=None):
+    def __init__(self, seed=0, fails=lambda name, action: False, verdicts=None, slow=(), retry=False, preempts=None):
         self.seed, self.random = seed, random.Random(seed)
         self.retry = retry
         self.preempts = preempts        # True: work lasts until the engine ends it; False: until it is preempted
@@ -28,8 +28,8 @@ class Driver:
         self.fails, self.verdicts, self.slow = fails, verdicts or {}, set(slow)
         self.inputs = []                # (method of the traversal, arguments, options) of all that it was told
         self.commands = []              # all that it returned
-        self.log = []                   # (name, verb, status) of every event of a resource
-        self.calls = []                 # (verb, name, row)
+        self.log = []                   # (name, action, status) of every event of a resource
+        self.calls = []                 # (action, name, row)
         self.stored = {}                # rows on disk
         self.physical = {}              # row -> physical id that exists
         self.finish = None
@@ -93,19 +93,19 @@ class Driver:
                     if row.failed:      # what a type says by default of a row that failed
                         verdict = Verdict(changed=True, replace='it failed')
                     self.inbox.append(c.Inspected(step, verdict))
-                case c.Call(step, row, verb):
-                    self.calls.append((str(verb), row.name, row.id))
-                    if verb is Action.DELETE:
+                case c.Call(step, row, action):
+                    self.calls.append((str(action), row.name, row.id))
+                    if action is Action.DELETE:
                         self.deleting[step] = row.id
-                    if self.fails(row.name, verb):
+                    if self.fails(row.name, action):
                         self.inbox.append(c.Failed(step, f'Boom: resources.{row.name}: no', retry=self.retry))
                     else:
-                        if verb in (Action.CREATE, Action.ADOPT):
+                        if action in (Action.CREATE, Action.ADOPT):
                             self.physical[row.id] = f'p{row.id}'
                             current = self.traverse.rows[row.id]._replace(physical_id=f'p{row.id}')
                             self.tell('record', current)
                         self.inbox.append(c.HandlerReturned(step, {'n': 1}, done=row.name not in self.slow))
-                case c.Poll(step, row, verb, _handle, turns):
+                case c.Poll(step, row, action, _handle, turns):
                     if self.preempts is None or row.name not in self.slow:
                         self.inbox.append(c.CheckReturned(step, turns > 1, turns + 1))
                 case c.Abort(step, row, why):
@@ -117,7 +117,7 @@ class Driver:
                     if self.preempts is False:
                         self.inbox.append(c.CheckReturned(step, True))
                 case c.Recover(step, row):
-                    self.inbox.append(c.Recovered(step, c.Outcome.AGAIN))
+                    self.inbox.append(c.Recovered(step, c.Outcome.RETRY))
                 case c.StartTimer(step, row, seconds):
                     self.pauses.append(seconds)
                     self.inbox.append(c.TimerFired(step))
@@ -133,8 +133,8 @@ class Driver:
     def state(self):
         return {row.name: row.state for row in self.rows}
 
-    def verbs(self, verb):
-        return [name for called, name, _ in self.calls if called == verb]
+    def actions(self, action):
+        return [name for called, name, _ in self.calls if called == action]
 
 
 __all__ = ['START', 'Action', 'Desired', 'Driver', 'Status', 'Verdict']

@@ -60,23 +60,23 @@ def test_what_is_refused_stays_as_it_is():
 def test_a_removed_resource_goes_after_what_stood_on_it():
     first = created(CHAIN)
     gone = Driver().traversal(Action.UPDATE, {}, first.rows, 't2').run()
-    assert gone.verbs('DELETE') == ['b', 'a'] and gone.rows == []
+    assert gone.actions('DELETE') == ['b', 'a'] and gone.rows == []
 
 
 def test_a_failure_stops_what_is_behind_it_and_lets_siblings_finish():
-    failed = created({'x': [], 'y': [], 'z': ['x']}, fails=lambda name, verb: name == 'x')
+    failed = created({'x': [], 'y': [], 'z': ['x']}, fails=lambda name, action: name == 'x')
     assert failed.state() == {'x': ('CREATE', 'FAILED'), 'y': ('CREATE', 'COMPLETE')}
     assert failed.unwound == [('Resource CREATE failed: Boom: resources.x: no', False)]
     assert failed.finish == (None, '')
 
 
-def busy(times, verb):
-    """A service that refuses `verb` so often."""
+def busy(times, action):
+    """A service that refuses `action` so often."""
     left = [times]
 
     def fails(name, called):
-        left[0] -= called is verb
-        return called is verb and left[0] >= 0
+        left[0] -= called is action
+        return called is action and left[0] >= 0
     return fails
 
 
@@ -93,7 +93,7 @@ def test_a_creation_is_tried_again_after_its_attempt_was_deleted():
     assert made.log == [('a', 'CREATE', 'IN_PROGRESS'), *once, *once, ('a', 'CREATE', 'COMPLETE')]
     assert len(made.pauses) == 2 and grows(made.pauses)
     spent = created({'a': []}, fails=busy(9, Action.CREATE), retry=True)
-    assert spent.verbs('CREATE') == ['a'] * 6 and spent.state() == {'a': ('CREATE', 'FAILED')}
+    assert spent.actions('CREATE') == ['a'] * 6 and spent.state() == {'a': ('CREATE', 'FAILED')}
 
 
 @pytest.mark.parametrize('slow', [(), ('a',)])
@@ -111,9 +111,9 @@ def test_a_deletion_is_tried_again_in_silence(slow):
 def test_the_deletion_of_an_attempt_is_tried_again_too():
     refused = busy(1, Action.DELETE)
     failed = busy(1, Action.CREATE)
-    made = created({'a': []}, retry=True, fails=lambda name, verb: failed(name, verb) or refused(name, verb))
+    made = created({'a': []}, retry=True, fails=lambda name, action: failed(name, action) or refused(name, action))
     assert made.state() == {'a': ('CREATE', 'COMPLETE')}
-    assert made.verbs('DELETE') == ['a', 'a']
+    assert made.actions('DELETE') == ['a', 'a']
 
 
 def test_an_update_is_not_tried_again():
@@ -161,7 +161,7 @@ def test_a_deletion_or_another_action_is_not_preempted():
 
 
 def test_a_rollback_deletes_what_a_failed_create_left():
-    failed = Driver(fails=lambda name, verb: name == 'x' and verb is Action.CREATE)
+    failed = Driver(fails=lambda name, action: name == 'x' and action is Action.CREATE)
     failed.traversal(Action.CREATE, {'x': [], 'y': []}, rollback=True).run()
     assert failed.unwound[0][1] is True and failed.finish is None
     failed.retarget(Action.ROLLBACK, {}, 't0')
@@ -173,11 +173,11 @@ def test_rollback_of_an_update_takes_the_replaced_row_back():
     first = created(CHAIN)
     old = {row.name: row.id for row in first.rows}['a']
     update = Driver(verdicts={'a': Verdict(changed=True, replace='new'), 'b': Verdict(changed=True)},
-                    fails=lambda name, verb: name == 'b' and verb is Action.UPDATE)
+                    fails=lambda name, action: name == 'b' and action is Action.UPDATE)
     update.traversal(Action.UPDATE, CHAIN, first.rows, 't2', rollback=True).run()
     assert update.unwound and len(update.rows) == 3
     update.verdicts = {'b': Verdict(changed=True)}
-    update.fails = lambda name, verb: False
+    update.fails = lambda name, action: False
     update.retarget(Action.ROLLBACK, CHAIN, 't1', avoid_template_id='t2')
     update.run()
     a, b = sorted(update.rows, key=lambda row: row.name)
@@ -215,9 +215,9 @@ def test_a_timeout_ends_what_runs():
 def test_suspend_goes_backwards_and_resume_forwards():
     rows = created(CHAIN).rows
     suspended = Driver().traversal(Action.SUSPEND, {}, rows).run()
-    assert suspended.verbs('SUSPEND') == ['b', 'a']
+    assert suspended.actions('SUSPEND') == ['b', 'a']
     resumed = Driver().traversal(Action.RESUME, {}, suspended.rows).run()
-    assert resumed.verbs('RESUME') == ['a', 'b']
+    assert resumed.actions('RESUME') == ['a', 'b']
     refused = Driver().traversal(Action.RESUME, {}, rows).run()
     assert refused.unwound[0][0] == (
         "Resource RESUME failed: Error: resources.a: State ('CREATE', 'COMPLETE') invalid for resume")
@@ -225,8 +225,8 @@ def test_suspend_goes_backwards_and_resume_forwards():
 
 def test_check_collects_all_failures_and_skips_what_stands_on_them():
     rows = created({'a': [], 'b': ['a'], 'c': []}).rows
-    checked = Driver(fails=lambda name, verb: name == 'a').traversal(Action.CHECK, {}, rows).run()
-    assert sorted(checked.verbs('CHECK')) == ['a', 'c']
+    checked = Driver(fails=lambda name, action: name == 'a').traversal(Action.CHECK, {}, rows).run()
+    assert sorted(checked.actions('CHECK')) == ['a', 'c']
     assert checked.finish == (Status.FAILED,
                               'Resource CHECK failed: a: Resource CHECK failed: Boom: resources.a: no')
 
@@ -254,14 +254,14 @@ VERDICTS = [Verdict(changed=False), Verdict(changed=True), Verdict(changed=True,
        st.integers(0, 2**32), st.data())
 def test_whatever_is_asked_in_between_the_last_target_is_reached_and_everything_can_be_deleted(history, seed, data):
     wanted, steps, failing = history[0]
-    driver = Driver(seed, fails=lambda name, verb: driver.random.randrange(10) < failing)
+    driver = Driver(seed, fails=lambda name, action: driver.random.randrange(10) < failing)
     driver.traversal(Action.CREATE, wanted, next_row=1)
     for number, (wanted, steps, failing) in enumerate(history):     # noqa: B007 - `fails` reads it
         if number:
             driver.verdicts = {name: data.draw(st.sampled_from(VERDICTS)) for name in wanted}
             driver.retarget(Action.UPDATE, wanted, f't{number + 1}')
         driver.run(steps)
-    driver.fails = lambda name, verb: False
+    driver.fails = lambda name, action: False
     driver.retarget(Action.UPDATE, wanted, 'last')
     driver.run()
     driver.verdicts = {}
@@ -279,7 +279,7 @@ def test_whatever_is_asked_in_between_the_last_target_is_reached_and_everything_
 @given(definitions(), definitions(), st.integers(0, 2**32), st.integers(0, 5), st.integers(0, 20))
 def test_another_process_returns_the_same_commands_for_the_same_events(before, after, seed, failing, steps):
     """Steps, commands and events are values: copies mean the same, and nothing is told beside them."""
-    driver = Driver(seed, fails=lambda name, verb: driver.random.randrange(10) < failing, retry=True)
+    driver = Driver(seed, fails=lambda name, action: driver.random.randrange(10) < failing, retry=True)
     driver.traversal(Action.CREATE, before, next_row=1).run(steps)
     driver.retarget(Action.UPDATE, after, 't2')
     driver.run()
@@ -298,6 +298,6 @@ def test_rows_change_by_what_the_traversal_is_told_only():
 
 def test_a_stop_that_overtakes_a_rollback_ends_the_traversal():
     """The rollback was asked for, but a cancel has been accepted before it could begin."""
-    failed = Driver(fails=lambda name, verb: True).traversal(Action.CREATE, {'a': []}, rollback=True).run()
+    failed = Driver(fails=lambda name, action: True).traversal(Action.CREATE, {'a': []}, rollback=True).run()
     assert failed.unwound[0][1] is True and failed.finish is None
     assert failed.traverse.stop() == [Finish(None, '')]

@@ -12,7 +12,7 @@ from heatlite.engine.resource import Resource
 from heatlite.engine.rsrc_defn import ResourceDefinition
 from heatlite.planning import text
 from heatlite.planning.decide import Verdict
-from heatlite.planning.states import UNSURE, Action, ResourceState
+from heatlite.planning.states import DIRTY, Action, ResourceState
 
 UPDATE, REPLACE = RESTRICTABLE = ('update', 'replace')
 
@@ -59,7 +59,7 @@ def _ask(resource: Resource, kind: type[Resource], wanted: ResourceDefinition, l
         resource.check_external_id_kept(wanted)
         return Verdict(changed=False), None
     comparison = resource.compare(wanted)
-    is_unsure = row.fingerprint == UNSURE and resource.resource_id is not None
+    is_unsure = row.fingerprint == DIRTY and resource.resource_id is not None
     if observe or leased.row.converge or is_unsure:      # the state after an interrupted update is not stored
         try:
             comparison = resource.observe(comparison)

@@ -370,7 +370,7 @@ class StepExecutor:
         """Call handle_<verb>, then the first check. Raises DatabaseUnavailable, as do `check`, `recover`, `preempt`.
 
         Like them it is called behind the fence (Runner.fenced)."""
-        step, row, verb = command.step, command.row, command.verb
+        step, row, verb = command.step, command.row, command.action
         try:
             if verb is Action.DELETE and self._kind(row).leaves_nothing():      # the stored resource is not needed
                 return commands.HandlerReturned(step, None, done=True)
@@ -516,7 +516,7 @@ class StepExecutor:
 
     def _handler(self, resource: Resource, command: commands.Call,
                  work: StepContext) -> tuple[Callable[..., Any] | None, tuple[Any, ...]]:
-        verb = command.verb
+        verb = command.action
         match verb:
             case Action.CREATE:
                 resource.reparse()
@@ -534,7 +534,7 @@ class StepExecutor:
             case Action.DELETE if resource.resource_id is None:
                 self._find(resource)                    # a create that failed may have left an object
                 return resource.handler(verb), ()
-            case Action.DELETE if command.undo:
+            case Action.DELETE if command.recreating:
                 work.undoing = True                     # ignores the deletion policy: the create never completed
                 return resource.handle_delete, ()
             case Action.ADOPT:
@@ -591,15 +591,15 @@ class StepExecutor:
         try:
             resource = self.resource(step, row)
             if row.action is not Action.CREATE or resource.idempotent_create:
-                outcome = commands.Recovered(step, commands.Outcome.AGAIN)
+                outcome = commands.Recovered(step, commands.Outcome.RETRY)
             elif hasattr(resource, 'find_existing'):        # its check needs the id only
                 found = row.physical_id or resource.find_existing()
                 outcome = (commands.Recovered(step, commands.Outcome.FOUND, str(found)) if found else
-                           commands.Recovered(step, commands.Outcome.AGAIN))
+                           commands.Recovered(step, commands.Outcome.RETRY))
             elif row.physical_id is not None:
-                outcome = commands.Recovered(step, commands.Outcome.UNDO)
+                outcome = commands.Recovered(step, commands.Outcome.RECREATE)
             else:
-                outcome = commands.Recovered(step, commands.Outcome.LOST)
+                outcome = commands.Recovered(step, commands.Outcome.UNKNOWN)
             return outcome
         except exception.DatabaseUnavailable:
             raise

@@ -307,7 +307,7 @@ class Runner:
             if step in self._aborted:
                 self._end_aborted(step, poll.row)
             elif not self._retired:
-                self._call(step, poll.row, lambda: self.executor.check(step, poll.row, poll.verb, poll.handle))
+                self._call(step, poll.row, lambda: self.executor.check(step, poll.row, poll.action, poll.handle))
 
         if not poll.turns:
             ask()
