@@ -6,7 +6,7 @@ the current row of its name. ACTION(row): suspend, resume, check or snapshot it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -142,6 +142,7 @@ def _edges_between(rows: Mapping[int, ResourceState], delete: Mapping[int, Step]
     """Return the requirements between rows: those stored, and those that follow from replacements since.
 
     A row that did not change when its requirement was replaced still names the old row; it requires the new one, too.
+    A row whose update has not completed names the new row, and its object may still refer to the old ones.
     """
     newest: dict[str, int] = {}
     for number, row in rows.items():
@@ -158,6 +159,8 @@ def _edges_between(rows: Mapping[int, ResourceState], delete: Mapping[int, Step]
                     followed.append((number, newest[name]))
                 continue
             exact.append((number, needed))
+            if row.status is not Status.COMPLETE:
+                followed += [(number, older) for older in _replaced_by(rows, known)]
             successor = known.replaced_by if row.replaced_by is None else None
             while successor is not None and successor in rows and successor != needed:
                 followed.append((number, successor))
@@ -165,6 +168,16 @@ def _edges_between(rows: Mapping[int, ResourceState], delete: Mapping[int, Step]
         if row.replaces is not None and row.replaces in rows and row.replaces in delete:
             exact.append((row.replaces, number))    # the older of the two is deleted first
     return exact, followed
+
+
+def _replaced_by(rows: Mapping[int, ResourceState], row: ResourceState) -> Iterator[int]:
+    """Yield the rows that `row` took over from and that are still there, newest first."""
+    seen = {row.id}
+    older = row.replaces
+    while older is not None and older in rows and older not in seen:
+        yield older
+        seen.add(older)
+        older = rows[older].replaces
 
 
 def _order_deletions(requires: dict[Step, list[Step]], apply: Mapping[str, Step], delete: Mapping[int, Step],

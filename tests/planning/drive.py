@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import random
 from datetime import datetime, timedelta
@@ -22,6 +23,7 @@ class Driver:
     def __init__(self, seed=0, fails=lambda name, action: False, verdicts=None, slow=(), retry=False, preempts=None):
         self.seed, self.random = seed, random.Random(seed)
         self.retry = retry
+        self.follows = False            # what depends on a replaced resource changes, too
         self.preempts = preempts        # True: work lasts until the engine ends it; False: until it is preempted
         self.preempted = []             # names of those that were preempted
         self.pauses = []                # seconds until another try
@@ -36,6 +38,8 @@ class Driver:
         self.unwound = []
         self.inbox = []
         self.deleting = {}              # step -> row that its call under way deletes
+        self.refers = {}                # row -> rows that its object may refer to
+        self.torn = []                  # (row, row deleted while the first one may refer to it)
         self.now = START
 
     def traversal(self, action, wanted, rows=(), template='t1', **options):
@@ -58,6 +62,12 @@ class Driver:
         self.inputs.append((method, arguments, options))
         self.perform(getattr(self.traverse, method)(*arguments, **options) or ())
 
+    def crash(self, action, wanted, template, **options):
+        """Another engine continues from what is stored."""
+        self.inbox.clear()
+        self.deleting.clear()
+        return self.traversal(action, wanted, list(self.stored.values()), template, **options)
+
     def retarget(self, action, wanted, template, **options):
         desired = {name: Desired('T', frozenset(needs)) for name, needs in wanted.items()}
         self.tell('retarget', action, desired, template, self.now, **options)
@@ -76,8 +86,10 @@ class Driver:
         for command in commands:
             self.commands.append(command)
             match command:
-                case c.Persist(step, row, event, wait):
+                case c.Persist(step, row, event, wait, applied):
                     self.stored[row.id] = row
+                    if applied and row.id in self.refers:
+                        self.refers[row.id] = set(row.requires.values())
                     if event:
                         self.log.append((row.name, str(row.action), str(row.status)))
                     if wait:
@@ -90,6 +102,8 @@ class Driver:
                     self.log.append((row.name, str(row.action), str(row.status)))
                 case c.Inspect(step, row):
                     verdict = self.verdicts.get(row.name, Verdict(changed=False))
+                    if self.follows and self.traverse.requirements(row.name) != row.requires:
+                        verdict = dataclasses.replace(verdict, changed=True)
                     if row.failed:      # what a type says by default of a row that failed
                         verdict = Verdict(changed=True, replace='it failed')
                     self.inbox.append(c.Inspected(step, verdict))
@@ -97,6 +111,11 @@ class Driver:
                     self.calls.append((str(action), row.name, row.id))
                     if action is Action.DELETE:
                         self.deleting[step] = row.id
+                        self.torn += [(other, row.id) for other, needed in self.refers.items()
+                                      if row.id in needed and other != row.id and other in self.physical]
+                    elif action in (Action.CREATE, Action.UPDATE) and row.name in self.traverse.wanted:
+                        needed = self.traverse.requirements(row.name).values()
+                        self.refers.setdefault(row.id, set()).update(needed)    # until it ends, to the old ones, too
                     if self.fails(row.name, action):
                         self.inbox.append(c.Failed(step, f'Boom: resources.{row.name}: no', retry=self.retry))
                     else:

@@ -290,6 +290,20 @@ def test_another_process_returns_the_same_commands_for_the_same_events(before, a
     assert dict(other.rows) == dict(driver.traverse.rows)
 
 
+@settings(max_examples=300, deadline=None)
+@given(definitions(), st.integers(0, 2**32), st.integers(0, 60), st.booleans(), st.data())
+def test_nothing_is_deleted_while_another_may_refer_to_it(wanted, seed, steps, is_slow, data):
+    """Also when the engine is killed in the middle of the update, and another one begins with what is stored."""
+    driver = Driver(seed, slow=wanted if is_slow else ())
+    driver.follows = True
+    driver.traversal(Action.CREATE, wanted).run()
+    driver.verdicts = {name: data.draw(st.sampled_from(VERDICTS)) for name in wanted}
+    driver.retarget(Action.UPDATE, wanted, 't2')
+    driver.run(steps)
+    driver.crash(Action.UPDATE, wanted, 't2', next_row=max(driver.stored, default=0) + 1).run()
+    assert driver.torn == []
+
+
 def test_rows_change_by_what_the_traversal_is_told_only():
     rows = created(CHAIN).traverse.rows
     with pytest.raises(TypeError):
