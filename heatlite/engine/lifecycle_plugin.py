@@ -1,4 +1,7 @@
-"""Calls the operator's plug-ins before and after each action of a stack (plug-in specification, section 11)."""
+"""Calls the operator's plug-ins before and after each action of a stack.
+
+Source: docs/spec/plugins.rst, "Lifecycle plug-ins".
+"""
 
 from __future__ import annotations
 

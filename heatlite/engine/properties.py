@@ -74,7 +74,8 @@ class Properties(Mapping[str, Any]):
 
     `resolver(value)` resolves functions in a given value. A value is converted when it is first read, and checked
     against constraints only by `validate()`. Errors: StackValidationFailed at `parent_name`, `section`. `deferred`:
-    names whose values depend on resources that do not exist yet (template specification 10.4).
+    names whose values depend on resources that do not exist yet (docs/spec/templates.rst, "Values that are not known
+    yet").
     """
 
     def __init__(self, schema: Mapping[str, Any], data: Mapping[str, Any] | None,

@@ -1,4 +1,7 @@
-"""The base of all resource types. The plug-in specification, section 3, says which parts plug-ins may use."""
+"""The base of all resource types.
+
+The parts that plug-ins may use: docs/spec/plugins.rst, "The base class of resource types".
+"""
 
 from __future__ import annotations
 

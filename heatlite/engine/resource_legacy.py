@@ -1,4 +1,4 @@
-"""Old names on a resource that plug-ins still use (plug-in specification, section 14)."""
+"""Old names on a resource that plug-ins still use (docs/spec/plugins.rst, "Former names")."""
 
 from __future__ import annotations
 

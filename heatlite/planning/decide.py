@@ -11,7 +11,7 @@ from heatlite.planning.states import ResourceState, Status
 class Verdict:
     """The answer of a resource type about the change from the stored definition to the wanted one.
 
-    The engine obtains it, in the order of the plug-in contract (engine specification 3.4).
+    The engine obtains it in the order of docs/spec/engine.rst, "Deciding about an update".
     """
 
     changed: bool = False               # the definitions differ

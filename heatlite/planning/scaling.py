@@ -1,4 +1,7 @@
-"""Computes the batches of a rolling update and the size of a group after an adjustment (engine spec 7.4, 7.5)."""
+"""Computes the batches of a rolling update and the size of a group after an adjustment.
+
+Source: docs/spec/engine.rst, "Rolling updates" and "Scaling groups".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Builds the steps of a traversal and their dependencies (engine specification 4.2).
+"""Builds the steps of a traversal and their dependencies (docs/spec/engine.rst, "Order of steps").
 
 APPLY(name): bring the resource of that name to the wanted definition. DELETE(row): delete the row unless it is
 the current row of its name. ACTION(row): suspend, resume, check or snapshot it.
@@ -56,7 +56,10 @@ class Desired:
 
 
 def current_rows(rows: Iterable[ResourceState], template_id: str, avoid_template_id: str | None) -> dict[str, int]:
-    """Return for each name the number of its current row (engine specification 4.4). A row being deleted is none."""
+    """Return for each name the number of its current row. A row being deleted is none.
+
+    Source: docs/spec/engine.rst, "The current row of a name".
+    """
     live = (row for row in rows if row.action is not Action.DELETE)
     return {name: row.id for name, row in highest(live, template_id, avoid_template_id).items()}
 
@@ -97,7 +100,10 @@ def avoided_template(action: str, previous_template_id: str | None) -> str | Non
 
 
 def refuses(row: ResourceState, action: Action) -> str | None:
-    """Return why `action` is not allowed in the state of `row`, or None (engine specification 3.9)."""
+    """Return why `action` is not allowed in the state of `row`, or None.
+
+    Source: docs/spec/engine.rst, "Other actions of a resource".
+    """
     if action is Action.SUSPEND:
         fits = row.action is not Action.DELETE and (
             row.status is Status.COMPLETE or row.action is Action.SUSPEND)

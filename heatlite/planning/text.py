@@ -1,4 +1,8 @@
-"""Reasons of stacks and resources, as texts that clients compare (engine specification 1.3, 3.4, 3.9)."""
+"""Reasons of stacks and resources, as texts that clients compare.
+
+Source: docs/spec/engine.rst, "Reasons of a stack", "Deciding about an update", "Other actions of a resource" and
+"Breakpoints".
+"""
 
 from __future__ import annotations
 

@@ -668,7 +668,7 @@ class Traversal:
         return self._report_failure() + self._free(step)
 
     def _may_retry(self, event: Failed, step: Step) -> bool:
-        """Only creations and deletions are retried (engine specification 3.3, 3.6)."""
+        """Only creations and deletions are retried (docs/spec/engine.rst, "Retries")."""
         progress = self._of(step)
         attempts = {Action.CREATE: progress.attempt, Action.DELETE: progress.delete_attempts}
         tries = attempts.get(progress.action, self.retry_limit)

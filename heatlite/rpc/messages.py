@@ -75,7 +75,7 @@ class CreateStack(Source):
 @dataclass(frozen=True)
 class PreviewStack(CreateStack):
     reads = True
-    answer = 'the stack as it would be, REST specification 8.3'
+    answer = 'the stack as it would be: docs/spec/rest.rst, "Preview of a create"'
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class PreviewUpdateStack(UpdateStack):
 @dataclass(frozen=True)
 class ValidateTemplate(Source):
     reads = True
-    answer = 'REST specification 6.1'
+    answer = 'docs/spec/rest.rst, "Validating a template"'
     show_nested: bool = False
     ignore_errors: tuple[str, ...] = ()
 
@@ -213,7 +213,7 @@ class ListResourceTypes(Message):
 @dataclass(frozen=True)
 class ResourceSchema(Message):
     reads = True
-    answer = 'REST specification 6.2'
+    answer = 'docs/spec/rest.rst, "Resource types"'
     type_name: str
     with_description: bool = False
 
@@ -230,7 +230,7 @@ class GenerateTemplate(Message):
 
 @dataclass(frozen=True)
 class CreateSoftwareConfig(Message):
-    answer = 'REST specification 8.7'
+    answer = 'docs/spec/rest.rst, "Objects of software"'
     name: str | None = None
     group: str | None = None
     config: Any = None
@@ -246,7 +246,7 @@ class DeleteSoftwareConfig(Message):
 
 @dataclass(frozen=True)
 class CreateSoftwareDeployment(Message):
-    answer = 'REST specification 8.7'
+    answer = 'docs/spec/rest.rst, "Objects of software"'
     config_id: str = ''
     server_id: str = ''
     input_values: Mapping[str, Any] = field(default_factory=dict)
@@ -258,7 +258,7 @@ class CreateSoftwareDeployment(Message):
 
 @dataclass(frozen=True)
 class UpdateSoftwareDeployment(Message):
-    answer = 'REST specification 8.7'
+    answer = 'docs/spec/rest.rst, "Objects of software"'
     deployment_id: str = ''
     config_id: str | None = None
     input_values: Mapping[str, Any] | None = None

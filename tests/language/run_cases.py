@@ -3,7 +3,7 @@
     tests/language/run_cases.py FILE [--only NAME]...
 
 Prints each failing case with what was expected and what came, then the skipped and the quirk cases, and at the end
-`N passed, N failed`. The format of the file is that of the template specification, section 0.
+`N passed, N failed`. The format of the file: docs/spec/templates.rst, "Template cases".
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The transcripts of the engine specification, section 17, at the level of planning; and what always holds."""
+"""The sequences of docs/spec/engine.rst, "Sequences of events", at the level of planning; and what always holds."""
 
 import pickle
 
@@ -33,7 +33,7 @@ def test_an_update_without_change_writes_nothing():
     assert again.finish == (Status.COMPLETE, 'Stack UPDATE completed successfully')
 
 
-def test_in_place_replaced_and_dependents_in_the_order_of_transcript_3():
+def test_in_place_replaced_and_dependents_in_order():
     first = created({'a': [], 'b': [], 'v': ['b']})
     changed = Driver(verdicts={
         'a': Verdict(changed=True),

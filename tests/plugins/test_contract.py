@@ -8,7 +8,7 @@ import pytest
 
 from heatlite.engine.compat import aliases
 
-CONTRACT = {                                # module -> names (plug-in specification 3 to 12 and 14)
+CONTRACT = {                                # module -> names (docs/spec/plugins.rst, all sections)
     'heat.engine.resource': 'Resource UpdateReplace NoActionRequired PollDelay ResourceInError ResourceUnknownStatus '
                             'DELETION_POLICY DELETE RETAIN SNAPSHOT Metadata get_types get_class',
     'heat.engine.properties': 'Schema Properties Property schemata TranslationRule STRING NUMBER INTEGER BOOLEAN MAP '

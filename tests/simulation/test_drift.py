@@ -1,4 +1,7 @@
-"""What somebody has changed behind our back, and an update that is to notice it (engine specification 3.13)."""
+"""What somebody has changed behind our back, and an update that is to notice it.
+
+Source: docs/spec/engine.rst, "Comparing with reality".
+"""
 
 from __future__ import annotations
 

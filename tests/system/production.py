@@ -1,6 +1,6 @@
 """The production profile on one machine: both APIs and engines over a database, RabbitMQ and Keystone, secrets sealed.
 
-The one definition of that profile (design, section 6); which database and which HTTP server are parameters.
+The one definition of that profile; which database and which HTTP server are parameters.
 `Production` starts the processes and makes two projects, each with a member and a reader; `stop` removes everything it
 made. Needs HEATLITE_TEST_MYSQL_URL or _POSTGRES_URL, HEATLITE_TEST_RABBIT_URL and HEATLITE_TEST_KEYSTONE_URL:
 `tools/services up`, `tools/keystone up`.

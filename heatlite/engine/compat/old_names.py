@@ -1,4 +1,6 @@
-"""Tables of names that plug-ins of 2013 to 2020 import, and of their present places (plug-in specification 14).
+"""Tables of names that plug-ins of 2013 to 2020 import, and of their present places.
+
+Source: docs/spec/plugins.rst, "Former names".
 
 `aliases` makes modules from these tables when a plug-in imports one; heatlite itself uses none of them.
 """

@@ -1,4 +1,4 @@
-"""Sends events of stacks to the sinks in their environments (`event_sinks`; REST specification 13.3).
+"""Sends events of stacks to the sinks in their environments (docs/spec/rest.rst, "Event sinks").
 
 Events are read from the history in the database; a flag signals that there are new ones. So only durable events are
 sent, in their order, and after a crash those of the running action once more, with the same ids. The engine that drives

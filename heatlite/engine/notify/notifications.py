@@ -1,4 +1,4 @@
-"""Sends stack changes as notifications on the message bus (REST specification 13.1).
+"""Sends stack changes as notifications on the message bus (docs/spec/rest.rst, "Notifications").
 
 [oslo_messaging_notifications] configures whether and where. The bus never delays or fails an action.
 """

@@ -1,4 +1,4 @@
-"""Makes the credentials under which a stack acts after its request has ended (engine specification 11).
+"""Makes the credentials under which a stack acts after its request has ended (docs/spec/engine.rst, "Credentials").
 
 A trust is made only for stacks that will need one: those with a type that calls a service.
 """

@@ -1,4 +1,7 @@
-"""Compares the stored with the wanted definition, asking the type in the order of the contract (engine spec 3.4)."""
+"""Compares the stored with the wanted definition, asking the type in the order that plug-ins rely on.
+
+Source: docs/spec/engine.rst, "Deciding about an update", "Restricted actions" and "Comparing with reality".
+"""
 
 from __future__ import annotations
 

@@ -675,7 +675,10 @@ def _as_text(handle: Any) -> str | None:
 
 
 def is_worth_retrying(resource: Resource, error: Exception, verb: Action) -> bool:
-    """Whether a retry may help: the service was busy, or the object went into error (engine spec 3.3, 3.6)."""
+    """Whether a retry may help: the service was busy, or the object went into error.
+
+    Source: docs/spec/engine.rst, "Retries".
+    """
     if verb is Action.CREATE and isinstance(error, exception.ResourceInError):
         return True
     if verb is Action.DELETE and isinstance(error, exception.PhysicalResourceExists):

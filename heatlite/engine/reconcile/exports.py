@@ -1,4 +1,4 @@
-"""Exports a stack as a document, for export, abandon and snapshots (engine specification 12)."""
+"""Exports a stack as a document, for export, abandon and snapshots (docs/spec/engine.rst, "Exports")."""
 
 from __future__ import annotations
 

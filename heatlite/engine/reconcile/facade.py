@@ -1,4 +1,7 @@
-"""The stack as plug-ins see it in `self.stack`: Heat's names, for reading only (plug-in specification 10)."""
+"""The stack as plug-ins see it in `self.stack`: Heat's names, for reading only.
+
+Source: docs/spec/plugins.rst, "The stack and the context".
+"""
 
 from __future__ import annotations
 

@@ -219,7 +219,10 @@ class Nesting:
 
     def define(self, resource: Any, template: Template, parameters: Mapping[str, Any] | None,
                identity: StackIdentity) -> StackDefinition:
-        """Build the nested stack's definition, with the parent's environment (template specification 13.3)."""
+        """Build the nested stack's definition, with the parent's environment.
+
+        Source: docs/spec/templates.rst, "The nested stack".
+        """
         parent = self._parent.definition
         wanted = parent.resources.get(resource.name)
         used = parent.environment.find(wanted.type, wanted.name).path if wanted is not None else ()

@@ -1,4 +1,4 @@
-"""Dispatches the pending signals of a stack to its resources (engine specification 8.1).
+"""Dispatches the pending signals of a stack to its resources (docs/spec/engine.rst, "Delivery of signals").
 
 Signals of one resource are handled one after the other, in the order of their arrival; those of different resources in
 parallel. The changes of a handler, the event and the end of the signal are one transaction: after a crash a signal is

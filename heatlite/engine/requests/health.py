@@ -1,4 +1,7 @@
-"""Marks resources as unhealthy, so that the next update replaces them (engine specification 3.12)."""
+"""Marks resources as unhealthy, so that the next update replaces them.
+
+Source: docs/spec/engine.rst, "Unhealthy resources".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Formats stacks and resources for the answers of previews (REST specification 8.3 and 8.5)."""
+"""Formats stacks and resources for the answers of previews.
+
+Source: docs/spec/rest.rst, "Preview of a create" and "Raw resources".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Previews the creation of a stack with its nested stacks (REST specification 8.3)."""
+"""Previews the creation of a stack with its nested stacks (docs/spec/rest.rst, "Preview of a create")."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Accepts signals to resources: a signal is stored first, then handled by the engine that drives the stack, or by one
-that claims it (engine specification 8.1)."""
+that claims it (docs/spec/engine.rst, "Delivery of signals")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Snapshots: made by a SNAPSHOT action of the stack, restored by an update to the saved state (engine spec 12.1)."""
+"""Snapshots: made by a SNAPSHOT action of the stack, restored by an update to the saved state.
+
+Source: docs/spec/engine.rst, "Snapshots".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Use cases of software configs and deployments, for users and types (engine specification 9, REST 6.20 and 6.21).
+"""Use cases of software configs and deployments, for users and types.
+
+Source: docs/spec/engine.rst, "Software configs" and "Software deployments"; docs/spec/rest.rst, "Objects of software".
 
 Types get it as `rpc_client()`, with the names of the plug-in contract. Answers are objects as clients see them.
 """

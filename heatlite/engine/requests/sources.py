@@ -54,7 +54,10 @@ def _kinds_of(template: templates.Template) -> dict[str, str]:
 
 
 def over_existing(message: Update, stored: StoredTemplate) -> Update:
-    """Merge the request of a PATCH with the stored template, environment and files (REST specification 6.10)."""
+    """Merge the request of a PATCH with the stored template, environment and files.
+
+    Source: docs/spec/rest.rst, "Updating a stack".
+    """
     document = message.template if message.template is not None else stored.document
     given = message.environment
     kept = stored.environment

@@ -79,7 +79,10 @@ def check_rights(type_names: Iterable[str], registry: Registry, context: Request
 
 
 def check_immutable(old: StackDefinition, new: StackDefinition) -> None:
-    """Raise ImmutableParameterModified if an immutable parameter changed (template specification 3.8)."""
+    """Raise ImmutableParameterModified if an immutable parameter changed.
+
+    Source: docs/spec/templates.rst, "Immutable parameters".
+    """
     with without_hidden_values(new):
         changed = new.parameters.changed_immutables(old.parameters)
     if changed:

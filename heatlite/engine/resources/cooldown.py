@@ -1,4 +1,7 @@
-"""For groups that are scaled by signals: not twice at a time, and not again too soon (engine specification 7.5)."""
+"""For groups that are scaled by signals: not twice at a time, and not again too soon.
+
+Source: docs/spec/engine.rst, "Adjusting a group" and "Cooldown".
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""For types that are told something from outside: the ways to tell them, and the secrets that go with each (engine
-specification 8.2, 8.3)."""
+"""For types that are told something from outside: the ways to tell them, and the secrets that go with each.
+
+Source: docs/spec/engine.rst, "Signal transports" and "Signed URLs".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The base of types whose body is a stack of its own (plug-in specification, section 4).
+"""The base of types whose body is a stack of its own (docs/spec/plugins.rst, "Base classes for types").
 
 The nested stack is a stack with its own row and owner: handlers ask for something and return a cookie of plain JSON,
 checks ask whether that is over. Whatever was asked for goes on by itself when this engine dies meanwhile.

@@ -1,4 +1,4 @@
-"""Resources whose type is a template (template specification, section 13)."""
+"""Resources whose type is a template (docs/spec/templates.rst, "Template resources")."""
 
 from __future__ import annotations
 

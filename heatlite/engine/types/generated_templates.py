@@ -1,6 +1,6 @@
 """Converts types to templates and templates to types: properties to parameters, attributes to outputs, and back.
 
-Source: template specification, 13.2 and 14.2.
+Source: docs/spec/templates.rst, "Properties from parameters" and "Generated templates".
 """
 
 from __future__ import annotations

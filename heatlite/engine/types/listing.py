@@ -1,4 +1,7 @@
-"""Answers requests about resource types: lists, schemas, generated templates (REST specification 6.2)."""
+"""Answers requests about resource types: lists, schemas, generated templates.
+
+Source: docs/spec/rest.rst, "Resource types".
+"""
 
 from __future__ import annotations
 

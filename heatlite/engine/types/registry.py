@@ -200,7 +200,8 @@ class Registry:
             if not isinstance(value, str | Mapping) and not name.endswith('*'):
                 yield name, self._class_of(language_registry.Found(value))
 
-    # --- requests about types (REST specification 6.2): (context, message) -> answer -------------------------
+    # --- requests about types: (context, message) -> answer --------------------------------------------------
+    # Source: docs/spec/rest.rst, "Resource types".
 
     def list_types(self, context: Any, message: Any) -> list[Any]:
         return listing.list_types(self.classes(), context, message, self.allows)

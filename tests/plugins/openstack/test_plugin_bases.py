@@ -11,7 +11,8 @@ from heatlite.engine.compat import aliases
 from heatlite.engine.types import registry
 from tests.plugins.openstack.cloud import Cloud, Life
 
-CONTRACT = {                                # module -> names (plug-in specification 4, 9, 14)
+# Module -> names. Source: docs/spec/plugins.rst, "Base classes for types", "Clients" and "Former names".
+CONTRACT = {
     'heat.engine.resources.openstack.neutron.neutron': 'NeutronResource',
     'heat.engine.resources.openstack.nova.server': 'Server',
     'heat.engine.resources.openstack.neutron.security_group': 'SecurityGroup',

@@ -1,5 +1,7 @@
-"""What a server gets as its user data, by format (engine specification 9.5): a text, or a MIME message of parts that
-the server's first-boot agent takes apart.
+"""What a server gets as its user data, by format: a text, or a MIME message of parts that the server's first-boot agent
+takes apart.
+
+Source: docs/spec/engine.rst, "User data".
 """
 
 from __future__ import annotations

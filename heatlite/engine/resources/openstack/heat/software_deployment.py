@@ -1,4 +1,6 @@
-"""OS::Heat::SoftwareDeployment and groups of them (engine specification 9.2, 9.3).
+"""OS::Heat::SoftwareDeployment and groups of them.
+
+Source: docs/spec/engine.rst, "Software deployments" and "Signals of deployments".
 
 Schema: heatlite/engine/resources/catalogue/heat.yaml
 """
