@@ -251,7 +251,7 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
 
     def required_by(self) -> list[str]:
         """Return the names of the resources that need this one directly."""
-        return [str(other.name) for other in self.stack.dependencies.required_by(self)]
+        return list(self.stack.required_by(self.name))
 
     def state_set(self, action: str, status: str, reason: str = 'state changed', lock: int | None = LOCK_NONE) -> None:
         if action not in self.ACTIONS:

@@ -31,14 +31,11 @@ MOVED: dict[str, str] = {
     'engine.stack_user': 'heatlite.engine.resources.stack_user',
     'engine.resources.autoscaling': 'heatlite.engine.resources.aws.autoscaling.autoscaling_group',
     'engine.resources.instance': 'heatlite.engine.resources.aws.ec2.instance',
-    'engine.resources.loadbalancer': 'heatlite.engine.resources.aws.lb.loadbalancer',
     'engine.resources.server': 'heatlite.engine.resources.openstack.nova.server',
     'engine.resources.volume': 'heatlite.engine.resources.openstack.cinder.volume',
     'engine.resources.neutron': 'heatlite.engine.resources.openstack.neutron',
     'engine.resources.software_config': 'heatlite.engine.resources.openstack.heat.software_config',
     'engine.resources.random_string': 'heatlite.engine.resources.openstack.heat.random_string',
-    'engine.resources.ceilometer': 'heatlite.engine.resources.openstack.aodh',
-    'engine.resources.openstack.ceilometer': 'heatlite.engine.resources.openstack.aodh',
 }
 
 # Former packages without content of their own.

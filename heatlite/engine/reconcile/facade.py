@@ -254,6 +254,10 @@ class Stack(Mapping[str, Any]):
         rows = [self._leased.current(required) for required in wanted.requires] if wanted is not None else []
         return any(row is not None and row.physical_id == physical_id for row in rows)
 
+    def required_by(self, name: str) -> list[str]:
+        """Return the names of the resources that need the resource `name` directly."""
+        return [other for other, resource in self._leased.definition.resources.items() if name in resource.requires]
+
     def preview_resources(self) -> list[Any]:
         return [resource.preview() for resource in self.values()]
 

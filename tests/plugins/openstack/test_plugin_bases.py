@@ -8,6 +8,7 @@ import importlib
 import pytest
 
 from heatlite.engine.compat import aliases
+from heatlite.engine.compat import old_names as names
 from heatlite.engine.types import registry
 from tests.plugins.openstack.cloud import Cloud, Life
 
@@ -47,6 +48,16 @@ def old_names():
 def test_names(module):
     found = importlib.import_module(module)
     assert [name for name in CONTRACT[module].split() if not hasattr(found, name)] == []
+
+
+@pytest.mark.parametrize('target', sorted({
+    *names.MOVED.values(), *(base for base, _added in names.MADE.values() if base),
+    *(value for added in (*names.ADDED.values(), *(added for _base, added in names.MADE.values()))
+      for value in added.values() if isinstance(value, str) and ':' in value)}))
+def test_a_former_name_leads_somewhere(target):
+    module, _colon, attribute = target.partition(':')
+    found = importlib.import_module(module)
+    assert not attribute or hasattr(found, attribute)
 
 
 def test_a_network_type_of_a_vendor(cloud: Cloud):
