@@ -139,15 +139,16 @@ def lock(tx: sa.Connection, stack_id: str) -> None:
 def start_over(tx: sa.Connection, stack_id: str) -> str | None:
     """Makes the owner, if there is one, read the stack again.
 
-    Refuses its writes based on what it has in memory: the engine still holds the lease, but under a new epoch. Returns
-    its id; None: the stack has no owner or no work. Locks the lease.
+    Refuses writes based on what an engine has in memory: the owner still holds the lease, but under a new epoch. Also
+    for a free lease, as the last write of its last owner may come again, if its answer was lost. Returns the id of
+    the owner; None: the stack has no owner or no work. Locks the lease.
     """
     row = tx.execute(sa.select(lease.c.engine_id, lease.c.wanted).where(
         lease.c.stack_id == stack_id).with_for_update()).first()
-    if row is None or row.engine_id is None or not row.wanted:
+    if row is None:
         return None
     tx.execute(lease.update().where(lease.c.stack_id == stack_id).values(epoch=lease.c.epoch + 1))
-    return str(row.engine_id)
+    return str(row.engine_id) if row.engine_id is not None and row.wanted else None
 
 
 def want(tx: sa.Connection, stack_id: str) -> None:

@@ -319,6 +319,18 @@ def test_trying_again_does_not_overrule_a_request_that_came_between(two):
     assert write(two, change(stack=rollback), again=True).superseded == {'s1'}
 
 
+def test_trying_again_does_not_overrule_a_row_that_was_changed_between(two):
+    """By a request that changes rows itself, such as one that marks a resource as unhealthy."""
+    last = [change(row=state(1, action=Action.CREATE)), change(stack=finished(release=True))]
+    assert write(two, *last) == FINE
+    with two.writer() as tx:
+        leases.start_over(tx, 's1')
+        resources.set_state(tx, 's1', state(1, action=Action.CHECK, status=Status.FAILED))
+    assert write(two, *last, again=True).lost == {'s1'}
+    with two.reader() as tx:
+        assert [row.action for row in resources.light(tx, 's1')] == ['CHECK']
+
+
 # --- cost --------------------------------------------------------------------------------------------------
 
 def test_few_statements_for_many_changes(two, counted):
