@@ -72,6 +72,7 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
     required_service_extension: ClassVar[str | None] = None
     update_allowed_properties: tuple[str, ...] = ()
     physical_resource_name_limit: int | None = 255
+    attributes_from_options: ClassVar[Mapping[str, str]] = {}       # attribute of this class -> option of [DEFAULT]
     strict_dependency = True
     requires_deferred_auth = False
     no_signal_actions: tuple[str, ...] = (SUSPEND, DELETE)

@@ -12,6 +12,7 @@ import pathlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from heatlite.engine.types.class_options import OptionSchema
 from heatlite.language import constraints as constraint_kinds
 from heatlite.language import support
 from heatlite.language.schema import Schema
@@ -67,16 +68,17 @@ def update_policy(type_name: str) -> Mapping[str, Schema]:
 
 
 def schema(body: Mapping[str, Any]) -> Schema:
-    """The Schema of one property."""
+    """The Schema of one property; an OptionSchema if an option gives the default."""
     children = body.get('schema')
     if children is not None:
         children = (schema(children['*']) if body['type'] == 'list'
                     else {name: schema(child) for name, child in children.items()})
-    return Schema(
+    found = Schema(
         DATA_TYPES[body['type']], body.get('description'), default=body.get('default'), schema=children,
         required=body.get('required', False), constraints=[constraint(item) for item in body.get('constraints', ())],
         implemented=body.get('implemented', True), update_allowed=body.get('update_allowed', False),
         immutable=body.get('immutable', False), support_status=status(body.get('support_status')))
+    return OptionSchema.of(found, body['default_from_config']) if 'default_from_config' in body else found
 
 
 def constraint(body: Mapping[str, Any]) -> constraint_kinds.Constraint:

@@ -25,7 +25,7 @@ from heatlite.engine import support
 from heatlite.engine.clients import constraint_names
 from heatlite.engine.compat import extensions
 from heatlite.engine.resources import packed
-from heatlite.engine.types import listing, plugin_loading
+from heatlite.engine.types import class_options, listing, plugin_loading
 from heatlite.language import custom_constraints
 from heatlite.language import registry as language_registry
 from heatlite.language.environment import REGISTRY
@@ -70,6 +70,7 @@ class Registry:
         self._constraints: dict[str, Any] = {}
         self._operator: language_registry.Registry | None = None
         self._policy: policy.Policy | None = None
+        self._classes: dict[Any, Any] = {}      # class -> the same with the values of the options
         self._levels: weakref.WeakKeyDictionary[Any, language_registry.Registry] = weakref.WeakKeyDictionary()
         self.failures: list[plugin_loading.Failure] = []
         self.plugins = plugin_loading.Found()
@@ -121,6 +122,7 @@ class Registry:
         fresh = _built_in(self._conf)
         fresh._take_plugins(self.plugins)
         self._entries, self._constraints, self._operator = fresh._entries, fresh._constraints, None
+        self._classes = {}                      # those of the former plug-ins may go
         self.plugins, self.failures = fresh.plugins, fresh.failures
 
     def _take_plugins(self, former: plugin_loading.Found | None) -> None:
@@ -173,15 +175,19 @@ class Registry:
     def _class_of(self, found: language_registry.Found) -> Any:
         if found.is_template:
             return template_class(found)
-        return found.target.load() if isinstance(found.target, LazyClass) else found.target
+        kind = found.target.load() if isinstance(found.target, LazyClass) else found.target
+        if kind not in self._classes:
+            self._classes[kind] = class_options.with_options(kind, self._conf or cfg.CONF)
+        return self._classes[kind]
 
     def get_class(self, type_name: str, resource_name: str | None = None) -> Any:
         return self.resolve(type_name, resource_name or '')
 
     def implements(self, resource_class: Any, type_name: str, environment: Any = None) -> bool:
-        """Whether `type_name` resolves to that class."""
+        """Whether `type_name` resolves to that class, with whatever options."""
         try:
-            return self.resolve(type_name, '', environment) is resource_class
+            found = self.resolve(type_name, '', environment)
+            return class_options.without_options(found) is class_options.without_options(resource_class)
         except exception.StackValidationFailed:
             return False
 

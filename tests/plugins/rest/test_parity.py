@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from oslo_config import cfg
 
-from heatlite.common import exception
+from heatlite.common import config, exception
 from heatlite.common.context import RequestContext
 from heatlite.engine import attributes, properties
 from heatlite.engine.resources import packed
@@ -76,6 +76,7 @@ def plain(body):
 @pytest.fixture(scope='module')
 def known():
     conf = cfg.ConfigOpts()
+    config.register(conf)
     conf([], project='heatlite', default_config_files=[])
     yield registry.create(conf)
     registry.use(None)

@@ -17,14 +17,9 @@ from heatlite.language.schema import Schema
 ATTRIBUTE_TYPES = {str(kind).lower(): kind for kind in attributes.Schema.TYPES if kind}
 
 
-def properties(type_name: str, **replaced: Schema) -> dict[str, Schema]:
-    """A new dictionary for each caller. `replaced`: schemata to use instead, such as those of `with_default`."""
-    return {**packed.properties(type_name), **replaced}
-
-
-def with_default(type_name: str, name: str, default: Any) -> Schema:
-    """A property of the type, with a default that the operator's options give."""
-    return packed.schema({**packed.facts(type_name)['properties'][name], 'default': default})
+def properties(type_name: str) -> dict[str, Schema]:
+    """A new dictionary for each caller."""
+    return dict(packed.properties(type_name))
 
 
 def update_policy(type_name: str) -> Mapping[str, Schema]:

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from oslo_config import cfg
-
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource
@@ -28,7 +26,8 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
     support_status = catalogue.status(TYPE)
     properties_schema = catalogue.properties(TYPE)
     attributes_schema = catalogue.attribute_schemata(TYPE)
-    physical_resource_name_limit = cfg.CONF.max_server_name_length
+    physical_resource_name_limit = 53
+    attributes_from_options = {'physical_resource_name_limit': 'max_server_name_length'}
 
     PROPERTIES = (
         IMAGE_ID, INSTANCE_TYPE, KEY_NAME, AVAILABILITY_ZONE, SECURITY_GROUPS, SECURITY_GROUP_IDS, NETWORK_INTERFACES,

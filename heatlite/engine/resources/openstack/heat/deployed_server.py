@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from oslo_config import cfg
-
 from heatlite.engine.resources import catalogue, server_base
 
 TYPE = 'OS::Heat::DeployedServer'
@@ -23,8 +21,7 @@ class DeployedServer(server_base.BaseServer):
         'name', 'metadata', 'software_config_transport', 'deployment_swift_data')
     ATTRIBUTES = (NAME_ATTR, OS_COLLECT_CONFIG) = ('name', 'os_collect_config')
 
-    properties_schema = catalogue.properties(TYPE, software_config_transport=catalogue.with_default(
-        TYPE, 'software_config_transport', cfg.CONF.default_software_config_transport))
+    properties_schema = catalogue.properties(TYPE)
     attributes_schema = catalogue.attribute_schemata(TYPE)
     support_status = catalogue.status(TYPE)
 

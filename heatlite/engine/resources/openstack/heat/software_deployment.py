@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from oslo_config import cfg
 from oslo_log import log
 
 from heatlite.common import exception
@@ -50,12 +49,6 @@ class SoftwareDeployment(signal_responder.SignalResponder):
     def is_service_available(cls, context: Any) -> tuple[bool, str | None]:
         """The service is this one."""
         return True, None
-
-    def _transport(self) -> str | None:
-        """What nobody chose is an option of the operator."""
-        if self.properties.data.get(self.SIGNAL_TRANSPORT) is None:
-            return str(cfg.CONF.default_deployment_signal_transport)
-        return super()._transport()
 
     # --- what is deployed ---------------------------------------------------------------------------------
 

@@ -9,8 +9,6 @@ import copy
 import re
 from typing import Any
 
-from oslo_config import cfg
-
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource, translation
@@ -33,12 +31,9 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
     default_client_name = 'nova'
     support_status = catalogue.status(TYPE)
     attributes_schema = catalogue.attribute_schemata(TYPE)
-    properties_schema = catalogue.properties(
-        TYPE, user_data_format=catalogue.with_default(
-            TYPE, 'user_data_format', cfg.CONF.default_user_data_format),
-        software_config_transport=catalogue.with_default(
-            TYPE, 'software_config_transport', cfg.CONF.default_software_config_transport))
-    physical_resource_name_limit = cfg.CONF.max_server_name_length
+    properties_schema = catalogue.properties(TYPE)
+    physical_resource_name_limit = 53
+    attributes_from_options = {'physical_resource_name_limit': 'max_server_name_length'}
     first_collectors = ('ec2',)
 
     PROPERTIES = (
