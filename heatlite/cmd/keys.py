@@ -40,9 +40,5 @@ def check_fits(conf: Any, database: Any) -> None:
 
 def watch(conf: Any, database: Any, runtime: Any) -> None:
     """Runs `check_fits` as soon as the database answers."""
-    from heatlite.common import exception
-    while True:
-        try:
-            return check_fits(conf, database)
-        except exception.DatabaseUnavailable:
-            runtime.sleep(2.0)
+    from heatlite.common import exception, retries
+    retries.call(lambda: check_fits(conf, database), retries.START, exception.DatabaseUnavailable, sleep=runtime.sleep)

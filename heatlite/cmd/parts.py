@@ -46,18 +46,22 @@ def wait_for(conf: Any, database: Any, runtime: Runtime) -> None:
 
     Ends the process when the key is not that of the database.
     """
-    from heatlite.common import exception, outages
+    from heatlite.common import exception, outages, retries
     from heatlite.db import sync
-    while True:
-        try:
-            if sync.version(database) is not None:
-                keys.check_fits(conf, database)
-                outages.back('tables')
-                return
-            outages.away('tables', 'run heatlite-manage db_sync')
-        except exception.DatabaseUnavailable as error:
-            outages.away(outages.DATABASE, error)
-        runtime.sleep(2.0)
+
+    class NoTables(Exception):
+        pass
+
+    def check() -> None:
+        if sync.version(database) is None:
+            raise NoTables('run heatlite-manage db_sync')
+        keys.check_fits(conf, database)
+        outages.back('tables')
+
+    retries.call(check, retries.START, (NoTables, exception.DatabaseUnavailable),
+                 before_pause=lambda error, _seconds: outages.away(
+                     'tables' if isinstance(error, NoTables) else outages.DATABASE, error),
+                 sleep=runtime.sleep)
 
 
 def reload(conf: Any, then: Callable[[], None] = lambda: None) -> Callable[[], None]:

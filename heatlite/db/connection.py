@@ -27,7 +27,7 @@ from oslo_db.sqlalchemy import engines as oslo_engines
 from oslo_db.sqlalchemy import exc_filters
 from sqlalchemy import exc, pool
 
-from heatlite.common import commits, config, crypt, exception, outages, turns
+from heatlite.common import commits, config, crypt, exception, outages, retries, turns
 from heatlite.common.i18n import _
 from heatlite.db.pooling import with_pooling
 
@@ -46,8 +46,6 @@ DRIVERS = {'mysql': 'mysql+pymysql', 'mariadb': 'mysql+pymysql', 'mariadb+pymysq
 OVERFLOW = 50                               # connections beyond the pool's five; green threads hold one briefly
 LOCK_PATIENCE = 30                          # seconds a writer waits for others on SQLite
 CLOSING = 100                               # milliseconds that `close` waits for other writers, on SQLite
-RETRIES = 10                                # of a transaction that met a deadlock
-PATIENCE = 0.5                              # seconds between attempts of work that can only wait for the database
 LOCK_WAIT = 10                              # seconds for a lock another transaction holds, on a server
 # Seconds without a reply until a server counts as down, for processes with cooperative threads: all services. A machine
 # that vanishes, or a proxy that drops the connection, sends nothing; the operating system would wait for hours.
@@ -143,14 +141,11 @@ class Database:
 
     def retry(self, function: Callable[[sa.Connection], T]) -> T:
         """Runs `function(tx)` in a transaction, again after a deadlock: it must be safe to call more than once."""
-        for attempt in range(RETRIES):
-            try:
-                with self.writer() as tx:
-                    return function(tx)
-            except Contention:
-                self._sleep(0.01 * attempt)
-        with self.writer() as tx:
-            return function(tx)
+        def transaction() -> T:
+            with self.writer() as tx:
+                return function(tx)
+
+        return retries.call(transaction, retries.CONTENTION, Contention, sleep=self._sleep)
 
     def apart(self) -> Database:
         """The same database through connections of its own, for an OS thread (Runtime.spawn_os_thread)."""
@@ -162,15 +157,13 @@ class Database:
 
     def retry_until_available(self, function: Callable[[sa.Connection], T], reading: bool = False) -> T:
         """As `retry`, and again for as long as the database is down: for work that has begun and must complete."""
-        while True:
-            try:
-                if not reading:
-                    return self.retry(function)
-                with self.reader() as tx:
-                    return function(tx)
-            except exception.DatabaseUnavailable as error:
-                outages.away(outages.DATABASE, error)
-                self._sleep(PATIENCE)
+        def read() -> T:
+            with self.reader() as tx:
+                return function(tx)
+
+        return retries.call(
+            read if reading else lambda: self.retry(function), retries.DATABASE, exception.DatabaseUnavailable,
+            before_pause=lambda error, _seconds: outages.away(outages.DATABASE, error), sleep=self._sleep)
 
     def clock(self) -> sa.ColumnElement[float]:
         """Seconds since 1970, by the clock that all engines share."""

@@ -12,7 +12,7 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Protocol
 
-from heatlite.common import exception, messaging, outages, runtime
+from heatlite.common import exception, messaging, outages, retries, runtime
 from heatlite.common.context import RequestContext, admin_context
 from heatlite.common.runtime import Runtime
 from heatlite.rpc import errors, messages
@@ -24,7 +24,6 @@ LOG = logging.getLogger(__name__)
 RETRIES = 1
 # How long a call is repeated while no engine has a queue: the first engine may just be starting.
 OFFERED_SECONDS = 10.0
-OFFERS_APART = 0.25
 # How long a call is sent to other engines while those that receive it cannot reach the database and stored nothing.
 ELSEWHERE_SECONDS = 5.0
 
@@ -47,6 +46,14 @@ def _opened(found: Any) -> Any:
 def _timeout_of(message: messages.Message, longest: float) -> float:
     """Seconds to wait for the answer, at most `longest`."""
     return longest if message.timeout is None else min(message.timeout, longest)
+
+
+class _Elsewhere(Exception):
+    """An engine answered that another one should be asked. `found`: its answer."""
+
+    def __init__(self, found: Any) -> None:
+        super().__init__()
+        self.found = found
 
 
 class BrokerClient:
@@ -104,11 +111,18 @@ class BrokerClient:
         """The answer within `seconds`, of another engine if the first one cannot reach the database."""
         here = runtime.current()
         began = here.monotonic()
-        while True:
+        until = began + min(ELSEWHERE_SECONDS, seconds / 2)
+
+        def ask() -> Any:
             found = self._await(context, message, began + seconds - here.monotonic())
-            if not found.get('elsewhere') or here.monotonic() > began + min(ELSEWHERE_SECONDS, seconds / 2):
-                return found
-            here.sleep(OFFERS_APART)
+            if found.get('elsewhere'):
+                raise _Elsewhere(found)
+            return found
+
+        try:
+            return retries.call(ask, retries.ENGINE, _Elsewhere, gives_up=lambda _error: here.monotonic() > until)
+        except _Elsewhere as refusal:
+            return refusal.found
 
     def _await(self, context: RequestContext, message: messages.Message, seconds: float) -> Any:
         """The answer within `seconds`; a read goes to a second engine if the first may have died with the request."""
@@ -125,13 +139,11 @@ class BrokerClient:
         deadline = here.now() + timedelta(seconds=seconds)
         who = {**context.to_dict(), messages.DEADLINE: deadline.isoformat()}
         until = here.monotonic() + min(OFFERED_SECONDS, seconds)
-        while True:
-            try:
-                return client.call(who, message.method(), **message.arguments())
-            except self._errors.MessageUndeliverable:
-                if here.monotonic() >= until:
-                    raise exception.NoEngine() from None
-            here.sleep(OFFERS_APART)
+        try:
+            return retries.call(lambda: client.call(who, message.method(), **message.arguments()), retries.ENGINE,
+                                self._errors.MessageUndeliverable, gives_up=lambda _error: here.monotonic() >= until)
+        except self._errors.MessageUndeliverable:
+            raise exception.NoEngine() from None
 
     def wake(self, stack_id: str, engine_id: str | None = None) -> None:
         bell = messages.Wake(stack_id)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from heatlite.common import exception, metrics, outages
+from heatlite.common import exception, metrics, outages, retries
 from heatlite.common.runtime import Runtime
 from heatlite.db import changes
 from heatlite.db.connection import Contention, Database
@@ -35,7 +35,6 @@ Then = Callable[[BaseException | None], None]           # None: durable; else wh
 
 class Journal:
     LINGER = 0.02                                   # seconds that a change without a waiter may be delayed
-    PATIENCE = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)      # seconds between retries while the database is unavailable
     TRIES = 5                                       # of a batch that ends its connection while the database answers
 
     def __init__(self, runtime: Runtime, database: Database, largest: int = 2000) -> None:
@@ -139,21 +138,26 @@ class Journal:
         writes, such as one beyond the largest packet: other changes must not wait for it. `tries` 1: a part of such
         a batch, which may have been written partly.
         """
-        attempt = failed = 0
-        while True:
-            try:
-                with self._database.writer() as tx:
-                    return changes.write(tx, batch, again=attempt > 0 or tries < self.TRIES)
-            except exception.DatabaseUnavailable as error:
-                is_its_own = not isinstance(error, Contention) and self._is_writable()
-                failed = failed + 1 if is_its_own else 0
-                if failed >= tries:
-                    raise
-                wait = self.PATIENCE[min(attempt, len(self.PATIENCE) - 1)]
-                outages.away(outages.DATABASE, error)
-                LOG.debug('%d changes wait for the database; next try in %.2f s', len(batch), wait)
-                attempt += 1
-                self._runtime.sleep(wait)
+        again, failed = tries < self.TRIES, 0
+
+        def transaction() -> changes.Written:
+            with self._database.writer() as tx:
+                return changes.write(tx, batch, again=again)
+
+        def is_refused(error: Exception) -> bool:
+            nonlocal failed
+            is_its_own = not isinstance(error, Contention) and self._is_writable()
+            failed = failed + 1 if is_its_own else 0
+            return failed >= tries
+
+        def wait(error: Exception, seconds: float) -> None:
+            nonlocal again
+            again = True
+            outages.away(outages.DATABASE, error)
+            LOG.debug('%d changes wait for the database; next try in %.2f s', len(batch), seconds)
+
+        return retries.call(transaction, retries.JOURNAL, exception.DatabaseUnavailable, gives_up=is_refused,
+                            before_pause=wait, sleep=self._runtime.sleep)
 
     def _is_writable(self) -> bool:
         """Whether the database accepts a write (one that changes nothing)."""

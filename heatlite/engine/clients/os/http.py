@@ -16,11 +16,10 @@ from keystoneauth1 import adapter, exceptions
 from oslo_config import cfg
 from requests import exceptions as transport
 
-from heatlite.common import runtime as runtimes
+from heatlite.common import retries
 from heatlite.engine.durability import fence
 
-RETRIES = 4                                 # further tries, with pauses of 0.5, 1, 2, 4 seconds
-FIRST_PAUSE = 0.5                           # seconds
+RETRIES = 4                                 # further tries by the library, with pauses of 0.5, 1, 2, 4 seconds
 BUSY = [429, 503]                           # the service has not even begun
 BROKEN_ON_THE_WAY = [502, 504]              # it may have done it
 ONCE = ('/add_router_interface',)           # a PUT, and yet the second one is refused
@@ -45,14 +44,9 @@ class ServiceAdapter(adapter.Adapter):
         kwargs.setdefault('retriable_status_codes', BUSY + BROKEN_ON_THE_WAY if method.upper() == 'GET' else BUSY)
         kwargs.setdefault('rate_semaphore', limit(str(self.service_type)))
         kwargs.setdefault('connect_retries', RETRIES if repeatable else 0)
-        for attempt in range(RETRIES):
-            try:
-                return self._sent(url, method, kwargs)
-            except exceptions.RetriableConnectionFailure as error:
-                if repeatable or not never_arrived(error):
-                    raise
-                runtimes.current().sleep(FIRST_PAUSE * 2 ** attempt)
-        return self._sent(url, method, kwargs)
+        return retries.call(lambda: self._sent(url, method, kwargs), retries.CONNECTION,
+                            exceptions.RetriableConnectionFailure,
+                            gives_up=lambda error: repeatable or not never_arrived(error))
 
     @functools.cached_property
     def _endpoint(self) -> str | None:

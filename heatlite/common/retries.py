@@ -1,0 +1,83 @@
+"""Repeats operations that fail for a while, by named policies. Pauses are those of the runtime, so time may be virtual.
+
+A policy says how long to pause and how often to try; the caller says after which errors. Loops that wait for something
+to happen, without an operation that fails, do not belong here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import tenacity
+
+from heatlite.common import runtime
+
+T = TypeVar('T')
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The pauses between attempts, and how many attempts there are."""
+
+    wait: tenacity.wait.wait_base
+    stop: tenacity.stop.stop_base = tenacity.stop_never
+
+
+def _each(*seconds: float) -> tenacity.wait.wait_base:
+    """These pauses in order; the last one again and again."""
+    return tenacity.wait_chain(*map(tenacity.wait_fixed, seconds))
+
+
+# A transaction that met a deadlock: 0, 0.01 ... 0.09 seconds.
+CONTENTION = Policy(tenacity.wait_incrementing(start=0, increment=0.01), tenacity.stop_after_attempt(11))
+# Work that has begun and can only wait for the database.
+DATABASE = Policy(tenacity.wait_fixed(0.5))
+# The journal: everything that the engine does waits for it.
+JOURNAL = Policy(_each(0.05, 0.1, 0.2, 0.5, 1.0, 2.0))
+# The start of a program, while the database does not answer.
+START = Policy(tenacity.wait_fixed(2.0))
+# A request of which no byte was sent, because a service accepts no connection: 0.5, 1, 2, 4 seconds.
+CONNECTION = Policy(tenacity.wait_exponential(multiplier=0.5), tenacity.stop_after_attempt(5))
+# A message that no engine takes.
+ENGINE = Policy(tenacity.wait_fixed(0.25))
+
+
+def call(function: Callable[[], T], policy: Policy, errors: type[Exception] | tuple[type[Exception], ...], *,
+         gives_up: Callable[[Any], bool] | None = None, before_pause: Callable[[Any, float], None] | None = None,
+         sleep: Callable[[float], None] | None = None) -> T:
+    """Returns `function()`, called again after each of `errors`. Raises the error of the last attempt.
+
+    `gives_up(error)`: whether that attempt was the last one; `before_pause(error, seconds)`: for logs; `sleep`: the
+    current runtime's by default.
+    """
+    try:
+        return function()               # not by the library, which takes 20 us for a success
+    except errors as error:
+        failures = [error]
+    return _repeat(function, policy, errors, failures, gives_up, before_pause, sleep or runtime.current().sleep)
+
+
+def _repeat(function: Callable[[], T], policy: Policy, errors: type[Exception] | tuple[type[Exception], ...],
+            failures: list[Exception], gives_up: Callable[[Any], bool] | None,
+            before_pause: Callable[[Any, float], None] | None, sleep: Callable[[float], None]) -> T:
+    """As `call`, after a first attempt that has failed with the error in `failures`."""
+    def attempt() -> T:
+        if failures:
+            raise failures.pop()
+        return function()
+
+    def stop(state: tenacity.RetryCallState) -> bool:
+        return policy.stop(state) or (gives_up is not None and gives_up(_error(state)))
+
+    def tell(state: tenacity.RetryCallState) -> None:
+        if before_pause is not None:
+            before_pause(_error(state), state.upcoming_sleep)
+
+    return tenacity.Retrying(retry=tenacity.retry_if_exception_type(errors), wait=policy.wait, stop=stop,
+                             before_sleep=tell, sleep=sleep, reraise=True)(attempt)
+
+
+def _error(state: tenacity.RetryCallState) -> BaseException | None:
+    return state.outcome.exception() if state.outcome is not None else None
