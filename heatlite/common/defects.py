@@ -8,8 +8,9 @@ place, so that a plug-in with a defect does not flood the log.
 from __future__ import annotations
 
 import logging
-import time
 import traceback
+
+from heatlite.common.expiring import ExpiringCache
 
 AGAIN_AFTER = 3600.0            # seconds
 MOST_PLACES = 1000              # remembered
@@ -18,7 +19,7 @@ MOST_PLACES = 1000              # remembered
 DEFECTS = (AttributeError, TypeError, LookupError, NameError, ArithmeticError, AssertionError, ImportError,
            NotImplementedError, RecursionError, SyntaxError, UnboundLocalError)
 
-_reported: dict[tuple[str, int, str], float] = {}
+_reported = ExpiringCache(MOST_PLACES, AGAIN_AFTER)
 
 
 def is_defect(error: BaseException) -> bool:
@@ -31,13 +32,7 @@ def is_news(error: BaseException) -> bool:
     frames = traceback.extract_tb(error.__traceback__)
     place = (frames[-1].filename, frames[-1].lineno or 0, type(error).__name__) if frames else (
         '', 0, type(error).__name__)
-    now = time.monotonic()
-    if now - _reported.get(place, -AGAIN_AFTER) < AGAIN_AFTER:
-        return False
-    if len(_reported) >= MOST_PLACES:
-        _reported.clear()
-    _reported[place] = now
-    return True
+    return _reported.add(place)
 
 
 def log(logger: logging.Logger, error: BaseException, message: str, *arguments: object) -> None:

@@ -18,6 +18,7 @@ from oslo_context import context as contexts
 from oslo_log import formatters
 
 from heatlite.common.context import RequestContext
+from heatlite.common.expiring import ExpiringCache
 
 LONGEST = 8192                  # characters of one message, and of one line of a traceback
 LONGEST_TRACEBACK = 200         # lines; the middle is left out
@@ -203,18 +204,15 @@ class Guard(logging.Formatter):
 class Seldom(logging.Filter):
     """Passes one record of each place per minute: libraries that retry every second log every second."""
 
-    INTERVAL = 60.0
+    INTERVAL = 60.0             # seconds
+    MOST_PLACES = 1000          # remembered
 
     def __init__(self) -> None:
         super().__init__()
-        self._passed: dict[tuple[str, int], float] = {}
+        self._passed = ExpiringCache(self.MOST_PLACES, self.INTERVAL)
 
     def filter(self, record: logging.LogRecord) -> bool:
-        place = record.pathname, record.lineno
-        if record.created - self._passed.get(place, 0.0) < self.INTERVAL:
-            return False
-        self._passed[place] = record.created
-        return True
+        return self._passed.add((record.pathname, record.lineno))
 
 
 _SELDOM = Seldom()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from datetime import UTC
 from typing import Any, Final, Protocol
 
@@ -19,6 +19,7 @@ from oslo_config import cfg
 
 from heatlite.common import outages
 from heatlite.common import runtime as runtimes
+from heatlite.common.expiring import ExpiringCache
 
 MISSING: Final = object()
 LARGEST: Final = 10000                      # answers of one request context
@@ -35,20 +36,16 @@ class Cache(Protocol):
     def put(self, key: Key, value: Any) -> None: ...
 
 
-class LocalCache:
+class LocalCache(ExpiringCache):
     """In the memory of this process, for one request context."""
 
+    __slots__ = ()
+
     def __init__(self) -> None:
-        self._answers: dict[Key, tuple[float, Any]] = {}
+        super().__init__(LARGEST, ONE_WORK)
 
-    def get(self, key: Key) -> Any:
-        until, value = self._answers.get(key, (0.0, MISSING))
-        return value if until > runtimes.current().monotonic() else MISSING
-
-    def put(self, key: Key, value: Any) -> None:
-        if len(self._answers) >= LARGEST:
-            self._answers.clear()
-        self._answers[key] = runtimes.current().monotonic() + ONE_WORK, value
+    def get(self, key: Hashable, default: Any = MISSING) -> Any:
+        return super().get(key, default)
 
 
 class SharedCache:
@@ -89,7 +86,9 @@ def of(group: str, context: Any) -> Cache:
         return SharedCache(_region(), cfg.CONF[group].expiration_time)
     if context is None:
         return LocalCache()
-    found: Cache = context.__dict__.setdefault('_cached_answers', LocalCache())
+    found: Cache | None = context.__dict__.get('_cached_answers')
+    if found is None:
+        found = context.__dict__['_cached_answers'] = LocalCache()
     return found
 
 

@@ -1,0 +1,49 @@
+"""A cache whose values expire, by the clock of the runtime: time may be virtual."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Hashable
+from typing import Any
+
+import cachetools
+
+from heatlite.common import runtime
+
+
+def _now() -> float:
+    return runtime.current().monotonic()
+
+
+class ExpiringCache:
+    """Holds at most `most` values, each for `seconds`; of too many, the one that was used least recently goes.
+
+    Threads of all kinds may use it.
+    """
+
+    __slots__ = ('_lock', '_values')
+
+    def __init__(self, most: int, seconds: float) -> None:
+        self._values: cachetools.TTLCache[Hashable, Any] = cachetools.TTLCache(most, seconds, timer=_now)
+        self._lock = threading.Lock()           # the library's lists are not safe among threads of the system
+
+    def get(self, key: Hashable, default: Any = None) -> Any:
+        """Returns the value, or `default`."""
+        with self._lock:
+            return self._values.get(key, default)
+
+    def put(self, key: Hashable, value: Any) -> None:
+        with self._lock:
+            self._values[key] = value
+
+    def add(self, key: Hashable) -> bool:
+        """Adds a key for its time. False, and nothing changes, if it is there."""
+        with self._lock:
+            if key in self._values:
+                return False
+            self._values[key] = True
+            return True
+
+    def clear(self) -> None:
+        with self._lock:
+            self._values.clear()
