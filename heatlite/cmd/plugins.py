@@ -64,7 +64,9 @@ def _modules(conf: Any) -> Iterator[Row]:
 
 def _extensions() -> Iterator[Row]:
     from heatlite.engine.compat import extensions
-    for namespace, point, error in extensions.check():
+    from heatlite.engine.types import template_extensions
+    for namespace, point, failure in extensions.check():
+        error = failure or template_extensions.problem(namespace, point)
         yield (point.name, f'{namespace}: {point.value}', '',
                '' if error is None else f'{type(error).__name__}: {error}')
 

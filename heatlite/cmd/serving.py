@@ -54,6 +54,7 @@ def work(conf: Any, options: Any, worker: Worker, deploy: str) -> int:
     from heatlite.common.http_server import HttpServer
     from heatlite.common.limits import Connections
     from heatlite.common.runtime import GreenRuntime
+    from heatlite.engine.types import template_extensions
     from heatlite.rpc.client import BrokerClient
 
     inbox = signals.Inbox(within=GRACE + 5.0)
@@ -63,6 +64,7 @@ def work(conf: Any, options: Any, worker: Worker, deploy: str) -> int:
     else:
         listening = socket.socket(fileno=worker.socket)
     door = importlib.import_module(deploy)
+    template_extensions.install()           # the API lists them
     database = parts.database(conf)
     runtime.spawn(keys.watch, conf, database, runtime)
     try:

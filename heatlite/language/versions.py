@@ -1,10 +1,13 @@
-"""The versions of the language: their sections and keys, and the table of functions."""
+"""The versions of the language: their sections and keys, and the table of functions.
+
+Programs hand in versions and functions of plug-ins by `extend`, before they read templates.
+"""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from heatlite.common import exception
@@ -165,10 +168,18 @@ IGNORED_SECTION = '__undefined__'
 
 @dataclass(frozen=True)
 class Edition:
-    """One version of the language."""
+    """One version of the language.
+
+    `rules`: of a version of a plug-in, the date of the version whose rules it has; `added`: functions of plug-ins;
+    `own_functions`, `own_condition_functions`: all functions of a version of a plug-in.
+    """
 
     key: str
     date: str
+    rules: str | None = None
+    added: tuple[Function, ...] = field(default=(), compare=False, repr=False)
+    own_functions: Mapping[str, type[Call]] | None = field(default=None, compare=False, repr=False)
+    own_condition_functions: Mapping[str, type[Call]] | None = field(default=None, compare=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -184,7 +195,7 @@ class Edition:
 
     def has(self, since: str) -> bool:
         """Whether this is a HOT version not older than `since`."""
-        return self.key == HOT_KEY and self.date >= since
+        return self.key == HOT_KEY and (self.rules or self.date) >= since
 
     @property
     def has_conditions(self) -> bool:
@@ -206,11 +217,20 @@ class Edition:
 
     @functools.cached_property
     def functions(self) -> Mapping[str, type[Call]]:
-        return {**self._known(FUNCTIONS), **dict.fromkeys(self._refused(), NotSupported)}
+        added = self._known(self.added)
+        if self.own_functions is not None:
+            return {**added, **self.own_functions}
+        return {**self._known(FUNCTIONS), **dict.fromkeys(self._refused(), NotSupported), **added}
 
     @functools.cached_property
     def condition_functions(self) -> Mapping[str, type[Call]]:
-        return self._known(CONDITION_FUNCTIONS)
+        return self._known(CONDITION_FUNCTIONS) if self.own_condition_functions is None else (
+            self.own_condition_functions)
+
+    @property
+    def usable(self) -> dict[str, type[Call]]:
+        """The functions without those that are known only to be refused."""
+        return {name: function for name, function in self.functions.items() if function is not NotSupported}
 
     @functools.cached_property
     def outside_conditions(self) -> frozenset[str]:
@@ -221,9 +241,10 @@ class Edition:
         return {row.name: row.implementation for row in rows if self._is_known(row)}
 
     def _is_known(self, row: Function) -> bool:
+        date = self.rules or self.date
         if self.key != HOT_KEY:
-            return self.date in row.cfn
-        return row.since is not None and row.since <= self.date and (row.until is None or self.date < row.until)
+            return date in row.cfn
+        return row.since is not None and row.since <= date and (row.until is None or date < row.until)
 
     def _refused(self) -> list[str]:
         if self.key != HOT_KEY:
@@ -232,8 +253,37 @@ class Edition:
 
 
 EDITIONS = (Edition(AWS_KEY, AWS_DATE), Edition(CFN_KEY, CFN_DATE), *(Edition(HOT_KEY, date) for date in HOT_DATES))
-_BY_VALUE = {(edition.key, edition.date): edition for edition in EDITIONS} | {
-    (HOT_KEY, alias): edition for alias, date in ALIASES.items() for edition in EDITIONS if edition.date == date}
+
+
+def _by_value(editions: Iterable[Edition]) -> dict[tuple[str, str], Edition]:
+    found = {(edition.key, edition.date): edition for edition in editions}
+    return found | {(HOT_KEY, alias): found[HOT_KEY, date] for alias, date in ALIASES.items()}
+
+
+_BY_VALUE = _by_value(EDITIONS)
+
+
+def is_built_in(name: str) -> bool:
+    """Whether `<key>.<date or alias>` is a version of the language itself."""
+    key, _dot, value = name.partition('.')
+    return (key, value) in _by_value(EDITIONS)
+
+
+def like(base: Edition, version: str, functions: Mapping[str, type[Call]],
+         condition_functions: Mapping[str, type[Call]]) -> Edition:
+    """A version of a plug-in: the rules of `base`, with these functions."""
+    return Edition(base.key, version, base.rules or base.date, own_functions=functions,
+                   own_condition_functions=condition_functions)
+
+
+def extend(functions: Iterable[Function] = (), editions: Iterable[Edition] = ()) -> None:
+    """Makes functions and versions of plug-ins known to this process, in place of those of an earlier call.
+
+    Templates that were read before keep theirs.
+    """
+    global _BY_VALUE
+    added = tuple(functions)
+    _BY_VALUE = _by_value(replace(edition, added=added) if added else edition for edition in (*EDITIONS, *editions))
 
 
 def of(document: Mapping[str, Any]) -> Edition:
@@ -269,19 +319,19 @@ def listed() -> list[dict[str, Any]]:
     return [{'version': edition.name, 'type': edition.family,
              'aliases': [f'{HOT_KEY}.{alias}' for alias, date in ALIASES.items()
                          if edition.key == HOT_KEY and date == edition.date]}
-            for edition in sorted(EDITIONS, key=lambda edition: edition.name)]
+            for edition in sorted(set(_BY_VALUE.values()), key=lambda edition: edition.name)]
 
 
 def listed_functions(name: str, with_conditions: bool = False) -> list[dict[str, str]]:
     """The response of the functions of a version: `functions` (the name), `description`. Raises NotFound."""
     edition = named(name)
-    known = edition._known(FUNCTIONS)
-    order: Iterable[str] = known
+    known = edition.usable
+    order: tuple[str, ...] = ()
     if not edition.is_hot:
         order = CFN_ORDER
     elif edition.date == HOT_DATES[0]:
         order = FIRST_ORDER
-    rows = [(function, known[function]) for function in order if function in known]
+    rows = [(function, known[function]) for function in dict.fromkeys((*order, *known)) if function in known]
     if with_conditions:
         rows += [row for row in edition.condition_functions.items() if row[0] not in known]
     return [{'functions': function, 'description': (implementation.__doc__ or '').split('\n')[0]}

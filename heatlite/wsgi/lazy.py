@@ -45,6 +45,7 @@ def _build(program: str, deploy: str) -> _Application:
     """Builds the application. Raises SystemExit with a message of one line when a file is wrong."""
     from heatlite.common import config, crypt, exception
     from heatlite.db.connection import Database
+    from heatlite.engine.types import template_extensions
     from heatlite.rpc.client import BrokerClient
     named = os.environ.get('HEATLITE_CONFIG')
     conf = config.load([], program, default_files=[named] if named else None)
@@ -52,5 +53,6 @@ def _build(program: str, deploy: str) -> _Application:
         crypt.check_key(conf.auth_encryption_key)
     except exception.HeatException as error:
         raise SystemExit(str(error)) from None
+    template_extensions.install()           # the API lists them
     made: _Application = importlib.import_module(deploy).build(conf, Database.from_options(conf), BrokerClient(conf))
     return made

@@ -23,7 +23,9 @@ CLIENTS: Final = 'clients'
 CONSTRAINTS: Final = 'constraints'
 EVENT_SINKS: Final = 'event_sinks'
 LIFECYCLE_PLUGINS: Final = 'stack_lifecycle_plugins'
-KINDS: Final = (CLIENTS, CONSTRAINTS, EVENT_SINKS, LIFECYCLE_PLUGINS)
+TEMPLATES: Final = 'templates'              # versions of the template language
+TEMPLATE_FUNCTIONS: Final = 'template_functions'
+KINDS: Final = (CLIENTS, CONSTRAINTS, EVENT_SINKS, LIFECYCLE_PLUGINS, TEMPLATES, TEMPLATE_FUNCTIONS)
 ORIGINAL: Final = 'heat'                    # the package whose own extensions are left out
 
 
@@ -69,6 +71,18 @@ def load_all(kind: str) -> list[Extension[Any]]:
     aliases.install()
     return [each for namespace in namespaces(kind)
             for each in _Manager(namespace, tuple(names(kind)), _log_failure).extensions]
+
+
+def load_named(kind: str) -> dict[str, Any]:
+    """Load the objects of all extensions of this kind, by name. One that cannot be loaded is logged and left out."""
+    found = {}
+    for name in sorted(names(kind)):
+        try:
+            found[name] = load(kind, name)
+        except Exception as error:
+            LOG.error('The extension %s of %s was left out: %s: %s', name, ' or '.join(namespaces(kind)),
+                      type(error).__name__, error)
+    return found
 
 
 def check() -> Iterator[tuple[str, EntryPoint, Exception | None]]:

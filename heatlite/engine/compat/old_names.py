@@ -25,6 +25,8 @@ MOVED: dict[str, str] = {
     'engine.parameters': 'heatlite.language.parameters',
     'engine.conditions': 'heatlite.language.conditions',
     'engine.template': 'heatlite.language.template',
+    'engine.hot.template': 'heatlite.engine.compat.template_classes',
+    'engine.cfn.template': 'heatlite.engine.compat.template_classes',
     'engine.stack_resource': 'heatlite.engine.resources.stack_resource',
     'engine.signal_responder': 'heatlite.engine.resources.signal_responder',
     'scaling.cooldown': 'heatlite.engine.resources.cooldown',
@@ -39,7 +41,7 @@ MOVED: dict[str, str] = {
 }
 
 # Former packages without content of their own.
-PACKAGES = frozenset({'openstack', 'openstack.common', 'scaling'})
+PACKAGES = frozenset({'openstack', 'openstack.common', 'scaling', 'engine.hot', 'engine.cfn'})
 
 
 def strtime(at: datetime | None = None, fmt: str = '%Y-%m-%dT%H:%M:%S.%f') -> str:

@@ -25,7 +25,7 @@ from heatlite.engine import support
 from heatlite.engine.clients import constraint_names
 from heatlite.engine.compat import extensions
 from heatlite.engine.resources import packed
-from heatlite.engine.types import class_options, listing, plugin_loading
+from heatlite.engine.types import class_options, listing, plugin_loading, template_extensions
 from heatlite.language import custom_constraints
 from heatlite.language import registry as language_registry
 from heatlite.language.environment import REGISTRY
@@ -114,7 +114,9 @@ class Registry:
             del self._entries[known]
 
     def load_plugins(self) -> None:
-        """Load modules of `plugin_dirs`, then files of `environment_dir`. Broken ones are logged and left out."""
+        """Load template versions and functions of packages, modules of `plugin_dirs`, then files of `environment_dir`.
+        Broken ones are logged and left out."""
+        template_extensions.install()
         self._take_plugins(None)
 
     def reload_plugins(self) -> None:
