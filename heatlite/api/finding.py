@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from sqlalchemy import Connection
+
 from heatlite.api import faults, links
 from heatlite.api.wsgi import Request
 from heatlite.common import exception
@@ -56,12 +58,12 @@ def unknown(stack_name: str) -> exception.EntityNotFound:
     return exception.EntityNotFound(entity='Stack', name=stack_name)
 
 
-def stack(req: Request, tx: Any, stack_name: str, stack_id: str) -> Any:
+def stack(req: Request, tx: Connection, stack_name: str, stack_id: str) -> Any:
     """The stack of a URL, deleted ones included. One SELECT."""
     return visible(req, stacks.identity(tx, stack_id), stack_name)
 
 
-def live_stack(req: Request, tx: Any, stack_name: str, stack_id: str) -> Any:
+def live_stack(req: Request, tx: Connection, stack_name: str, stack_id: str) -> Any:
     """As `stack`, but without deleted ones."""
     found = stack(req, tx, stack_name, stack_id)
     if found.deleted_at is not None:
@@ -69,7 +71,7 @@ def live_stack(req: Request, tx: Any, stack_name: str, stack_id: str) -> Any:
     return found
 
 
-def stack_by_name_or_id(req: Request, tx: Any, text: str) -> Any:
+def stack_by_name_or_id(req: Request, tx: Connection, text: str) -> Any:
     """Looks up by id if the text is one, deleted stacks included; else, or if not found, by name in the caller's
     project."""
     if _UUID.match(text):

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sqlalchemy import Connection
+
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.db import resources
@@ -24,7 +26,7 @@ def is_guest(context: RequestContext, stack: Any, role: str) -> bool:
     return role in context.roles or context.project_id == stack.user_project_id != stack.project_id
 
 
-def check_access(context: RequestContext, tx: Any, stack: Any, resource_name: str, role: str) -> None:
+def check_access(context: RequestContext, tx: Connection, stack: Any, resource_name: str, role: str) -> None:
     """Raises Forbidden if the caller is such a user and may not read this resource. One SELECT for most of them.
 
     `role`: option heat_stack_user_role.
@@ -36,7 +38,7 @@ def check_access(context: RequestContext, tx: Any, stack: Any, resource_name: st
         raise exception.Forbidden()
 
 
-def _is_declared_and_allowed(context: RequestContext, tx: Any, stack: Any, resource_name: str) -> bool:
+def _is_declared_and_allowed(context: RequestContext, tx: Connection, stack: Any, resource_name: str) -> bool:
     rows = resources.page(tx, [stack.id], with_detail=True)
     user = next((row for row in rows if row.type == DECLARED_USER and row.physical_id == context.user_id), None)
     if user is None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from sqlalchemy import Connection
+
 from heatlite.db import resources, stacks, templates
 from heatlite.language import masking
 from heatlite.language.masking import Mask
@@ -103,7 +105,7 @@ def complete(data: Mapping[str, Any]) -> dict[str, Any]:
     return shown
 
 
-def of_parameters(tx: Any, stack: Any) -> Mask:
+def of_parameters(tx: Connection, stack: Any) -> Mask:
     """The mask of a stack's parameters. One small SELECT, and another one if something is, or may be, hidden."""
     if stack.owner_id is None and HIDDEN not in (stacks.parameters(tx, stack.id) or {}).values():
         return masking.NOTHING
@@ -111,7 +113,7 @@ def of_parameters(tx: Any, stack: Any) -> Mask:
     return masking.of_documents(stored.document, stored.environment)
 
 
-def of_resource(tx: Any, stack: Any, row: Any = None) -> Mask:
+def of_resource(tx: Connection, stack: Any, row: Any = None) -> Mask:
     """The mask of the secrets of a resource and of those it refers to; without `row` of the whole stack. One SELECT."""
     return Mask(resources.secrets(tx, stack.id, None if row is None else [row.id, *(row.requires or {}).values()]))
 

@@ -13,6 +13,7 @@ from typing import Any, Self
 import sqlalchemy as sa
 from oslo_config import cfg
 from oslo_db import exception as db_exception
+from sqlalchemy import Connection
 
 from heatlite.common import config, exception
 from heatlite.common.context import RequestContext
@@ -185,7 +186,7 @@ class SimDatabase(Database):
         finally:
             self._lock.release(token)
 
-    def _round_trip(self, tx: Any, cursor: Any, statement: str, *more: Any) -> None:
+    def _round_trip(self, tx: Connection, cursor: Any, statement: str, *more: Any) -> None:
         if statement.startswith('BEGIN'):           # that one goes with the first statement behind it
             return
         try:
@@ -196,7 +197,7 @@ class SimDatabase(Database):
             raise
         self._check_open(tx)
 
-    def _check_open(self, tx: Any) -> None:
+    def _check_open(self, tx: Connection) -> None:
         if tx in self._broken:
             raise exception.DatabaseUnavailable(reason='the server has ended the transaction')
 

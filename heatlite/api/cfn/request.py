@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from sqlalchemy import Connection
+
 from heatlite.api import finding, wsgi
 from heatlite.api.cfn import envelope
 from heatlite.api.cfn.errors import CfnError
@@ -24,7 +26,7 @@ class CfnRequest(wsgi.Request):
             raise CfnError('MissingParameter', name)
         return value
 
-    def stack(self, tx: Any) -> Any:
+    def stack(self, tx: Connection) -> Any:
         """The stack of StackName: a name, or an ARN, which also finds deleted stacks."""
         name = self.required('StackName')
         if name[:4].lower() != 'arn:':
@@ -32,7 +34,7 @@ class CfnRequest(wsgi.Request):
         identity = identity_of(name)
         return finding.stack(self, tx, identity.stack_name, identity.stack_id)
 
-    def live_stack(self, tx: Any) -> Any:
+    def live_stack(self, tx: Connection) -> Any:
         found = self.stack(tx)
         if found.deleted_at is not None:
             raise finding.unknown(found.name)

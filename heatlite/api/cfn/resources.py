@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sqlalchemy import Connection
+
 from heatlite.api import finding, guests
 from heatlite.api.cfn.errors import CfnError
 from heatlite.api.cfn.request import CfnRequest, arn_of
@@ -47,7 +49,7 @@ def describe_stack_resources(req: CfnRequest) -> View:
         'ResourceStatus': f'{row.action}_{row.status}'} for row in rows if not wanted or row.name == wanted]}
 
 
-def _stack(req: CfnRequest, tx: Any) -> Any:
+def _stack(req: CfnRequest, tx: Connection) -> Any:
     """The stack of StackName, or the one that contains PhysicalResourceId."""
     physical_id = req.parameters.get('PhysicalResourceId')
     if req.parameters.get('StackName') and physical_id:

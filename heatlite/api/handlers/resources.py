@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from sqlalchemy import Connection
+
 from heatlite.api import finding, guests, masking, schemas, views
 from heatlite.api.query import Query, boolean, text
 from heatlite.api.wsgi import Listed, Request, yield_control
@@ -79,7 +81,7 @@ def metadata(req: Request, stack_name: str, stack_id: str, resource_name: str) -
         return {'metadata': visible_metadata(req, tx, stack, row)}
 
 
-def visible_metadata(req: Any, tx: Any, stack: Any, row: Any) -> Mapping[str, Any]:
+def visible_metadata(req: Any, tx: Connection, stack: Any, row: Any) -> Mapping[str, Any]:
     if not row.metadata or guests.is_guest(req.context, stack, req.conf.heat_stack_user_role):
         return row.metadata or {}
     mask = masking.of_parameters(tx, stack) | masking.of_resource(tx, stack, row)
@@ -131,7 +133,7 @@ def _matches(row: Any, wanted: schemas.ListResources) -> bool:
     return all(getattr(row, column) in values for column, values in wanted.filters.items())
 
 
-def _in_place(req: Request, tx: Any, stack_name: str, stack_id: str,
+def _in_place(req: Request, tx: Connection, stack_name: str, stack_id: str,
               resource_name: str) -> tuple[Any, Any, Any | None]:
     """The stack, the row of the resource, and the nested stack of this resource."""
     found = resources.in_place(tx, stack_id, resource_name)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sqlalchemy import Connection
+
 from heatlite.api import finding, masking, views
 from heatlite.api.query import LONGEST_NAME, text
 from heatlite.api.wsgi import Request
@@ -52,7 +54,7 @@ def _checked(req: Request, stack_name: str, stack_id: str, snapshot_id: str) -> 
     return str(stack.id)
 
 
-def _snapshot(req: Request, tx: Any, stack: Any, snapshot_id: str) -> Any:
+def _snapshot(req: Request, tx: Connection, stack: Any, snapshot_id: str) -> Any:
     found = snapshots.show(tx, snapshot_id)
     if found is None or found.project_id != finding.own_project(req):
         raise exception.NotFound(_('Snapshot with id %(id)s not found'), id=snapshot_id)

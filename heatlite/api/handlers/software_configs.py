@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sqlalchemy import Connection
+
 from heatlite.api import finding, schemas, views
 from heatlite.api.query import LONGEST_NAME, Query, boolean, text
 from heatlite.api.wsgi import Request
@@ -50,7 +52,7 @@ def delete(req: Request, config_id: str) -> None:
     req.call(messages.DeleteSoftwareConfig(found.id))
 
 
-def _config(req: Request, tx: Any, config_id: str) -> Any:
+def _config(req: Request, tx: Connection, config_id: str) -> Any:
     found = software_configs.show(tx, config_id)
     if found is None or not req.context.may_see(found.project_id):
         raise exception.NotFound(_('Software config with id %(id)s not found'), id=config_id)

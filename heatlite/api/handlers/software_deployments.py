@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sqlalchemy import Connection
+
 from heatlite.api import finding, views
 from heatlite.api.query import LONGEST_ID, Query, text
 from heatlite.api.wsgi import Request
@@ -73,14 +75,14 @@ def delete(req: Request, deployment_id: str) -> None:
     req.call(messages.DeleteSoftwareDeployment(found.id))
 
 
-def _deployment(req: Request, tx: Any, deployment_id: str) -> Any:
+def _deployment(req: Request, tx: Connection, deployment_id: str) -> Any:
     found = software_deployments.show(tx, deployment_id)
     if found is None or not req.context.may_see(found.project_id, found.stack_user_project_id):
         raise exception.NotFound(_('Deployment with id %(id)s not found'), id=deployment_id)
     return found
 
 
-def _check_config(req: Request, tx: Any, config_id: Any) -> None:
+def _check_config(req: Request, tx: Connection, config_id: Any) -> None:
     found = software_configs.show(tx, config_id) if isinstance(config_id, str) else None
     if found is None or not req.context.may_see(found.project_id):
         raise exception.NotFound(_('Software config with id %(id)s not found'), id=config_id)

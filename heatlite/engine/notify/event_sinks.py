@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from oslo_log import log
+from sqlalchemy import Connection
 
 from heatlite.common.context import RequestContext, bind
 from heatlite.common.runtime import Flag, Runtime
@@ -80,7 +81,7 @@ class EventSinks:
             self._outlets[leased.id] = outlet = Outlet(self._runtime, self._database, leased, position)
             self._runtime.spawn(outlet.run)
 
-    def add(self, tx: Any, row: Stack, new: Event) -> Callable[[], None]:
+    def add(self, tx: Connection, row: Stack, new: Event) -> Callable[[], None]:
         """Add an event to a stack that another process may drive. Call the returned function after the commit.
 
         Three statements, and one for the environment if no engine drives the stack.

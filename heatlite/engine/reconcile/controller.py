@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from sqlalchemy import Connection
+
 from heatlite.common import defects, exception, metrics, outages
 from heatlite.common.context import RequestContext, bind
 from heatlite.common.runtime import Runtime
@@ -476,7 +478,7 @@ class StackController:
         return self._follow(runner, after, definition)
 
     def _rollback_target(self, leased: LeasedStack, now: datetime) -> tuple[str, StackDefinition]:
-        def find(tx: Any) -> tuple[str, templates.Template]:
+        def find(tx: Connection) -> tuple[str, templates.Template]:
             target_id = rollbacks.target(tx, leased.row, self._runtime.uuid(), now)
             return target_id, templates.get(tx, target_id)
 
@@ -522,7 +524,7 @@ class StackController:
             self.snapshots.forget(leased.id, each)
         authority_id = leased.row.credentials_id if leased.row.owner_id is None else None
 
-        def clear(tx: Any) -> credentials.Credentials | None:
+        def clear(tx: Connection) -> credentials.Credentials | None:
             if kept:
                 snapshots.delete_all(tx, leased.id)
             if authority_id is None:
@@ -546,7 +548,7 @@ class StackController:
 
     def _tidy(self, leased: LeasedStack) -> None:
         """What the action has left behind: templates nobody refers to any more, and the old end of the history."""
-        def tidy(tx: Any) -> None:
+        def tidy(tx: Connection) -> None:
             leases.lock(tx, leased.id)               # locked, so that no request is accepted in between
             templates.prune(tx, leased.id)
             if self._limits.events:

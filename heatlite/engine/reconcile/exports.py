@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from sqlalchemy import Connection
+
 from heatlite.common import exception
 from heatlite.db import resources, stacks, templates
 from heatlite.language import masking
@@ -14,7 +16,7 @@ from heatlite.planning.steps import current_rows_of
 REDACTED = 'redacted'               # key of the names of secret data; the API removes these entries from answers
 
 
-def document(tx: Any, stack_id: str) -> dict[str, Any]:
+def document(tx: Connection, stack_id: str) -> dict[str, Any]:
     """Export the whole tree: a resource with a nested stack is that stack's document. Raises EntityNotFound."""
     row = stacks.get(tx, stack_id)
     if row is None:
@@ -32,7 +34,7 @@ def document(tx: Any, stack_id: str) -> dict[str, Any]:
         'stack_user_project_id': row.user_project_id, 'resources': _resources(tx, row)}
 
 
-def _resources(tx: Any, row: stacks.Stack) -> dict[str, Any]:
+def _resources(tx: Connection, row: stacks.Stack) -> dict[str, Any]:
     rows = {state.id: state for state in resources.light(tx, row.id)}
     metadata = resources.columns(tx, row.id, None, ('metadata',))
     data = resources.all_data(tx, row.id)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from sqlalchemy import Connection
+
 from heatlite.common import crypt
 from heatlite.common.context import RequestContext
 from heatlite.common.limits import Limits
@@ -91,13 +93,13 @@ def _held(database: Database, row: stacks.Stack, target: StackDefinition) -> dic
         return resources.held(tx, row.id, HOOK_TYPES)
 
 
-def kept_values(tx: Any, stack_id: str) -> dict[int, Mapping[str, Any]]:
+def kept_values(tx: Connection, stack_id: str) -> dict[int, Mapping[str, Any]]:
     """Return the stored attribute cache of a stack: row number -> {key: value}."""
     found = resources.columns(tx, stack_id, None, ('attributes',))
     return {number: columns['attributes'] for number, columns in found.items() if columns['attributes']}
 
 
-def stored_context(tx: Any, row: stacks.Stack) -> RequestContext:
+def stored_context(tx: Connection, row: stacks.Stack) -> RequestContext:
     """Return the context of a stack: its stored credentials, with the ids of its last request."""
     found = credentials.get(tx, row.credentials_id) if row.credentials_id else None
     if found is None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+
+from sqlalchemy import Connection
 
 from heatlite.common import exception
 from heatlite.common.runtime import Flag, Runtime
@@ -42,7 +43,7 @@ class Projects:
         return project
 
     def _keep(self, root_id: str, made: str, unmake: Callable[[str], None]) -> str:
-        def store(tx: Any) -> str:
+        def store(tx: Connection) -> str:
             root = stacks.get(tx, root_id, for_update=True)
             if root is None:
                 raise exception.EntityNotFound(entity='Stack', name=root_id)

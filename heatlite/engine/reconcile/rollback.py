@@ -5,12 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from sqlalchemy import Connection
+
 from heatlite.db import stacks, templates
 from heatlite.language import template as language_template
 from heatlite.planning.states import Action, Status
 
 
-def target(tx: Any, row: stacks.Stack, new_id: str, now: datetime) -> str:
+def target(tx: Connection, row: stacks.Stack, new_id: str, now: datetime) -> str:
     """Return the id of the template to go back to. `new_id`: the id of an empty template, stored if needed."""
     if row.previous_template_id is not None:
         return row.previous_template_id

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from sqlalchemy import Connection
+
 from heatlite.common.runtime import Flag, Runtime
 from heatlite.db import resources, templates
 from heatlite.db.connection import Database
@@ -46,7 +48,7 @@ class StoredResourceCache:
     def environment(self, template_id: str) -> Mapping[str, Any] | None:
         """Return the environment of a template of this stack; None if the template is gone. Reads it once."""
         if template_id not in self._environments:
-            def read(tx: Any) -> Mapping[str, Any] | None:
+            def read(tx: Connection) -> Mapping[str, Any] | None:
                 found = templates.documents(tx, [template_id]).get(template_id)
                 return found.environment if found is not None else None
 

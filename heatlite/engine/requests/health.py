@@ -6,7 +6,8 @@ Source: docs/spec/engine.rst, "Unhealthy resources".
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+
+from sqlalchemy import Connection
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
@@ -36,7 +37,7 @@ class Health:
 
         Signals are no action: the engine that dispatches them reloads the stack after this.
         """
-        def store(tx: Any) -> tuple[Callable[[], None], str | None]:
+        def store(tx: Connection) -> tuple[Callable[[], None], str | None]:
             leases.lock(tx, message.stack_id)       # before the stack, as everywhere
             context.check_in_time(self._runtime.now())
             row = stacks.get(tx, message.stack_id, for_update=True)
@@ -73,7 +74,7 @@ class Health:
         return found._replace(action=Action.CHECK, status=status, reason=message.reason or REASON,
                               updated_at=self._runtime.now())
 
-    def _find(self, tx: Any, row: stacks.Stack, rows: Mapping[int, ResourceState], wanted: str) -> ResourceState:
+    def _find(self, tx: Connection, row: stacks.Stack, rows: Mapping[int, ResourceState], wanted: str) -> ResourceState:
         """Find a resource by name, else by physical id, else by its reference (`get_resource`). Raises
         ResourceNotFound."""
         current = current_rows_of(row, rows.values())

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from sqlalchemy import Connection
+
 from heatlite.common import exception, limits
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
@@ -58,7 +60,7 @@ class Signals:
         """
         now = self._runtime.now()
 
-        def store(tx: Any) -> Accepted:
+        def store(tx: Connection) -> Accepted:
             """Called again after a conflict with another transaction, which was rolled back."""
             leases.lock(tx, message.stack_id)       # before the stack, as everywhere
             row = stacks.get(tx, message.stack_id)
@@ -88,7 +90,7 @@ class Signals:
             self._wake(accepted.stack_id, accepted.owner)
         return self._result(accepted, signal_rows.mark(accepted.number, now)) if message.wait else None
 
-    def _claim(self, tx: Any, stack_id: str) -> leases.Lease | str | None:
+    def _claim(self, tx: Connection, stack_id: str) -> leases.Lease | str | None:
         """Return the lease if this engine has it now, else its owner's id or None."""
         if self._controller.owns(stack_id) or self._controller.room() > 0:
             found = leases.claim(tx, stack_id, self._engine_id)
@@ -96,7 +98,7 @@ class Signals:
                 return found
         return leases.owner(tx, stack_id)
 
-    def _find(self, tx: Any, row: stacks.Stack, name: str) -> ResourceState:
+    def _find(self, tx: Connection, row: stacks.Stack, name: str) -> ResourceState:
         rows = {state.id: state for state in resources.named(tx, row.id, name)}
         number = current_rows_of(row, rows.values()).get(name)
         if number is None:
@@ -108,12 +110,12 @@ class Signals:
             raise exception.ResourceNotAvailable(resource_name=name)
         return found
 
-    def _holding(self, tx: Any, stack_id: str, number: int) -> set[str]:
+    def _holding(self, tx: Connection, stack_id: str, number: int) -> set[str]:
         """Return the breakpoints at which the resource is held."""
         return {entry.key for entry in resources.data(tx, stack_id, number)
                 if entry.key in HOOK_TYPES and entry.clear() == resources.HELD}
 
-    def _check_hook(self, tx: Any, row: stacks.Stack, resource: ResourceState, hook: Any) -> None:
+    def _check_hook(self, tx: Connection, row: stacks.Stack, resource: ResourceState, hook: Any) -> None:
         """Raise InvalidBreakPointHook for an unknown hook, and for one at which the resource is not held."""
         try:
             kind = self._registry.resolve(resource.type, resource.name).__name__
@@ -142,7 +144,7 @@ class Signals:
         return None
 
     @staticmethod
-    def _check_room(tx: Any, row: stacks.Stack) -> None:
+    def _check_room(tx: Connection, row: stacks.Stack) -> None:
         """Raise RequestLimitExceeded if too many signals wait: the engine that drives the stack reads all of them."""
         count, size = signal_rows.waiting(tx, row.id)
         if size + count * limits.SIGNAL > limits.MOST_SIGNALS:

@@ -9,6 +9,8 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from sqlalchemy import Connection
+
 from heatlite.common import defects, exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
@@ -40,7 +42,7 @@ class Snapshots:
         snapshot_id = self._runtime.uuid()
         made: list[snapshots.Snapshot] = []
 
-        def store(tx: Any, row: stacks.Stack) -> Mapping[str, Any]:
+        def store(tx: Connection, row: stacks.Stack) -> Mapping[str, Any]:
             if row.status == Status.IN_PROGRESS:
                 raise exception.ActionInProgress(stack_name=row.name, action=row.action)
             if self._limit != UNLIMITED and not context.is_admin and snapshots.count(tx, row.id) >= self._limit:
@@ -58,7 +60,7 @@ class Snapshots:
         return shown(made[-1])
 
     def restore(self, context: RequestContext, message: messages.RestoreSnapshot) -> None:
-        def store(tx: Any, row: stacks.Stack) -> Mapping[str, Any]:
+        def store(tx: Connection, row: stacks.Stack) -> Mapping[str, Any]:
             found = self._found(tx, row, message.snapshot_id)
             if found.action != Action.CREATE or found.status != Status.COMPLETE or found.data is None:
                 raise exception.NotSupported(feature=_('Restoring incomplete snapshot'))
@@ -75,7 +77,7 @@ class Snapshots:
 
     def delete(self, context: RequestContext, message: messages.DeleteSnapshot) -> None:
         """Delete a snapshot and the objects that types saved for it. A failure of a type is only logged."""
-        def begin(tx: Any) -> tuple[str, snapshots.Snapshot]:
+        def begin(tx: Connection) -> tuple[str, snapshots.Snapshot]:
             row = stacks.get(tx, message.stack_id)
             if row is None or not context.may_see(row.project_id, row.user_project_id):
                 raise exception.EntityNotFound(entity='Stack', name=message.stack_id)
@@ -110,13 +112,13 @@ class Snapshots:
         snapshot_id = (row.request or {}).get('snapshot')
         if snapshot_id is None:
             return
-        def store(tx: Any) -> None:
+        def store(tx: Connection) -> None:
             data = {**exports.document(tx, row.id), 'action': row.action, 'status': str(status)}
             snapshots.set_state(tx, snapshot_id, status=status, reason=reason, data=data)
 
         self._database.retry_until_available(store)
 
-    def _found(self, tx: Any, row: stacks.Stack, snapshot_id: str) -> snapshots.Snapshot:
+    def _found(self, tx: Connection, row: stacks.Stack, snapshot_id: str) -> snapshots.Snapshot:
         found = snapshots.show(tx, snapshot_id)
         if found is None:
             raise exception.NotFound(_('Snapshot with id %(id)s not found'), id=snapshot_id)

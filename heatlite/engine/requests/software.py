@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from sqlalchemy import Connection
+
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
@@ -109,7 +111,7 @@ class Software:
         Raises RequestLimitExceeded.
         """
         new = self._config(context, config_id or self._runtime.uuid(), fields)
-        def store(tx: Any) -> Config:
+        def store(tx: Connection) -> Config:
             known = software_configs.show(tx, new.id)       # also if an earlier try of this transaction was committed
             if known is not None:
                 return known
@@ -135,7 +137,7 @@ class Software:
 
     def delete_software_config(self, context: RequestContext, config_id: str) -> None:
         """Delete a config. Raises NotFound, and InvalidRestrictedAction while a deployment refers to it."""
-        def delete(tx: Any) -> None:
+        def delete(tx: Connection) -> None:
             self._own_config(tx, context, config_id)
             if software_configs.is_deployed(tx, config_id):
                 raise exception.InvalidRestrictedAction(message=_(
@@ -144,7 +146,7 @@ class Software:
 
         self._database.retry(delete)
 
-    def _own_config(self, tx: Any, context: RequestContext, config_id: str) -> Config:
+    def _own_config(self, tx: Connection, context: RequestContext, config_id: str) -> Config:
         found = software_configs.show(tx, config_id)
         if found is None or not context.may_see(found.project_id):
             raise exception.NotFound(_('Software config with id %s not found') % config_id)
@@ -154,7 +156,7 @@ class Software:
 
     def create_software_deployment(self, context: RequestContext, *, server_id: str, config_id: str,
                                    deployment_id: str | None = None, **fields: Any) -> dict[str, Any]:
-        def insert(tx: Any) -> str:
+        def insert(tx: Connection) -> str:
             self._own_config(tx, context, config_id)
             self._insert(tx, context, made_id, server_id, config_id, fields)
             return server_id
@@ -163,7 +165,7 @@ class Software:
         self._telling(context, insert)
         return self.show_software_deployment(context, made_id)
 
-    def _insert(self, tx: Any, context: RequestContext, deployment_id: str, server_id: str, config_id: str,
+    def _insert(self, tx: Connection, context: RequestContext, deployment_id: str, server_id: str, config_id: str,
                 fields: Mapping[str, Any]) -> None:
         limit = self._max_deployments
         if limit != UNLIMITED and not context.is_admin and software_deployments.count(
@@ -183,7 +185,7 @@ class Software:
 
         Idempotent: a repeated call after a crash keeps the result that the server may have reported meanwhile.
         """
-        def put(tx: Any) -> str:
+        def put(tx: Connection) -> str:
             known = software_deployments.show(tx, deployment_id)
             if known is not None:                   # the id may come from a template or an adopted document
                 self._own_deployment(tx, context, deployment_id)
@@ -213,7 +215,7 @@ class Software:
     def update_software_deployment(self, context: RequestContext, deployment_id: str,
                                    updated_at: datetime | None = None, **fields: Any) -> dict[str, Any]:
         """Change the given fields; empty ones stay unchanged. Raises NotFound."""
-        def change(tx: Any) -> str | None:
+        def change(tx: Connection) -> str | None:
             found = self._own_deployment(tx, context, deployment_id)
             if changed.get('config_id'):
                 self._own_config(tx, context, changed['config_id'])
@@ -225,7 +227,7 @@ class Software:
         return self.show_software_deployment(context, deployment_id)
 
     def delete_software_deployment(self, context: RequestContext, deployment_id: str) -> None:
-        def delete(tx: Any) -> str:
+        def delete(tx: Connection) -> str:
             found = self._own_deployment(tx, context, deployment_id)
             software_deployments.delete(tx, deployment_id)
             return found.server_id
@@ -234,7 +236,7 @@ class Software:
 
     def withdraw(self, context: RequestContext, deployment_id: str) -> None:
         """Delete the deployment and its derived config. Does nothing if it is gone, or not of the caller's project."""
-        def delete(tx: Any) -> str | None:
+        def delete(tx: Connection) -> str | None:
             found = software_deployments.show(tx, deployment_id)
             if found is None or not context.may_see(found.project_id):
                 return None
@@ -245,7 +247,7 @@ class Software:
 
         self._telling(context, delete)
 
-    def _own_deployment(self, tx: Any, context: RequestContext, deployment_id: str) -> Deployment:
+    def _own_deployment(self, tx: Connection, context: RequestContext, deployment_id: str) -> Deployment:
         found = software_deployments.show(tx, deployment_id)
         if found is None or not context.may_see(found.project_id, found.stack_user_project_id):
             raise exception.NotFound(_('Deployment with id %s not found') % deployment_id)
@@ -264,13 +266,13 @@ class Software:
         """Write the deployments into the metadata of the server's resource, whichever engine drives its stack."""
         self._telling(context, lambda tx: server_id)
 
-    def _telling(self, context: RequestContext, work: Callable[[Any], str | None]) -> None:
+    def _telling(self, context: RequestContext, work: Callable[[Connection], str | None]) -> None:
         """Do `work` and, in the same transaction, write the deployments of the server whose id it returns into the
         metadata of the server's resource: a crash leaves both or none.
 
         A failed push to a server that does not poll is only logged: the next change pushes again.
         """
-        def tell(tx: Any) -> tuple[list[Any], list[tuple[Any, Any]]]:
+        def tell(tx: Connection) -> tuple[list[Any], list[tuple[Any, Any]]]:
             server_id = work(tx)
             rows = resources.by_physical_id(tx, server_id, context.project_id) if server_id else []
             return rows, self._write(tx, context, server_id, rows) if server_id and rows else []
@@ -294,7 +296,8 @@ class Software:
             except Exception as error:
                 LOG.warning('Server %s could not be told its deployments: %s', row.physical_id, error)
 
-    def _write(self, tx: Any, context: RequestContext, server_id: str, rows: Sequence[Any]) -> list[tuple[Any, Any]]:
+    def _write(self, tx: Connection, context: RequestContext, server_id: str,
+               rows: Sequence[Any]) -> list[tuple[Any, Any]]:
         """Write the metadata. Returns (row, metadata) of those to push. Raises _Changed."""
         pushed = []
         deployments = [shown_config(each)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from sqlalchemy import Connection
+
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
@@ -94,7 +96,7 @@ class Stacks:
     def _store(self, context: RequestContext, row: stacks.Stack, definition: StackDefinition,
                rows: list[ResourceState], now: datetime, authority: credentials.Credentials | None = None) -> None:
         """Store a new stack in one transaction, then drive it here or wake up another engine."""
-        def store(tx: Any) -> Lease | None:
+        def store(tx: Connection) -> Lease | None:
             lease = leases.insert(tx, row.id, self._engine_id if self._controller.room() > 0 else None)
             stacks.insert(tx, row)              # StackExists when another request was faster
             context.check_in_time(self._runtime.now())
@@ -164,7 +166,7 @@ class Stacks:
         now = self._runtime.now()
         renewed = self._renewed_authority(context, row, definition, now)
 
-        def accept(tx: Any) -> tuple[Lease | str | None, stacks.Stack]:
+        def accept(tx: Connection) -> tuple[Lease | str | None, stacks.Stack]:
             owner = self._claim(tx, row.id, context)
             current = self._current(tx, row.id, context)
             self._check_updatable(current)
@@ -254,7 +256,7 @@ class Stacks:
         step."""
         now = self._runtime.now()
 
-        def accept(tx: Any) -> tuple[Lease | str | None, stacks.Stack]:
+        def accept(tx: Connection) -> tuple[Lease | str | None, stacks.Stack]:
             owner = self._claim(tx, message.stack_id, context)
             row = self._current(tx, message.stack_id, context)
             allowed = (Action.UPDATE,) if message.rollback else (Action.UPDATE, Action.CREATE)
@@ -283,7 +285,7 @@ class Stacks:
         return {'parameters': definition.parameters.shown(), 'description': str(definition.description)}
 
     def begin(self, stack_id: str, action: Action,
-              store: Callable[[Any, stacks.Stack], Mapping[str, Any]] = lambda tx, row: {},
+              store: Callable[[Connection, stacks.Stack], Mapping[str, Any]] = lambda tx, row: {},
               context: RequestContext | None = None, asked_by: RequestContext | None = None) -> stacks.Stack:
         """Accept an action requested by `context`, or by the engine itself (None). `store(tx, row)` raises to refuse
         it, or stores what belongs to it and returns keywords of `db.stacks.accept`; it may be called again.
@@ -294,7 +296,7 @@ class Stacks:
         if context is not None and action is not Action.CHECK:
             self._check_rights(stack_id, context)
 
-        def accept(tx: Any) -> tuple[Lease | str | None, stacks.Stack]:
+        def accept(tx: Connection) -> tuple[Lease | str | None, stacks.Stack]:
             owner = self._claim(tx, stack_id, context)
             row = self._current(tx, stack_id, context or asked_by)
             requested = dict(store(tx, row))
@@ -363,7 +365,7 @@ class Stacks:
                                RequestContext(project_id=row.project_id, overwrite=False))
         now = self._runtime.now()
 
-        def accept(tx: Any) -> tuple[Lease | str | None, stacks.Stack]:
+        def accept(tx: Connection) -> tuple[Lease | str | None, stacks.Stack]:
             owner = self._claim(tx, row.id)
             current = self._current(tx, row.id, None)
             accepted = stacks.accept(
@@ -418,10 +420,11 @@ class Stacks:
             row = self._found(tx, stack_id, caller)
             return row, templates.get(tx, row.template_id)
 
-    def _current(self, tx: Any, stack_id: str, caller: RequestContext | None) -> stacks.Stack:
+    def _current(self, tx: Connection, stack_id: str, caller: RequestContext | None) -> stacks.Stack:
         return self._found(tx, stack_id, caller, for_update=True)
 
-    def _found(self, tx: Any, stack_id: str, caller: RequestContext | None, for_update: bool = False) -> stacks.Stack:
+    def _found(self, tx: Connection, stack_id: str, caller: RequestContext | None,
+               for_update: bool = False) -> stacks.Stack:
         """Return the stack's row. Raises EntityNotFound. `caller` None: the caller's access was checked before.
 
         The API has looked the stack up within the caller's project, but an id may also come from a template.
@@ -431,7 +434,7 @@ class Stacks:
             raise exception.EntityNotFound(entity='Stack', name=stack_id)
         return row
 
-    def _claim(self, tx: Any, stack_id: str, context: RequestContext | None = None) -> Lease | str | None:
+    def _claim(self, tx: Connection, stack_id: str, context: RequestContext | None = None) -> Lease | str | None:
         """Return the lease if this engine has it now, else its owner's id or None. Locks the lease before the stack.
         Raises TooLate."""
         lease = None
@@ -441,7 +444,7 @@ class Stacks:
             context.check_in_time(self._runtime.now())
         return lease if lease is not None else leases.owner(tx, stack_id)
 
-    def _commit(self, accept: Callable[[Any], tuple[Lease | str | None, stacks.Stack]],
+    def _commit(self, accept: Callable[[Connection], tuple[Lease | str | None, stacks.Stack]],
                 definition: StackDefinition | None = None) -> stacks.Stack:
         """Commit a request, then announce it and wake up the owner of the stack. Return the stack's row.
 
@@ -506,9 +509,9 @@ class Unneeded(Exception):
     """The stack is in the requested state already."""
 
 
-def refuse_while_deleting(action: Action) -> Callable[[Any, stacks.Stack], Mapping[str, Any]]:
+def refuse_while_deleting(action: Action) -> Callable[[Connection, stacks.Stack], Mapping[str, Any]]:
     """Return a `store` function for `begin` that refuses any action during a delete. Raises Unneeded, NotSupported."""
-    def check(tx: Any, row: stacks.Stack) -> Mapping[str, Any]:
+    def check(tx: Connection, row: stacks.Stack) -> Mapping[str, Any]:
         if action in (Action.SUSPEND, Action.RESUME) and (row.action, row.status) == (action, Status.COMPLETE):
             raise Unneeded
         if row.action == Action.DELETE:
