@@ -8,6 +8,7 @@ from collections import Counter
 import pytest
 
 from heatlite.common import exception
+from heatlite.common.context import RequestContext
 from heatlite.rpc import messages
 from tests.simulation import foretold as foretold_trees
 from tests.simulation.cluster import Cluster, done
@@ -231,3 +232,14 @@ def test_a_breakpoint_is_passed_and_work_under_way_is_unknown():
         assert cluster.universe.run(lambda: cluster.states(stack_id)['t'][0][1] == 'IN_PROGRESS', limit=100)
         kinds, found = preview_of(cluster, stack_id, things('3'))
         assert (None, 't') in kinds['unknown'] and 'UPDATE of it is under way' in found['unknown'][-1]['reason']
+
+
+def test_an_administrator_without_a_project_may_validate_and_preview():
+    """A token for the whole system names no project; the ARN of the stack to be was made from it all the same."""
+    template = {'heat_template_version': '2018-08-31', 'resources': {'a': {'type': 'Sim::Thing'}},
+                'outputs': {'whose': {'value': {'get_param': 'OS::project_id'}}}}
+    with Cluster(engines=1) as cluster:
+        cluster.context = RequestContext(roles=['admin'], is_admin=True, overwrite=False)
+        assert cluster.ask(messages.ValidateTemplate(template=template, environment={}))['Parameters'] == {}
+        preview = cluster.ask(messages.PreviewStack(stack_name='s', template=template, environment={}))
+        assert preview['stack_name'] == 's'

@@ -121,7 +121,7 @@ class Stacks:
     def preview(self, context: RequestContext, message: messages.PreviewStack) -> dict[str, Any]:
         self._check_name_free(context, message.stack_name)
         check_name(message.stack_name)
-        definition = self._define(message, StackIdentity(message.stack_name, None, context.project_id))
+        definition = self._define(message, StackIdentity(message.stack_name, None, context.project_id or ''))
         self._check_size(definition)
         validation.check_request(definition, self._registry, context)
         return preview_create.shown(*validation.checker(definition, self._registry, context), message, context.username,
@@ -219,7 +219,7 @@ class Stacks:
         return presenters.changes(found, show_nested=message.show_nested)
 
     def validate(self, context: RequestContext, message: messages.ValidateTemplate) -> dict[str, Any]:
-        definition = self._define(message, StackIdentity('validate', None, context.project_id))
+        definition = self._define(message, StackIdentity('validate', None, context.project_id or ''))
         return validation.described(definition, self._registry, context, message)
 
     def _redefine(self, row: stacks.Stack, stored: templates.Template,
