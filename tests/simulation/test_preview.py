@@ -243,3 +243,20 @@ def test_an_administrator_without_a_project_may_validate_and_preview():
         assert cluster.ask(messages.ValidateTemplate(template=template, environment={}))['Parameters'] == {}
         preview = cluster.ask(messages.PreviewStack(stack_name='s', template=template, environment={}))
         assert preview['stack_name'] == 's'
+
+
+def test_a_definition_that_cannot_be_resolved_fails_in_the_preview_as_in_the_update():
+    """Of a nested stack the preview ended with a TypeError; of any other resource it said that it would be added."""
+    first = {'type': 'child.yaml', 'properties': {'value': '1'}}
+    no_list = {'list_join': ['', {'get_attr': ['a', 'ident']}]}         # a text, which only the stack's values tell
+    for kind in ('child.yaml', 'Sim::Thing'):
+        wanted = of_resources({'a': first, 'b': {'type': kind, 'properties': {'value': no_list}}})
+        with Cluster(engines=1) as cluster:
+            stack_id = cluster.create('s', of_resources({'a': first}), files=FILES)
+            done(cluster, stack_id, 'CREATE')
+            kinds, found = preview_of(cluster, stack_id, wanted, show_nested=False, files=FILES)
+            assert (None, 'b') in kinds['unknown'], found
+            assert all('list_join' in entry['reason'] for entry in found['unknown'])
+            cluster.update(stack_id, wanted, files=FILES)
+            row = cluster.settle(stack_id)
+            assert row.status == 'FAILED' and 'list_join' in row.reason

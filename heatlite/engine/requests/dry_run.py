@@ -136,21 +136,24 @@ class DryRun:
     def _called(self, step: Step, row: ResourceState, verb: Action) -> c.Event:
         name = row.name
         self._reached.add(name)
+        work = self.executor.begin(step)
+        if work.error is not None:
+            self.failures[name] = why = self.leased.definition.mask.text(str(work.error))
+            return c.Failed(step, why)
         if verb in (Action.CREATE, Action.ADOPT):
             self.executor.to_make.add(row.id)
             self._change(name, 'added' if row.replaces is None else 'replaced', None)
         elif verb is Action.DELETE and name not in self.leased.traversal.wanted:
             self._change(name, 'deleted', row)
         elif verb is Action.UPDATE:
-            work = self.executor.begin(step)
             if self._is_replaced_after_all(work):
                 return c.Failed(step, '', replace=True)
             self._change(name, 'updated', row)
             self._foresee_reference(work, row)
-        why = self._inside(self, step, row, verb)
-        if why is not None:
-            self.failures[name] = why
-            return c.Failed(step, why)
+        failure = self._inside(self, step, row, verb)
+        if failure is not None:
+            self.failures[name] = failure
+            return c.Failed(step, failure)
         return c.HandlerReturned(step, None, done=True)
 
     def _is_replaced_after_all(self, work: StepContext) -> bool:
