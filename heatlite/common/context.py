@@ -77,6 +77,12 @@ class RequestContext(context.RequestContext):
         """
         return self.is_admin or (self.project_id is not None and self.project_id in (project_id, user_project_id))
 
+    def owning_project(self) -> str:
+        """The project to which new objects belong. Raises Forbidden without one."""
+        if self.project_id is None:
+            raise exception.Forbidden
+        return self.project_id
+
     @property
     def auth_plugin(self) -> Any:
         return self.keystone_session.auth

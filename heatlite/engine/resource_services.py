@@ -2,13 +2,50 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import Any, ClassVar, Protocol
 
 from heatlite.common import exception
+from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.engine import clients
 
 OURSELVES = 'heat'
+
+
+class SoftwareConfigs(Protocol):
+    """The use cases of software configs and deployments, with the names of the plug-in contract. Answers are objects
+    as clients see them; `fields` are keys of these objects (engine.requests.software)."""
+
+    def create_software_config(self, context: RequestContext, *, config_id: str | None = None,
+                               **fields: Any) -> dict[str, Any]: ...
+
+    def show_software_config(self, context: RequestContext, config_id: str) -> dict[str, Any]: ...
+
+    def delete_software_config(self, context: RequestContext, config_id: str) -> None: ...
+
+    def create_software_deployment(self, context: RequestContext, *, server_id: str, config_id: str,
+                                   deployment_id: str | None = None, **fields: Any) -> dict[str, Any]: ...
+
+    def deploy(self, context: RequestContext, deployment_id: str, server_id: str, config: Mapping[str, Any],
+               **fields: Any) -> dict[str, Any]: ...
+
+    def show_software_deployment(self, context: RequestContext, deployment_id: str) -> dict[str, Any]: ...
+
+    def update_software_deployment(self, context: RequestContext, deployment_id: str,
+                                   updated_at: datetime | None = None, **fields: Any) -> dict[str, Any]: ...
+
+    def delete_software_deployment(self, context: RequestContext, deployment_id: str) -> None: ...
+
+    def withdraw(self, context: RequestContext, deployment_id: str) -> None: ...
+
+    def metadata_software_deployments(self, context: RequestContext, server_id: str) -> list[dict[str, Any]]: ...
+
+    def push_metadata(self, context: RequestContext, server_id: str) -> None: ...
+
+    def ignore_error_by_name(self, name: str) -> AbstractContextManager[None, bool]: ...
 
 
 class Services:
@@ -17,7 +54,7 @@ class Services:
     default_client_name: ClassVar[str | None] = None
     required_service_extension: ClassVar[str | None] = None
 
-    def rpc_client(self) -> Any:
+    def rpc_client(self) -> SoftwareConfigs:
         """Return the use cases of software configs and deployments, with the names of the plug-in contract."""
         return self.stack.software
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection
 
@@ -32,10 +32,14 @@ from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.facade import Stack as Facade
 from heatlite.engine.reconcile.leased_stack import LeasedStack, desired
+from heatlite.engine.reconcile.nesting import Nesting
 from heatlite.engine.reconcile.projects import Projects
+from heatlite.engine.reconcile.resource_writer import NothingStored
 from heatlite.engine.reconcile.runner import Runner
 from heatlite.engine.reconcile.signal_dispatcher import SignalDispatcher
 from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
+from heatlite.engine.resource import Resource
+from heatlite.engine.resource_services import SoftwareConfigs
 from heatlite.engine.types.registry import Registry
 from heatlite.language.definition import StackDefinition
 from heatlite.planning import commands as c
@@ -44,6 +48,7 @@ from heatlite.planning.states import Action, Change, Event, StackChange, Status
 from heatlite.planning.steps import avoided_template
 
 LOG = logging.getLogger(__name__)
+T = TypeVar('T')
 
 LOADERS = 8                 # stacks that are read at a time: more would only wait for each other
 
@@ -63,7 +68,20 @@ class Limits:
     observe: bool = False               # every update compares with the state that the services report
 
 
+class SnapshotStore(Protocol):
+    """The use cases of snapshots (`engine.requests.snapshots.Snapshots`) that follow from the end of an action."""
+
+    def finished(self, row: stacks.Stack, status: Status, reason: str) -> None: ...
+
+    def forget(self, stack_id: str, found: snapshots.Snapshot) -> None: ...
+
+
 class StackController:
+    # Use cases that need the controller themselves; set by the service before the first stack is driven.
+    snapshots: SnapshotStore
+    software: SoftwareConfigs
+    nest: Callable[[LeasedStack], Nesting]
+
     def __init__(self, runtime: Runtime, database: Database, engine_id: str, journal: Journal, pool: Pool,
                  timers: Timers, registry: Registry, limits: Limits, may_act: Callable[[Lease], None],
                  sinks: EventSinks, notify: Notify = silent) -> None:
@@ -78,8 +96,6 @@ class StackController:
         self._may_act = may_act
         self._sinks = sinks
         self._notify = notify
-        self.snapshots: Any = None                  # engine.requests.snapshots.Snapshots, set by the service
-        self.nest: Callable[[LeasedStack], Any] = lambda leased: None     # makes a Nesting; set by the service
         self._runners: dict[str, Runner] = {}
         self._authority = Authority(runtime, registry)
         self._projects = Projects(runtime, database)
@@ -88,7 +104,6 @@ class StackController:
         self._loading: dict[str, Lease] = {}        # leases of stacks that are not loaded yet
         self._loaders = Pool(runtime, LOADERS)
         self._former: dict[str, Runner] = {}        # runners that have ended while calls of theirs still run
-        self.software: Any = None                   # engine.requests.software.Software, set by the service
         self._suspected: set[str] = set()           # leases without a runner at the previous check
         self._stopping = False
         # (stack, generation) -> the definition that a request has just built, so that the runner need not build it.
@@ -254,24 +269,24 @@ class StackController:
 
     def _make(self, leased: LeasedStack) -> Runner:
         executor = self._executor(leased, self._journal)
-        runner = Runner(self._runtime, leased, executor, self._journal, self._pool, self._timers, self,
-                        self._limits.interval, self._limits.patience)
-        runner.signal_dispatcher = SignalDispatcher(self._runtime, self._database, leased, self._journal, runner)
-        return runner
+        return Runner(self._runtime, leased, executor, self._journal, self._pool, self._timers, self,
+                      lambda runner: SignalDispatcher(self._runtime, self._database, leased, self._journal, runner),
+                      self._limits.interval, self._limits.patience)
 
     def _executor(self, leased: LeasedStack, journal: Journal | None) -> StepExecutor:
+        """`journal` None: the stack is only read."""
         made: list[StepExecutor] = []
 
-        def resource(name: str) -> Any:
+        def resource(name: str) -> Resource:
             row = leased.current(name)
             return made[0].stored_resource(row) if row is not None and row.exists else made[0].unmade(name)
 
-        facade = Facade(leased, resource, clients.of, self._runtime, self.nest(leased),
-                        lambda make, unmake: self._projects.of(leased, make, unmake))
-        facade.software = self.software
-        facade.tell_scaling = lambda scaling: self._notify(
-            leased.row, leased.row.action, leased.row.status, leased.row.reason, scaling)
-        made.append(StepExecutor(self._runtime, leased, journal, self._registry.frozen(), facade,
+        facade = Facade(leased, resource, clients.of, self._runtime, nesting=self.nest(leased), software=self.software,
+                        project=lambda make, unmake: self._projects.of(leased, make, unmake),
+                        tell_scaling=lambda scaling: self._notify(
+                            leased.row, leased.row.action, leased.row.status, leased.row.reason, scaling))
+        made.append(StepExecutor(self._runtime, leased, NothingStored() if journal is None else journal,
+                                 self._registry.frozen(), facade,
                                  StoredResourceCache(self._runtime, self._database, journal, leased.id), self._may_act,
                                  observe=self._limits.observe, saved=lambda: self._saved(leased)))
         return made[0]
@@ -305,18 +320,16 @@ class StackController:
         leased = loading.for_reading(self._runtime, self._database, stack_id, self._registry.operator)
         return self._executor(leased, None).facade if leased is not None else None
 
-    def resource_of(self, stack_id: str, row_id: int) -> Any:
+    def resource_of(self, stack_id: str, row_id: int) -> Resource | None:
         """The object of one row, whether or not another row has taken its place; None when there is no such row."""
         runner = self._runners.get(stack_id)
-        if runner is not None:
-            leased, executor = runner.leased, runner.executor
-        else:
-            leased = loading.for_reading(self._runtime, self._database, stack_id, self._registry.operator)
-            if leased is None:
-                return None
-            executor = self._executor(leased, None)
-        row = leased.rows.get(row_id)
-        return executor.stored_resource(row) if row is not None else None
+        leased = runner.leased if runner is not None else loading.for_reading(
+            self._runtime, self._database, stack_id, self._registry.operator)
+        row = leased.rows.get(row_id) if leased is not None else None
+        if leased is None or row is None:
+            return None
+        executor = runner.executor if runner is not None else self._executor(leased, None)
+        return executor.stored_resource(row)
 
     def outputs(self, stack_id: str, context: RequestContext) -> list[dict[str, Any]]:
         """Return a stack's outputs, resolved now for the caller; each with an error if the stack is given up for ending
@@ -341,7 +354,7 @@ class StackController:
         executor.forget_live()
         return outputs.resolve(leased.definition, executor.scope)
 
-    def asked(self, stack_id: str, context: RequestContext, ask: Callable[[Facade], Any]) -> Any:
+    def asked(self, stack_id: str, context: RequestContext, ask: Callable[[Facade], T]) -> T:
         """Return `ask(stack)` for the caller. Raises EntityNotFound, and StackGivenUp if the stack is given up for
         ending engines."""
         with self._reading(stack_id, context):

@@ -17,16 +17,16 @@ from heatlite.common.runtime import Runtime
 from heatlite.db.leases import Lease
 from heatlite.engine import rsrc_defn
 from heatlite.engine.attributes import CACHE_NONE, SHOW_ATTR
-from heatlite.engine.durability.journal import Journal, LeaseLost
+from heatlite.engine.durability.journal import LeaseLost
 from heatlite.engine.reconcile import attribute_cache, diff, exports, unknowns
 from heatlite.engine.reconcile.facade import Stack
 from heatlite.engine.reconcile.leased_stack import LeasedStack
-from heatlite.engine.reconcile.resource_writer import JournalWriter
+from heatlite.engine.reconcile.resource_writer import ChangeLog, JournalWriter
 from heatlite.engine.reconcile.service_errors import is_away, is_final
 from heatlite.engine.reconcile.step_context import StepContext, definition_of, fingerprint, plain, stored_definition
 from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
 from heatlite.engine.resource import Resource
-from heatlite.engine.stored_resource import StoredResource
+from heatlite.engine.stored_resource import ResourceWriter, StoredResource
 from heatlite.engine.types.registry import Registry
 from heatlite.language.environment import Environment
 from heatlite.language.unknown import UNKNOWN
@@ -45,7 +45,7 @@ AWAY_TURNS = 5                      # poll intervals until a check is repeated w
 
 
 class StepExecutor:
-    def __init__(self, runtime: Runtime, leased: LeasedStack, journal: Journal, registry: Registry, facade: Stack,
+    def __init__(self, runtime: Runtime, leased: LeasedStack, journal: ChangeLog, registry: Registry, facade: Stack,
                  records: StoredResourceCache, may_act: Callable[[Lease], None], *, dry: bool = False,
                  observe: bool = False, saved: Callable[[], Mapping[str, Any]] = dict) -> None:
         """`records`: the stored resources. `may_act(lease)`: returns once the lease is certainly valid.
@@ -166,13 +166,13 @@ class StepExecutor:
         if work.resource is not None and work.resource.id == row.id:
             work.resource.take_state(row)
             return work.resource
-        applies = step.applies and row.action is not Action.UPDATE and work.definition is not None
-        fresh = applies and row.physical_id is None and row.action in (Action.CREATE, Action.ADOPT)
+        applied = work.definition if step.applies and row.action is not Action.UPDATE else None
+        fresh = applied is not None and row.physical_id is None and row.action in (Action.CREATE, Action.ADOPT)
         record = StoredResource(row) if fresh and first else self.records.get(row)
-        definition = work.definition if applies else stored_definition(record)
+        definition = stored_definition(record) if applied is None else applied
         if fresh:
             record.metadata = work.metadata
-        environment = self._environment if applies and not work.as_stored else self._environment_of(row)
+        environment = self._environment if applied is not None and not work.as_stored else self._environment_of(row)
         work.resource = self._make(definition, record, self._recorder(work), environment)
         return work.resource
 
@@ -209,7 +209,7 @@ class StepExecutor:
     def _recorder(self, work: StepContext) -> JournalWriter:
         return JournalWriter(self._journal, self._leased, self._runtime, work, self.records)
 
-    def _make(self, definition: rsrc_defn.ResourceDefinition, record: StoredResource, recorder: Any,
+    def _make(self, definition: rsrc_defn.ResourceDefinition, record: StoredResource, recorder: ResourceWriter,
               environment: Environment) -> Resource:
         """Make the object of the resource type. `environment`: the one that belongs to `definition`."""
         kind: type[Resource] = self._registry.resolve(definition.resource_type, definition.name, environment)
@@ -218,7 +218,7 @@ class StepExecutor:
         resource.bind(record, recorder)
         return resource
 
-    def stored_resource(self, row: ResourceState, recorder: Any = None) -> Resource:
+    def stored_resource(self, row: ResourceState, recorder: ResourceWriter | None = None) -> Resource:
         """Return an object of the stored state, outside any step: for reading, or for a signal with its `recorder`."""
         record = self.records.get(row)
         return self._make(stored_definition(record), record, recorder or self._recorder(StepContext()),
@@ -309,16 +309,14 @@ class StepExecutor:
     def inspect(self, step: Step, row: ResourceState) -> commands.Inspected | commands.Failed:
         try:
             work = self.resolve(step)
-            if work.error is not None:
-                raise work.error
-            if row.fingerprint == work.fingerprint and self._is_settled(row, work.definition.resource_type):
+            wanted = work.wanted()
+            if row.fingerprint == work.fingerprint and self._is_settled(row, wanted.resource_type):
                 return commands.Inspected(step, UNCHANGED)
             resource = self.resource_as_stored(step, row, work)
-            kind = self._registry.resolve(work.definition.resource_type, step.name, self._environment)
+            kind = self._registry.resolve(wanted.resource_type, step.name, self._environment)
             if self._dry:
                 return commands.Inspected(step, self._foretold(step, row, work, kind))
-            verdict, work.difference = diff.inspect(
-                resource, kind, work.definition, self._leased, row, observe=self._observe)
+            verdict, work.difference = diff.inspect(resource, kind, wanted, self._leased, row, observe=self._observe)
             if verdict.replace is not None and verdict.refused is None:
                 resource.prepare_for_replace()
             return commands.Inspected(step, verdict)
@@ -330,25 +328,24 @@ class StepExecutor:
     def _foretold(self, step: Step, row: ResourceState, work: StepContext, kind: type[Resource]) -> Verdict:
         """Return the verdict for a preview. Stores why it is uncertain in `doubts`, and the differences in
         `property_changes`."""
-        stored = stored_definition(self.records.get(row))
+        stored, definition = stored_definition(self.records.get(row)), work.wanted()
 
         def ask(wanted: rsrc_defn.ResourceDefinition) -> tuple[Verdict, diff.UpdateArguments | None]:
             return diff.inspect(self.resource_as_stored(step, row, work), kind, wanted, self._leased, row,
                                       observe=self._observe)
 
         try:
-            verdict, work.difference = ask(work.definition)
+            verdict, work.difference = ask(definition)
         except Exception:
-            unknown = unknowns.unknown_properties(work.definition)
+            unknown = unknowns.unknown_properties(definition)
             if not unknown:
                 raise
             self.doubts[step.name] = unknowns.Doubt(unknowns.why(unknown), True)
             return Verdict(changed=True)
-        doubt = unknowns.find(kind, work.definition, stored, verdict, lambda wanted: ask(wanted)[0])
+        doubt = unknowns.find(kind, definition, stored, verdict, lambda wanted: ask(wanted)[0])
         if doubt is not None:
             self.doubts[step.name] = doubt
-        self.property_changes[step.name] = diff.property_changes(
-            self.resource_as_stored(step, row, work), work.definition)
+        self.property_changes[step.name] = diff.property_changes(self.resource_as_stored(step, row, work), definition)
         return verdict
 
     def resource_as_stored(self, step: Step, row: ResourceState, work: StepContext) -> Resource:
@@ -523,8 +520,8 @@ class StepExecutor:
                 resource.check_properties()
             case Action.UPDATE:
                 if work.difference is None:             # the update began before a crash
-                    _, work.difference = diff.inspect(resource, type(resource), work.definition, self._leased,
-                                                            resource.record.state)
+                    _, work.difference = diff.inspect(resource, type(resource), work.wanted(), self._leased,
+                                                      command.row)
                 change = work.difference
                 if change is None:
                     return None, ()
@@ -559,7 +556,7 @@ class StepExecutor:
             return
         resource = self.resource(step, self._leased.rows[row_id])
         if verb is Action.UPDATE:
-            resource.apply_definition(work.definition)
+            resource.apply_definition(work.wanted())
         kept = self.keep(resource, step.name)
         self._leased.kept[row_id] = kept
         if len(kept) > 1 or kept[attribute_cache.REFERENCE] != resource.resource_id:

@@ -6,16 +6,28 @@ Source: docs/spec/plugins.rst, "The stack and the context".
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 from heatlite.common import exception
+from heatlite.common.context import RequestContext
 from heatlite.common.identifier import HeatIdentifier
 from heatlite.common.runtime import Runtime
 from heatlite.engine.notify.notifications import Scaling
+from heatlite.engine.reconcile.attribute_cache import StackScope
 from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.resource import Resource
+from heatlite.engine.resource_services import SoftwareConfigs
+from heatlite.language.definition import StackDefinition
+from heatlite.language.environment import Environment
+from heatlite.language.outputs import OutputDefinition
+from heatlite.language.parameters import Parameters
+from heatlite.language.template import Template
+
+# (make(root stack), unmake(project)) -> the project of the users inside a tree of stacks.
+MakeProject = Callable[[Callable[[str], str], Callable[[str], None]], str]
 
 # States in which others may refer to a resource.
 USABLE = frozenset({('INIT', 'COMPLETE'), ('CHECK', 'COMPLETE'),
@@ -23,17 +35,31 @@ USABLE = frozenset({('INIT', 'COMPLETE'), ('CHECK', 'COMPLETE'),
                       for status in ('IN_PROGRESS', 'COMPLETE'))})
 
 
-class Stack(Mapping[str, Any]):
+class Nested(Protocol):
+    """The part of `engine.reconcile.nesting.Nesting` that this facade and the executor use."""
+
+    def check_room(self, resource: Resource, count: int) -> None: ...
+
+    def abandon(self, resource: Resource) -> object: ...
+
+    def user_project(self) -> str | None: ...
+
+    def set_user_project(self, project_id: str) -> None: ...
+
+
+class Stack(Mapping[str, Resource]):
     """A mapping of the stack's resources. A lookup makes an object of the type from the stored state."""
 
     convergence = True
     thread_group_mgr = None
 
-    def __init__(self, leased: LeasedStack, make: Callable[[str], Any], clients: Callable[[Any], Any],
-                 runtime: Runtime, nesting: Any = None,
-                 project: Callable[[Any, Any], str] | None = None) -> None:
-        """`make(name)`: the object for a resource of that name; `nesting`: engine.reconcile.nesting.Nesting;
-        `project(make, unmake)`: the project of users inside the whole tree of stacks."""
+    scope: StackScope                               # values of its resources for the template language; by the executor
+
+    def __init__(self, leased: LeasedStack, make: Callable[[str], Resource], clients: Callable[[RequestContext], Any],
+                 runtime: Runtime, *, nesting: Nested, software: SoftwareConfigs, project: MakeProject | None = None,
+                 tell_scaling: Callable[[Scaling], None] = lambda scaling: None) -> None:
+        """`make(name)`: the object for a resource of that name; `project(make, unmake)`: the project of users inside
+        the whole tree of stacks; `tell_scaling`: sends to the message bus."""
         self.runtime = runtime
         self.nesting = nesting
         self._leased = leased
@@ -42,20 +68,18 @@ class Stack(Mapping[str, Any]):
         self._project = project
         self._client_cache: Any = None
         self.resizing: set[str] = set()             # groups that a signal is resizing
-        self.software: Any = None                   # engine.requests.software.Software
-        self.tell_scaling: Callable[[Scaling], None] = lambda scaling: None     # to the message bus
+        self.software = software
+        self.tell_scaling = tell_scaling
         self._referred: dict[str, str] = {}         # reference -> name
-        self.scope: Any = None                      # values of its resources for the template language (StackScope)
 
-    def check_room(self, resource: Any, count: int) -> None:
+    def check_room(self, resource: Resource, count: int) -> None:
         """Raise RequestLimitExceeded unless the nested stack of `resource` may have `count` resources."""
-        if self.nesting is not None:                # a preview of an update has none, and builds none
-            self.nesting.check_room(resource, count)
+        self.nesting.check_room(resource, count)
 
     # --- the stack itself -------------------------------------------------------------------------------
 
     @property
-    def id(self) -> str | None:
+    def id(self) -> str:
         return self._leased.row.id
 
     @property
@@ -63,7 +87,7 @@ class Stack(Mapping[str, Any]):
         return self._leased.row.name
 
     @property
-    def context(self) -> Any:
+    def context(self) -> RequestContext:
         return self._leased.context
 
     @property
@@ -73,21 +97,21 @@ class Stack(Mapping[str, Any]):
         return self._client_cache
 
     @property
-    def definition(self) -> Any:
+    def definition(self) -> StackDefinition:
         return self._leased.definition
 
     defn = definition
 
     @property
-    def t(self) -> Any:
+    def t(self) -> Template:
         return self._leased.definition.template
 
     @property
-    def env(self) -> Any:
+    def env(self) -> Environment:
         return self._leased.definition.environment
 
     @property
-    def parameters(self) -> Any:
+    def parameters(self) -> Parameters:
         return self._leased.definition.parameters
 
     @property
@@ -112,7 +136,7 @@ class Stack(Mapping[str, Any]):
 
     def timeout_secs(self) -> int:
         from oslo_config import cfg
-        return self.timeout_mins * 60 if self.timeout_mins else cfg.CONF.stack_action_timeout
+        return self.timeout_mins * 60 if self.timeout_mins else int(cfg.CONF.stack_action_timeout)
 
     @property
     def disable_rollback(self) -> bool:
@@ -123,7 +147,7 @@ class Stack(Mapping[str, Any]):
         return self._leased.row.converge
 
     @property
-    def tags(self) -> list[str] | None:
+    def tags(self) -> Sequence[str] | None:
         return self._leased.row.tags
 
     @property
@@ -149,7 +173,7 @@ class Stack(Mapping[str, Any]):
     @property
     def stack_user_project_id(self) -> str | None:
         known = self._leased.row.user_project_id
-        if known is None and self._leased.row.owner_id is not None and self.nesting is not None:
+        if known is None and self._leased.row.owner_id is not None:
             known = self.nesting.user_project()
         return known
 
@@ -173,7 +197,7 @@ class Stack(Mapping[str, Any]):
         return self._leased.row.owner_id is None
 
     @property
-    def outputs(self) -> Any:
+    def outputs(self) -> Mapping[str, OutputDefinition]:
         return self._leased.definition.outputs
 
     def output_value(self, name: str) -> Any:
@@ -183,17 +207,17 @@ class Stack(Mapping[str, Any]):
     def root_stack_id(self) -> str:
         return self._leased.row.root_id
 
-    def is_seen_by(self, context: Any) -> bool:
+    def is_seen_by(self, context: RequestContext) -> bool:
         """Whether the caller of a request may see this stack."""
         row = self._leased.row
-        return bool(context.may_see(row.project_id, row.user_project_id))
+        return context.may_see(row.project_id, row.user_project_id)
 
     def identifier(self) -> HeatIdentifier:
         return HeatIdentifier(self._leased.row.project_id, self.name, self._leased.row.id)
 
     # --- its resources ----------------------------------------------------------------------------------
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> Resource:
         if name not in self._leased.definition.resources:
             raise KeyError(name)
         return self._make(name)
@@ -208,34 +232,34 @@ class Stack(Mapping[str, Any]):
         return name in self._leased.definition.resources
 
     @property
-    def resources(self) -> Mapping[str, Any]:
+    def resources(self) -> Mapping[str, Resource]:
         return self
 
-    def itervalues(self) -> Iterator[Any]:
+    def itervalues(self) -> Iterator[Resource]:
         return iter(self.values())
 
-    def iteritems(self) -> Iterator[tuple[str, Any]]:
+    def iteritems(self) -> Iterator[tuple[str, Resource]]:
         return iter(self.items())
 
-    def iter_resources(self, nested_depth: int = 0, filters: Any = None) -> Iterator[Any]:
+    def iter_resources(self, nested_depth: int = 0, filters: object = None) -> Iterator[Resource]:
         return iter(self.values())
 
-    def resource_get(self, name: str) -> Any:
+    def resource_get(self, name: str) -> Resource | None:
         return self.get(name)
 
-    def resource_by_refid(self, refid: Any) -> Any:
+    def resource_by_refid(self, refid: object) -> Resource | None:
         """Return the usable resource whose reference (`get_resource`) is `refid`, or None.
 
         The last match is tried first next time: waiting types call this every second, and a stack may be large.
         """
         known = self._referred.get(str(refid))
-        for name in itertools.chain((known,) if known in self else (), self):
+        for name in itertools.chain((known,) if known is not None and known in self else (), self):
             if self._is_referred(name, refid):
                 self._referred[str(refid)] = name
                 return self[name]
         return None
 
-    def _is_referred(self, name: str, refid: Any) -> bool:
+    def _is_referred(self, name: str, refid: object) -> bool:
         row = self._leased.current(name)
         if row is None or row.state not in USABLE:
             return False
@@ -277,4 +301,4 @@ class Stack(Mapping[str, Any]):
         nova = self.clients.client_plugin('nova')
         if nova is None:
             raise exception.ClientNotAvailable(client_name='nova')
-        return nova.availability_zones()
+        return list(nova.availability_zones())

@@ -7,8 +7,8 @@ parent's engine drives the child unless it has no room; then it wakes up other e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, TypeVar
 
 from heatlite.common import exception
 from heatlite.common.files import Files
@@ -16,15 +16,35 @@ from heatlite.common.i18n import _
 from heatlite.common.runtime import Flag, Runtime
 from heatlite.db import resources, stacks, templates
 from heatlite.db.connection import Database
+from heatlite.engine.reconcile.facade import Stack
 from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.resource import Resource
 from heatlite.language import nested
 from heatlite.language.definition import Facade, StackDefinition, StackIdentity
 from heatlite.language.masking import Mask
 from heatlite.language.template import Template
-from heatlite.planning.states import Action, Status
+from heatlite.planning.states import Action, ResourceState, Status
 
 Cookie = Mapping[str, Any]
 Found = TypeVar('Found', stacks.Stack, stacks.Identity)
+
+
+class UseCases(Protocol):
+    """The use cases of nested stacks (`engine.requests.stacks.Stacks`)."""
+
+    def check_room(self, root_id: str, count: int, child_id: str | None = None) -> None: ...
+
+    def create_child(self, parent: LeasedStack, resource_name: str, name: str,
+                     define: Callable[[StackIdentity], StackDefinition], facade: Mapping[str, Any], *,
+                     timeout_mins: int | None, adopt: Mapping[str, Any] | None) -> stacks.Stack: ...
+
+    def update_child(self, parent: LeasedStack, stack_id: str, define: Callable[[StackIdentity], StackDefinition],
+                     facade: Mapping[str, Any], *, timeout_mins: int | None, converge: bool) -> stacks.Stack: ...
+
+    def act_on_child(self, parent: LeasedStack, stack_id: str, action: Action,
+                     abandon: bool = False) -> stacks.Stack: ...
+
+    def cancel_child(self, parent: LeasedStack, stack_id: str) -> None: ...
 
 
 class Children:
@@ -61,10 +81,10 @@ class Children:
 
 
 class Nesting:
-    """The nested stacks of one parent stack. `use_cases` is engine.requests.stacks.Stacks."""
+    """The nested stacks of one parent stack."""
 
-    def __init__(self, parent: LeasedStack, use_cases: Any, children: Children, database: Database,
-                 read: Any, max_depth: int) -> None:
+    def __init__(self, parent: LeasedStack, use_cases: UseCases, children: Children, database: Database,
+                 read: Callable[[str], Stack | None], max_depth: int) -> None:
         """`read(stack_id)`: returns the facade of a stack, for reading."""
         self._parent = parent
         self._use_cases = use_cases
@@ -78,7 +98,7 @@ class Nesting:
 
     # --- counting ---------------------------------------------------------------------------------------
 
-    def check_room(self, resource: Any, count: int) -> None:
+    def check_room(self, resource: Resource, count: int) -> None:
         """Raise RequestLimitExceeded unless the nested stack of `resource` may have `count` resources.
 
         Call it before any of them is built. The request that follows does not count again.
@@ -87,7 +107,7 @@ class Nesting:
             self._use_cases.check_room(self._parent.row.root_id, count, resource.resource_id)
             self._counted[resource.name] = count
 
-    def _check_counted(self, resource: Any, template: Template) -> None:
+    def _check_counted(self, resource: Resource, template: Template) -> None:
         """Check the number of resources of a template before it is defined, unless it was allowed just now."""
         members = template.section('resources')
         self.check_room(resource, len(members) if isinstance(members, Mapping) else 0)
@@ -95,7 +115,7 @@ class Nesting:
 
     # --- actions ----------------------------------------------------------------------------------------
 
-    def create(self, resource: Any, template: Template, parameters: Mapping[str, Any] | None = None, *,
+    def create(self, resource: Resource, template: Template, parameters: Mapping[str, Any] | None = None, *,
                timeout_mins: int | None = None, adopt: Mapping[str, Any] | None = None) -> Cookie:
         """Store the nested stack of `resource` and begin to drive it. Returns the cookie of an existing one as well."""
         known = self.find(resource)
@@ -104,38 +124,38 @@ class Nesting:
         self.check_depth()
         self._check_counted(resource, template)
         row = self._use_cases.create_child(
-            self._parent, resource.name, resource.physical_resource_name(),
+            self._parent, resource.name, str(resource.physical_resource_name()),
             lambda identity: self.define(resource, template, parameters, identity), self._facade_parts(resource),
             timeout_mins=timeout_mins, adopt=adopt)
         self._ours.add(row.id)
         return _cookie(row)
 
-    def update(self, resource: Any, template: Template, parameters: Mapping[str, Any] | None = None, *,
+    def update(self, resource: Resource, template: Template, parameters: Mapping[str, Any] | None = None, *,
                timeout_mins: int | None = None, converge: bool = False) -> Cookie:
         """Update the nested stack. Raises EntityNotFound if it is gone."""
         self._check_counted(resource, template)
         row = self._use_cases.update_child(
-            self._parent, resource.resource_id, lambda identity: self.define(resource, template, parameters, identity),
+            self._parent, _id_of(resource), lambda identity: self.define(resource, template, parameters, identity),
             self._facade_parts(resource), timeout_mins=timeout_mins, converge=converge)
         return _cookie(row)
 
-    def act(self, resource: Any, action: str) -> Cookie:
+    def act(self, resource: Resource, action: str) -> Cookie:
         """Begin DELETE, SUSPEND, RESUME, CHECK or SNAPSHOT. Raises EntityNotFound if there is no such stack."""
-        accepted = self._use_cases.act_on_child(self._parent, resource.resource_id, Action(action))
+        accepted = self._use_cases.act_on_child(self._parent, _id_of(resource), Action(action))
         return _cookie(accepted)
 
-    def abandon(self, resource: Any) -> Cookie:
+    def abandon(self, resource: Resource) -> Cookie:
         """Delete the nested stack without deleting the objects of its resources."""
-        return _cookie(self._use_cases.act_on_child(self._parent, resource.resource_id, Action.DELETE, abandon=True))
+        return _cookie(self._use_cases.act_on_child(self._parent, _id_of(resource), Action.DELETE, abandon=True))
 
-    def cancel(self, resource: Any) -> None:
+    def cancel(self, resource: Resource) -> None:
         """Cancel the action of the nested stack: no further step starts. Does nothing if none is in progress."""
         if resource.resource_id is not None:
             self._use_cases.cancel_child(self._parent, resource.resource_id)
 
     # --- waiting ----------------------------------------------------------------------------------------
 
-    def is_done(self, resource: Any, cookie: Cookie) -> bool:
+    def is_done(self, resource: Resource, cookie: Cookie) -> bool:
         """Whether the action of the cookie is complete. Raises the failure of the nested stack."""
         found = self._children.state(cookie['stack'])
         action = cookie['action']
@@ -156,7 +176,7 @@ class Nesting:
 
     # --- reading ----------------------------------------------------------------------------------------
 
-    def find(self, resource: Any) -> stacks.Identity | None:
+    def find(self, resource: Resource) -> stacks.Identity | None:
         """Return the live nested stack of a resource, by its id or, without one, by parent and names; or None."""
         with self._database.reader() as tx:
             if resource.resource_id is not None:
@@ -164,14 +184,14 @@ class Nesting:
             found = stacks.child(tx, self._parent.id, resource.name)
         return found if found is not None and found.name == resource.physical_resource_name() else None
 
-    def row(self, resource: Any) -> stacks.Stack | None:
+    def row(self, resource: Resource) -> stacks.Stack | None:
         """Return the row of the live nested stack: parameters, outputs, state. None if there is none."""
         if resource.resource_id is None:
             return None
         with self._database.reader() as tx:
             return self._own(stacks.get(tx, resource.resource_id))
 
-    def template(self, resource: Any) -> Template | None:
+    def template(self, resource: Resource) -> Template | None:
         """Return the current template of the nested stack; None if there is no stack."""
         if resource.resource_id is None:
             return None
@@ -179,16 +199,17 @@ class Nesting:
             row = self._own(stacks.get(tx, resource.resource_id))
             return Template(dict(templates.show(tx, row.template_id).document)) if row is not None else None
 
-    def members(self, resource: Any) -> list[Any]:
-        """Return the rows of the nested stack's resources (planning.states.ResourceState), ordered by number."""
-        if not self._is_own(resource.resource_id):
+    def members(self, resource: Resource) -> list[ResourceState]:
+        """Return the rows of the nested stack's resources, ordered by number."""
+        if resource.resource_id is None or not self._is_own(resource.resource_id):
             return []
         with self._database.reader() as tx:
             return resources.light(tx, resource.resource_id)
 
-    def stack(self, resource: Any) -> Any:
+    def stack(self, resource: Resource) -> Stack | None:
         """Return the facade of the nested stack, for reading: `stack[name].FnGetAtt(...)`. None if there is none."""
-        return self._read(resource.resource_id) if self._is_own(resource.resource_id) else None
+        stack_id = resource.resource_id
+        return self._read(stack_id) if stack_id is not None and self._is_own(stack_id) else None
 
     def _own(self, found: Found | None) -> Found | None:
         """Return `found` if it belongs to the parent's project, else None: `external_id` may name any stack."""
@@ -197,10 +218,8 @@ class Nesting:
         self._ours.add(found.id)
         return found
 
-    def _is_own(self, stack_id: str | None) -> bool:
+    def _is_own(self, stack_id: str) -> bool:
         """Whether the stack belongs to the parent's project. Reads each such stack once."""
-        if stack_id is None:
-            return False
         if stack_id not in self._ours:
             with self._database.reader() as tx:
                 self._own(stacks.identity(tx, stack_id))
@@ -217,7 +236,7 @@ class Nesting:
 
     # --- definitions ------------------------------------------------------------------------------------
 
-    def define(self, resource: Any, template: Template, parameters: Mapping[str, Any] | None,
+    def define(self, resource: Resource, template: Template, parameters: Mapping[str, Any] | None,
                identity: StackIdentity) -> StackDefinition:
         """Build the nested stack's definition, with the parent's environment.
 
@@ -231,7 +250,7 @@ class Nesting:
                                        name=resource.name, secrets=self._secrets(),
                                        files=self._files(resource, template))
 
-    def _files(self, resource: Any, template: Template) -> Files:
+    def _files(self, resource: Resource, template: Template) -> Files:
         """Return the parent's files. In a rolling update, members with the old definition may need files that the
         request did not bring: then those of the current nested stack are added."""
         files: Files = self._parent.definition.files
@@ -254,7 +273,7 @@ class Nesting:
         if self._parent.row.depth + 1 > self._max_depth:
             raise exception.RequestLimitExceeded(_('Recursion depth exceeds %d.') % self._max_depth)
 
-    def _facade_parts(self, resource: Any) -> dict[str, Any]:
+    def _facade_parts(self, resource: Resource) -> dict[str, Any]:
         return {'metadata': resource.t.metadata(), 'deletion_policy': resource.t.deletion_policy(),
                 'update_policy': dict(resource.t['UpdatePolicy']) if 'UpdatePolicy' in list(resource.t) else {}}
 
@@ -279,6 +298,13 @@ def failure(reason: str) -> exception.HeatException:
         path, _colon, message = rest.partition(': ')
         return exception.NestedFailure(kind, [path], message)
     return exception.NestedFailure('', [], text)
+
+
+def _id_of(resource: Resource) -> str:
+    """Return the id of the nested stack. Raises EntityNotFound if there is none."""
+    if resource.resource_id is None:
+        raise exception.EntityNotFound(entity='Stack', name=resource.name)
+    return resource.resource_id
 
 
 def _cookie(row: stacks.Stack) -> Cookie:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from heatlite.common.runtime import Runtime
-from heatlite.engine.durability.journal import Journal
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.step_context import StepContext
 from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
@@ -14,11 +13,29 @@ from heatlite.engine.resource import Resource
 from heatlite.planning.states import Action, Change, Datum, Event, ResourceState
 
 
+class ChangeLog(Protocol):
+    """The part of `engine.durability.journal.Journal` that writes of types use."""
+
+    def submit(self, change: Change) -> None: ...
+
+    def write(self, change: Change) -> None: ...
+
+
+class NothingStored:
+    """Takes the place of the journal for a stack that is only read: discards what its types write."""
+
+    def submit(self, change: Change) -> None:
+        pass
+
+    def write(self, change: Change) -> None:
+        pass
+
+
 class JournalWriter:
     """Stores the writes of a resource type. A write is durable when it returns, except in a create that is safe to
     repeat (`idempotent_create`). Data are stored with the next change."""
 
-    def __init__(self, journal: Journal, leased: LeasedStack, runtime: Runtime, work: StepContext,
+    def __init__(self, journal: ChangeLog, leased: LeasedStack, runtime: Runtime, work: StepContext,
                  records: StoredResourceCache) -> None:
         self._records = records
         self._journal = journal
@@ -52,7 +69,7 @@ class JournalWriter:
                           resource_id=row.id),)))
 
     def _row(self, resource: Resource) -> ResourceState:
-        return self._leased.rows[resource.id]
+        return self._leased.rows[stored_number(resource)]
 
     def _store(self, resource: Resource, row: ResourceState, columns: Mapping[str, Any] | None = None) -> None:
         self._leased.record(row)
@@ -64,3 +81,9 @@ class JournalWriter:
             self._journal.submit(change)
         else:
             self._journal.write(change)
+
+
+def stored_number(resource: Resource) -> int:
+    """Return the number of the resource's row: every resource with a writer has one."""
+    assert resource.id is not None
+    return resource.id

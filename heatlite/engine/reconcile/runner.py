@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from heatlite.common import exception, metrics, outages
@@ -20,6 +21,7 @@ from heatlite.engine.durability.pool import Pool
 from heatlite.engine.durability.timers import Timers
 from heatlite.engine.reconcile.executor import UNCHANGED, StepExecutor
 from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.signal_dispatcher import SignalDispatcher
 from heatlite.engine.reconcile.step_context import StepContext
 from heatlite.planning import commands as c
 from heatlite.planning import text
@@ -58,9 +60,10 @@ class Host(Protocol):
 
 class Runner:
     def __init__(self, runtime: Runtime, leased: LeasedStack, executor: StepExecutor, journal: Journal, pool: Pool,
-                 timers: Timers, host: Host, interval: float = 1.0, patience: float = 240.0) -> None:
-        """`interval`: seconds between two polls, unless the type sets its own; `patience`: seconds that an aborted call
-        has to return."""
+                 timers: Timers, host: Host, dispatcher: Callable[[Runner], SignalDispatcher], interval: float = 1.0,
+                 patience: float = 240.0) -> None:
+        """`dispatcher(runner)`: makes the dispatcher of the stack's signals; `interval`: seconds between two polls,
+        unless the type sets its own; `patience`: seconds that an aborted call has to return."""
         self._patience = patience
         self._interval = interval
         self.leased = leased
@@ -84,8 +87,8 @@ class Runner:
         self._calling: dict[Step, Callable[[], None]] = {}      # step -> its call under way
         self._preempting = 0                        # number of calls of handle_preempt under way
         self.idle = runtime.flag()                  # set when it has ended and no call of it is under way
-        self.signal_dispatcher: Any = None          # a SignalDispatcher; None: no signals are handled
         self.resting = False                        # no action is in progress: it only handles signals
+        self.signal_dispatcher = dispatcher(self)
 
     # --- from other threads -----------------------------------------------------------------------------
 
@@ -145,13 +148,12 @@ class Runner:
             if not self.resting:
                 self._perform(self._host.begin(self))
             while not self._retired:
-                while self._inbox and not self._retired:
+                if self._inbox:
                     self._perform(self._inbox.popleft()())
                     self._forget_ended()
-                if self._retired:
-                    break
-                self._rung.wait()
-                self._rung.clear()
+                else:
+                    self._rung.wait()
+                    self._rung.clear()
         except LeaseLost:
             metrics.leases_lost.inc()
             LOG.warning('Stack %s belongs to another engine now, letting go of it', self.leased.id)
@@ -181,7 +183,7 @@ class Runner:
                 case c.Persist():
                     waiting.extend(self._persist(command))
                 case c.Call(step, row):
-                    self._call(step, row, lambda call=command: self.executor.call(call), is_handler=True)
+                    self._call(step, row, partial(self.executor.call, command), is_handler=True)
                 case c.Poll():
                     self._poll(command)
                 case c.Inspect(step, row):
@@ -189,7 +191,7 @@ class Runner:
                 case c.Remove():
                     self._remove(command)
                 case c.Recover(step, row):
-                    self._call(step, row, lambda s=step, r=row: self.executor.recover(s, r))
+                    self._call(step, row, partial(self.executor.recover, step, row))
                 case c.Abort(step, row, why):
                     self._abort(step, row, why)
                 case c.Preempt(step, row):
@@ -204,7 +206,7 @@ class Runner:
                                                 events=(self._event(row, None, self.executor.begin(step)),)))
                 case c.StartTimer(step, row, seconds):
                     self._timers.after(0.0 if step in self._aborted else seconds,
-                                       lambda s=step, verb=row.action: self._due(s, verb))
+                                       partial(self._due, step, row.action))
                 case c.ReportFailure(reason, rollback):
                     waiting.extend(self._host.unwind(self, reason, rollback))
                 case c.Finish(status, reason):
@@ -212,7 +214,7 @@ class Runner:
 
     def _finish(self, status: Status | None, reason: str) -> None:
         """Store the final state. While signals are being handled the lease is not released."""
-        stays = self.signal_dispatcher is not None and self.signal_dispatcher.is_busy
+        stays = self.signal_dispatcher.is_busy
         if not self._host.finish(self, status, reason, release=not stays):
             self.resting = False
             self.ring()
@@ -271,8 +273,7 @@ class Runner:
         self._note_idle()
 
     def _note_idle(self) -> None:
-        is_attending = self.signal_dispatcher is not None and self.signal_dispatcher.is_busy
-        if self._has_ended and not self._calling and not self._preempting and not is_attending:
+        if self._has_ended and not self._calling and not self._preempting and not self.signal_dispatcher.is_busy:
             self.idle.set()
 
     def _once_more(self, step: Step, row: ResourceState, perform: Callable[[], c.Event], is_handler: bool) -> None:
@@ -466,7 +467,7 @@ class Runner:
         self._journal.submit(change, lambda why_not: self._stored(step, row, why_not))
         return []
 
-    def _stored(self, step: Step, row: ResourceState, why_not: Exception | None) -> None:
+    def _stored(self, step: Step, row: ResourceState, why_not: BaseException | None) -> None:
         work = self.executor.context(step)
         if work is not None:
             work.storing = False
@@ -495,7 +496,7 @@ class Runner:
             STEPS.log(level, 'Stack %s [%s]: %s (%s) %s_%s%s', self.leased.row.name, self.leased.id, row.name, row.type,
                       row.action, row.status, f': {row.reason}' if row.status is Status.FAILED else '')
 
-    def _event(self, row: ResourceState, properties: Any, work: StepContext | None) -> Event:
+    def _event(self, row: ResourceState, properties: Mapping[str, Any] | None, work: StepContext | None) -> Event:
         physical_id = row.physical_id
         if physical_id is None:
             physical_id = self.executor.physical_name(row, work)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import itertools
 import logging
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from heatlite.common import defects, exception, outages
 from heatlite.common.context import bind
@@ -24,7 +24,9 @@ from heatlite.db.signals import Signal
 from heatlite.engine.durability import request_ids
 from heatlite.engine.durability.journal import Journal, LeaseLost
 from heatlite.engine.reconcile import attribute_cache
+from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.resource_writer import stored_number
 from heatlite.engine.resource import Resource
 from heatlite.engine.resource_keeping import Keeping
 from heatlite.language.definition import StackDefinition
@@ -33,6 +35,7 @@ from heatlite.planning.states import Action, Change, Datum, Event, ResourceState
 from heatlite.rpc import errors
 
 LOG = logging.getLogger(__name__)
+T = TypeVar('T')
 
 UNSET_HOOK = 'unset_hook'
 LOOKED_AT = 50                          # the most related resources of a signalled one whose attributes are read anew
@@ -43,11 +46,30 @@ def hook_of(details: Any) -> Any:
     return details.get(UNSET_HOOK) if isinstance(details, Mapping) else None
 
 
+class Driver(Protocol):
+    """The runner of the stack (`engine.reconcile.runner.Runner`), as the dispatcher uses it."""
+
+    executor: StepExecutor
+
+    @property
+    def is_retired(self) -> bool: ...
+
+    def fenced(self, work: Callable[[], T]) -> T: ...
+
+    def clear_hook(self, row: ResourceState, hook: str) -> None: ...
+
+    def poll_now(self, name: str) -> None: ...
+
+    def rest(self) -> None: ...
+
+    def retire(self) -> None: ...
+
+
 class SignalDispatcher:
     """Dispatches the signals that wait for one stack: in order for each resource. Uses its runner's executor."""
 
     def __init__(self, runtime: Runtime, database: Database, leased: LeasedStack, journal: Journal,
-                 runner: Any) -> None:
+                 runner: Driver) -> None:
         self._runtime = runtime
         self._database = database
         self._leased = leased
@@ -218,7 +240,7 @@ class SignalDispatcher:
             except Exception as error:
                 defects.log(LOG, error, 'Metadata of %s in stack %s does not follow', name, self._leased.id)
 
-    def _keep(self, executor: Any, row: ResourceState) -> None:
+    def _keep(self, executor: StepExecutor, row: ResourceState) -> None:
         if executor.kind_of(row).default_client_name is not None:
             return
         while True:
@@ -268,7 +290,7 @@ class SignalWriter:
         self.events: list[Event] = []
 
     def physical_id(self, resource: Resource, value: str | None) -> None:
-        self._leased.record(self._leased.rows[resource.id]._replace(physical_id=value))
+        self._leased.record(self._leased.rows[stored_number(resource)]._replace(physical_id=value))
 
     def data(self, resource: Resource, key: str, value: str | None, redact: bool) -> None:
         self.data_noted.append(Datum(key, value, redact))
@@ -277,11 +299,11 @@ class SignalWriter:
         self.columns['metadata'] = value
 
     def state(self, resource: Resource, action: str, status: str, reason: str) -> None:
-        row = self._leased.rows[resource.id]
+        row = self._leased.rows[stored_number(resource)]
         self._leased.record(row._replace(action=Action(action), status=type(row.status)(status), reason=reason))
 
     def event(self, resource: Resource, action: str, status: str, reason: str) -> None:
-        row = self._leased.rows[resource.id]
+        row = self._leased.rows[stored_number(resource)]
         self.events.append(Event(
             self._runtime.uuid(), self._runtime.now(), row.name, row.type,
             row.physical_id or resource.physical_resource_name(), action, row.status, reason, resource_id=row.id))

@@ -37,6 +37,13 @@ class StepContext:
         self.storing = False                            # its intent is in the journal and not committed yet
         self.metadata: Any = None
 
+    def wanted(self) -> rsrc_defn.ResourceDefinition:
+        """Return the definition to be applied. Raises the error of resolving it."""
+        if self.error is not None:
+            raise self.error
+        assert self.definition is not None, 'the step applies no definition'
+        return self.definition
+
     def take_data(self) -> tuple[Datum, ...]:
         taken, self.data = tuple(self.data), []
         return taken

@@ -78,7 +78,7 @@ class StoredResourceCache:
                 del self._blocks[next(iter(self._blocks))]
             self._blocks.setdefault(number, {}).update({
                 row: StoredResource(NOT_READ, columns['properties'], columns['definition'], columns['metadata'],
-                                    {entry.key: entry.clear() for entry in data}, {})
+                                    {entry.key: value for entry in data if (value := entry.clear()) is not None}, {})
                 for row, (columns, data) in found.items() if row not in changed})
             return wanted in found or wanted in changed
         finally:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
+from heatlite.db.stacks import Stack
 from heatlite.engine.reconcile.attribute_cache import REFERENCE
 from heatlite.engine.reconcile.diff import PropertyChange
 from heatlite.engine.reconcile.executor import StepExecutor
@@ -38,7 +38,7 @@ class Change:
     properties: Mapping[str, PropertyChange] = field(default_factory=dict)
     why: str = ''
     inside: str = ''                    # why the changes in its nested stack are unknown
-    nested: Any = None                  # the row of the nested stack
+    nested: Stack | None = None         # the row of the nested stack
 
 
 Inside = Callable[['DryRun', Step, ResourceState, Action], str | None]
@@ -158,17 +158,17 @@ class DryRun:
 
     def _is_replaced_after_all(self, work: StepContext) -> bool:
         """Whether the type has no handle_update of its own, and so replaces the resource if any property changes."""
-        return (type(work.resource).handle_update is Resource.handle_update and work.difference is not None
-                and bool(work.difference.properties))
+        return (work.resource is not None and type(work.resource).handle_update is Resource.handle_update
+                and work.difference is not None and bool(work.difference.properties))
 
     def _foresee_reference(self, work: StepContext, row: ResourceState) -> None:
         """Mark the attributes as unknown. The reference stays, unless the type computes it from what may change."""
         self.executor.changed.add(row.id)
-        kind = type(work.resource)
         doubt = self.executor.doubts.get(row.name)
         if doubt is not None and doubt.may_replace:
             self.executor.to_make.add(row.id)
-        elif kind.get_reference_id is not Resource.get_reference_id:
+        elif (work.resource is not None
+              and type(work.resource).get_reference_id is not Resource.get_reference_id):
             self.leased.kept[row.id] = {REFERENCE: UNKNOWN}
 
     def _change(self, name: str, kind: str, row: ResourceState | None) -> Change:

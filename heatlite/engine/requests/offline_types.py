@@ -47,7 +47,7 @@ class OfflineTypes(packed_types.PackedTypes):
             draft = self._draft(definition.owner)
             draft.context.asked = False
             text = draft.make(self._alone(kind), definition).validate()
-            errors = [exception.StackValidationFailed(message=text)] if text else []
+            errors: list[exception.HeatException] = [exception.StackValidationFailed(message=text)] if text else []
         except exception.HeatException as error:
             errors = [error]
         except Exception as error:                  # the type took an unknown value for a real one

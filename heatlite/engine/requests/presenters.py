@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from heatlite.common.identifier import HeatIdentifier
@@ -103,8 +104,12 @@ def wanted(name: str, definition: StackDefinition, needed_by: Mapping[str, list[
 def _stored(row: ResourceState, definition: StackDefinition, needed_by: Mapping[str, list[str]]) -> dict[str, Any]:
     return {**_raw(row.name, row.type, definition, needed_by), 'physical_resource_id': row.physical_id or '',
             'resource_action': row.action, 'resource_status': row.status, 'resource_status_reason': row.reason,
-            'creation_time': isotime(row.created_at), 'updated_time': isotime(row.updated_at or row.created_at),
+            'creation_time': _time(row.created_at), 'updated_time': _time(row.updated_at or row.created_at),
             'description': '', 'metadata': {}}
+
+
+def _time(at: datetime | None) -> str | None:
+    return None if at is None else isotime(at)
 
 
 def _raw(name: str, kind: str, definition: StackDefinition, needed_by: Mapping[str, list[str]]) -> dict[str, Any]:

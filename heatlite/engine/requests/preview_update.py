@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NoReturn
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
@@ -24,15 +24,21 @@ from heatlite.engine.reconcile.attribute_cache import REFERENCE
 from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.facade import Stack as Facade
 from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.nesting import Nesting
+from heatlite.engine.reconcile.resource_writer import NothingStored
 from heatlite.engine.reconcile.step_context import StepContext
 from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
 from heatlite.engine.requests import validation
 from heatlite.engine.requests.dry_run import Change, DryRun
+from heatlite.engine.resource import Resource
+from heatlite.engine.resource_services import SoftwareConfigs
 from heatlite.engine.resources.stack_resource import StackResource, as_template
 from heatlite.engine.types import tree_size
+from heatlite.engine.types.registry import Registry
 from heatlite.language import masking
 from heatlite.language.definition import StackDefinition, StackIdentity
 from heatlite.language.masking import Mask
+from heatlite.language.template import Template
 from heatlite.language.unknown import UNKNOWN, is_known
 from heatlite.planning.states import Action, ResourceState
 from heatlite.planning.steps import Step
@@ -60,26 +66,34 @@ class NotForeseen(Exception):
 class Ahead:
     """`engine.reconcile.nesting.Nesting`, for reading only. Nested stacks with a dry run have their future state."""
 
-    def __init__(self, nesting: Any) -> None:
+    def __init__(self, nesting: Nesting) -> None:
         self._nesting = nesting
         self.rows: dict[str, Stack] = {}            # nested stack -> its row after the update
-        for name in ('find', 'define', 'check_depth', 'check_room', 'user_project'):
-            setattr(self, name, getattr(nesting, name))
+        self.find = nesting.find
+        self.define = nesting.define
+        self.check_depth = nesting.check_depth
+        self.check_room = nesting.check_room
+        self.user_project = nesting.user_project
 
-    def row(self, resource: Any) -> Stack | None:
-        found: Stack | None = self.rows.get(resource.resource_id) or self._nesting.row(resource)
-        return found
+    def abandon(self, resource: Resource) -> NoReturn:
+        raise NotForeseen(resource.name)
 
-    def template(self, resource: Any) -> Any:
+    def set_user_project(self, project_id: str) -> NoReturn:
+        raise NotForeseen(project_id)
+
+    def row(self, resource: Resource) -> Stack | None:
+        return self.rows.get(resource.resource_id or '') or self._nesting.row(resource)
+
+    def template(self, resource: Resource) -> Template | None:
         return self._as_it_is(resource).template(resource)
 
-    def members(self, resource: Any) -> Any:
+    def members(self, resource: Resource) -> list[ResourceState]:
         return self._as_it_is(resource).members(resource)
 
-    def stack(self, resource: Any) -> Any:
+    def stack(self, resource: Resource) -> Facade | None:
         return self._as_it_is(resource).stack(resource)
 
-    def _as_it_is(self, resource: Any) -> Any:
+    def _as_it_is(self, resource: Resource) -> Nesting:
         if resource.resource_id in self.rows:
             raise NotForeseen(resource.resource_id)
         return self._nesting
@@ -88,10 +102,9 @@ class Ahead:
 class Preview:
     """The preview of one update of one tree."""
 
-    def __init__(self, runtime: Runtime, database: Database, registry: Any, context: RequestContext,
-                 nest: Callable[[LeasedStack], Any], software: Any, quota: int, most: int) -> None:
-        """`nest`: makes reconcile.nesting.Nesting; `software`: engine.requests.software.Software; `quota`: the most
-        resources of a tree, or UNLIMITED: then at most `most` are previewed."""
+    def __init__(self, runtime: Runtime, database: Database, registry: Registry, context: RequestContext,
+                 nest: Callable[[LeasedStack], Nesting], software: SoftwareConfigs, quota: int, most: int) -> None:
+        """`quota`: the most resources of a tree, or UNLIMITED: then at most `most` are previewed."""
         self._runtime = runtime
         self._database = database
         self._registry = registry
@@ -116,7 +129,9 @@ class Preview:
                              loading.traversal(self._runtime, row, wanted, list(rows), 0))
         leased.kept.update(kept)
         found = Previewed(row, wanted, mask)
-        run = DryRun(self._runtime, leased, self._executor(leased), lambda *what: self._inside(found, *what))
+        ahead = Ahead(self._nest(leased))
+        run = DryRun(self._runtime, leased, self._executor(leased, ahead),
+                     lambda *what: self._inside(found, ahead, *what))
         changes = run.run()
         order = [*leased.traversal.wanted, *(name for name in changes if name not in leased.traversal.wanted)]
         found.changes = {name: changes[name] for name in order}
@@ -126,13 +141,13 @@ class Preview:
             found.row = replace(row, outputs=_outputs(wanted, run))
         return found
 
-    def _executor(self, leased: LeasedStack) -> StepExecutor:
+    def _executor(self, leased: LeasedStack, ahead: Ahead) -> StepExecutor:
         made: list[StepExecutor] = []
-        facade = Facade(leased, lambda name: made[0].unmade(name), clients.of, self._runtime, Ahead(self._nest(leased)))
-        facade.software = self._software
+        facade = Facade(leased, lambda name: made[0].unmade(name), clients.of, self._runtime, nesting=ahead,
+                        software=self._software)
         stored = StoredResourceCache(self._runtime, self._database, None, leased.id)
-        made.append(StepExecutor(self._runtime, leased, None, self._registry, facade, stored, lambda lease: None,
-                                 dry=True))
+        made.append(StepExecutor(self._runtime, leased, NothingStored(), self._registry, facade, stored,
+                                 lambda lease: None, dry=True))
         return made[0]
 
     def _take(self, count: int) -> None:
@@ -141,13 +156,14 @@ class Preview:
 
     # --- nested stacks ------------------------------------------------------------------------------------
 
-    def _inside(self, above: Previewed, run: DryRun, step: Step, row: ResourceState, verb: Action) -> str | None:
+    def _inside(self, above: Previewed, ahead: Ahead, run: DryRun, step: Step, row: ResourceState,
+                verb: Action) -> str | None:
         """Preview the nested stack of a resource. Returns the reason if its action would fail, else None."""
         resource = (run.executor.stored_resource(row) if verb is Action.DELETE else
                     run.executor.resource(step, row, first=verb is not Action.UPDATE))
         if not isinstance(resource, StackResource):
             return None
-        stored = run.executor.facade.nesting.row(resource)
+        stored = ahead.row(resource)
         if verb is Action.DELETE:
             if stored is not None:
                 self._gone(above, run, row, stored)
@@ -157,7 +173,7 @@ class Preview:
             change.nested = stored
         is_known_here = _is_known(run.executor.begin(step))
         try:
-            definition, mask = self._defined(run, step, resource, row, stored)
+            definition, mask = self._defined(ahead, run, step, resource, row, stored)
         except Exception as error:
             if is_known_here:
                 raise
@@ -170,27 +186,26 @@ class Preview:
         if found.fails:
             return found.fails
         if stored is not None and verb is Action.UPDATE:
-            self._foresee(run, resource, row, found.row)
+            self._foresee(ahead, run, resource, row, found.row)
         return None
 
-    def _defined(self, run: DryRun, step: Step, resource: StackResource, row: ResourceState,
+    def _defined(self, ahead: Ahead, run: DryRun, step: Step, resource: StackResource, row: ResourceState,
                  stored: Stack | None) -> tuple[StackDefinition, Mask]:
         """Build the definition of a nested stack as `Nesting` would. Raises the errors for which it would be
         refused."""
-        nesting = run.executor.facade.nesting
         above = run.leased.row
         work = run.executor.begin(step)
         difference: Mapping[str, Any] = {}
         if stored is not None:
             difference = work.difference.properties if work.difference is not None else {}
-            resource.take_properties(work.definition)
+            resource.take_properties(work.wanted())
             identity = StackIdentity(stored.name, stored.id, stored.project_id)
         else:
-            nesting.check_depth()
+            ahead.check_depth()
             identity = StackIdentity(f'{above.name}-{row.name}', None, above.project_id)
         template = as_template(resource.foreseen_template(difference))
-        nesting.check_room(resource, len(template.section('resources') or ()))
-        definition = nesting.define(resource, template, resource.child_params(), identity)
+        ahead.check_room(resource, len(template.section('resources') or ()))
+        definition = ahead.define(resource, template, resource.child_params(), identity)
         mask = definition.mask
         if stored is not None:
             with self._database.reader() as tx:
@@ -207,16 +222,15 @@ class Preview:
             depth=above.depth + 1, action=Action.CREATE, converge=False, previous_template_id=None, next_resource=1,
             outputs=None, request=None, tags=None)
 
-    def _foresee(self, run: DryRun, resource: StackResource, row: ResourceState, after: Stack) -> None:
+    def _foresee(self, ahead: Ahead, run: DryRun, resource: StackResource, row: ResourceState, after: Stack) -> None:
         """Make the parent read the future state of the nested stack."""
-        run.executor.facade.nesting.rows[after.id] = after
+        ahead.rows[after.id] = after
         resource.forget_nested()
         run.executor.foreseen[row.id] = resource
         try:
-            reference = resource.get_reference_id()
+            run.leased.kept[row.id] = {REFERENCE: resource.get_reference_id()}
         except Exception:                           # raised by the type: the reference is unknown then
-            reference = UNKNOWN
-        run.leased.kept[row.id] = {REFERENCE: reference}
+            run.leased.kept[row.id] = {REFERENCE: UNKNOWN}
 
     def _stored(self, stored: Stack) -> tuple[StackDefinition, Mask]:
         with self._database.reader() as tx:
@@ -263,7 +277,7 @@ class Preview:
 
 def _is_known(work: StepContext) -> bool:
     """Whether all values of the resource's definition are known before the update."""
-    wanted = work.definition
+    wanted = work.wanted()
     return is_known(wanted['Properties']) and is_known(wanted.metadata())
 
 

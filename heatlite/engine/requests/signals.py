@@ -18,6 +18,7 @@ from heatlite.db import signals as signal_rows
 from heatlite.db.connection import Database
 from heatlite.engine.durability import request_ids
 from heatlite.engine.notify.event_sinks import EventSinks
+from heatlite.engine.reconcile.controller import StackController
 from heatlite.engine.reconcile.signal_dispatcher import hook_of
 from heatlite.engine.types.registry import Registry
 from heatlite.language.registry import HOOK_TYPES
@@ -42,8 +43,8 @@ class Accepted:
 
 
 class Signals:
-    def __init__(self, runtime: Runtime, database: Database, registry: Registry, controller: Any, engine_id: str,
-                 wake: Any, sinks: EventSinks) -> None:
+    def __init__(self, runtime: Runtime, database: Database, registry: Registry, controller: StackController,
+                 engine_id: str, wake: Callable[[str, str | None], None], sinks: EventSinks) -> None:
         """`wake(stack_id, engine_id)`: wakes up the engine that owns a stack, or any engine (None)."""
         self._sinks = sinks
         self._runtime = runtime

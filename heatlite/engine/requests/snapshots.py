@@ -19,6 +19,8 @@ from heatlite.common.timeutils import isotime
 from heatlite.db import snapshots, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.engine.reconcile import exports, rollback
+from heatlite.engine.reconcile.facade import Stack as Facade
+from heatlite.engine.requests.stacks import Stacks
 from heatlite.planning import text
 from heatlite.planning.states import Action, Status
 from heatlite.rpc import messages
@@ -28,9 +30,9 @@ UNLIMITED = -1
 
 
 class Snapshots:
-    def __init__(self, runtime: Runtime, database: Database, use_cases: Any, read: Callable[[str], Any],
+    def __init__(self, runtime: Runtime, database: Database, use_cases: Stacks, read: Callable[[str], Facade | None],
                  limit: int) -> None:
-        """`use_cases`: engine.requests.stacks.Stacks; `read(stack_id)`: returns a facade; `limit`: for each stack."""
+        """`read(stack_id)`: returns the facade of a stack; `limit`: for each stack."""
         self._runtime = runtime
         self._database = database
         self._use_cases = use_cases

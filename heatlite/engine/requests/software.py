@@ -126,7 +126,7 @@ class Software:
         return shown_config(self._database.retry(store))
 
     def _config(self, context: RequestContext, config_id: str, fields: Mapping[str, Any]) -> Config:
-        return Config(config_id, context.project_id, fields.get('name'), fields.get('group'), {
+        return Config(config_id, context.owning_project(), fields.get('name'), fields.get('group'), {
             'config': fields.get('config'), 'inputs': list(fields.get('inputs') or ()),
             'outputs': list(fields.get('outputs') or ()), 'options': fields.get('options') or {}}, self._runtime.now())
 
@@ -167,14 +167,13 @@ class Software:
 
     def _insert(self, tx: Connection, context: RequestContext, deployment_id: str, server_id: str, config_id: str,
                 fields: Mapping[str, Any]) -> None:
-        limit = self._max_deployments
-        if limit != UNLIMITED and not context.is_admin and software_deployments.count(
-                tx, context.project_id) >= limit:
+        project_id, limit = context.owning_project(), self._max_deployments
+        if limit != UNLIMITED and not context.is_admin and software_deployments.count(tx, project_id) >= limit:
             raise exception.RequestLimitExceeded(_(
                 'You have reached the maximum software deployments per tenant, %d. Please delete some of them.')
                 % limit)
         software_deployments.insert(tx, Deployment(
-            deployment_id, context.project_id, fields.get('stack_user_project_id'), server_id, config_id,
+            deployment_id, project_id, fields.get('stack_user_project_id'), server_id, config_id,
             fields.get('action'), fields.get('status'), str(fields.get('status_reason')),
             fields.get('input_values') or {}, None, self._runtime.now(), None))
 

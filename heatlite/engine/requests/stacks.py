@@ -53,8 +53,8 @@ class Quotas:
 
 class Stacks:
     def __init__(self, runtime: Runtime, database: Database, registry: Registry, controller: StackController,
-                 engine_id: str, quotas: Quotas, limits: Limits, wake: Any, retry_limit: int = 5,
-                 notify: Notify = silent) -> None:
+                 engine_id: str, quotas: Quotas, limits: Limits, wake: Callable[[str, str | None], None],
+                 retry_limit: int = 5, notify: Notify = silent) -> None:
         """`wake(stack_id, engine_id)`: wakes up the engine that owns a stack, or any engine (None)."""
         self._limits = limits
         self._notify = notify
@@ -77,8 +77,8 @@ class Stacks:
             raise exception.NotSupported(feature='Stack Adopt')
         stack_id = self._runtime.uuid()
         self._check_name_free(context, message.stack_name)
-        definition = self._define(message, StackIdentity(message.stack_name, stack_id, context.project_id))
-        self._check_quota(context)
+        definition = self._define(message, StackIdentity(message.stack_name, stack_id, context.owning_project()))
+        self._check_quota(context, definition.identity.project_id)
         check_name(message.stack_name)
         self._check_size(definition)
         validation.check_request(definition, self._registry, context)
@@ -138,7 +138,7 @@ class Stacks:
     def _new_row(self, context: RequestContext, message: messages.CreateStack, definition: StackDefinition,
                  stack_id: str, action: Action, now: datetime) -> stacks.Stack:
         return stacks.Stack(
-            id=stack_id, name=message.stack_name, project_id=context.project_id, username=context.username,
+            id=stack_id, name=message.stack_name, project_id=definition.identity.project_id, username=context.username,
             owner_id=None, root_id=stack_id, parent_resource=None, depth=0, action=action,
             status=Status.IN_PROGRESS, reason=text.started(action), description=str(definition.description),
             template_id=self._runtime.uuid(), previous_template_id=None, generation=1, next_resource=1,
@@ -479,12 +479,12 @@ class Stacks:
             names = resources.types(tx, stack_id)
         validation.check_rights(names, self._registry, context)
 
-    def _check_quota(self, context: RequestContext) -> None:
+    def _check_quota(self, context: RequestContext, project_id: str) -> None:
         limit = self._quotas.stacks_per_project
         if limit == UNLIMITED or context.is_admin:
             return
         with self._database.reader() as tx:
-            count = stacks.count_live_roots(tx, context.project_id)
+            count = stacks.count_live_roots(tx, project_id)
         if count >= limit:
             raise exception.RequestLimitExceeded(
                 _('You have reached the maximum stacks per tenant, %d. Please delete some stacks.') % limit)
