@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
+from wsgiref.types import WSGIApplication
 
+from oslo_config import cfg
 from oslo_middleware import http_proxy_to_wsgi
 
 from heatlite.api import faults, openapi, readiness, routes, wsgi
@@ -22,15 +23,17 @@ from heatlite.api.router import Router
 from heatlite.common import addresses, exception, health
 from heatlite.common import metrics as figures
 from heatlite.common.policy import Policy
+from heatlite.db.connection import Database
+from heatlite.rpc.client import EngineClient
 
-Application = Callable[[dict[str, Any], Any], Any]
+Application = WSGIApplication
 Layer = Callable[[Application], Application]
 
 KEYSTONE, STANDALONE = None, 'standalone'
 refusal = faults.refusal
 
 
-def build(conf: Any, database: Any, engine: Any, identity: Layer | None = None,
+def build(conf: cfg.ConfigOpts, database: Database, engine: EngineClient, identity: Layer | None = None,
           table: Iterable[wsgi.Route] = routes.TABLE) -> Application:
     """Builds the WSGI application of the REST API. Options are read only here and in handlers; opens no port.
 
@@ -46,7 +49,8 @@ def build(conf: Any, database: Any, engine: Any, identity: Layer | None = None,
     return application
 
 
-def _layers(conf: Any, policy: Policy, identity: Layer, beside: Layer, description: Application) -> list[Layer]:
+def _layers(conf: cfg.ConfigOpts, policy: Policy, identity: Layer, beside: Layer,
+            description: Application) -> list[Layer]:
     """The layers, outermost first. The order matters: versions before identity, identity before routes."""
     flavour = conf.paste_deploy.flavor or KEYSTONE
     return [
@@ -66,7 +70,7 @@ def _layers(conf: Any, policy: Policy, identity: Layer, beside: Layer, descripti
     ]
 
 
-def authentication(conf: Any) -> Layer:
+def authentication(conf: cfg.ConfigOpts) -> Layer:
     """The authentication layer of `[paste_deploy] flavor`. Raises Error for an unknown flavour."""
     match conf.paste_deploy.flavor or KEYSTONE:
         case None:
@@ -83,18 +87,19 @@ def authentication(conf: Any) -> Layer:
             raise exception.Error(f'[paste_deploy] flavor {unknown}: wanted nothing, standalone or noauth')
 
 
-def identity_url(conf: Any) -> str | None:
+def identity_url(conf: cfg.ConfigOpts) -> str | None:
     """Keystone's URL for users."""
     if conf.clients_keystone.auth_uri:
         return str(conf.clients_keystone.auth_uri)
     if 'keystone_authtoken' in conf or 'keystone_authtoken' in conf.list_all_sections():
         _register_authtoken(conf)
         group = conf.keystone_authtoken.get('auth_section') or 'keystone_authtoken'
-        return conf.keystone_authtoken.get('www_authenticate_uri') or conf[group].get('auth_url')
+        url: str | None = conf.keystone_authtoken.get('www_authenticate_uri') or conf[group].get('auth_url')
+        return url
     return None
 
 
-def _register_authtoken(conf: Any) -> None:
+def _register_authtoken(conf: cfg.ConfigOpts) -> None:
     """Registers the options of keystonemiddleware, which does so itself only when its layer is made."""
     from keystoneauth1 import exceptions, loading
     from keystonemiddleware import opts
@@ -107,7 +112,7 @@ def _register_authtoken(conf: Any) -> None:
         raise exception.Error(f'[keystone_authtoken]: {error}') from None
 
 
-def check_lists(conf: Any) -> None:
+def check_lists(conf: cfg.ConfigOpts) -> None:
     """Raises Error, naming the option, for an entry that is not an address, network or host."""
     for name in ('template_fetch_allow', 'template_fetch_deny'):
         try:
@@ -116,7 +121,7 @@ def check_lists(conf: Any) -> None:
             raise exception.Error(f'{name}: {error}') from None
 
 
-def proxy(conf: Any) -> list[Layer]:
+def proxy(conf: cfg.ConfigOpts) -> list[Layer]:
     """The layer that evaluates proxy headers; only if the operator has enabled it."""
     conf.register_opts(http_proxy_to_wsgi.OPTS, group='oslo_middleware')
     if not conf.oslo_middleware.enable_proxy_headers_parsing:
@@ -124,7 +129,7 @@ def proxy(conf: Any) -> list[Layer]:
     return [partial(http_proxy_to_wsgi.HTTPProxyToWSGI, conf=conf)]
 
 
-def outside(conf: Any, database: Any, engine: Any) -> Layer:
+def outside(conf: cfg.ConfigOpts, database: Database, engine: EngineClient) -> Layer:
     """The layer for /healthcheck, /readiness and /metrics, which need no identity."""
     beside: dict[str, Application] = {health.LIVE: health.live, health.READY: readiness.checks(database, engine)}
     if conf.metrics.api_enabled:

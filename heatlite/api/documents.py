@@ -40,7 +40,9 @@ def _checked(given: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
     size = len(json.dumps(given))
     if 0 <= limits.max_size < size:
         raise too_large(size, limits.max_size)
-    return template_format.check_size(dict(given), limits)
+    found = dict(given)
+    template_format.check_size(found, limits)
+    return found
 
 
 def environment(given: Any, limits: Limits) -> dict[str, Any]:

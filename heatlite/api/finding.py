@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 
@@ -17,11 +17,12 @@ from heatlite.planning.states import Action, Status
 from heatlite.rpc import messages
 
 LOG = logging.getLogger(__name__)
+Row = TypeVar('Row', stacks.Identity, stacks.Stack)
 
 _UUID = re.compile(r'[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}\Z', re.I)
 
 
-def visible(req: Request, found: Any | None, stack_name: str) -> Any:
+def visible(req: Request, found: Row | None, stack_name: str) -> Row:
     """`found` itself. Raises EntityNotFound unless it has this name and the caller may see it.
 
     A caller belongs to the stack's project, or to the project of the users made inside the stack, or is admin.
@@ -31,8 +32,8 @@ def visible(req: Request, found: Any | None, stack_name: str) -> Any:
     return found
 
 
-def _may_see(req: Request, found: Any) -> bool:
-    return bool(req.context.may_see(found.project_id, found.user_project_id))
+def _may_see(req: Request, found: stacks.Identity | stacks.Stack) -> bool:
+    return req.context.may_see(found.project_id, found.user_project_id)
 
 
 def listed_project(req: Request, everywhere: bool = False, rule: str = '') -> str | None:
@@ -51,19 +52,19 @@ def own_project(req: Request) -> str:
     """The caller's project. Raises Forbidden for a caller without one: None would mean all projects."""
     if not req.context.project_id:
         raise exception.HTTPForbidden(faults.FORBIDDEN)
-    return str(req.context.project_id)
+    return req.context.project_id
 
 
 def unknown(stack_name: str) -> exception.EntityNotFound:
     return exception.EntityNotFound(entity='Stack', name=stack_name)
 
 
-def stack(req: Request, tx: Connection, stack_name: str, stack_id: str) -> Any:
+def stack(req: Request, tx: Connection, stack_name: str, stack_id: str) -> stacks.Identity:
     """The stack of a URL, deleted ones included. One SELECT."""
     return visible(req, stacks.identity(tx, stack_id), stack_name)
 
 
-def live_stack(req: Request, tx: Connection, stack_name: str, stack_id: str) -> Any:
+def live_stack(req: Request, tx: Connection, stack_name: str, stack_id: str) -> stacks.Identity:
     """As `stack`, but without deleted ones."""
     found = stack(req, tx, stack_name, stack_id)
     if found.deleted_at is not None:
@@ -71,7 +72,7 @@ def live_stack(req: Request, tx: Connection, stack_name: str, stack_id: str) -> 
     return found
 
 
-def stack_by_name_or_id(req: Request, tx: Connection, text: str) -> Any:
+def stack_by_name_or_id(req: Request, tx: Connection, text: str) -> stacks.Identity:
     """Looks up by id if the text is one, deleted stacks included; else, or if not found, by name in the caller's
     project."""
     if _UUID.match(text):
@@ -84,11 +85,11 @@ def stack_by_name_or_id(req: Request, tx: Connection, text: str) -> Any:
     return found
 
 
-def url(req: Request, found: Any) -> str:
+def url(req: Request, found: stacks.Identity | stacks.Stack) -> str:
     return links.stack_url(req.base, found.project_id, found.name, found.id)
 
 
-def fresh_outputs(req: Request, found: Any) -> list[dict[str, Any]]:
+def fresh_outputs(req: Request, found: stacks.Stack) -> list[Mapping[str, Any]]:
     """The stored outputs; an engine resolves those marked `live`, and those that a running stack may have set
     meanwhile."""
     stored = list(found.outputs or ())
@@ -100,7 +101,8 @@ def fresh_outputs(req: Request, found: Any) -> list[dict[str, Any]]:
     return [anew.get(output['output_key'], output) for output in stored]
 
 
-def live_attributes(req: Request, found: Any, resource_name: str, names: tuple[str, ...]) -> Mapping[str, Any] | None:
+def live_attributes(req: Request, found: stacks.Identity, resource_name: str,
+                    names: tuple[str, ...]) -> Mapping[str, Any] | None:
     """All attributes of a resource, and those in `names`, read from the services; None when no engine answers."""
     values: Mapping[str, Any] | None = _read_now(req, messages.ResourceAttributes(found.id, resource_name, names))
     return values

@@ -13,20 +13,21 @@ from sqlalchemy import Connection
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.db import resources
+from heatlite.db.stacks import Identity
 
 USER_ID = 'user_id'                         # key of resource_data under which a resource keeps its user
 DECLARED_USER = 'AWS::IAM::User'
 POLICIES, ALLOWED = 'Policies', 'AllowedResources'
 
 
-def is_guest(context: RequestContext, stack: Any, role: str) -> bool:
+def is_guest(context: RequestContext, stack: Identity, role: str) -> bool:
     """Whether the caller has the `role` of such users, or lives in their project if that is a separate one."""
     if context.is_admin:
         return False
     return role in context.roles or context.project_id == stack.user_project_id != stack.project_id
 
 
-def check_access(context: RequestContext, tx: Connection, stack: Any, resource_name: str, role: str) -> None:
+def check_access(context: RequestContext, tx: Connection, stack: Identity, resource_name: str, role: str) -> None:
     """Raises Forbidden if the caller is such a user and may not read this resource. One SELECT for most of them.
 
     `role`: option heat_stack_user_role.
@@ -38,7 +39,7 @@ def check_access(context: RequestContext, tx: Connection, stack: Any, resource_n
         raise exception.Forbidden()
 
 
-def _is_declared_and_allowed(context: RequestContext, tx: Connection, stack: Any, resource_name: str) -> bool:
+def _is_declared_and_allowed(context: RequestContext, tx: Connection, stack: Identity, resource_name: str) -> bool:
     rows = resources.page(tx, [stack.id], with_detail=True)
     user = next((row for row in rows if row.type == DECLARED_USER and row.physical_id == context.user_id), None)
     if user is None:
@@ -55,6 +56,6 @@ def _property(properties: dict[int, dict[str, Any]], number: int, name: str) -> 
     return list((properties.get(number, {}).get('properties') or {}).get(name) or ())
 
 
-def _reference(row: Any) -> Any:
+def _reference(row: resources.Shown) -> Any:
     """The result of get_resource; the engine stores it with the attributes, under the empty name."""
     return (row.attributes or {}).get('')

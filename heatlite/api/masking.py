@@ -12,10 +12,11 @@ from sqlalchemy import Connection
 
 from heatlite.db import resources, stacks, templates
 from heatlite.language import masking
+from heatlite.language.hiding import HIDDEN_TEXT as HIDDEN
 from heatlite.language.masking import Mask
 from heatlite.language.template import is_template_name
 
-HIDDEN, NOTHING = masking.TEXT, masking.NOTHING
+NOTHING = masking.NOTHING
 REDACTED = 'redacted'           # in exports and snapshots: names of the data marked as secret
 
 _SECTIONS: dict[str, type] = {'resource_registry': dict, 'parameters': dict, 'parameter_defaults': dict,
@@ -105,7 +106,7 @@ def complete(data: Mapping[str, Any]) -> dict[str, Any]:
     return shown
 
 
-def of_parameters(tx: Connection, stack: Any) -> Mask:
+def of_parameters(tx: Connection, stack: stacks.Identity) -> Mask:
     """The mask of a stack's parameters. One small SELECT, and another one if something is, or may be, hidden."""
     if stack.owner_id is None and HIDDEN not in (stacks.parameters(tx, stack.id) or {}).values():
         return masking.NOTHING
@@ -113,7 +114,7 @@ def of_parameters(tx: Connection, stack: Any) -> Mask:
     return masking.of_documents(stored.document, stored.environment)
 
 
-def of_resource(tx: Connection, stack: Any, row: Any = None) -> Mask:
+def of_resource(tx: Connection, stack: stacks.Identity, row: resources.Shown | None = None) -> Mask:
     """The mask of the secrets of a resource and of those it refers to; without `row` of the whole stack. One SELECT."""
     return Mask(resources.secrets(tx, stack.id, None if row is None else [row.id, *(row.requires or {}).values()]))
 

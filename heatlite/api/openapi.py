@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from importlib import resources as package_files
 from typing import Any
+from wsgiref.types import StartResponse
 
 import webob
 import yaml
@@ -121,9 +122,9 @@ def _schema(shape: Any) -> Any:
     match shape:
         case {'$ref': str(name)}:
             return _reference(name)
-        case {'closed': True, **rest}:
-            properties = {name: _schema(each) for name, each in rest['properties'].items() if each is not None}
-            optional = rest.get('optional', ())
+        case {'closed': True, 'properties': dict(given)}:
+            properties = {name: _schema(each) for name, each in given.items() if each is not None}
+            optional = shape.get('optional', ())
             return {'type': 'object', 'additionalProperties': False, 'properties': properties,
                     'required': [name for name in properties if name not in optional]}
         case dict():
@@ -196,7 +197,7 @@ class Description:
         self._table = tuple(table)
         self._made: Json | None = None
 
-    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Any:
         if self._made is None:
             self._made = document(self._table)
         found = {**self._made, 'servers': [{'url': webob.Request(environ).application_url}]}

@@ -7,9 +7,11 @@ from typing import Any
 
 from heatlite.common.health import Readiness
 from heatlite.db import engines
+from heatlite.db.connection import Database
+from heatlite.rpc.client import EngineClient
 
 
-def checks(database: Any, engine: Any) -> Readiness:
+def checks(database: Database, engine: EngineClient) -> Readiness:
     """The checks. `engine`: the client; without a broker, none is checked."""
     def found() -> list[engines.Engine]:
         with database.reader() as tx:

@@ -8,6 +8,11 @@ from typing import Any
 
 from heatlite.api import links
 from heatlite.common.timeutils import isotime
+from heatlite.db import events, resources, stacks
+from heatlite.db.engines import Engine
+from heatlite.db.snapshots import Snapshot
+from heatlite.db.software_configs import Config
+from heatlite.db.software_deployments import Deployment
 
 View = dict[str, Any]
 
@@ -21,7 +26,7 @@ def when(at: datetime | None) -> str | None:
 
 # --- stacks ----------------------------------------------------------------------------------------------
 
-def stack_summary(base: str, stack: Any, with_project: bool) -> View:
+def stack_summary(base: str, stack: stacks.Summary, with_project: bool) -> View:
     """A stack in a list. `with_project`: for admins, who see the stacks of all projects."""
     view: View = {
         'id': stack.id,
@@ -43,7 +48,7 @@ def stack_summary(base: str, stack: Any, with_project: bool) -> View:
     return view
 
 
-def stack_detail(base: str, stack: Any, outputs: Iterable[View] | None) -> View:
+def stack_detail(base: str, stack: stacks.Stack, outputs: Iterable[Mapping[str, Any]] | None) -> View:
     """A stack with details. `outputs` None omits the key."""
     description = stack.description or NO_DESCRIPTION
     view: View = {
@@ -88,7 +93,7 @@ def output_name(stored: Mapping[str, Any]) -> View:
 
 # --- resources -------------------------------------------------------------------------------------------
 
-def resource(stack_url: str, found: Any, required_by: Iterable[str], parent: str | None = None,
+def resource(stack_url: str, found: resources.Shown, required_by: Iterable[str], parent: str | None = None,
              nested_url: str | None = None) -> View:
     """A resource without details. `parent`: resource of the outer stack that owns this one's stack."""
     created = isotime(found.created_at)
@@ -114,7 +119,7 @@ def resource(stack_url: str, found: Any, required_by: Iterable[str], parent: str
 
 # --- events ----------------------------------------------------------------------------------------------
 
-def event(stack_url: str, found: Any, root_url: str | None = None) -> View:
+def event(stack_url: str, found: events.Shown, root_url: str | None = None) -> View:
     """An event in a list. `root_url`: of the outermost stack, if nested ones were requested."""
     resource_url = links.resource_url(stack_url, found.resource_name)
     shown = [links.link(links.event_url(resource_url, found.uuid)), links.link(resource_url, 'resource'),
@@ -133,27 +138,27 @@ def event(stack_url: str, found: Any, root_url: str | None = None) -> View:
     }
 
 
-def event_detail(stack_url: str, found: Any) -> View:
+def event_detail(stack_url: str, found: events.Shown) -> View:
     return {**event(stack_url, found), 'resource_type': found.resource_type,
             'resource_properties': found.properties or {}}
 
 
 # --- the rest --------------------------------------------------------------------------------------------
 
-def snapshot(found: Any) -> View:
+def snapshot(found: Snapshot) -> View:
     """A snapshot. Hidden parameters are masked; an export still shows them, because adoption needs them."""
     return {'id': found.id, 'name': found.name, 'action': found.action, 'status': found.status,
             'status_reason': found.reason, 'creation_time': when(found.created_at), 'data': found.data}
 
 
-def config_summary(found: Any, with_project: bool) -> View:
+def config_summary(found: Config, with_project: bool) -> View:
     view: View = {'id': found.id, 'name': found.name, 'group': found.group, 'creation_time': when(found.created_at)}
     if with_project:
         view['project'] = found.project_id
     return view
 
 
-def config(found: Any) -> View:
+def config(found: Config) -> View:
     """A software config."""
     stored = found.config
     return {'id': found.id, 'name': found.name, 'group': found.group, 'creation_time': when(found.created_at),
@@ -161,7 +166,7 @@ def config(found: Any) -> View:
             'outputs': stored.get('outputs') or [], 'options': stored.get('options') or {}}
 
 
-def deployment(found: Any) -> View:
+def deployment(found: Deployment) -> View:
     """A software deployment."""
     view: View = {
         'id': found.id, 'server_id': found.server_id, 'config_id': found.config_id,
@@ -174,7 +179,7 @@ def deployment(found: Any) -> View:
     return view
 
 
-def service(found: Any, is_up: bool) -> View:
+def service(found: Engine, is_up: bool) -> View:
     """An engine. Times have microseconds here."""
     return {
         'id': found.id, 'binary': found.binary, 'engine_id': found.id, 'host': found.host,

@@ -15,6 +15,7 @@ from itertools import islice
 from typing import Any
 
 import webob
+from oslo_config import cfg
 from webob import exc
 from webob.request import BaseRequest
 
@@ -24,6 +25,9 @@ from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.policy import Policy
+from heatlite.db.connection import Database
+from heatlite.rpc.client import EngineClient
+from heatlite.rpc.messages import Message
 
 PIECE = 200                     # items of a list that are sent at once: ten milliseconds of work
 
@@ -40,9 +44,9 @@ class Body(enum.Enum):
 class Services:
     """What handlers use, made once per process."""
 
-    conf: Any                       # oslo.config options
-    database: Any                   # heatlite.db.Database
-    engine: Any                     # heatlite.rpc.client.EngineClient
+    conf: cfg.ConfigOpts
+    database: Database
+    engine: EngineClient
     policy: Policy
 
 
@@ -95,22 +99,24 @@ class Found:
     values: Mapping[str, str] = field(default_factory=dict)
 
 
-class Request(BaseRequest):
+class Request(BaseRequest):     # type: ignore[misc] # webob has no type hints
     """The request that a handler gets."""
 
     services: Services
     context: RequestContext
     found: Found
+    application_url: str
+    environ: dict[str, Any]
 
     @property
-    def conf(self) -> Any:
+    def conf(self) -> cfg.ConfigOpts:
         return self.services.conf
 
     @property
-    def db(self) -> Any:
+    def db(self) -> Database:
         return self.services.database
 
-    def call(self, message: Any) -> Any:
+    def call(self, message: Message) -> Any:
         """Sends a message to an engine and waits until it is accepted; raises the engine's own error."""
         return self.services.engine.call(self.context, message)
 

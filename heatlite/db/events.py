@@ -37,11 +37,20 @@ class Shown:
 class Wanted(Protocol):
     """The arguments of a list; names are those of columns. `marker`: uuid of an event."""
 
-    limit: int | None
-    marker: str | None
-    sort_keys: Sequence[str]
-    sort_dir: str | None
-    filters: Mapping[str, Sequence[Any]]
+    @property
+    def limit(self) -> int | None: ...
+
+    @property
+    def marker(self) -> str | None: ...
+
+    @property
+    def sort_keys(self) -> Sequence[str]: ...
+
+    @property
+    def sort_dir(self) -> str | None: ...
+
+    @property
+    def filters(self) -> Mapping[str, Sequence[Any]]: ...
 
 
 LISTED = tuple(event.c[name] for name in Shown.__dataclass_fields__ if name != 'properties')

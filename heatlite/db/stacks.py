@@ -98,17 +98,38 @@ class Wanted(Protocol):
     `tags`: has all, `tags_any`: has one, `not_`: the opposite.
     """
 
-    limit: int | None
-    marker: str | None
-    sort_keys: Sequence[str]
-    sort_dir: str | None
-    show_deleted: bool
-    show_nested: bool
-    tags: Sequence[str]
-    tags_any: Sequence[str]
-    not_tags: Sequence[str]
-    not_tags_any: Sequence[str]
-    filters: Mapping[str, Sequence[Any]]
+    @property
+    def limit(self) -> int | None: ...
+
+    @property
+    def marker(self) -> str | None: ...
+
+    @property
+    def sort_keys(self) -> Sequence[str]: ...
+
+    @property
+    def sort_dir(self) -> str | None: ...
+
+    @property
+    def show_deleted(self) -> bool: ...
+
+    @property
+    def show_nested(self) -> bool: ...
+
+    @property
+    def tags(self) -> Sequence[str]: ...
+
+    @property
+    def tags_any(self) -> Sequence[str]: ...
+
+    @property
+    def not_tags(self) -> Sequence[str]: ...
+
+    @property
+    def not_tags_any(self) -> Sequence[str]: ...
+
+    @property
+    def filters(self) -> Mapping[str, Sequence[Any]]: ...
 
 
 NAMES = tuple(field.name for field in fields(Stack))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from wsgiref.types import StartResponse
 
 import webob
 
@@ -36,7 +37,7 @@ class Actions:
     def __init__(self, services: wsgi.Services) -> None:
         self._services = services
 
-    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Any:
         request = CfnRequest(environ)
         request.services = self._services
         request.context = environ[context.KEY]

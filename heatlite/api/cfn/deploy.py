@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from oslo_config import cfg
+
 from heatlite.api import deploy, wsgi
 from heatlite.api.cfn import application, errors
 from heatlite.api.cfn.signature import Ec2Signature
@@ -17,11 +19,13 @@ from heatlite.api.middleware.request_id import RequestId
 from heatlite.api.middleware.version import VersionNegotiation
 from heatlite.common import exception
 from heatlite.common.policy import Policy
+from heatlite.db.connection import Database
+from heatlite.rpc.client import EngineClient
 
 refusal = errors.refusal
 
 
-def build(conf: Any, database: Any, engine: Any, identity: Layer | None = None) -> Application:
+def build(conf: cfg.ConfigOpts, database: Database, engine: EngineClient, identity: Layer | None = None) -> Application:
     """Builds the WSGI application of the CloudFormation API.
 
     `identity`: a layer that sets verified identity headers, instead of signature and token.
@@ -46,7 +50,7 @@ def build(conf: Any, database: Any, engine: Any, identity: Layer | None = None) 
     return made
 
 
-def _authentication(conf: Any) -> list[Layer]:
+def _authentication(conf: cfg.ConfigOpts) -> list[Layer]:
     """The layers for the signature and its token; in flavour standalone without the token layer."""
     signed = partial(Ec2Signature, keystones=keystones(conf), session=partial(_session, conf))
     if conf.paste_deploy.flavor == STANDALONE:
@@ -54,7 +58,7 @@ def _authentication(conf: Any) -> list[Layer]:
     return [signed, deploy.authentication(conf)]
 
 
-def keystones(conf: Any) -> tuple[str, ...]:
+def keystones(conf: cfg.ConfigOpts) -> tuple[str, ...]:
     """URLs of the services that check signatures. Raises Error, naming the option, when there is none."""
     options = conf.ec2authtoken
     if options.multi_cloud:
@@ -69,7 +73,7 @@ def keystones(conf: Any) -> tuple[str, ...]:
     return (str(found),)
 
 
-def _session(conf: Any) -> Any:
+def _session(conf: cfg.ConfigOpts) -> Any:
     """The service's own session at Keystone, which checks signatures only for authenticated services.
 
     Configured by [ec2authtoken] auth_type, or else by [keystone_authtoken].

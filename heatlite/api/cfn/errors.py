@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from typing import Any
+from wsgiref.types import StartResponse, WSGIApplication
 
 import webob
 
@@ -90,10 +91,10 @@ def refusal(status: int, text: str) -> tuple[str, bytes]:
 class Faults:
     """The layer that renders the errors of the layers below."""
 
-    def __init__(self, app: Any) -> None:
+    def __init__(self, app: WSGIApplication) -> None:
         self._app = app
 
-    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Any:
         try:
             return self._app(environ, start_response)
         except Exception as error:

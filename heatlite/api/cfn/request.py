@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -12,6 +11,7 @@ from heatlite.api import finding, wsgi
 from heatlite.api.cfn import envelope
 from heatlite.api.cfn.errors import CfnError
 from heatlite.common.identifier import HeatIdentifier
+from heatlite.db.stacks import Identity, Stack, Summary
 
 
 class CfnRequest(wsgi.Request):
@@ -26,7 +26,7 @@ class CfnRequest(wsgi.Request):
             raise CfnError('MissingParameter', name)
         return value
 
-    def stack(self, tx: Connection) -> Any:
+    def stack(self, tx: Connection) -> Identity:
         """The stack of StackName: a name, or an ARN, which also finds deleted stacks."""
         name = self.required('StackName')
         if name[:4].lower() != 'arn:':
@@ -34,7 +34,7 @@ class CfnRequest(wsgi.Request):
         identity = identity_of(name)
         return finding.stack(self, tx, identity.stack_name, identity.stack_id)
 
-    def live_stack(self, tx: Connection) -> Any:
+    def live_stack(self, tx: Connection) -> Identity:
         found = self.stack(tx)
         if found.deleted_at is not None:
             raise finding.unknown(found.name)
@@ -76,7 +76,7 @@ def identity_of(arn: str) -> HeatIdentifier:
         raise CfnError('InvalidParameterValue', str(error)) from None
 
 
-def arn_of(stack: Any) -> str:
+def arn_of(stack: Identity | Stack | Summary) -> str:
     """The ARN of a stack's row."""
     return HeatIdentifier(stack.project_id, stack.name, stack.id).arn()
 

@@ -49,7 +49,7 @@ def describe_stack_resources(req: CfnRequest) -> View:
         'ResourceStatus': f'{row.action}_{row.status}'} for row in rows if not wanted or row.name == wanted]}
 
 
-def _stack(req: CfnRequest, tx: Connection) -> Any:
+def _stack(req: CfnRequest, tx: Connection) -> stacks.Identity:
     """The stack of StackName, or the one that contains PhysicalResourceId."""
     physical_id = req.parameters.get('PhysicalResourceId')
     if req.parameters.get('StackName') and physical_id:
@@ -59,7 +59,10 @@ def _stack(req: CfnRequest, tx: Connection) -> Any:
     found = resources.by_physical_id(tx, physical_id, finding.listed_project(req))
     if not found:
         raise exception.EntityNotFound(entity='Resource', name=physical_id)
-    return stacks.identity(tx, found[0].stack_id)
+    stack = stacks.identity(tx, found[0].stack_id)
+    if stack is None:
+        raise exception.EntityNotFound(entity='Resource', name=physical_id)
+    return stack
 
 
 def list_stack_resources(req: CfnRequest) -> View:
@@ -71,21 +74,19 @@ def list_stack_resources(req: CfnRequest) -> View:
         'ResourceStatus': f'{row.action}_{row.status}'} for row in rows]}
 
 
-def _state(row: Any) -> View:
+def _state(row: resources.Shown) -> View:
     return {'PhysicalResourceId': row.physical_id or '', 'ResourceStatusReason': row.reason, 'ResourceType': row.type}
 
 
-def _description(row: Any) -> str:
+def _description(row: resources.Shown) -> str:
     return str((row.definition or {}).get('description') or '')
 
 
 def describe_stack_events(req: CfnRequest) -> View:
     """Events, newest first; of all stacks of the project without StackName. Properties are omitted, as in lists."""
     with req.db.reader() as tx:
-        if req.parameters.get('StackName'):
-            found = [req.stack(tx)]
-        else:
-            found = list(stacks.page(tx, finding.own_project(req), ListStacks()))
+        found = ([req.stack(tx)] if req.parameters.get('StackName') else
+                 stacks.page(tx, finding.own_project(req), ListStacks()))
         names = {stack.id: stack for stack in found}
         listed = events.page(tx, list(names), ListEvents())
     return {'StackEvents': [{

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import webob
 
 from heatlite.api import finding, guests
@@ -45,7 +43,7 @@ def _target(req: CfnRequest, arn: str) -> tuple[str, str]:
         raise CfnError('InvalidParameterValue', _('"%s" names no resource') % arn)
     name = identity.path.removeprefix(RESOURCES)
     with req.db.reader() as tx:
-        stack: Any = finding.live_stack(req, tx, identity.stack_name, identity.stack_id)
+        stack = finding.live_stack(req, tx, identity.stack_name, identity.stack_id)
         if stack.project_id != identity.tenant:
             raise finding.unknown(identity.stack_name)
         try:

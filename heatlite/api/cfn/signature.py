@@ -10,9 +10,10 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote, unquote
+from wsgiref.types import StartResponse, WSGIApplication
 
 import webob
 from keystoneauth1 import exceptions as keystone_errors
@@ -37,13 +38,13 @@ class Ec2Signature:
     """`keystones`: the services to ask, in this order, until one accepts; `session`: makes the service's own
     session."""
 
-    def __init__(self, app: Any, keystones: tuple[str, ...], session: Any) -> None:
+    def __init__(self, app: WSGIApplication, keystones: tuple[str, ...], session: Any) -> None:
         self._app = app
         self._urls = [f'{_VERSION.sub("", uri.rstrip("/"))}/v3/ec2tokens' for uri in keystones]
         self._make_session = session
         self._session: Any = None
 
-    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         environ.pop(AWS_CREDENTIALS, None)
         request = webob.Request(environ)
         parameters = envelope.parameters(environ)

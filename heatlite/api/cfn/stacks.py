@@ -42,14 +42,14 @@ def describe_stacks(req: CfnRequest) -> View:
     return {'Stacks': [_described(req, stack) for stack in found if stack is not None]}
 
 
-def _all(req: CfnRequest) -> list[Any]:
+def _all(req: CfnRequest) -> list[stacks.Summary]:
     """Live root stacks of the project (of all projects for admins), newest first."""
     with req.db.reader() as tx:
         return stacks.page(tx, finding.listed_project(req), ListStacks(),
                            tuple(req.conf.hidden_stack_tags))
 
 
-def _described(req: CfnRequest, stack: Any) -> View:
+def _described(req: CfnRequest, stack: stacks.Stack) -> View:
     view: View = {
         'Capabilities': [], 'CreationTime': when(stack.created_at),
         'Description': stack.description or NO_DESCRIPTION, 'DisableRollback': stack.disable_rollback,

@@ -33,7 +33,8 @@ def index(req: Request) -> dict[str, Any]:
 def show(req: Request, type_name: str) -> dict[str, Any]:
     req.services.policy.enforce_type(req.context, type_name)
     described = Query(req.query).boolean('with_description')
-    return req.call(messages.ResourceSchema(type_name, described))
+    schema: dict[str, Any] = req.call(messages.ResourceSchema(type_name, described))
+    return schema
 
 
 def template(req: Request, type_name: str) -> dict[str, Any]:
@@ -42,4 +43,5 @@ def template(req: Request, type_name: str) -> dict[str, Any]:
     if kind.lower() not in TEMPLATE_KINDS:
         raise exception.HTTPBadRequest(
             _('Template type is not supported: Invalid template type "%s", valid types are: cfn, hot.') % kind)
-    return req.call(messages.GenerateTemplate(type_name, kind.lower()))
+    generated: dict[str, Any] = req.call(messages.GenerateTemplate(type_name, kind.lower()))
+    return generated

@@ -12,6 +12,7 @@ from heatlite.api.wsgi import Request
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.db import snapshots
+from heatlite.db.stacks import Identity
 from heatlite.rpc import messages
 
 View = dict[str, Any]
@@ -51,10 +52,10 @@ def _checked(req: Request, stack_name: str, stack_id: str, snapshot_id: str) -> 
     with req.db.reader() as tx:
         stack = finding.live_stack(req, tx, stack_name, stack_id)
         _snapshot(req, tx, stack, snapshot_id)
-    return str(stack.id)
+    return stack.id
 
 
-def _snapshot(req: Request, tx: Connection, stack: Any, snapshot_id: str) -> Any:
+def _snapshot(req: Request, tx: Connection, stack: Identity, snapshot_id: str) -> snapshots.Snapshot:
     found = snapshots.show(tx, snapshot_id)
     if found is None or found.project_id != finding.own_project(req):
         raise exception.NotFound(_('Snapshot with id %(id)s not found'), id=snapshot_id)

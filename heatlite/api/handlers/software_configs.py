@@ -26,7 +26,7 @@ def index(req: Request) -> View:
     project_id = finding.listed_project(req, wanted.global_tenant, 'software_configs:global_index')
     with req.db.reader() as tx:
         found = software_configs.page(tx, project_id, wanted.limit, wanted.marker)
-    return {'software_configs': [views.config_summary(each, req.context.is_admin) for each in found]}
+    return {'software_configs': [views.config_summary(each, bool(req.context.is_admin)) for each in found]}
 
 
 def show(req: Request, config_id: str) -> View:
@@ -52,7 +52,7 @@ def delete(req: Request, config_id: str) -> None:
     req.call(messages.DeleteSoftwareConfig(found.id))
 
 
-def _config(req: Request, tx: Connection, config_id: str) -> Any:
+def _config(req: Request, tx: Connection, config_id: str) -> software_configs.Config:
     found = software_configs.show(tx, config_id)
     if found is None or not req.context.may_see(found.project_id):
         raise exception.NotFound(_('Software config with id %(id)s not found'), id=config_id)

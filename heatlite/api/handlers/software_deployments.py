@@ -75,7 +75,7 @@ def delete(req: Request, deployment_id: str) -> None:
     req.call(messages.DeleteSoftwareDeployment(found.id))
 
 
-def _deployment(req: Request, tx: Connection, deployment_id: str) -> Any:
+def _deployment(req: Request, tx: Connection, deployment_id: str) -> software_deployments.Deployment:
     found = software_deployments.show(tx, deployment_id)
     if found is None or not req.context.may_see(found.project_id, found.stack_user_project_id):
         raise exception.NotFound(_('Deployment with id %(id)s not found'), id=deployment_id)

@@ -5,6 +5,7 @@ Reads come from heatlite.db; each change is one message.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -39,7 +40,7 @@ def detail(req: Request) -> Listed:
     return _list(req, found, {})
 
 
-def _page(req: Request, wanted: schemas.ListStacks) -> tuple[list[Any], int | None]:
+def _page(req: Request, wanted: schemas.ListStacks) -> tuple[list[stacks.Summary], int | None]:
     """Stacks of the caller's project; of all projects for an admin, or if the policy allows the caller's request for
     it."""
     project_id = finding.listed_project(req, wanted.global_tenant, 'stacks:global_index')
@@ -50,8 +51,8 @@ def _page(req: Request, wanted: schemas.ListStacks) -> tuple[list[Any], int | No
     return found, count
 
 
-def _list(req: Request, found: list[Any], rest: View) -> Listed:
-    shown = (views.stack_summary(req.base, stack, req.context.is_admin) for stack in found)
+def _list(req: Request, found: list[stacks.Summary], rest: View) -> Listed:
+    shown = (views.stack_summary(req.base, stack, bool(req.context.is_admin)) for stack in found)
     return Listed('stacks', shown, len(found), rest)
 
 
@@ -87,7 +88,7 @@ def show(req: Request, stack_name: str, stack_id: str) -> View:
     return {'stack': views.stack_detail(req.base, stack, outputs)}
 
 
-def template(req: Request, stack_name: str, stack_id: str) -> View:
+def template(req: Request, stack_name: str, stack_id: str) -> Mapping[str, Any]:
     stack, stored = _stored(req, stack_name, stack_id)
     if stack.deleted_at is not None:
         return documents.emptied(stored.document)
@@ -99,13 +100,13 @@ def environment(req: Request, stack_name: str, stack_id: str) -> View:
     return masking.environment(stored.environment, stored.document, stored.is_sealed)
 
 
-def files(req: Request, stack_name: str, stack_id: str) -> View:
+def files(req: Request, stack_name: str, stack_id: str) -> Mapping[str, str]:
     with req.db.reader() as tx:
         stack = finding.stack(req, tx, stack_name, stack_id)
         return templates.files(tx, stack.template_id)
 
 
-def _stored(req: Request, stack_name: str, stack_id: str) -> tuple[Any, Any]:
+def _stored(req: Request, stack_name: str, stack_id: str) -> tuple[stacks.Identity, templates.Template]:
     """The stack and its template with the environment."""
     with req.db.reader() as tx:
         stack = finding.stack(req, tx, stack_name, stack_id)
@@ -120,7 +121,7 @@ def create(req: Request) -> Created:
     return Created(url, {'stack': {'id': made['stack_id'], 'links': [links.link(url)]}})
 
 
-def _adoptable(req: Request, message: Any) -> Any:
+def _adoptable(req: Request, message: messages.CreateStack) -> messages.CreateStack:
     if message.adopt is not None and not req.conf.enable_stack_adopt:
         raise exception.NotSupported(feature='Stack Adopt')
     return message

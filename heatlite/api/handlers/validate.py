@@ -16,7 +16,8 @@ def validate(req: Request) -> dict[str, Any]:
     message = bodies.validate_template(req.require_json(), Limits.of(req.conf), query.boolean('show_nested'),
                                        bodies.ignored_errors(query.text('ignore_errors')))
     try:
-        return req.call(message)
+        described: dict[str, Any] = req.call(message)
     except (exception.StackValidationFailed, exception.InvalidTemplateSection) as error:
         # Clients of this call know these two errors by this name only.
         raise exception.HTTPBadRequest(str(error)) from None
+    return described

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
+from wsgiref.types import StartResponse, WSGIApplication
 
 from heatlite.common import context
 
@@ -27,12 +29,13 @@ class AccessLog:
     answer would be an empty 500.
     """
 
-    def __init__(self, app: Any, observe: Any = None, failed: Any = None) -> None:
+    def __init__(self, app: WSGIApplication, observe: Callable[[str, str, str, float], None] | None = None,
+                 failed: Callable[[Exception], WSGIApplication] | None = None) -> None:
         self._app = app
         self._observe = observe
         self._failed = failed
 
-    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Any:
         started = time.perf_counter()
         context.bind(None)                      # this thread may have served another request of the connection
         status = ['000']

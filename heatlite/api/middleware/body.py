@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterable
 from typing import Any
+from wsgiref.types import StartResponse, WSGIApplication
 
 from heatlite.common import exception, limits
 from heatlite.common.i18n import _
@@ -24,11 +26,11 @@ class BodyLimit:
     Raises RequestLimitExceeded or HTTPBadRequest: place it inside the layer that renders errors.
     """
 
-    def __init__(self, app: Any, limit: int) -> None:
+    def __init__(self, app: WSGIApplication, limit: int) -> None:
         self._app = app
         self._limit = limit
 
-    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         environ[_LIMIT] = self._limit
         _length(environ, self._limit)
         if environ.get('QUERY_STRING', '').count('&') >= limits.QUERY_FIELDS:

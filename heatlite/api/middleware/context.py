@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+from wsgiref.types import StartResponse, WSGIApplication
 
 from heatlite.common.context import RequestContext
 from heatlite.common.policy import Policy
@@ -18,15 +20,15 @@ class ContextMiddleware:
     `auth_url`: Keystone's URL for the engine; `trust_url_header`: use X-Auth-Url instead (multi-cloud).
     """
 
-    def __init__(self, app: Any, policy: Policy, auth_url: str | None = None, trust_user_header: bool = False,
-                 trust_url_header: bool = False) -> None:
+    def __init__(self, app: WSGIApplication, policy: Policy, auth_url: str | None = None,
+                 trust_user_header: bool = False, trust_url_header: bool = False) -> None:
         self._app = app
         self._policy = policy
         self._auth_url = auth_url
         self._trust_user_header = trust_user_header
         self._trust_url_header = trust_url_header
 
-    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         environ[KEY] = self._context(environ)
         return self._app(environ, start_response)
 

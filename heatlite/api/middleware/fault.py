@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from typing import Any
+from wsgiref.types import StartResponse, WSGIApplication
 
 from heatlite.api import faults
 
 
 class FaultMiddleware:
-    def __init__(self, app: Any, debug: bool = False) -> None:
+    def __init__(self, app: WSGIApplication, debug: bool = False) -> None:
         self._app = app
         self._debug = debug
 
-    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Any:
         try:
             return self._app(environ, start_response)
         except Exception as error:

@@ -6,7 +6,9 @@ The roles are those that the default policy needs; `admin` alone would be refuse
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
+from wsgiref.types import StartResponse, WSGIApplication
 
 from heatlite.api.middleware import identity
 
@@ -17,14 +19,14 @@ NAME = 'admin'
 class NoAuth:
     """`token_response`: path of a JSON file that is used as the token's body; empty for none."""
 
-    def __init__(self, app: Any, token_response: str = '') -> None:
+    def __init__(self, app: WSGIApplication, token_response: str = '') -> None:
         self._app = app
         self._token_info = None
         if token_response:
             with open(token_response, encoding='utf-8') as file:
                 self._token_info = json.load(file)
 
-    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         user = environ.get('HTTP_X_AUTH_USER') or NAME
         project = environ.get('HTTP_X_AUTH_PROJECT') or identity.first_segment(environ) or NAME
         identity.replace(environ, ROLES, user_id=user, user_name=user, project_id=project, project_name=project)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+from wsgiref.types import StartResponse, WSGIApplication
 
+from oslo_config import cfg
 from oslo_middleware import cors
 
 cors.set_defaults(
@@ -16,10 +19,10 @@ cors.set_defaults(
 class CrossOrigin:
     """The library's layer, configured by [cors]. Other requests bypass it: it would cost each a tenth of its time."""
 
-    def __init__(self, app: Any, conf: Any) -> None:
+    def __init__(self, app: WSGIApplication, conf: cfg.ConfigOpts) -> None:
         self._app = app
         self._cors = cors.CORS(app, conf=conf)
 
-    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         concerned = 'HTTP_ORIGIN' in environ or environ.get('REQUEST_METHOD') == 'OPTIONS'
         return (self._cors if concerned else self._app)(environ, start_response)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from typing import Any
+from wsgiref.types import StartResponse, WSGIApplication
 
 from keystoneauth1 import exceptions as keystone_exceptions
 from keystoneauth1 import session
@@ -23,7 +24,7 @@ DEFAULT_DOMAIN = 'default'
 class PasswordAuth:
     """`auth_url`: Keystone's URL. `allowed`: other URLs that a client may send in X-Auth-Url (multi-cloud)."""
 
-    def __init__(self, app: Any, auth_url: str, multi_cloud: bool = False, allowed: tuple[str, ...] = (),
+    def __init__(self, app: WSGIApplication, auth_url: str, multi_cloud: bool = False, allowed: tuple[str, ...] = (),
                  verify: bool | str = True) -> None:
         self._app = app
         self._auth_url = auth_url
@@ -31,7 +32,7 @@ class PasswordAuth:
         self._allowed = frozenset(uri.rstrip('/') for uri in allowed)
         self._verify = verify
 
-    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Any:
         auth_url = self._auth_url
         if self._multi_cloud:
             auth_url = environ.get('HTTP_X_AUTH_URL', '')

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
+from wsgiref.types import StartResponse, WSGIApplication
 
 from oslo_context.context import generate_request_id
 
@@ -17,10 +19,10 @@ _GIVEN = re.compile(r'req-[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-
 class RequestId:
     """The id that the caller sends becomes the request's global id and is not sent back."""
 
-    def __init__(self, app: Any) -> None:
+    def __init__(self, app: WSGIApplication) -> None:
         self._app = app
 
-    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         environ[KEY] = made = generate_request_id()
         given = environ.get('HTTP_X_OPENSTACK_REQUEST_ID', '')
         if _GIVEN.match(given):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from typing import Any
+from wsgiref.types import StartResponse, WSGIApplication
 
 import webob
 
@@ -21,10 +22,10 @@ _ACCEPT = re.compile(r'application/vnd\.openstack\.orchestration-v(\d+)\.?(\d+)?
 class VersionNegotiation:
     """Moves the version segment from the path into the prefix, so that links have the form that the client used."""
 
-    def __init__(self, app: Any) -> None:
+    def __init__(self, app: WSGIApplication) -> None:
         self._app = app
 
-    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Any:
         if '//' in environ.get('PATH_INFO', ''):        # sent by a client whose endpoint ends with a slash
             environ['PATH_INFO'] = _SLASHES.sub('/', environ['PATH_INFO'])
         try:
