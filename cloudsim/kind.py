@@ -121,8 +121,10 @@ def parse(name: str, said: Mapping[str, Any], inherited: Mapping[str, Any]) -> K
     for word, value in (said or {}).items():
         word = word.replace('-', '_')
         above = inherited.get(word)
-        merged = value and isinstance(value, dict) and isinstance(above, dict) and word != 'states'
-        entry[word] = {**above, **value} if merged else value
+        if value and isinstance(value, dict) and isinstance(above, dict) and word != 'states':
+            entry[word] = {**above, **value}
+        else:
+            entry[word] = value
     for word in TUPLES & entry.keys():
         value = entry[word]
         entry[word] = tuple(value.split()) if isinstance(value, str) else tuple(value)

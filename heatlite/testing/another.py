@@ -88,7 +88,8 @@ def _numbers(schema: Schema, now: Any) -> Iterator[Any]:
 def _texts(name: str, schema: Schema, named: Named) -> Iterator[str]:
     for each in schema.constraints:
         if isinstance(each, CustomConstraint):
-            yield from named.get(each.body()) or FORMS.get(each.body(), ())
+            found: Sequence[Any] = named.get(each.body()) or FORMS.get(each.body()) or ()
+            yield from found
             return
     for text in TEXTS:
         yield text

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from heatlite.engine.properties import Schema
@@ -156,8 +157,8 @@ class Trial:
             if isinstance(change, Untried):
                 yield from (self._result(check, change.name, NOT_TRIED, change.reason) for check in CHECKS)
                 continue
-            yield self._tried(EACH, change, lambda change=change: self._each(change))
-            yield self._tried(CRASH, change, lambda change=change: self._crash(change)) if self._every else (
+            yield self._tried(EACH, change, partial(self._each, change))
+            yield self._tried(CRASH, change, partial(self._crash, change)) if self._every else (
                 self._result(CRASH, change.name, NOT_TRIED, NOT_ASKED))
 
     def _tried(self, check: str, change: Change, act: Callable[[], tuple[str, str]]) -> Result:
@@ -381,9 +382,13 @@ def _text(text: str, known: Known, key: str) -> str:
     if key == USER_DATA:
         text = BOUNDARY.sub('<boundary>', base64.b64decode(text).decode(errors='replace'))
     for pattern, instead in RANDOM:
-        text = pattern.sub(lambda found, instead=instead: known.names.get(found.group(), instead), text)
+        text = pattern.sub(partial(_known_or, known.names, instead), text)
     return ADDRESS.sub(lambda found: found.group() if found.group().replace('-', '.') in known.given else '<address>',
                        text)
+
+
+def _known_or(names: Mapping[str, str], instead: str, found: re.Match[str]) -> str:
+    return names.get(found.group(), instead)
 
 
 def _difference(wanted: Counter[str], found: Counter[str], but: frozenset[str] = frozenset()) -> str:

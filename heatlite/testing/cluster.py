@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
@@ -53,7 +53,7 @@ class Chaos:
         self.kill_at, self.count, self.killed, self.enabled = set(kill_at), 0, [], True
         self.counts.clear()
 
-    def end(self) -> list[Point]:
+    def end(self) -> list[tuple[str, int]]:
         """No more deaths. The points there were, by label."""
         self.enabled = False
         return [(label, number) for label, total in self.counts.items() for number in range(1, total + 1)]
@@ -193,7 +193,9 @@ class SimDatabase(Database):
             self.runtime.give_way()
         except BaseException:                       # killed: the library drops the connection, and SQLite keeps its
             cursor.close()                          # lock as long as a statement of it is open
-            tx.connection.dbapi_connection.rollback()
+            connection = tx.connection.dbapi_connection
+            if connection is not None:
+                connection.rollback()
             raise
         self._check_open(tx)
 
@@ -245,7 +247,7 @@ class Wanted:
     limit = marker = None
     sort_keys = ()
     sort_dir = 'asc'
-    filters = {}
+    filters: Mapping[str, Sequence[Any]] = {}
 
 
 class Cluster:
@@ -375,8 +377,10 @@ class Cluster:
             allowed=[exception.StackExists])
         if isinstance(found, exception.StackExists):        # accepted by an engine that died before it could say so
             with self.database.reader() as tx:
-                return stacks.by_name(tx, self.context.project_id, name).id
-        return found['stack_id']
+                accepted = stacks.by_name(tx, self.context.project_id, name)
+            assert accepted is not None
+            return accepted.id
+        return str(found['stack_id'])
 
     def update(self, stack_id: str, template: Any, **options: Any) -> None:
         self.ask(messages.UpdateStack(stack_id=stack_id, template=template, environment={}, **options))
@@ -387,7 +391,8 @@ class Cluster:
     def user_stack(self, name: str) -> str:
         """Id of the newest stack of that name, deleted ones included."""
         with self.database.reader() as tx:
-            return tx.exec_driver_sql('SELECT id FROM stack WHERE name = ? ORDER BY created_at DESC', (name,)).scalar()
+            return str(tx.exec_driver_sql(
+                'SELECT id FROM stack WHERE name = ? ORDER BY created_at DESC', (name,)).scalar())
 
     def row(self, stack_id: str) -> Any:
         with self.database.reader() as tx:
@@ -414,4 +419,4 @@ class Cluster:
 
     def events(self, stack_id: str) -> list[tuple[Any, ...]]:
         with self.database.reader() as tx:
-            return [(e.resource_name, e.action, e.status, e.reason) for e in events.page(tx, [stack_id], Wanted)]
+            return [(e.resource_name, e.action, e.status, e.reason) for e in events.page(tx, [stack_id], Wanted())]

@@ -78,7 +78,9 @@ def _example(file: Path, name: str, entry: Any) -> Example:
     for changed, change in (entry.get('changes') or {}).items():
         _known(file, f'{name}: changes of {changed}', change, CHANGE_WORDS)
     # A word the file leaves empty (`needs:`) counts as left out; lists become tuples.
-    return Example(**{word: tuple(said) if isinstance(said, list) else said for word, said in entry.items() if said})
+    words: dict[str, Any] = {word: tuple(said) if isinstance(said, list) else said
+                             for word, said in entry.items() if said}
+    return Example(**words)
 
 
 def _known(file: Path, where: str, said: Any, words: frozenset[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 from heatlite.engine.types import plugin_loading, registry
 from heatlite.testing import changes, clouds, lives, modules, schemas
 from heatlite.testing import examples as example_files
+from heatlite.testing.clouds import Cloud
 from heatlite.testing.examples import Example, Examples
 from heatlite.testing.report import FAILED, PASSED, Result
 
@@ -58,13 +59,13 @@ class Kit:
                 yield from self.check(name, cloud_of(name), crash_every)
 
     @contextmanager
-    def clouds(self) -> Iterator[Any]:
+    def clouds(self) -> Iterator[Callable[[str], Cloud | None]]:
         """A function from the name of a type to its cloud, None without an example; each is started when first
         asked for."""
         with ExitStack() as stack:
-            started: dict[int, clouds.Cloud] = {}
+            started: dict[int, Cloud] = {}
 
-            def cloud_of(type_name: str) -> clouds.Cloud | None:
+            def cloud_of(type_name: str) -> Cloud | None:
                 found = self.example(type_name)
                 if found is None:
                     return None
@@ -75,14 +76,14 @@ class Kit:
 
             yield cloud_of
 
-    def check(self, type_name: str, cloud: clouds.Cloud | None, crash_every: int) -> Iterator[Result]:
+    def check(self, type_name: str, cloud: Cloud | None, crash_every: int) -> Iterator[Result]:
         """All checks of one type."""
         yield from self.life(type_name, cloud, crash_every)
         group, example = self.example(type_name) or (Examples(), None)
         yield from changes.run(type_name, self.types[type_name], example, cloud, self.register, crash_every,
                                group.named)
 
-    def life(self, type_name: str, cloud: clouds.Cloud | None, crash_every: int) -> Iterator[Result]:
+    def life(self, type_name: str, cloud: Cloud | None, crash_every: int) -> Iterator[Result]:
         """Those of LIFE: all but the changes of single properties."""
         kind = self.types[type_name]
         yield Result(type_name, LOADING, PASSED)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from operator import methodcaller
 from typing import Any
 
 from heatlite.common import exception
@@ -54,7 +55,7 @@ class Life:
         wrong, partial = [], []
         for name in [*self.kind.attributes_schema, 'show']:
             try:
-                json.dumps(self.scenario.asked(lambda it, name=name: it.FnGetAtt(name)))
+                json.dumps(self.scenario.asked(methodcaller('FnGetAtt', name)))
             except Exception as error:
                 if isinstance(error, exception.InvalidTemplateAttribute) and (
                         self.kind.get_attribute is not Resource.get_attribute):
@@ -215,7 +216,8 @@ class Life:
             self._made = len(self.scenario.new_things() or ())
         if len(points) > MOST_POINTS:
             return WARNED, f'{len(points)} points at which an engine may die are too many to try'
-        failed, warned = [], []
+        failed: list[str] = []
+        warned: list[str] = []
         for point in points[min(self._crash_every // 2, len(points) - 1)::self._crash_every]:
             prepare()
             chaos.begin([point])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from heatlite.engine import plugins
 from heatlite.engine.types import plugin_loading
 
 
@@ -25,7 +26,7 @@ def load(path: Path) -> Plugin:
     if not path.exists():
         raise FileNotFoundError(path)
     folder, only = (path, None) if path.is_dir() and not is_package(path) else (path.parent, path.name)
-    package = plugin_loading.package.__path__
+    package = plugins.__path__
     package[:] = [str(folder), *(other for other in package if other != str(folder))]
     return Plugin(path, plugin_loading.load([str(folder)], only, former=plugin_loading.Found()))
 

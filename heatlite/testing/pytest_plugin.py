@@ -42,7 +42,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
         plugin = Plugin.from_parent(session, name=str(path), path=config.invocation_params.dir / path,
                                     nodeid=str(path))
         found = list(plugin.collect())
-        config.hook.pytest_collectreport(report=pytest.CollectReport(plugin.nodeid, 'passed', None, found))
+        config.hook.pytest_collectreport(report=pytest.CollectReport(plugin.nodeid, 'passed', None, [*found]))
         items += found
 
 

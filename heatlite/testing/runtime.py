@@ -23,7 +23,7 @@ SLOW = (0.001, 0.03)
 SLOW_SECONDS = (0.05, 1.5)
 
 
-class Killed(greenlet.GreenletExit):
+class Killed(greenlet.GreenletExit):      # type: ignore[misc] # greenlet has no type hints
     """Thrown into the threads of a process that is killed."""
 
 
@@ -46,6 +46,11 @@ class Universe:
     def process(self, name: str) -> SimulatedRuntime:
         self.processes.append(SimulatedRuntime(self, name))
         return self.processes[-1]
+
+    def current(self) -> SimThread:
+        """The thread that runs: only threads of the simulation wait in virtual time."""
+        assert self.running is not None
+        return self.running
 
     def close(self) -> None:
         """Unwinds every thread: one that hangs in the middle keeps all it refers to in memory."""
@@ -166,7 +171,7 @@ class SimSignal:
     def wait(self, timeout: float | None = None) -> bool:
         if self._set:
             return True
-        thread = self._runtime.universe.running
+        thread = self._runtime.universe.current()
         token = thread.token = object()
         self._waiting.append((thread, token))
         if timeout is not None:
@@ -195,7 +200,7 @@ class SimulatedRuntime:
         return self.universe.time
 
     def sleep(self, seconds: float) -> None:
-        thread = self.universe.running
+        thread = self.universe.current()
         token = thread.token = object()
         self.universe.wake_at(seconds, thread, token)
         thread.pause()

@@ -63,14 +63,14 @@ class ResourceScenario:
         self.minutes: int | None = None             # that an update may take
         self.extra: Mapping[str, Any] = {}          # resources besides those of the example
         self._runtime = runtimes.current()
-        runtimes.use(Running(self.cluster.universe))    # type: ignore[arg-type]
+        runtimes.use(Running(self.cluster.universe))
         self._watched = self.calls.watched()
 
     def _register(self, register: Callable[[Any], None], service: EngineService) -> None:
         register(service.registry)
         for entry in self.example.needs.values():
             kind = service.registry.resolve(entry['type'], IT)
-            if isinstance(kind, type) and not issubclass(kind, Replaceable):
+            if isinstance(kind, type) and issubclass(kind, Resource) and not issubclass(kind, Replaceable):
                 service.registry.register(entry['type'], replaceable(kind, self.unhealthy))
 
     def __enter__(self) -> Self:

@@ -74,10 +74,11 @@ def _of_schema(path: tuple[str, ...], schema: Any) -> Iterator[tuple[tuple[str, 
 
 
 def check_attributes(kind: type[Resource]) -> Iterator[Diagnostic]:
-    if not isinstance(kind.attributes_schema, Mapping):
+    declared: object = kind.attributes_schema       # plug-ins may put anything there
+    if not isinstance(declared, Mapping):
         yield source_lines.of_entry(kind, 'attributes_schema'), 'attributes_schema is no map'
         return
-    for name, schema in kind.attributes_schema.items():
+    for name, schema in declared.items():
         where = source_lines.of_entry(kind, 'attributes_schema', name)
         if isinstance(schema, str):
             continue                            # how plug-ins were written once: the description alone

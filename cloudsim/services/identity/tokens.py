@@ -234,7 +234,7 @@ class Tokens:
         if not isinstance(wanted, dict):
             raise refused()
         if 'id' in wanted:
-            found = table.get(str(wanted['id']))
+            found: Thing | None = table.get(str(wanted['id']))
         else:
             named = table.find('name', wanted.get('name'))
             if kind != 'domains':

@@ -204,7 +204,7 @@ class Ports(NeutronCollection):
         """Only the parent port of a trunk has them."""
         for trunk in self.service.collection('trunks').table.find('port_id', thing.id):
             return {'trunk_details': {'trunk_id': trunk.id, 'sub_ports': [
-                {**each, 'mac_address': self.table.get(each['port_id'])['mac_address']}
+                {**each, 'mac_address': self.table.things[each['port_id']]['mac_address']}
                 for each in trunk['sub_ports']]}}
         return {}
 
@@ -215,4 +215,4 @@ class Ports(NeutronCollection):
 
 
 def has_room(subnet: Thing) -> bool:
-    return len(subnet.hidden['taken']) < sum(high - low + 1 for low, high in subnet.hidden['ranges'])
+    return len(subnet.hidden['taken']) < int(sum(high - low + 1 for low, high in subnet.hidden['ranges']))
