@@ -56,7 +56,7 @@ class Function(metaclass=abc.ABCMeta):
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Function):
-            return self.result() == other.result()
+            return bool(self.result() == other.result())
         return bool(self.result() == other)
 
     __hash__ = None  # type: ignore[assignment]
@@ -164,4 +164,4 @@ class Invalid(Function):
         raise exception.Error(f'The function "{fn_name}" is invalid in this context')
 
     def result(self) -> Any:
-        return super().result()
+        raise NotImplementedError

@@ -5,35 +5,26 @@ The parts that plug-ins may use: docs/spec/plugins.rst, "The base class of resou
 
 from __future__ import annotations
 
-import contextlib
 import inspect
-import weakref
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from oslo_config import cfg
 from oslo_log import log
-from oslo_utils import uuidutils
 
-from heatlite.common import identifier, short_id
-from heatlite.common import runtime as runtimes
+from heatlite.common import identifier
 from heatlite.common.exception import NoActionRequired, PollDelay, ResourceInError, ResourceUnknownStatus, UpdateReplace
 from heatlite.common.i18n import _
-from heatlite.engine import attributes, rsrc_defn, support
-from heatlite.engine import properties as property_set
+from heatlite.engine import attributes, rsrc_defn
 from heatlite.engine.resource_checking import Checking
-from heatlite.engine.resource_keeping import Keeping
 from heatlite.engine.resource_legacy import Legacy
-from heatlite.engine.resource_reading import Reading
-from heatlite.engine.resource_services import Services
-from heatlite.engine.resource_update import Comparison, Updates
+from heatlite.engine.resource_update import Comparison
 from heatlite.engine.stored_resource import NULL_WRITER, ResourceWriter, StoredResource
 from heatlite.planning.states import ResourceState
 
 LOG = log.getLogger(__name__)
 
 DELETION_POLICY = (DELETE, RETAIN, SNAPSHOT) = rsrc_defn.DELETION_POLICIES
-SHORTEST_NAME = 4                           # characters: two of the stack's name, a dash, one of the end
 
 __all__ = [
     'DELETE',
@@ -52,74 +43,11 @@ __all__ = [
 ]
 
 
-class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
+class Resource(Legacy, Checking):
     """One resource of one stack. The engine makes a new object for every step, so its attributes do not persist.
 
     To store state, use `resource_id_set`, `data_set` and `metadata_set`.
     """
-
-    ACTIONS = (INIT, CREATE, DELETE, UPDATE, ROLLBACK, SUSPEND, RESUME, ADOPT, SNAPSHOT, CHECK) = (
-        'INIT', 'CREATE', 'DELETE', 'UPDATE', 'ROLLBACK', 'SUSPEND', 'RESUME', 'ADOPT', 'SNAPSHOT', 'CHECK')
-    STATUSES = (IN_PROGRESS, FAILED, COMPLETE) = ('IN_PROGRESS', 'FAILED', 'COMPLETE')
-    LOCK_ACTIONS = (LOCK_NONE, LOCK_ACQUIRE, LOCK_RELEASE, LOCK_RESPECT) = (None, 1, -1, 0)
-
-    properties_schema: Mapping[str, Any] = {}
-    attributes_schema: Mapping[str, Any] = {}
-    update_policy_schema: Mapping[str, Any] = {}
-    support_status = support.SupportStatus()
-    default_client_name: ClassVar[str | None] = None
-    entity: ClassVar[str | None] = None
-    required_service_extension: ClassVar[str | None] = None
-    update_allowed_properties: tuple[str, ...] = ()
-    physical_resource_name_limit: int | None = 255
-    attributes_from_options: ClassVar[Mapping[str, str]] = {}       # attribute of this class -> option of [DEFAULT]
-    strict_dependency = True
-    requires_deferred_auth = False
-    no_signal_actions: tuple[str, ...] = (SUSPEND, DELETE)
-    signal_needs_metadata_updates = True
-    always_replace_on_check_failed = True
-
-    poll_interval: ClassVar[float | None] = None        # seconds between two checks; None: the engine's interval
-    always_inspected: ClassVar[bool] = False            # may need an update although its definition is unchanged
-    parallel_signals: ClassVar[bool] = False            # several signals may be handled at the same time
-    signal_mark: str | None = None                      # unique id of the signal being handled
-    idempotent_create: ClassVar[bool] = False           # repeating the create after a crash is safe
-
-    _property_schemata: ClassVar[tuple[Any, Any] | None] = None     # (schema as declared, as Schemas)
-
-    def __init__(self, name: str, definition: rsrc_defn.ResourceDefinition, stack: Any) -> None:
-        if '/' in name:
-            raise ValueError(_('Resource name may not contain "/"'))
-        self._stackref = weakref.ref(stack)
-        self.name = name
-        self.t = definition
-        self.context = stack.context
-        self.id: int | None = None
-        self.uuid: str | None = None
-        self.action: str = self.INIT
-        self.status: str = self.COMPLETE
-        self.status_reason = ''
-        self.resource_id: str | None = None
-        self.created_time: Any = None
-        self.updated_time: Any = None
-        self.requires: set[Any] = set()
-        self.replaces: int | None = None
-        self.replaced_by: int | None = None
-        self.current_template_id: Any = None
-        self.old_template_id: Any = None
-        self.root_stack_id: str | None = None
-        self.abandon_in_progress = False
-        self.converge = False
-        self.state_before: tuple[str, str] = (self.INIT, self.COMPLETE)
-        self.type_environment: Any = None           # resolves the name `type()`; None: the environment of the stack
-        self._record: StoredResource | None = None
-        self._recorder: ResourceWriter = NULL_WRITER
-        self._data: dict[str, str] = {}
-        self._metadata: dict[str, Any] | None = None
-        self._kept_attributes: dict[str, Any] = {}
-        self._properties: property_set.Properties | None = None
-        self._update_policy: property_set.Properties | None = None
-        self._attributes = None
 
     # --- called by the engine -----------------------------------------------------------------------------
 
@@ -215,33 +143,6 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
 
     # --- state and surroundings ---------------------------------------------------------------------------
 
-    @property
-    def record(self) -> StoredResource | None:
-        """The stored resource, which each write updates."""
-        return self._record
-
-    @property
-    def stack(self) -> Any:
-        stack = self._stackref()
-        assert stack is not None, 'Need a reference to the Stack object'
-        return stack
-
-    @property
-    def runtime(self) -> runtimes.Runtime:
-        """Clock and randomness; types must not import them."""
-        return getattr(self.stack, 'runtime', None) or runtimes.current()
-
-    @property
-    def state(self) -> tuple[str, str]:
-        return str(self.action), str(self.status)
-
-    @property
-    def external_id(self) -> str | None:
-        return self.t.external_id()
-
-    def type(self) -> str:
-        return self.t.resource_type
-
     def identifier(self) -> identifier.ResourceIdentifier:
         return identifier.ResourceIdentifier.of(self.stack.identifier(), self.name)
 
@@ -254,7 +155,7 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
         """Return the names of the resources that need this one directly."""
         return list(self.stack.required_by(self.name))
 
-    def state_set(self, action: str, status: str, reason: str = 'state changed', lock: int | None = LOCK_NONE) -> None:
+    def state_set(self, action: str, status: str, reason: str = 'state changed', lock: int | None = None) -> None:
         if action not in self.ACTIONS:
             raise ValueError(_('Invalid action %s') % action)
         if status not in self.STATUSES:
@@ -268,130 +169,11 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
     def state_reset(self) -> None:
         self.action, self.status, self.status_reason = self.INIT, self.COMPLETE, ''
 
-    def store(self, set_metadata: bool = False, lock: int | None = LOCK_NONE) -> None:
+    def store(self, set_metadata: bool = False, lock: int | None = None) -> None:
         """Write its present state; everything else has been written already."""
         if set_metadata:
             self.metadata_set(self.t.metadata())
         self._recorder.state(self, self.action, self.status, self.status_reason)
-
-    def _add_event(self, action: str, status: str, reason: str) -> None:
-        self._recorder.event(self, action, status, str(reason))
-
-    # --- properties ---------------------------------------------------------------------------------------
-
-    @property
-    def properties(self) -> property_set.Properties:
-        """The stored properties once it was created, before that those of the template."""
-        if self._properties is None:
-            self._parse(client_resolve=self._recorder is not NULL_WRITER, ignore_resolve_error=self._is_applied)
-        return self._properties             # type: ignore[return-value]
-
-    @properties.setter
-    def properties(self, value: property_set.Properties) -> None:
-        self._properties = value
-
-    @property
-    def update_policy(self) -> property_set.Properties:
-        if self._update_policy is None:
-            self._update_policy = self.t.update_policy(self.update_policy_schema, self.context)
-        return self._update_policy
-
-    @update_policy.setter
-    def update_policy(self, value: property_set.Properties) -> None:
-        self._update_policy = value
-
-    def reparse(self, client_resolve: bool = True) -> None:
-        """Parse the properties anew. `client_resolve`: translate names into ids by calling services."""
-        self._parse(client_resolve, ignore_resolve_error=False)
-
-    def _parse(self, client_resolve: bool, ignore_resolve_error: bool) -> None:
-        found = (self.frozen_definition() if self._is_applied else self.t).properties(self._schemata(), self.context)
-        self._properties = found
-        self._update_policy = None
-        self.translate_properties(found, client_resolve, ignore_resolve_error)
-
-    @property
-    def _is_applied(self) -> bool:
-        """Whether the stored definition is in force. Objects that it names may be gone: that must not prevent a
-        delete."""
-        return self._record is not None and self._record.properties is not None and self.action != self.INIT
-
-    def translation_rules(self, properties: property_set.Properties) -> list[Any]:
-        """Return rules that translate given properties. For types to override."""
-        return []
-
-    def translate_properties(self, properties: property_set.Properties, client_resolve: bool = True,
-                             ignore_resolve_error: bool = False) -> None:
-        rules = self.translation_rules(properties)
-        if rules:
-            properties.update_translation(rules, client_resolve=client_resolve,
-                                          ignore_resolve_error=ignore_resolve_error, is_made=self._is_made_here)
-
-    def _is_made_here(self, value: Any) -> bool:
-        """Whether `value` is the id of a resource in the stack on which this one depends. A value that is no UUID may
-        be a name."""
-        return uuidutils.is_uuid_like(value) and self.stack.has_made(value, self.name)
-
-    def frozen_definition(self) -> rsrc_defn.ResourceDefinition:
-        """Return the definition last applied, as stored; if there is none, its own one with functions resolved."""
-        record = self._record
-        if record is None or record.properties is None:
-            return self.t.freeze()
-        if record.definition is None:
-            return self.t.freeze(properties=record.properties)
-        return rsrc_defn.ResourceDefinition.from_stored(self.name, record.definition, record.properties)
-
-    @contextlib.contextmanager
-    def frozen_properties(self) -> Iterator[property_set.Properties]:
-        """Make `self.properties` the stored properties within the context."""
-        before = self._properties
-        stored = self.frozen_definition().properties(self._schemata(), self.context)
-        self.translate_properties(stored, ignore_resolve_error=True)
-        self._properties = stored
-        try:
-            yield stored
-        finally:
-            self._properties = before
-
-    def _schemata(self) -> Mapping[str, property_set.Schema]:
-        """Return the schemas of properties. Made once for a class; old plug-ins declare them as dictionaries."""
-        source = self.properties_schema
-        kept = type(self).__dict__.get('_property_schemata')
-        if kept is not None and kept[0] is source:
-            return kept[1]
-        found = property_set.schemata(source)
-        if source is type(self).properties_schema:
-            type(self)._property_schemata = (source, found)
-        return found
-
-    # --- names --------------------------------------------------------------------------------------------
-
-    def physical_resource_name(self) -> str | None:
-        """Return `<stack>-<resource>-<12 characters>`, shortened to the type's limit; None before there is a row."""
-        if self.id is None or self.action == self.INIT:
-            return None
-        name = f'{self.stack.name.rstrip("*")}-{self.name}-{short_id.get_id(str(self.uuid))}'
-        limit = self.physical_resource_name_limit
-        return self.reduce_physical_resource_name(name, limit) if limit else name
-
-    @staticmethod
-    def reduce_physical_resource_name(name: str, limit: int) -> str:
-        """Shorten `name` to `limit` characters: the first two, a dash, the end. Raises ValueError below 4."""
-        if len(name) <= limit:
-            return name
-        if limit < SHORTEST_NAME:
-            raise ValueError(_('limit cannot be less than 4'))
-        return f'{name[:2]}-{name[3 - limit:]}'
-
-    def __str__(self) -> str:
-        name = f'{type(self).__name__} "{self.name}"'
-        if self.resource_id is not None:
-            name += f' [{self.resource_id}]'
-        stack = self._stackref()
-        return f'{name} Stack "{stack.name}" [{stack.id}]' if stack is not None else name
-
-    def __repr__(self) -> str:
-        return f'<{self}>'
 
     # --- for types ----------------------------------------------------------------------------------------
 
@@ -434,11 +216,6 @@ class Resource(Legacy, Updates, Reading, Keeping, Checking, Services):
     def preview(self) -> Any:
         """Return its entry in a preview: itself, or the members of a nested stack."""
         return self
-
-    def prepare_abandon(self) -> dict[str, Any]:
-        """Return its entry in an export."""
-        return {'name': self.name, 'resource_id': self.resource_id, 'type': self.type(), 'action': str(self.action),
-                'status': str(self.status), 'metadata': self.metadata_get(), 'resource_data': self.data()}
 
     def get_nested_parameters_stack(self) -> Any:
         """Return the nested stack, for `validate` with `show_nested`. For types with a nested stack to override."""

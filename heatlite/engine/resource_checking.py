@@ -8,9 +8,10 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import rsrc_defn
+from heatlite.engine.resource_reading import Reading
 
 
-class Checking:
+class Checking(Reading):
     """A part of `Resource`."""
 
     def validate(self) -> Any:

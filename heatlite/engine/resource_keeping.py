@@ -9,9 +9,10 @@ from heatlite.common import exception, limits
 from heatlite.common.exception import NoActionRequired
 from heatlite.common.i18n import _
 from heatlite.db import codec
+from heatlite.engine.resource_state import State
 
 
-class Keeping:
+class Keeping(State):
     """A part of `Resource`. All writes go to the recorder."""
 
     def resource_id_set(self, inst: str | None) -> None:
@@ -22,16 +23,14 @@ class Keeping:
     def data(self) -> dict[str, str]:
         return dict(self._data)
 
-    def data_set(self, key: str, value: str, redact: bool = False) -> None:
+    def data_set(self, key: str, value: object, redact: bool = False) -> None:
         """Store one entry of data. `redact`: it is a secret, stored encrypted. Numbers become text; raises TypeError
         for other values."""
-        if not isinstance(value, str):
-            if not isinstance(value, int | float):
-                raise TypeError(_('Data "%(key)s" of a resource must be text, not %(kind)s')
-                                % {'key': key, 'kind': type(value).__name__})
-            value = str(value)
-        self._data[key] = value
-        self._recorder.data(self, key, value, redact)
+        if not isinstance(value, str | int | float):
+            raise TypeError(_('Data "%(key)s" of a resource must be text, not %(kind)s')
+                            % {'key': key, 'kind': type(value).__name__})
+        self._data[key] = str(value)
+        self._recorder.data(self, key, str(value), redact)
 
     def data_delete(self, key: str) -> bool:
         """Remove one entry of data. Returns whether it existed."""
@@ -72,6 +71,11 @@ class Keeping:
     def handle_metadata_reset(self) -> None:
         """Remove what signals have stored, before a replacement. For types to override."""
 
+    def prepare_abandon(self) -> dict[str, Any]:
+        """Return its entry in an export."""
+        return {'name': self.name, 'resource_id': self.resource_id, 'type': self.type(), 'action': str(self.action),
+                'status': str(self.status), 'metadata': self.metadata_get(), 'resource_data': self.data()}
+
     # --- signals ------------------------------------------------------------------------------------------
 
     def signal(self, details: Any = None, need_check: bool = True) -> bool:
@@ -83,10 +87,11 @@ class Keeping:
         if need_check and self.action in self.no_signal_actions:
             self._add_event(self.action, self.status, _('Cannot signal resource during %s') % self.action)
             raise exception.NotSupported(feature=_('Signal resource during %s') % self.action)
-        if not callable(getattr(self, 'handle_signal', None)):
+        handler = getattr(self, 'handle_signal', None)
+        if not callable(handler):
             raise exception.ResourceActionNotSupported(action='signal')
         try:
-            answer = self.handle_signal(details)
+            answer = handler(details)
         except NoActionRequired:
             return False
         text = _('Signal: %s') % answer if answer else signal_text(details)

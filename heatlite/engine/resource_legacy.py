@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from typing import Any
+
+from heatlite.engine.resource_keeping import Keeping
+from heatlite.engine.resource_update import Updates
 
 SERVICES = ('keystone', 'nova', 'swift', 'neutron', 'cinder', 'trove', 'ceilometer', 'heat', 'glance')
 
 
-class Legacy:
-    """A part of `Resource`. heatlite itself does not use it."""
+class Legacy(Updates, Keeping):
+    """A part of `Resource`. heatlite itself uses only `keystone`."""
+
+    keystone: Callable[[], Any]             # as the others of SERVICES
 
     @property
     def metadata(self) -> dict[str, Any]:

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from oslo_log import log
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
-from heatlite.engine import attributes
+from heatlite.engine import attributes as attribute_set
+from heatlite.engine.resource_properties import PropertyAccess
+from heatlite.engine.resource_services import Services
 
 LOG = log.getLogger(__name__)
 
 
-class Reading:
+class Reading(PropertyAccess, Services):
     """A part of `Resource`."""
 
-    _attributes: Any                        # Attributes, made at the first use; some plug-ins put a dictionary there
-    base_attributes_schema: Mapping[str, attributes.Schema] = {
-        attributes.SHOW_ATTR: attributes.Schema(
-            _('Detailed information about resource.'), cache_mode=attributes.CACHE_NONE, type=attributes.Schema.MAP)}
+    base_attributes_schema: Mapping[str, attribute_set.Schema] = {
+        attribute_set.SHOW_ATTR: attribute_set.Schema(
+            _('Detailed information about resource.'), cache_mode=attribute_set.CACHE_NONE,
+            type=attribute_set.Schema.MAP)}
+
+    _all_attributes: ClassVar[tuple[Any, Mapping[str, attribute_set.Schema]] | None] = None     # (as declared, Schemas)
 
     # --- references ---------------------------------------------------------------------------------------
 
@@ -35,15 +39,16 @@ class Reading:
     # --- attributes ---------------------------------------------------------------------------------------
 
     @property
-    def attributes(self) -> attributes.Attributes:
+    def attributes(self) -> attribute_set.Attributes:
         if self._attributes is None:
-            self._attributes = attributes.Attributes(self.name, self._attribute_schemata(),
+            self._attributes = attribute_set.Attributes(self.name, self._attribute_schemata(),
                                                      self._resolve_any_attribute)
             self._attributes.cached_attrs = {_key(name): value for name, value in self._kept_attributes.items()}
-        return self._attributes
+        found: attribute_set.Attributes = self._attributes
+        return found
 
     @attributes.setter
-    def attributes(self, value: attributes.Attributes) -> None:
+    def attributes(self, value: attribute_set.Attributes) -> None:
         self._attributes = value
 
     def get_attribute(self, key: str, *path: Any) -> Any:
@@ -55,14 +60,14 @@ class Reading:
             value = self.attributes[key]
         except KeyError:
             raise exception.InvalidTemplateAttribute(resource=self.name, key=key)
-        return attributes.select_from_attribute(value, path)
+        return attribute_set.select_from_attribute(value, path)
 
     def FnGetAtt(self, key: str, *path: Any) -> Any:
         """Return `get_attribute(key, *path)`; also caches the values of types that override it."""
         overridden = type(self).get_attribute is not Reading.get_attribute
         values = self.attributes
-        keep = overridden and isinstance(values, attributes.Attributes)
-        if not keep or values.get_cache_mode(key) == attributes.CACHE_NONE:
+        keep = overridden and isinstance(values, attribute_set.Attributes)
+        if not keep or values.get_cache_mode(key) == attribute_set.CACHE_NONE:
             return self.get_attribute(key, *path)
         name = (key, *path) if path else key
         if name in values.cached_attrs:
@@ -74,7 +79,7 @@ class Reading:
 
     def FnGetAtts(self) -> dict[str, Any]:
         """Return name -> value of every attribute except `show`."""
-        return {name: self.FnGetAtt(name) for name in self.attributes if name != attributes.SHOW_ATTR}
+        return {name: self.FnGetAtt(name) for name in self.attributes if name != attribute_set.SHOW_ATTR}
 
     def live_attribute(self, key: str) -> Any:
         """Return the current value, without using or filling the cache. Errors of services pass through."""
@@ -83,7 +88,7 @@ class Reading:
 
     def kept_attributes(self) -> dict[str, Any]:
         """Return the cached values to store with the resource, with keys as text."""
-        if not isinstance(self._attributes, attributes.Attributes):
+        if not isinstance(self._attributes, attribute_set.Attributes):
             return dict(self._kept_attributes)
         return {name if isinstance(name, str) else json.dumps(list(name)): value
                 for name, value in self._attributes.cached_attrs.items()}
@@ -93,7 +98,7 @@ class Reading:
         self._kept_attributes = {}
         if self._record is not None:
             self._record.attributes = {}
-        if isinstance(self._attributes, attributes.Attributes):
+        if isinstance(self._attributes, attribute_set.Attributes):
             self._attributes.reset_resolved_values()
 
     def referenced_attrs(self, stk_defn: Any = None, in_resources: bool = True, in_outputs: bool = True,
@@ -106,20 +111,19 @@ class Reading:
         definition = self.stack.defn if stk_defn is None else stk_defn
         found: set[Any] = set()
         for entry in definition.referenced_attributes(self.name):
-            if not entry or entry[0] == attributes.ALL_ATTRIBUTES:
-                found.update(name for name in self._attribute_schemata() if name != attributes.SHOW_ATTR)
+            if not entry or entry[0] == attribute_set.ALL_ATTRIBUTES:
+                found.update(name for name in self._attribute_schemata() if name != attribute_set.SHOW_ATTR)
             else:
                 found.add(entry[0] if len(entry) == 1 else tuple(entry))
         return found
 
-    def _attribute_schemata(self) -> Mapping[str, attributes.Schema]:
+    def _attribute_schemata(self) -> Mapping[str, attribute_set.Schema]:
         source = self.attributes_schema
         if source is not type(self).attributes_schema:          # the type computes attributes for each resource
-            return {**attributes.schemata(source), **self.base_attributes_schema}
-        kept = type(self).__dict__.get('_all_attributes')
+            return {**attribute_set.schemata(source), **self.base_attributes_schema}
+        kept: tuple[Any, Mapping[str, attribute_set.Schema]] | None = type(self).__dict__.get('_all_attributes')
         if kept is None or kept[0] is not source:
-            kept = (source, attributes.all_schemata(type(self)))
-            type(self)._all_attributes = kept
+            kept = type(self)._all_attributes = (source, attribute_set.all_schemata(type(self)))
         return kept[1]
 
     def _resolve_any_attribute(self, attr: str) -> Any:

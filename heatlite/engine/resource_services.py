@@ -11,6 +11,7 @@ from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.engine import clients
+from heatlite.engine.resource_state import State
 
 OURSELVES = 'heat'
 
@@ -48,7 +49,7 @@ class SoftwareConfigs(Protocol):
     def ignore_error_by_name(self, name: str) -> AbstractContextManager[None, bool]: ...
 
 
-class Services:
+class Services(State):
     """A part of `Resource`."""
 
     default_client_name: ClassVar[str | None] = None
@@ -56,7 +57,8 @@ class Services:
 
     def rpc_client(self) -> SoftwareConfigs:
         """Return the use cases of software configs and deployments, with the names of the plug-in contract."""
-        return self.stack.software
+        found: SoftwareConfigs = self.stack.software
+        return found
 
     def client(self, name: str | None = None, version: str | None = None) -> Any:
         client_name = name or self.default_client_name

@@ -9,6 +9,7 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import properties as property_set
+from heatlite.engine.resource_reading import Reading
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 
@@ -22,7 +23,7 @@ class Comparison:
     after_props: property_set.Properties
 
 
-class Updates:
+class Updates(Reading):
     """A part of `Resource`. All methods are called on the *old* resource."""
 
     # --- for types to override ----------------------------------------------------------------------------
@@ -52,7 +53,7 @@ class Updates:
         """Change the schemas before a comparison. For types whose schemas depend on the definition."""
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: Mapping[str, Any]) -> Any:
+                      prop_diff: dict[str, Any]) -> Any:
         """Update in place. This default raises UpdateReplace if a property changed."""
         if prop_diff:
             raise exception.UpdateReplace(self.name)
@@ -78,13 +79,13 @@ class Updates:
         if self.status == self.FAILED:
             checked_bad = self.action == self.CHECK and self.always_replace_on_check_failed
             if checked_bad or self.needs_replace_failed():
-                raise exception.UpdateReplace(self)
+                raise exception.UpdateReplace(str(self))
         if self.state == (self.DELETE, self.COMPLETE):
-            raise exception.UpdateReplace(self)
+            raise exception.UpdateReplace(str(self))
         if check_init_complete and self.state == (self.INIT, self.COMPLETE):
-            raise exception.UpdateReplace(self)
+            raise exception.UpdateReplace(str(self))
         if self.needs_replace(after_props):
-            raise exception.UpdateReplace(self)
+            raise exception.UpdateReplace(str(self))
         if before != after.freeze():
             return True
         try:
@@ -106,13 +107,8 @@ class Updates:
         """
         template_diff = self.update_template_diff(comparison.after, comparison.before)
         if self.needs_replace_with_tmpl_diff(template_diff):
-            raise exception.UpdateReplace(self)
+            raise exception.UpdateReplace(str(self))
         return template_diff, self.update_template_diff_properties(comparison.after_props, comparison.before_props)
-
-    def calc_update_allowed(self, props: property_set.Properties) -> set[str]:
-        """Return the names of properties that may change in place."""
-        return set(self.update_allowed_properties) | {
-            name for name, schema in props.schema.items() if schema.update_allowed}
 
     def update_template_diff_properties(self, after_props: property_set.Properties,
                                         before_props: property_set.Properties) -> dict[str, Any]:
@@ -127,7 +123,7 @@ class Updates:
                 feature=_('Update to properties %(props)s of %(name)s (%(res)s)')
                 % {'props': ', '.join(immutable), 'name': self.name, 'res': self.type()})
         if self.needs_replace_with_prop_diff(set(changed), after_props, before_props):
-            raise exception.UpdateReplace(self)
+            raise exception.UpdateReplace(str(self))
         if not self.calc_update_allowed(after_props).issuperset(changed):
             raise exception.UpdateReplace(self.name)
         return {name: after_props[name] for name in changed}

@@ -8,7 +8,8 @@ from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
-from heatlite.engine import function, properties
+from heatlite.engine import function
+from heatlite.engine import properties as property_set
 
 DELETION_POLICIES = (DELETE, RETAIN, SNAPSHOT) = ('Delete', 'Retain', 'Snapshot')
 POLICY_WORDS = {'delete': DELETE, 'retain': RETAIN, 'snapshot': SNAPSHOT,
@@ -61,8 +62,8 @@ class ResourceDefinition(Mapping[str, Any]):
 
     # --- parts --------------------------------------------------------------------------------------------
 
-    def properties(self, schema: Mapping[str, Any], context: Any = None) -> properties.Properties:
-        found = properties.Properties(schema, self._properties or {}, self.evaluate, self.name, context,
+    def properties(self, schema: Mapping[str, Any], context: Any = None) -> property_set.Properties:
+        found = property_set.Properties(schema, self._properties or {}, self.evaluate, self.name, context,
                                       section='Properties', rsrc_description=self.description or None,
                                       deferred=self.deferred)
         rules, client_resolve = self._rules
@@ -70,8 +71,8 @@ class ResourceDefinition(Mapping[str, Any]):
             found.update_translation(rules, client_resolve)
         return found
 
-    def update_policy(self, schema: Mapping[str, Any], context: Any = None) -> properties.Properties:
-        return properties.Properties(schema, self._update_policy or {}, self.evaluate, self.name, context,
+    def update_policy(self, schema: Mapping[str, Any], context: Any = None) -> property_set.Properties:
+        return property_set.Properties(schema, self._update_policy or {}, self.evaluate, self.name, context,
                                      section='UpdatePolicy')
 
     def metadata(self) -> dict[str, Any]:
@@ -82,7 +83,7 @@ class ResourceDefinition(Mapping[str, Any]):
         policy = self.evaluate(self._deletion_policy) if self._deletion_policy is not None else None
         if policy is None:
             return RETAIN if self.external_id() is not None else DELETE
-        return POLICY_WORDS.get(policy, policy)
+        return str(POLICY_WORDS.get(policy, policy))
 
     def external_id(self) -> str | None:
         return self.evaluate(self._external_id) if self._external_id is not None else None
@@ -150,12 +151,13 @@ class ResourceDefinition(Mapping[str, Any]):
 
     def reparse(self, stack: Any, template: Any) -> ResourceDefinition:
         """Return a copy with its functions parsed again by `template` in the scope of `stack`."""
-        parts = {name: template.parse(stack, part) if part is not None else None
-                 for name, part in (('properties', self._properties), ('metadata', self._metadata),
-                                    ('depends', self._depends), ('deletion_policy', self._deletion_policy),
-                                    ('update_policy', self._update_policy), ('external_id', self._external_id))}
-        return ResourceDefinition(self.name, self.resource_type, description=self.description,
-                                  condition=self._condition, **parts)
+        def parsed(part: Any) -> Any:
+            return template.parse(stack, part) if part is not None else None
+
+        return ResourceDefinition(
+            self.name, self.resource_type, parsed(self._properties), parsed(self._metadata), parsed(self._depends),
+            parsed(self._deletion_policy), parsed(self._update_policy), self.description, parsed(self._external_id),
+            self._condition)
 
     def validate(self) -> None:
         """Check the functions in its parts. Raises StackValidationFailed."""

@@ -33,7 +33,7 @@ def service_lookup(ignore_errors: bool = False,
             return value
         arguments = (rule.entity, value) if rule.entity else (value,)
         try:
-            return getattr(rule.client_plugin, rule.finder)(*arguments)
+            return getattr(rule.client_plugin, str(rule.finder))(*arguments)
         except Exception as error:
             knows_nothing = isinstance(error, exception.HeatException) or rule.client_plugin.is_not_found(error)
             if not (ignore_errors and knows_nothing):

@@ -5,14 +5,13 @@ Source: docs/spec/engine.rst, "Deciding about an update", "Restricted actions" a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from heatlite.common import exception
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.resource import Resource
-from heatlite.engine.rsrc_defn import ResourceDefinition
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.planning import text
 from heatlite.planning.decide import Verdict
 from heatlite.planning.states import DIRTY, Action, ResourceState
@@ -25,8 +24,8 @@ class UpdateArguments:
     """The arguments of `handle_update`."""
 
     definition: ResourceDefinition
-    template: Any
-    properties: Mapping[str, Any]
+    template: ResourceDefinitionDiff
+    properties: dict[str, Any]          # types may change it
 
 
 def inspect(resource: Resource, kind: type[Resource], wanted: ResourceDefinition, leased: LeasedStack,

@@ -211,17 +211,17 @@ class StackResource(resource.Resource):
         """Always true, unless only a new one will do."""
         if self.state == (self.DELETE, self.COMPLETE) or (
                 check_init_complete and self.state == (self.INIT, self.COMPLETE)):
-            raise UpdateReplace(self)
+            raise UpdateReplace(str(self))
         nesting = getattr(self.stack, 'nesting', None)      # a preview has none
         if self.resource_id is not None and nesting is not None:
             nested = nesting.find(self)
             if nested is None or nested.deleted_at is not None or nested.action == self.DELETE:
-                raise UpdateReplace(self)
+                raise UpdateReplace(str(self))
             marked = self.state == (self.CHECK, self.FAILED)
             if marked and (nested.action, nested.status) != (self.CHECK, self.FAILED):
-                raise UpdateReplace(self)   # it was said to be unhealthy; nobody found that out
+                raise UpdateReplace(str(self))   # it was said to be unhealthy; nobody found that out
         if self.needs_replace(after_props):
-            raise UpdateReplace(self)
+            raise UpdateReplace(str(self))
         return True
 
     def take_properties(self, wanted: Any) -> None:

@@ -109,10 +109,12 @@ class RemoteStack(resource.Resource):
     def handle_delete(self) -> bool:
         if self.resource_id is None:
             return False
-        with self.client_plugin().ignore_not_found:
+        try:
             self.heat().stacks.delete(self.resource_id)
-            return True
-        return False
+        except Exception as error:
+            self.client_plugin().ignore_not_found(error)
+            return False
+        return True
 
     def handle_suspend(self) -> None:
         self._act(self.SUSPEND)
@@ -189,7 +191,7 @@ class RemoteStack(resource.Resource):
                       check_init_complete: bool = True) -> bool:
         """As for nested stacks: what changed is for that stack to find out."""
         if self.resource_id is None or self.state == (self.DELETE, self.COMPLETE):
-            raise resource.UpdateReplace(self)
+            raise resource.UpdateReplace(str(self))
         return super()._needs_update(after, before, after_props, before_props, prev_resource,
                                      check_init_complete) or True
 

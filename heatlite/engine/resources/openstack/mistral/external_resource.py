@@ -112,7 +112,7 @@ class MistralExternalResource(resource.Resource):
         old, new = before_props.get(self.INPUT) or {}, after_props.get(self.INPUT) or {}
         for name in before_props.get(self.REPLACE_ON_CHANGE) or ():
             if old.get(name) != new.get(name):
-                raise exception.UpdateReplace(self)
+                raise exception.UpdateReplace(str(self))
         if self.properties[self.ALWAYS_UPDATE]:
             return True
         return super()._needs_update(after, before, after_props, before_props, prev_resource, check_init_complete)

@@ -1,0 +1,146 @@
+"""The state of a resource, and its surroundings: what all parts of `Resource` share."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, ClassVar
+
+from heatlite.common import runtime as runtimes
+from heatlite.common import short_id
+from heatlite.common.context import RequestContext
+from heatlite.common.i18n import _
+from heatlite.engine import properties as property_set
+from heatlite.engine import rsrc_defn, support
+from heatlite.engine.stored_resource import NULL_WRITER, ResourceWriter, StoredResource
+from heatlite.language.environment import Environment
+
+SHORTEST_NAME = 4                           # characters: two of the stack's name, a dash, one of the end
+
+
+class State:
+    """The base of the parts of `Resource`."""
+
+    ACTIONS = (INIT, CREATE, DELETE, UPDATE, ROLLBACK, SUSPEND, RESUME, ADOPT, SNAPSHOT, CHECK) = (
+        'INIT', 'CREATE', 'DELETE', 'UPDATE', 'ROLLBACK', 'SUSPEND', 'RESUME', 'ADOPT', 'SNAPSHOT', 'CHECK')
+    STATUSES = (IN_PROGRESS, FAILED, COMPLETE) = ('IN_PROGRESS', 'FAILED', 'COMPLETE')
+    LOCK_ACTIONS = (LOCK_NONE, LOCK_ACQUIRE, LOCK_RELEASE, LOCK_RESPECT) = (None, 1, -1, 0)
+
+    properties_schema: Mapping[str, Any] = {}
+    attributes_schema: Mapping[str, Any] = {}
+    update_policy_schema: Mapping[str, Any] = {}
+    support_status = support.SupportStatus()
+    default_client_name: ClassVar[str | None] = None
+    entity: ClassVar[str | None] = None
+    required_service_extension: ClassVar[str | None] = None
+    update_allowed_properties: tuple[str, ...] = ()
+    physical_resource_name_limit: int | None = 255
+    attributes_from_options: ClassVar[Mapping[str, str]] = {}       # attribute of this class -> option of [DEFAULT]
+    strict_dependency = True
+    requires_deferred_auth = False
+    no_signal_actions: tuple[str, ...] = (SUSPEND, DELETE)
+    signal_needs_metadata_updates = True
+    always_replace_on_check_failed = True
+
+    poll_interval: ClassVar[float | None] = None        # seconds between two checks; None: the engine's interval
+    always_inspected: ClassVar[bool] = False            # may need an update although its definition is unchanged
+    parallel_signals: ClassVar[bool] = False            # several signals may be handled at the same time
+    signal_mark: str | None = None                      # unique id of the signal being handled
+    idempotent_create: ClassVar[bool] = False           # repeating the create after a crash is safe
+
+    _property_schemata: ClassVar[tuple[Any, Any] | None] = None     # (schema as declared, as Schemas)
+
+    def __init__(self, name: str, definition: rsrc_defn.ResourceDefinition, stack: Any) -> None:
+        if '/' in name:
+            raise ValueError(_('Resource name may not contain "/"'))
+        self._stackref = weakref.ref(stack)
+        self.name = name
+        self.t = definition
+        self.context: RequestContext = stack.context
+        self.id: int | None = None
+        self.uuid: str | None = None
+        self.action: str = self.INIT
+        self.status: str = self.COMPLETE
+        self.status_reason = ''
+        self.resource_id: str | None = None
+        self.created_time: datetime | None = None
+        self.updated_time: datetime | None = None
+        self.requires: set[str] = set()
+        self.replaces: int | None = None
+        self.replaced_by: int | None = None
+        self.current_template_id: str | None = None
+        self.old_template_id: str | None = None
+        self.root_stack_id: str | None = None
+        self.abandon_in_progress = False
+        self.converge = False
+        self.state_before: tuple[str, str] = (self.INIT, self.COMPLETE)
+        self.type_environment: Environment | None = None    # of the name `type()`; None: that of the stack
+        self._record: StoredResource | None = None
+        self._recorder: ResourceWriter = NULL_WRITER
+        self._data: dict[str, str] = {}
+        self._metadata: dict[str, Any] | None = None
+        self._kept_attributes: dict[str, Any] = {}
+        self._properties: property_set.Properties | None = None
+        self._update_policy: property_set.Properties | None = None
+        self._attributes: Any = None            # Attributes, made at the first use; or a plug-in's dictionary
+
+    @property
+    def record(self) -> StoredResource | None:
+        """The stored resource, which each write updates."""
+        return self._record
+
+    @property
+    def stack(self) -> Any:
+        stack = self._stackref()
+        assert stack is not None, 'Need a reference to the Stack object'
+        return stack
+
+    @property
+    def runtime(self) -> runtimes.Runtime:
+        """Clock and randomness; types must not import them."""
+        found: runtimes.Runtime | None = getattr(self.stack, 'runtime', None)
+        return found or runtimes.current()
+
+    @property
+    def state(self) -> tuple[str, str]:
+        return str(self.action), str(self.status)
+
+    @property
+    def external_id(self) -> str | None:
+        return self.t.external_id()
+
+    def type(self) -> str:
+        return self.t.resource_type
+
+    def _add_event(self, action: str, status: str, reason: str) -> None:
+        self._recorder.event(self, action, status, str(reason))
+
+    # --- names --------------------------------------------------------------------------------------------
+
+    def physical_resource_name(self) -> str | None:
+        """Return `<stack>-<resource>-<12 characters>`, shortened to the type's limit; None before there is a row."""
+        if self.id is None or self.action == self.INIT:
+            return None
+        name = f'{self.stack.name.rstrip("*")}-{self.name}-{short_id.get_id(str(self.uuid))}'
+        limit = self.physical_resource_name_limit
+        return self.reduce_physical_resource_name(name, limit) if limit else name
+
+    @staticmethod
+    def reduce_physical_resource_name(name: str, limit: int) -> str:
+        """Shorten `name` to `limit` characters: the first two, a dash, the end. Raises ValueError below 4."""
+        if len(name) <= limit:
+            return name
+        if limit < SHORTEST_NAME:
+            raise ValueError(_('limit cannot be less than 4'))
+        return f'{name[:2]}-{name[3 - limit:]}'
+
+    def __str__(self) -> str:
+        name = f'{type(self).__name__} "{self.name}"'
+        if self.resource_id is not None:
+            name += f' [{self.resource_id}]'
+        stack = self._stackref()
+        return f'{name} Stack "{stack.name}" [{stack.id}]' if stack is not None else name
+
+    def __repr__(self) -> str:
+        return f'<{self}>'
