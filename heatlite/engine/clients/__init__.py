@@ -88,7 +88,8 @@ class OpenStackClients:
 
     @property
     def auth_token(self) -> str | None:
-        return self._context.keystone_session.get_token()
+        token: str | None = self._context.keystone_session.get_token()
+        return token
 
     def url_for(self, **kwargs: Any) -> Any:
         return self.client_plugin('keystone').url_for(**kwargs)

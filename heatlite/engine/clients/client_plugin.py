@@ -70,7 +70,8 @@ class ClientPlugin(metaclass=abc.ABCMeta):
     @property
     def auth_token(self) -> str | None:
         """The token of the context's session, for clients that take nothing better."""
-        return self.context.keystone_session.get_token()
+        token: str | None = self.context.keystone_session.get_token()
+        return token
 
     # --- where the service is -----------------------------------------------------------------------------
 
@@ -146,10 +147,11 @@ class ClientPlugin(metaclass=abc.ABCMeta):
         return config.get_client_option(client, option)
 
     def _get_region_name(self) -> str | None:
-        shared = cfg.CONF.region_name_for_shared_services
+        shared: str | None = cfg.CONF.region_name_for_shared_services
         if shared and set(cfg.CONF.shared_services_types).intersection(self.service_types):
             return shared
-        return self.context.region_name or cfg.CONF.region_name_for_services
+        found: str | None = self.context.region_name or cfg.CONF.region_name_for_services
+        return found
 
     # --- what errors mean ---------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+import weakref
 from collections.abc import Mapping
 from typing import Any
 
@@ -59,5 +60,6 @@ def _session(auth: Any, ca_cert: str | None, insecure: bool) -> Any:
         file = tempfile.NamedTemporaryFile('w', suffix='.pem')      # noqa: SIM115 - it lives as long as the session
         file.write(ca_cert)
         file.flush()
-        found.verify, found.trusted = file.name, file
+        found.verify = file.name
+        weakref.finalize(found, file.close)
     return found

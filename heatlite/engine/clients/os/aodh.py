@@ -13,5 +13,5 @@ class AlarmClient(collection.Client):
 
 class AodhClientPlugin(service.ServicePlugin):
     option_group = CLIENT_NAME
-    service_types = [ALARMING] = ['alarming']   # type: ignore[misc]
+    service_types = [ALARMING] = ['alarming']
     client_class = AlarmClient

@@ -14,7 +14,7 @@ CLIENT_NAME = 'barbican'
 
 class BarbicanClientPlugin(service.ServicePlugin):
     option_group = CLIENT_NAME
-    service_types = [KEY_MANAGER] = ['key-manager']     # type: ignore[misc]
+    service_types = [KEY_MANAGER] = ['key-manager']
     api_version = {'min_version': '1', 'max_version': '1.latest'}
 
     def _read(self, entity: str, plural: str, ref: str) -> dict[str, Any]:

@@ -17,7 +17,7 @@ class ReservationClient(collection.Client):
 
 class BlazarClientPlugin(service.ServicePlugin):
     option_group = CLIENT_NAME
-    service_types = [RESERVATION] = ['reservation']     # type: ignore[misc]
+    service_types = [RESERVATION] = ['reservation']
     client_class = ReservationClient
 
     def has_host(self) -> bool:

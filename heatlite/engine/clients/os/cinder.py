@@ -86,7 +86,7 @@ class VolumeClient(collection.Client):
 
 class CinderClientPlugin(shared.ExtensionMixin, service.ServicePlugin):
     option_group = CLIENT_NAME
-    service_types = [VOLUME_V3, BLOCK_STORAGE] = ['volumev3', 'block-storage']     # type: ignore[misc]
+    service_types = [VOLUME_V3, BLOCK_STORAGE] = ['volumev3', 'block-storage']
     api_version = {'min_version': '3', 'max_version': '3.latest'}
     client_class = VolumeClient
 

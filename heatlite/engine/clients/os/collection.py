@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import copy
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -88,7 +89,7 @@ class Collection:
         body = answer.json()
         return self.entity(self, body.get(self.key, body) if self.key else body)
 
-    def _pages(self, url: str, params: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    def _pages(self, url: str, params: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         """The list's entries, page after page."""
         params = {name: value for name, value in params.items() if value is not None}
         for _page in range(MOST_PAGES):
@@ -118,7 +119,7 @@ class Collection:
     def delete(self, what: Any) -> None:
         self.http.delete(self._url(what))
 
-    def findall(self, **fields: Any) -> list[Any]:
+    def findall(self, **fields: Any) -> builtins.list[Any]:
         return [each for each in self.list() if all(getattr(each, name, None) == value
                                                     for name, value in fields.items())]
 

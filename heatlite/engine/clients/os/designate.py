@@ -12,7 +12,7 @@ CLIENT_NAME = 'designate'
 
 class DesignateClientPlugin(service.ServicePlugin):
     option_group = CLIENT_NAME
-    service_types = [DNS] = ['dns']         # type: ignore[misc]
+    service_types = [DNS] = ['dns']
     api_version = {'min_version': '2', 'max_version': '2.latest'}
 
     @shared.MEMOIZE_FINDER

@@ -41,7 +41,7 @@ class ImageClient(collection.Client):
 
 class GlanceClientPlugin(service.ServicePlugin):
     option_group = CLIENT_NAME
-    service_types = [IMAGE] = ['image']     # type: ignore[misc]
+    service_types = [IMAGE] = ['image']
     api_version = {'min_version': '2', 'max_version': '2.latest'}
     client_class = ImageClient
 

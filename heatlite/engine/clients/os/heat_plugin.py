@@ -24,7 +24,7 @@ class Stacks(collection.Collection):
     def get(self, stack_id: Any) -> Any:
         return self._made(self.http.get(self._url(stack_id)))
 
-    def update(self, stack_id: Any, **fields: Any) -> None:
+    def update(self, stack_id: Any, **fields: Any) -> None:     # type: ignore[override] # as heatclient names it
         self.http.request(self._resource(stack_id), 'PATCH' if fields.pop('existing', False) else 'PUT', json=fields)
 
     def delete(self, stack_id: Any) -> None:
@@ -74,7 +74,7 @@ class OrchestrationClient(collection.Client):
 
 class HeatClientPlugin(service.ServicePlugin):
     option_group = CLIENT_NAME
-    service_types = [ORCHESTRATION, CLOUDFORMATION] = ['orchestration', 'cloudformation']    # type: ignore[misc]
+    service_types = [ORCHESTRATION, CLOUDFORMATION] = ['orchestration', 'cloudformation']
     api_version = {'min_version': '1', 'max_version': '1.latest'}
     client_class = OrchestrationClient
 

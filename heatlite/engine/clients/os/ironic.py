@@ -17,7 +17,7 @@ MICROVERSION = '1.58'                       # what the type of ports needs at mo
 
 class IronicClientPlugin(service.ServicePlugin):
     option_group = CLIENT_NAME
-    service_types = [BAREMETAL] = ['baremetal']     # type: ignore[misc]
+    service_types = [BAREMETAL] = ['baremetal']
     api_version = {'min_version': '1', 'max_version': '1.latest'}
 
     def adapter(self, service_type: str | None = None, **given: Any) -> Any:

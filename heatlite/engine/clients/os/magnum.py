@@ -12,7 +12,7 @@ CLIENT_NAME = 'magnum'
 
 class MagnumClientPlugin(service.ServicePlugin):
     option_group = CLIENT_NAME
-    service_types = [CONTAINER] = ['container-infra']       # type: ignore[misc]
+    service_types = [CONTAINER] = ['container-infra']
 
     @shared.MEMOIZE_FINDER
     def get_cluster_template(self, value: str) -> str:

@@ -18,7 +18,7 @@ HEADER = 'X-OpenStack-Manila-API-Version'   # the word of this service; keystone
 
 class ManilaClientPlugin(service.ServicePlugin):
     option_group = CLIENT_NAME
-    service_types = [SHARE, SHARE_V2] = ['shared-file-system', 'sharev2']     # type: ignore[misc]
+    service_types = [SHARE, SHARE_V2] = ['shared-file-system', 'sharev2']
     api_version = {'min_version': '2', 'max_version': '2.latest'}
 
     def adapter(self, service_type: str | None = None, **given: Any) -> Any:

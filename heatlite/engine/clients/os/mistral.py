@@ -30,7 +30,7 @@ class WorkflowClient(collection.Client):
 
 class MistralClientPlugin(service.ServicePlugin):
     option_group = CLIENT_NAME
-    service_types = [WORKFLOW, WORKFLOW_V2] = ['workflow', 'workflowv2']      # type: ignore[misc]
+    service_types = [WORKFLOW, WORKFLOW_V2] = ['workflow', 'workflowv2']
     api_version = {'min_version': '2', 'max_version': '2.latest'}
     client_class = WorkflowClient
 

@@ -33,7 +33,7 @@ DEFERRED_STATUSES = ('BUILD', 'HARD_REBOOT', 'PASSWORD', 'REBOOT', 'RESCUE', 'RE
 class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
     deferred_server_statuses = list(DEFERRED_STATUSES)
     option_group = CLIENT_NAME
-    service_types = [COMPUTE] = ['compute']  # type: ignore[misc]
+    service_types = [COMPUTE] = ['compute']
     api_version = {'min_version': '2.1', 'max_version': '2.latest'}
 
     def _create(self, version: str | None = None) -> Any:
@@ -49,7 +49,8 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
         return '.'.join(str(part) for part in newest) if newest else NOVA_API_VERSION
 
     def get_max_microversion(self) -> str:
-        return min(self._offered(), NEWEST, key=_number)
+        newest: str = min(self._offered(), NEWEST, key=_number)
+        return newest
 
     def is_version_supported(self, version: str) -> bool:
         return _number(version) <= _number(self._offered())
@@ -372,7 +373,8 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
 
     def check_interface_detach(self, server_id: str, port_id: str) -> bool:
         with self.ignore_not_found:
-            return port_id not in self._interfaces(server_id)
+            if port_id in self._interfaces(server_id):
+                return False
         return True
 
     def check_interface_attach(self, server_id: str, port_id: str | None) -> bool:

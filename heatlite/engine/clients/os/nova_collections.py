@@ -21,7 +21,8 @@ class Servers(Collection):
     path, key, plural, detail = '/servers', 'server', 'servers', '/detail'
     entity = Server
 
-    def create(self, name: str, image: Any = None, flavor: Any = None, **fields: Any) -> Any:
+    def create(self, name: str, image: Any = None, flavor: Any = None,     # type: ignore[override] # as in novaclient
+               **fields: Any) -> Any:
         """`fields`: as Nova's API, or as its library names them."""
         body = {'name': name, 'imageRef': id_of(image) if image else '', 'flavorRef': id_of(flavor)}
         body.update(_api_fields(fields))
@@ -31,7 +32,7 @@ class Servers(Collection):
             request['os:scheduler_hints'] = hints
         return self._made(self.http.post(self.path, json=request))
 
-    def update(self, server: Any, **fields: Any) -> Any:
+    def update(self, server: Any, **fields: Any) -> Any:        # type: ignore[override] # as novaclient names it
         return self._made(self.http.put(self._url(server), json={'server': fields}))
 
     def action(self, server: Any, name: str, body: Any = None) -> Any:

@@ -12,7 +12,7 @@ CLIENT_NAME = 'octavia'
 
 class OctaviaClientPlugin(service.ServicePlugin):
     option_group = CLIENT_NAME
-    service_types = [LOADBALANCER] = ['load-balancer']      # type: ignore[misc]
+    service_types = [LOADBALANCER] = ['load-balancer']
     api_version = {'min_version': '2', 'max_version': '2.latest'}
 
     # The finders raise EntityNotFound, PhysicalResourceNameAmbiguity.

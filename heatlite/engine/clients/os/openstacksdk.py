@@ -16,7 +16,7 @@ class OpenStackSDKPlugin(service.ServicePlugin):
     """The client is the SDK's connection: plug-ins use it, our own types need only the finders."""
 
     option_group = CLIENT_NAME
-    service_types = [NETWORK] = ['network']     # type: ignore[misc]
+    service_types = [NETWORK] = ['network']
 
     def _create(self, version: str | None = None) -> Any:
         from openstack import connection

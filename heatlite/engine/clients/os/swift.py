@@ -74,7 +74,8 @@ class ObjectClient:
         data = contents.encode() if isinstance(contents, str) else contents
         headers = {'Content-Type': content_type or 'application/octet-stream', **(headers or {})}
         answer = self.http.put(self._path(container, name), data=data, headers=headers)
-        return answer.headers.get('etag')
+        etag: str | None = answer.headers.get('etag')
+        return etag
 
     def get_object(self, container: str, name: str) -> tuple[dict[str, str], bytes]:
         answer = self.http.get(self._path(container, name), headers={'Accept': '*/*'})
@@ -92,7 +93,7 @@ class ObjectClient:
 
 class SwiftClientPlugin(service.ServicePlugin):
     option_group = CLIENT_NAME
-    service_types = [OBJECT_STORE] = ['object-store']       # type: ignore[misc]
+    service_types = [OBJECT_STORE] = ['object-store']
 
     def _create(self, version: str | None = None) -> Any:
         return ObjectClient(self.adapter(), self.context)

@@ -37,7 +37,7 @@ class DatabaseClient(collection.Client):
 
 class TroveClientPlugin(service.ServicePlugin):
     option_group = CLIENT_NAME
-    service_types = [DATABASE] = ['database']   # type: ignore[misc]
+    service_types = [DATABASE] = ['database']
     client_class = DatabaseClient
 
     @shared.MEMOIZE_FINDER

@@ -78,7 +78,7 @@ class MessageClient:
 
 class ZaqarClientPlugin(service.ServicePlugin):
     option_group = CLIENT_NAME
-    service_types = [MESSAGING] = ['messaging']     # type: ignore[misc]
+    service_types = [MESSAGING] = ['messaging']
     api_version = {'min_version': '2', 'max_version': '2.latest'}
     DEFAULT_TTL = 3600                      # seconds
 

@@ -26,7 +26,7 @@ class Containers(collection.Collection):
     def update(self, what: Any, **fields: Any) -> Any:
         return self._made(self.http.patch(self._url(what), json=fields))
 
-    def delete(self, what: Any, **params: Any) -> None:     # type: ignore[override]
+    def delete(self, what: Any, **params: Any) -> None:
         self.http.delete(self._url(what), params=params or None)
 
     def network_list(self, container: Any) -> list[Any]:
@@ -46,7 +46,7 @@ class ContainerClient(collection.Client):
 
 class ZunClientPlugin(service.ServicePlugin):
     option_group = CLIENT_NAME
-    service_types = [CONTAINER, APPLICATION_CONTAINER] = ['container', 'application-container']    # type: ignore[misc]
+    service_types = [CONTAINER, APPLICATION_CONTAINER] = ['container', 'application-container']
     client_class = ContainerClient
 
     def adapter(self, service_type: str | None = None, **given: Any) -> Any:
@@ -60,10 +60,12 @@ class ZunClientPlugin(service.ServicePlugin):
             self.client().containers.update(container_id, **prop_diff)
 
     def network_detach(self, container_id: str, port_id: str) -> bool:
-        with self.ignore_not_found:
+        try:
             self.client().containers.network_detach(container_id, port=port_id)
-            return True
-        return False
+        except Exception as error:
+            self.ignore_not_found(error)
+            return False
+        return True
 
     def network_attach(self, container_id: str, port_id: str | None = None, net_id: str | None = None,
                        fip: str | None = None, security_groups: Any = None) -> bool:
@@ -76,7 +78,8 @@ class ZunClientPlugin(service.ServicePlugin):
 
     def check_network_detach(self, container_id: str, port_id: str) -> bool:
         with self.ignore_not_found:
-            return port_id not in self._ports(container_id)
+            if port_id in self._ports(container_id):
+                return False
         return True
 
     def check_network_attach(self, container_id: str, port_id: str | None) -> bool:

@@ -20,7 +20,7 @@ class KeystoneServiceNameConflict(exception.HeatException):
 
 class KeystoneClientPlugin(service.ServicePlugin):
     option_group = CLIENT_NAME
-    service_types = [IDENTITY] = ['identity']   # type: ignore[misc]
+    service_types = [IDENTITY] = ['identity']
     api_version = {'min_version': '3', 'max_version': '3.latest'}
 
     def _create(self, version: str | None = None) -> Any:
@@ -70,7 +70,7 @@ class KeystoneClientPlugin(service.ServicePlugin):
         return self._named('KeystoneUser', 'users', user, domain)
 
     @shared.MEMOIZE_FINDER
-    def get_domain_id(self, domain: str) -> str | None:
+    def get_domain_id(self, domain: str | None) -> str | None:
         if domain is None:
             return None
         domains = self.client().client.domains
@@ -85,7 +85,7 @@ class KeystoneClientPlugin(service.ServicePlugin):
         raise exception.EntityNotFound(entity='KeystoneDomain', name=domain)
 
     @shared.MEMOIZE_FINDER
-    def get_service_id(self, service: str) -> str | None:
+    def get_service_id(self, service: str | None) -> str | None:
         if service is None:
             return None
         services = self.client().client.services

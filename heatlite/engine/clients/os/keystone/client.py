@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,7 +31,7 @@ class Things(Collection):
         filters.pop('detailed', None)
         return super().list(**_ids(filters))
 
-    def findall(self, **fields: Any) -> list[Any]:
+    def findall(self, **fields: Any) -> builtins.list[Any]:
         wanted = _ids(fields)
         return [each for each in self.list(**fields)
                 if all(getattr(each, name, None) == value for name, value in wanted.items())]

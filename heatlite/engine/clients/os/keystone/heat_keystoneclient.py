@@ -71,7 +71,8 @@ class KeystoneClient:
 
     @property
     def auth_token(self) -> str | None:
-        return self.session.get_token()
+        token: str | None = self.session.get_token()
+        return token
 
     def auth_ref(self) -> Any:
         return self.session.auth.get_access(self.session)

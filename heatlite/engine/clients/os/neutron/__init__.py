@@ -29,7 +29,7 @@ class NoMatch(exception.EntityNotFound):
 
 class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin):
     option_group = CLIENT_NAME
-    service_types = [NETWORK] = ['network']  # type: ignore[misc]
+    service_types = [NETWORK] = ['network']
     api_version = {'min_version': '2.0', 'max_version': '2.latest'}
     # What the finder is asked for -> what the service calls it, where old versions gave it another word.
     res_cmdres_mapping = {'policy': 'qos_policy'}
@@ -77,7 +77,7 @@ class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin):
         return str(self.client().show_subnet(subnet_id)['subnet']['network_id'])
 
     def get_qos_policy_id(self, policy: str) -> str:
-        return self.find_resourceid_by_name_or_id('policy', policy)
+        return str(self.find_resourceid_by_name_or_id('policy', policy))
 
     def get_secgroup_uuids(self, security_groups: list[Any]) -> list[str]:
         """Ids of groups given as names, ids, or references of resources. Raises EntityNotFound, or
@@ -108,11 +108,11 @@ class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin):
 
     def resolve_router(self, props: Any, router_key: str, router_id_key: str) -> str:
         wanted = props.get(router_id_key) or props.get(router_key)
-        return self.find_resourceid_by_name_or_id('router', wanted)
+        return str(self.find_resourceid_by_name_or_id('router', wanted))
 
     def resolve_pool(self, props: Any, pool_key: str, pool_id_key: str) -> str:
         wanted = props.get(pool_id_key) or props.get(pool_key)
-        return self.find_resourceid_by_name_or_id('pool', wanted, cmd_resource='lbaas_pool')
+        return str(self.find_resourceid_by_name_or_id('pool', wanted, cmd_resource='lbaas_pool'))
 
     def check_lb_status(self, lb_id: str) -> bool:
         """Whether the load balancer is ready. Raises ResourceInError."""
