@@ -7,6 +7,8 @@ import json
 import pytest
 
 from heatlite.common import exception
+from heatlite.engine.resource import Resource
+from heatlite.engine.resources import packed
 from tests.plugins.bench import Bench
 
 HANDLERS = {                                # type -> handlers of its own, besides that for the deletion
@@ -28,6 +30,13 @@ def test_the_class_has_its_handlers(types, name):
     assert kind.__doc__ and kind.idempotent_create
     assert (kind.default_client_name, kind.entity) == (None, None)
     assert dict(kind.update_policy_schema) == {}
+
+
+def test_no_type_hides_the_actions_and_statuses_of_all(types):
+    """`state_set` refused every action of a SoftwareComponent: its ACTIONS were the name of a key."""
+    for name in packed.names():
+        kind = types.resolve(name, 'r')
+        assert (kind.ACTIONS, kind.STATUSES) == (Resource.ACTIONS, Resource.STATUSES), name
 
 
 @pytest.mark.parametrize('name, given', [

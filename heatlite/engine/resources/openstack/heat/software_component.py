@@ -19,7 +19,8 @@ COMPONENT = 'component'                 # its group
 class SoftwareComponent(software_config.SoftwareConfig):
     """Several configs for the several actions of one piece of software."""
 
-    CONFIGS, ACTIONS, CONFIG, TOOL = 'configs', 'actions', 'config', 'tool'
+    CONFIGS = 'configs'
+    CONFIG_ACTIONS, CONFIG_CONFIG, CONFIG_TOOL = 'actions', 'config', 'tool'          # of one of them
 
     properties_schema = catalogue.properties(NAME)
     attributes_schema = catalogue.attribute_schemata(NAME)
@@ -30,7 +31,7 @@ class SoftwareComponent(software_config.SoftwareConfig):
         seen: set[Any] = set()
         configs = self.properties[self.CONFIGS]
         for entry in configs if isinstance(configs, list) else ():      # else they are not known yet
-            actions = entry[self.ACTIONS] if isinstance(entry, dict) else None
+            actions = entry[self.CONFIG_ACTIONS] if isinstance(entry, dict) else None
             if not isinstance(actions, list):
                 continue                    # not known yet
             if seen.intersection(actions):
