@@ -181,6 +181,30 @@ def test_a_deletion_ends_the_waiting():
         assert deployments(cluster) == []
 
 
+def test_a_deployment_is_cancelled_also_before_its_id_is_noted():
+    """It has the id of the resource, and a server may see it before the resource has noted that it was made."""
+    with Cluster(engines=1) as cluster:
+        stack_id = cluster.create('s', deployed())
+        waits(cluster, stack_id, 'deployment', 'CREATE')
+        errors = []
+
+        def cancel(service):
+            stack = service.controller.read(stack_id)
+            resource = stack['deployment']
+            resource.resource_id = None
+            try:
+                resource.handle_create_cancel(None)
+            except exception.NotFound as error:
+                errors.append(error)
+
+        runtime, service = cluster.engines[0]
+        runtime.spawn(cancel, service)
+        assert cluster.universe.run(lambda: errors or deployments(cluster)[0].status == 'FAILED', limit=10)
+        assert not errors
+        cluster.delete(stack_id)
+        done(cluster, stack_id, 'DELETE')
+
+
 def test_structured_and_component_configs():
     wanted = {'heat_template_version': '2018-08-31', 'resources': {
         'map': {'type': 'OS::Heat::StructuredConfig', 'properties': {

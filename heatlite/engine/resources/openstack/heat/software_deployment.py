@@ -240,7 +240,7 @@ class SoftwareDeployment(signal_responder.SignalResponder):
         found = self._deployment()
         if found is not None and found['status'] == self.IN_PROGRESS:
             self.rpc_client().update_software_deployment(
-                self.context, self.resource_id, status=self.FAILED, status_reason=_('Deployment cancelled.'))
+                self.context, found['id'], status=self.FAILED, status_reason=_('Deployment cancelled.'))
 
     def handle_create_cancel(self, waiting: Any) -> None:
         self._cancel()
