@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from datetime import datetime
+from types import TracebackType
 from typing import Any, ClassVar, Protocol
 
 from heatlite.common import exception
@@ -14,6 +14,17 @@ from heatlite.engine import clients
 from heatlite.engine.resource_state import State
 
 OURSELVES = 'heat'
+
+
+class Ignored(Protocol):
+    """Ignores errors with one class name: as a context manager, or called with an error, which raises all others."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> bool: ...
+
+    def __call__(self, error: BaseException) -> None: ...
 
 
 class SoftwareConfigs(Protocol):
@@ -46,7 +57,7 @@ class SoftwareConfigs(Protocol):
 
     def push_metadata(self, context: RequestContext, server_id: str) -> None: ...
 
-    def ignore_error_by_name(self, name: str) -> AbstractContextManager[None, bool]: ...
+    def ignore_error_by_name(self, name: str) -> Ignored: ...
 
 
 class Services(State):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from types import TracebackType
 from typing import Any
 
 from sqlalchemy import Connection
@@ -41,7 +42,8 @@ class Ignored:
     def __enter__(self) -> None:
         return None
 
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> bool:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> bool:
         return error is not None and self._is_meant(error)
 
     def __call__(self, error: BaseException) -> None:

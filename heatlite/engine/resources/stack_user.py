@@ -14,17 +14,17 @@ from heatlite.engine import resource
 class StackUser(resource.Resource):
     """The user is made by `handle_create`; suspending the resource disables it."""
 
-    def handle_create(self) -> None:
+    def handle_create(self) -> Any:
         self._create_user()
 
     def handle_delete(self) -> Any:
         self._delete_user()
         return super().handle_delete()
 
-    def handle_suspend(self) -> None:
+    def handle_suspend(self) -> Any:
         self._suspend_user()
 
-    def handle_resume(self) -> None:
+    def handle_resume(self) -> Any:
         self._resume_user()
 
     # --- the user -----------------------------------------------------------------------------------------

@@ -49,7 +49,8 @@ class BaseVolume(resource.Resource):
         return self._name(), self._description()
 
     def _name(self) -> Any:
-        given = self.properties.get(self.NAME_PROPERTY) if self.NAME_PROPERTY in self.properties else None
+        key = self.NAME_PROPERTY
+        given = self.properties.get(key) if key is not None and key in self.properties else None
         return given or self.physical_resource_name()
 
     def _description(self) -> Any:

@@ -154,7 +154,8 @@ class Described(resource.Resource):
                 self.resource_id_set(self.resource_id)          # durable with it
 
     def _progress(self) -> dict[str, int]:
-        return json.loads(self.data().get(PROGRESS, '{}'))
+        done: dict[str, int] = json.loads(self.data().get(PROGRESS, '{}'))
+        return done
 
     def _has_run(self, name: str) -> bool:
         return self._progress().get(name, 0) >= len(getattr(self.description, name))

@@ -239,7 +239,8 @@ def _hooks(written: Any) -> Mapping[str, str]:
     unknown = sorted(set(_map(written)) - set(HOOK_EVENTS))
     if unknown:
         raise ValueError(f'{", ".join(unknown)}: no such event; there are {", ".join(HOOK_EVENTS)}')
-    return written
+    hooks: Mapping[str, str] = written
+    return hooks
 
 
 _BUILD: dict[str, Any] = {word: build for build, words in {

@@ -14,12 +14,13 @@ Those of a file X.yaml stand in X_hooks.py, which is imported with the first typ
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
+Hook = TypeVar('Hook', bound=Callable[..., Any])
 REGISTERED: dict[str, Callable[..., Any]] = {}
 
 
-def hook(function: Callable[..., Any]) -> Callable[..., Any]:
+def hook(function: Hook) -> Hook:
     REGISTERED[function.__name__] = function
     return function
 

@@ -17,8 +17,9 @@ Rule = translation.TranslationRule
 def chosen(resource: Any, properties: Mapping[str, Any]) -> str | None:
     """The name given, else the physical name."""
     wanted = resource.description.name_property
-    given = properties.get(wanted) if wanted in properties else None
-    return given or resource.physical_resource_name()
+    given: str | None = properties.get(wanted) if wanted in properties else None
+    name: str | None = given or resource.physical_resource_name()
+    return name
 
 
 def is_given(resource: Any) -> bool:

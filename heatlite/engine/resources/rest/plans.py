@@ -35,7 +35,8 @@ def new_body(what: Description, scope: Scope, subject: Any = None) -> dict[str, 
     body = {**what.rules.render(given), **fill(what.constants, scope)}
     if what.mark and what.mark not in body:
         body[what.mark] = scope.value('physical_name')
-    return hooks.changed(what, 'body', body, subject, given, 'create')
+    changed: dict[str, Any] = hooks.changed(what, 'body', body, subject, given, 'create')
+    return changed
 
 
 def update(what: Description, scope: Scope, changed: Mapping[str, Any], subject: Any = None) -> list[Call]:
@@ -77,13 +78,15 @@ def changed_body(what: Description, scope: Scope, changed: Mapping[str, Any], su
     for name in what.rules.spread & set(given):
         before = (scope.known.get('old') or {}).get(name) or {}
         wanted = given[name] or {}
-        given[name] = {key: value for key, value in wanted.items() if before.get(key) != value}
+        entries = {key: value for key, value in wanted.items() if before.get(key) != value}
         if what.patch is not None:
-            given[name].update({key: None for key in before if key not in wanted})
+            entries.update({key: None for key in before if key not in wanted})
+        given[name] = entries
     body = what.rules.render(given, keep_nulls=what.update_nulls and what.send != 'all')
     if what.send == 'all':
         body.update(fill(what.constants, scope))
-    return hooks.changed(what, 'body', body, subject, given, 'update')
+    fields: dict[str, Any] = hooks.changed(what, 'body', body, subject, given, 'update')
+    return fields
 
 
 def _content(what: Description, body: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from heatlite.common import exception
@@ -17,6 +18,10 @@ FORMS = ('exclusive', 'one_of', 'exactly_one', 'needs', 'when', 'ordered', 'only
 SOMETHING = object()                        # a value that is there and not known yet
 
 
+def _of_entry(entry: Any, path: str) -> Any:
+    return _known(pick(entry, path))
+
+
 def check(rules: Iterable[Mapping[str, Any]], value_of: Callable[[str], Any]) -> None:
     """`value_of(path)`: None when nothing was given, `SOMETHING` when it is not known yet.
 
@@ -26,7 +31,7 @@ def check(rules: Iterable[Mapping[str, Any]], value_of: Callable[[str], Any]) ->
         if 'each' in rule:
             entries = value_of(rule['each'])
             for entry in entries if isinstance(entries, list) else ():
-                _check_one(rule, lambda path, entry=entry: _known(pick(entry, path)))
+                _check_one(rule, partial(_of_entry, entry))
         else:
             _check_one(rule, value_of)
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from keystoneauth1.exceptions import ClientException
 from keystoneauth1.exceptions import http as http_errors
 
 from heatlite.common import exception
@@ -70,7 +71,7 @@ def status_of(error: BaseException) -> int | None:
 
 def error_of(response: Any, call: Call) -> Exception:
     """keystoneauth1's error class for the status, whose text is the service's."""
-    found: Any = http_errors.from_response(response, call.verb, call.path)
+    found: ClientException = http_errors.from_response(response, call.verb, call.path)
     said = next(_messages(response), None)
     if said and isinstance(found, http_errors.HttpError):
         text = f'{said} (HTTP {response.status_code})'

@@ -18,6 +18,7 @@ NAME = 'AWS::AutoScaling::AutoScalingGroup'
 class AutoScalingGroup(scaled.AdjustedGroup, instance_group.InstanceGroup):
     """Between so and so many servers of one launch configuration, as policies and users want it."""
 
+    PROPERTIES: tuple[str, ...]
     PROPERTIES = (AVAILABILITY_ZONES, LAUNCH_CONFIGURATION_NAME, MAX_SIZE, MIN_SIZE, COOLDOWN, DESIRED_CAPACITY,
                   HEALTH_CHECK_GRACE_PERIOD, HEALTH_CHECK_TYPE, LOAD_BALANCER_NAMES, VPCZONE_IDENTIFIER, TAGS,
                   INSTANCE_ID) = (

@@ -36,7 +36,7 @@ class VPC(resource.Resource):
 
     def _router(self) -> Any:
         """Made when there is none: after a crash there may be only the network."""
-        found = router_for_vpc(self.client(), self.resource_id)
+        found = router_for_vpc(self.client(), str(self.resource_id))
         return found or self.client().create_router({'router': {'name': self.physical_resource_name()}})['router']
 
     def check_create_complete(self, *args: Any) -> bool:
@@ -47,7 +47,7 @@ class VPC(resource.Resource):
         if self.resource_id is None:
             return
         with self.client_plugin().ignore_not_found:
-            router = router_for_vpc(self.client(), self.resource_id)
+            router = router_for_vpc(self.client(), str(self.resource_id))
             if router:
                 self.client().delete_router(router['id'])
         with self.client_plugin().ignore_not_found:

@@ -154,7 +154,8 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
         if not self.resource_id:
             return True
         with self.client_plugin().ignore_not_found:
-            return self.client().volumes.get(self.resource_id).status in ('error', 'deleting')
+            if self.client().volumes.get(self.resource_id).status not in ('error', 'deleting'):
+                return False
         return True
 
     def parse_live_resource_data(self, resource_properties: Any, resource_data: Any) -> dict[str, Any]:
@@ -188,18 +189,22 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
         backup_id = (snapshot.get('resource_data') or {}).get('backup_id')
         if backup_id is None:
             return None
-        with self.client_plugin().ignore_not_found:
+        try:
             self.client().backups.delete(backup_id)
-            return str(backup_id)
-        return None
+        except Exception as error:
+            self.client_plugin().ignore_not_found(error)
+            return None
+        return str(backup_id)
 
     def check_delete_snapshot_complete(self, backup_id: str | None) -> bool:
         if backup_id is None:
             return True
-        with self.client_plugin().ignore_not_found:
+        try:
             self.client().backups.get(backup_id)
-            return False
-        return True
+        except Exception as error:
+            self.client_plugin().ignore_not_found(error)
+            return True
+        return False
 
     def handle_restore(self, defn: Any, restore_data: dict[str, Any]) -> Any:
         """The definition whose volume is made of the saved backup, whatever it was made of before."""

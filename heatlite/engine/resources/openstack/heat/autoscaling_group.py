@@ -16,10 +16,12 @@ NAME = 'OS::Heat::AutoScalingGroup'
 class AutoScalingResourceGroup(autoscaling_group.AutoScalingGroup):
     """Between so and so many members of one definition, as policies and users want it."""
 
+    PROPERTIES: tuple[str, ...]
     PROPERTIES = (RESOURCE, MAX_SIZE, MIN_SIZE, COOLDOWN, DESIRED_CAPACITY, ROLLING_UPDATES) = (
         'resource', 'max_size', 'min_size', 'cooldown', 'desired_capacity', 'rolling_updates')
     _ROLLING_UPDATES_SCHEMA = (MIN_IN_SERVICE, MAX_BATCH_SIZE, PAUSE_TIME) = (
         'min_in_service', 'max_batch_size', 'pause_time')
+    ATTRIBUTES: tuple[str, ...]
     ATTRIBUTES = (OUTPUTS, OUTPUTS_LIST, CURRENT_SIZE, REFS, REFS_MAP) = (
         'outputs', 'outputs_list', 'current_size', 'refs', 'refs_map')
 

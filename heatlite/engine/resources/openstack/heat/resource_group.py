@@ -26,6 +26,7 @@ def nested_members(resource: Any, values: Mapping[str, Any]) -> Mapping[str, Any
 class ResourceGroup(members.Group):
     """As many members of one definition as wanted, named by numbers that are never used twice."""
 
+    PROPERTIES: tuple[str, ...]
     PROPERTIES = (COUNT, INDEX_VAR, RESOURCE_DEF, REMOVAL_POLICIES, REMOVAL_POLICIES_MODE) = (
         'count', 'index_var', 'resource_def', 'removal_policies', 'removal_policies_mode')
     _RESOURCE_DEF_KEYS = (RESOURCE_DEF_TYPE, RESOURCE_DEF_PROPERTIES, RESOURCE_DEF_METADATA) = (
@@ -35,12 +36,13 @@ class ResourceGroup(members.Group):
     _UPDATE_POLICY_SCHEMA_KEYS = (ROLLING_UPDATE, BATCH_CREATE) = ('rolling_update', 'batch_create')
     _ROLLING_UPDATE_SCHEMA_KEYS = (MIN_IN_SERVICE, MAX_BATCH_SIZE, PAUSE_TIME) = (
         'min_in_service', 'max_batch_size', 'pause_time')
+    ATTRIBUTES: tuple[str, ...]
     ATTRIBUTES = (REFS, REFS_MAP, ATTR_ATTRIBUTES, REMOVED_RSRC_LIST) = (
         'refs', 'refs_map', 'attributes', 'removed_rsrc_list')
 
     MAPPED = (ATTR_ATTRIBUTES,)
     lists_any_attribute = True
-    nested_members = staticmethod(nested_members)
+    nested_members: Any = staticmethod(nested_members)
     _foreseen_removals: set[str] | None = None          # in a preview; nothing is noted there
 
     properties_schema = catalogue.properties(NAME)

@@ -70,7 +70,7 @@ class SoftwareConfig(resource.Resource):
     def find_existing(self) -> str | None:
         """It has the id of the resource."""
         with self.rpc_client().ignore_error_by_name('NotFound'):
-            return str(self.rpc_client().show_software_config(self.context, self.uuid)['id'])
+            return str(self.rpc_client().show_software_config(self.context, str(self.uuid))['id'])
         return None
 
     def handle_delete(self) -> None:

@@ -38,6 +38,7 @@ class SoftwareDeployment(signal_responder.SignalResponder):
     PROPERTIES: tuple[str, ...]
     PROPERTIES = (CONFIG, SERVER, INPUT_VALUES, DEPLOY_ACTIONS, NAME, SIGNAL_TRANSPORT) = (
         'config', 'server', 'input_values', 'actions', 'name', 'signal_transport')
+    ATTRIBUTES: tuple[str, ...]
     ATTRIBUTES = (STDOUT, STDERR, STATUS_CODE) = ('deploy_stdout', 'deploy_stderr', 'deploy_status_code')
     DEPLOY_STATUSES = (IN_PROGRESS, FAILED, COMPLETE) = ('IN_PROGRESS', 'FAILED', 'COMPLETE')
 
@@ -64,7 +65,7 @@ class SoftwareDeployment(signal_responder.SignalResponder):
         """It has the id of the resource. A server may see it, and signal, before we have noted that it was made."""
         with self.rpc_client().ignore_error_by_name('NotFound'):
             found: Mapping[str, Any] = self.rpc_client().show_software_deployment(
-                self.context, self.resource_id or self.uuid)
+                self.context, self.resource_id or str(self.uuid))
             return found
         return None
 
@@ -134,7 +135,7 @@ class SoftwareDeployment(signal_responder.SignalResponder):
             (self.COMPLETE, _('Not waiting for outputs signal')) if self._signal_transport_none()
             else (self.IN_PROGRESS, _('Deploy data available')))
         made = self.rpc_client().deploy(
-            self.context, self.resource_id or self.uuid, self.properties[self.SERVER], config, action=action,
+            self.context, self.resource_id or str(self.uuid), self.properties[self.SERVER], config, action=action,
             input_values=dict(self.properties[self.INPUT_VALUES] or {}), status=status, status_reason=reason,
             stack_user_project_id=self.stack.stack_user_project_id)
         if self.resource_id is None:
@@ -144,7 +145,7 @@ class SoftwareDeployment(signal_responder.SignalResponder):
     def find_existing(self) -> str | None:
         """It has the id of the resource."""
         with self.rpc_client().ignore_error_by_name('NotFound'):
-            return str(self.rpc_client().show_software_deployment(self.context, self.uuid)['id'])
+            return str(self.rpc_client().show_software_deployment(self.context, str(self.uuid))['id'])
         return None
 
     def handle_create(self) -> Any:
@@ -284,10 +285,10 @@ class SoftwareDeployment(signal_responder.SignalResponder):
         self.rpc_client().update_software_deployment(
             self.context, found['id'], output_values=outputs, status=status, status_reason=reason)
         if status == self.COMPLETE:
-            return _('deployment %s succeeded') % found['id']
+            return str(_('deployment %s succeeded') % found['id'])
         if code:
             return _('deployment %(id)s failed (%(code)s)') % {'id': found['id'], 'code': code}
-        return _('deployment %s failed') % found['id']
+        return str(_('deployment %s failed') % found['id'])
 
     # --- attributes ---------------------------------------------------------------------------------------
 
@@ -337,13 +338,15 @@ class SoftwareDeployment(signal_responder.SignalResponder):
 class SoftwareDeploymentGroup(resource_group.ResourceGroup):
     """Puts a config on each of several servers."""
 
+    PROPERTIES: tuple[str, ...]
     PROPERTIES = (SERVERS, CONFIG, INPUT_VALUES, DEPLOY_ACTIONS, NAME, SIGNAL_TRANSPORT) = (
         'servers', 'config', 'input_values', 'actions', 'name', 'signal_transport')
+    ATTRIBUTES: tuple[str, ...]
     ATTRIBUTES = (STDOUTS, STDERRS, STATUS_CODES) = ('deploy_stdouts', 'deploy_stderrs', 'deploy_status_codes')
     MEMBER_ATTRIBUTES = {STDOUTS: 'deploy_stdout', STDERRS: 'deploy_stderr', STATUS_CODES: 'deploy_status_code'}
     member_type = TYPE
     member_properties: tuple[str, ...] = ('config', 'input_values', 'actions', 'name', 'signal_transport')
-    nested_members = None                   # their attributes are the outputs of a config: known when it is there
+    nested_members: Any = None              # their attributes are the outputs of a config: known when it is there
 
     properties_schema = catalogue.properties(GROUP)
     attributes_schema = catalogue.attribute_schemata(GROUP)

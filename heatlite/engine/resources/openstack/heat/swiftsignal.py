@@ -65,7 +65,7 @@ class SwiftSignalHandle(resource.Resource):
         with plugin.ignore_not_found:
             _headers, objects = swift.get_container(self.stack.id)
             for found in objects:
-                if str(found.get('name', '')).endswith(self.resource_id):
+                if str(found.get('name', '')).endswith(str(self.resource_id)):
                     with plugin.ignore_not_found:
                         swift.delete_object(self.stack.id, found['name'])
 

@@ -107,9 +107,10 @@ class Workflow(signal_responder.SignalResponder):
 
     def _namesakes(self) -> list[str]:
         """A workflow is named once in a project."""
+        found = []
         with self.client_plugin().ignore_not_found:
-            return [str(self.client().workflows.get(self._workflow_name()).name)]
-        return []
+            found.append(str(self.client().workflows.get(self._workflow_name()).name))
+        return found
 
     def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: dict[str, Any]) -> None:
         if prop_diff:
@@ -127,11 +128,13 @@ class Workflow(signal_responder.SignalResponder):
     def needs_replace_failed(self) -> bool:
         if self.resource_id is None:
             return True
-        with self.client_plugin().ignore_not_found:
+        try:
             self.client().workflows.get(self.resource_id)
-            return False
-        self.resource_id_set(None)
-        return True
+        except Exception as error:
+            self.client_plugin().ignore_not_found(error)
+            self.resource_id_set(None)
+            return True
+        return False
 
     def get_reference_id(self) -> str:
         return self._workflow_name()

@@ -84,7 +84,8 @@ class NeutronResource(resource.Resource):
         if not self.resource_id or not self.entity:
             return True
         with self.client_plugin().ignore_not_found:
-            return bool(self._show_resource().get('status') == 'ERROR')
+            if self._show_resource().get('status') != 'ERROR':
+                return False
         return True
 
     # --- reading ------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from heatlite.common import exception
@@ -303,7 +304,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
 
         found: dict[str, Any] = {}
         for label, entries in (server.addresses or {}).items():
-            addresses = []
+            addresses: list[dict[str, Any]] = []
             for entry in entries:
                 port = ports.get(entry.get('OS-EXT-IPS-MAC:mac_addr'))
                 extended = {**entry, 'port': port['id'] if port else None}
@@ -340,7 +341,8 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
             return True
         with self.client_plugin().ignore_not_found:
             server = self.client().servers.get(self.resource_id)
-            return server.status in ('ERROR', 'DELETED', 'SOFT_DELETED')
+            if server.status not in ('ERROR', 'DELETED', 'SOFT_DELETED'):
+                return False
         return True
 
     def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: dict[str, Any]) -> list[dict[str, Any]]:
@@ -378,7 +380,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
             raise exception.EntityNotFound(entity='Resource', name=self.name)
         return server.to_dict()
 
-    def parse_live_resource_data(self, resource_properties: Any, resource_data: dict[str, Any]) -> dict[str, Any]:
+    def parse_live_resource_data(self, resource_properties: Any, resource_data: Mapping[str, Any]) -> dict[str, Any]:
         """Flavor, image, metadata and name. Networks are left as they are: what is plugged in has many reasons."""
         live: dict[str, Any] = {self.METADATA: resource_data.get('metadata')}
         flavor = resource_data.get('flavor') or {}

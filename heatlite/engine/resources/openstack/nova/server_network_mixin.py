@@ -8,7 +8,7 @@ from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
-from heatlite.engine.resources import existing
+from heatlite.engine.clients.os import http
 from heatlite.engine.resources.openstack.neutron.port import Port
 
 DETACH_TURNS = 30                           # seconds to wait for a port to come free before a replacement is made
@@ -134,7 +134,7 @@ class ServerNetworkMixin:
             try:
                 port_id = str(neutron.create_port({'port': body})['port']['id'])
             except Exception as error:
-                port_id = find() if existing.http.reply_was_lost(error) else None
+                port_id = find() if http.reply_was_lost(error) else None
                 if port_id is None:
                     raise
         self._data_update_ports(port_id, 'add')
@@ -208,9 +208,10 @@ class ServerNetworkMixin:
                 self.NETWORK_PORT, self.NETWORK_FIXED_IP, self.NETWORK_SUBNET, self.NETWORK_ID)]
 
         for place in sorted(range(len(entries)), key=says, reverse=True):
-            found[place] = next((port for port in ports if port['id'] not in taken
-                                 and self._fits(port, entries[place])), None)
-            taken.add((found[place] or {}).get('id'))
+            port = next((port for port in ports if port['id'] not in taken and self._fits(port, entries[place])), None)
+            found[place] = port
+            if port is not None:
+                taken.add(port['id'])
         return list(zip(entries, found, strict=True))
 
     def _kept(self: Any, old: list[Held], new: list[Any], is_kept: Callable[[Any, Any, Any], bool]) -> tuple[

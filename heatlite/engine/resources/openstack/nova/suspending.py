@@ -30,7 +30,7 @@ class Suspending:
         return str(self.resource_id)
 
     def check_suspend_complete(self: Any, server_id: str) -> bool:
-        return self._is_on_its_way(server_id, 'SUSPENDED', 'ACTIVE', _('Suspend of server %s failed'))
+        return bool(self._is_on_its_way(server_id, 'SUSPENDED', 'ACTIVE', _('Suspend of server %s failed')))
 
     def handle_resume(self: Any) -> str:
         server = self._found_for('resume')
@@ -39,7 +39,7 @@ class Suspending:
         return str(self.resource_id)
 
     def check_resume_complete(self: Any, server_id: str) -> bool:
-        return self._is_on_its_way(server_id, 'ACTIVE', 'SUSPENDED', _('Resume of server %s failed'))
+        return bool(self._is_on_its_way(server_id, 'ACTIVE', 'SUSPENDED', _('Resume of server %s failed')))
 
     def _is_on_its_way(self: Any, server_id: str, wanted: str, before: str, failure: str) -> bool:
         server = self.client_plugin().fetch_server(server_id)
