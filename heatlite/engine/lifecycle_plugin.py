@@ -10,6 +10,7 @@ from typing import Any
 
 from oslo_log import log
 
+from heatlite.common.context import RequestContext
 from heatlite.engine.compat import extensions
 
 LOG = log.getLogger(__name__)
@@ -50,7 +51,7 @@ class LifecyclePlugins:
     def __bool__(self) -> bool:
         return bool(self._plugins)
 
-    def before(self, context: Any, stack: Any, current_stack: Any = None, action: str | None = None) -> None:
+    def before(self, context: RequestContext, stack: Any, current_stack: Any = None, action: str | None = None) -> None:
         """Call all plug-ins. An error of one passes through, after `do_post_op` of those called before it."""
         called: list[Any] = []
         for plugin in self._plugins:
@@ -61,7 +62,7 @@ class LifecyclePlugins:
                 raise
             called.append(plugin)
 
-    def after(self, context: Any, stack: Any, current_stack: Any = None, action: str | None = None,
+    def after(self, context: RequestContext, stack: Any, current_stack: Any = None, action: str | None = None,
               is_stack_failure: bool = False) -> None:
         for plugin in self._plugins:
             try:

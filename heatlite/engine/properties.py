@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from heatlite.common import exception
+from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.engine import constraints as constr
 from heatlite.engine import function, support, translation
@@ -34,7 +35,8 @@ def schemata(schema_dicts: Mapping[str, Any]) -> Mapping[str, Schema]:
 class Property:
     """One schema with its name and its path."""
 
-    def __init__(self, schema: Any, name: str | None = None, context: Any = None, path: Sequence[Any] = ()) -> None:
+    def __init__(self, schema: Any, name: str | None = None, context: RequestContext | None = None,
+                 path: Sequence[Any] = ()) -> None:
         self.schema = Schema.from_legacy(schema)
         self.name = name
         self.context = context
@@ -79,7 +81,8 @@ class Properties(Mapping[str, Any]):
     """
 
     def __init__(self, schema: Mapping[str, Any], data: Mapping[str, Any] | None,
-                 resolver: Callable[[Any], Any] = function.resolve, parent_name: str | None = None, context: Any = None,
+                 resolver: Callable[[Any], Any] = function.resolve, parent_name: str | None = None,
+                 context: RequestContext | None = None,
                  section: str | None = None, translation: Any = None, rsrc_description: str | None = None, *,
                  deferred: frozenset[str] = frozenset()) -> None:
         self.schema = schemata(schema)
@@ -245,6 +248,6 @@ class Properties(Mapping[str, Any]):
 _READERS = {True: Reader(), False: Reader(constraints=False)}
 
 
-def _reader(context: Any, check: bool = False) -> Reader:
+def _reader(context: RequestContext | None, check: bool = False) -> Reader:
     """Return a reader; a shared one if no constraint is checked, as only constraints need the context."""
     return Reader(context=context) if check and context is not None else _READERS[check]

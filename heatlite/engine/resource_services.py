@@ -91,7 +91,7 @@ class Services(State):
         return getattr(self.stack, 'clients', None) or clients.of(self.context)
 
     @classmethod
-    def is_service_available(cls, context: Any) -> tuple[bool, str | None]:
+    def is_service_available(cls, context: RequestContext) -> tuple[bool, str | None]:
         """Return (whether it is available, why not). Raises ClientNotAvailable without the client plug-in."""
         name = cls.default_client_name
         if name is None or name == OURSELVES:           # heatlite itself is answering this request
@@ -112,7 +112,7 @@ class Services(State):
         return True, None
 
     @classmethod
-    def check_service_available(cls, context: Any, resource_type: str) -> None:
+    def check_service_available(cls, context: RequestContext, resource_type: str) -> None:
         """Raise ResourceTypeUnavailable (HEAT-E99001) if the service is not available."""
         try:
             available, reason = cls.is_service_available(context)

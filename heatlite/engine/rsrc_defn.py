@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from heatlite.common import exception
+from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.engine import function
 from heatlite.engine import properties as property_set
@@ -62,7 +63,7 @@ class ResourceDefinition(Mapping[str, Any]):
 
     # --- parts --------------------------------------------------------------------------------------------
 
-    def properties(self, schema: Mapping[str, Any], context: Any = None) -> property_set.Properties:
+    def properties(self, schema: Mapping[str, Any], context: RequestContext | None = None) -> property_set.Properties:
         found = property_set.Properties(schema, self._properties or {}, self.evaluate, self.name, context,
                                       section='Properties', rsrc_description=self.description or None,
                                       deferred=self.deferred)
@@ -71,7 +72,8 @@ class ResourceDefinition(Mapping[str, Any]):
             found.update_translation(rules, client_resolve)
         return found
 
-    def update_policy(self, schema: Mapping[str, Any], context: Any = None) -> property_set.Properties:
+    def update_policy(self, schema: Mapping[str, Any],
+                      context: RequestContext | None = None) -> property_set.Properties:
         return property_set.Properties(schema, self._update_policy or {}, self.evaluate, self.name, context,
                                      section='UpdatePolicy')
 

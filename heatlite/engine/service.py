@@ -8,7 +8,10 @@ import socket
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from oslo_config import cfg
+
 from heatlite.common import crypt
+from heatlite.common.context import RequestContext
 from heatlite.common.limits import Limits as TemplateLimits
 from heatlite.common.runtime import Runtime
 from heatlite.db import codec
@@ -39,7 +42,7 @@ BINARY, TOPIC = 'heat-engine', 'engine'
 
 
 class EngineService:
-    def __init__(self, conf: Any, runtime: Runtime, database: Database, *, engine_id: str | None = None,
+    def __init__(self, conf: cfg.ConfigOpts, runtime: Runtime, database: Database, *, engine_id: str | None = None,
                  wake: Callable[[str, str | None], None] = lambda stack_id, engine_id: None,
                  notify: Notify = silent) -> None:
         """`wake(stack_id, engine_id)`: wakes up another engine, or any (None). Raises Error for wrong options."""
@@ -150,11 +153,11 @@ class EngineService:
             messages.Wake: lambda context, message: self.controller.wake(message.stack_id),
         }
 
-    def _resolve_outputs(self, context: Any, message: messages.ResolveOutputs) -> list[dict[str, Any]]:
+    def _resolve_outputs(self, context: RequestContext, message: messages.ResolveOutputs) -> list[dict[str, Any]]:
         found = self.controller.outputs(message.stack_id, context)
         return [each for each in found if message.keys is None or each['output_key'] in message.keys]
 
-    def _resource_attributes(self, context: Any, message: messages.ResourceAttributes) -> dict[str, Any]:
+    def _resource_attributes(self, context: RequestContext, message: messages.ResourceAttributes) -> dict[str, Any]:
         """Read the value of `show` if the type has it, else all attributes; and those in `names`. Calls services.
 
         A value is null if the resource does not have it, or it cannot be read now.

@@ -49,7 +49,7 @@ class ZaqarQueue:
         self._target = target
         self._ttl = ttl
 
-    def consume(self, context: Any, event: Mapping[str, Any]) -> None:
+    def consume(self, context: RequestContext, event: Mapping[str, Any]) -> None:
         clients.of(context).client('zaqar').queue(self._target).post({'body': event, 'ttl': self._ttl})
 
 

@@ -10,6 +10,8 @@ from collections import deque
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
+from oslo_config import cfg
+
 from heatlite.common import messaging, timeutils
 from heatlite.common.runtime import Runtime
 from heatlite.db.stacks import Stack
@@ -42,7 +44,7 @@ def silent(stack: Stack, action: str, status: str, reason: str, scaling: Scaling
 SUFFIXES = {'IN_PROGRESS': 'start', 'COMPLETE': 'end', 'FAILED': 'error'}
 
 
-def sender(conf: Any, runtime: Runtime) -> Notify:
+def sender(conf: cfg.ConfigOpts, runtime: Runtime) -> Notify:
     """Return the function that sends notifications; `silent` if no driver is set. The context of a notification has
     the ids of the request."""
     notifier = messaging.notifier(conf, conf.default_publisher_id or f'orchestration.{conf.host}')

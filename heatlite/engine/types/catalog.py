@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from heatlite.common import exception, urlfetch
+from heatlite.common.context import RequestContext
 from heatlite.engine import attributes, properties, support
 from heatlite.engine.clients import constraint_cache
 from heatlite.engine.resource import Resource
@@ -29,7 +30,7 @@ class Catalog:
     `forbidden`: the first requested type that the caller may not use, or None.
     """
 
-    def __init__(self, registry: Registry, context: Any, make: Make) -> None:
+    def __init__(self, registry: Registry, context: RequestContext, make: Make) -> None:
         self._registry = registry
         self._context = context
         self._make = make

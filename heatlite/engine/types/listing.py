@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from heatlite.common import exception, param_utils, policy
+from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.engine import attributes, properties, support
 from heatlite.language import budget
@@ -18,7 +19,7 @@ from heatlite.language.patterns import Pattern
 Allows = Callable[[Any, str], bool]         # (context, type name) -> whether the caller may use it
 
 
-def list_types(classes: Iterable[tuple[str, Any]], context: Any, message: Any, allows: Allows) -> list[Any]:
+def list_types(classes: Iterable[tuple[str, Any]], context: RequestContext, message: Any, allows: Allows) -> list[Any]:
     """List the types that the caller can use now: names, or `{resource_type, description}`. Raises Invalid."""
     wanted = message.support_status
     if wanted is not None and not support.is_valid_status(wanted):
@@ -46,7 +47,7 @@ def list_types(classes: Iterable[tuple[str, Any]], context: Any, message: Any, a
     return found
 
 
-def _is_available(kind: Any, context: Any) -> bool:
+def _is_available(kind: Any, context: RequestContext) -> bool:
     if kind.default_client_name is None:
         return True
     try:
@@ -55,7 +56,7 @@ def _is_available(kind: Any, context: Any) -> bool:
         return False
 
 
-def schema(kind: Any, context: Any, message: Any, allows: Allows) -> dict[str, Any]:
+def schema(kind: Any, context: RequestContext, message: Any, allows: Allows) -> dict[str, Any]:
     """Return the schema of a type. Raises NotSupported for a hidden type, Forbidden, ResourceTypeUnavailable."""
     if kind.support_status.status == support.HIDDEN:
         raise exception.NotSupported(feature=message.type_name)

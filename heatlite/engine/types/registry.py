@@ -20,6 +20,7 @@ from oslo_log import log
 
 from heatlite.common import exception, policy, urlfetch
 from heatlite.common import runtime as runtimes
+from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.engine import support
 from heatlite.engine.clients import constraint_names
@@ -64,7 +65,7 @@ class Registry:
     `plugins`: the loaded plug-ins; `failures`: those that could not be loaded.
     """
 
-    def __init__(self, conf: Any = None) -> None:
+    def __init__(self, conf: cfg.ConfigOpts | None = None) -> None:
         self._conf = conf
         self._entries: dict[str, Any] = {}
         self._constraints: dict[str, Any] = {}
@@ -211,22 +212,22 @@ class Registry:
     # --- requests about types: (context, message) -> answer --------------------------------------------------
     # Source: docs/spec/rest.rst, "Resource types".
 
-    def list_types(self, context: Any, message: Any) -> list[Any]:
+    def list_types(self, context: RequestContext, message: Any) -> list[Any]:
         return listing.list_types(self.classes(), context, message, self.allows)
 
-    def schema(self, context: Any, message: Any) -> dict[str, Any]:
+    def schema(self, context: RequestContext, message: Any) -> dict[str, Any]:
         return listing.schema(self._for_show(message.type_name), context, message, self.allows)
 
-    def template(self, context: Any, message: Any) -> dict[str, Any]:
+    def template(self, context: RequestContext, message: Any) -> dict[str, Any]:
         return listing.template(self._for_show(message.type_name), message)
 
-    def allows(self, context: Any, type_name: str) -> bool:
+    def allows(self, context: RequestContext, type_name: str) -> bool:
         """Whether the policy lets the caller use a type."""
         if self._policy is None:
             self._policy = policy.Policy(self._conf or cfg.CONF)
         return self._policy.allows_type(context, type_name)
 
-    def allows_wanted(self, context: Any, type_name: str, resource_name: str, environment: Any) -> bool:
+    def allows_wanted(self, context: RequestContext, type_name: str, resource_name: str, environment: Any) -> bool:
         """As `allows`, also for the type to which the user's environment maps the name. Mappings of the operator are
         always allowed."""
         found = self._level(environment).find(type_name, resource_name)
@@ -298,14 +299,14 @@ def template_class(found: language_registry.Found) -> Any:
 _current: Registry | None = None
 
 
-def create(conf: Any = None) -> Registry:
+def create(conf: cfg.ConfigOpts | None = None) -> Registry:
     """Make a registry with the built-in types, and use it as the registry of this process."""
     found = _built_in(conf)
     use(found)
     return found
 
 
-def _built_in(conf: Any) -> Registry:
+def _built_in(conf: cfg.ConfigOpts | None) -> Registry:
     found = Registry(conf)
     modules = packed.modules()
     for name in packed.names():

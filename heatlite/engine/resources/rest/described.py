@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from heatlite.common import exception
+from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.engine import resource
 from heatlite.engine.resources import existing as remembered
@@ -315,7 +316,7 @@ class Described(resource.Resource):
         return super().client_plugin(name)
 
     @classmethod
-    def is_service_available(cls, context: Any) -> tuple[bool, str | None]:
+    def is_service_available(cls, context: RequestContext) -> tuple[bool, str | None]:
         kind = cls.description.service_type
         if kind is None:
             return super().is_service_available(context)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from heatlite.common.context import RequestContext
 from heatlite.engine.clients.os import service
 
 
-def plugin(context: Any, service_type: str) -> Any:
+def plugin(context: RequestContext, service_type: str) -> Any:
     """A client plug-in for `service_type`, made once for a context."""
     kept = context.__dict__.setdefault('_generic_clients', {})
     if service_type not in kept:

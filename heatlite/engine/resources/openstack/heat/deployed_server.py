@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from heatlite.common.context import RequestContext
 from heatlite.engine.resources import catalogue, server_base
 
 TYPE = 'OS::Heat::DeployedServer'
@@ -26,7 +27,7 @@ class DeployedServer(server_base.BaseServer):
     support_status = catalogue.status(TYPE)
 
     @classmethod
-    def is_service_available(cls, context: Any) -> tuple[bool, str | None]:
+    def is_service_available(cls, context: RequestContext) -> tuple[bool, str | None]:
         """The service is this one."""
         return True, None
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from heatlite.common.context import RequestContext
 from heatlite.engine import resource
 from heatlite.engine.resources import catalogue
 
@@ -31,7 +32,7 @@ class SoftwareConfig(resource.Resource):
     support_status = catalogue.status(NAME)
 
     @classmethod
-    def is_service_available(cls, context: Any) -> tuple[bool, str | None]:
+    def is_service_available(cls, context: RequestContext) -> tuple[bool, str | None]:
         """The service is this one."""
         return True, None
 

@@ -13,6 +13,7 @@ from typing import Any
 from oslo_log import log
 
 from heatlite.common import exception
+from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.engine import attributes, resource
 from heatlite.engine.resources import catalogue, signal_responder
@@ -47,7 +48,7 @@ class SoftwareDeployment(signal_responder.SignalResponder):
     support_status = catalogue.status(TYPE)
 
     @classmethod
-    def is_service_available(cls, context: Any) -> tuple[bool, str | None]:
+    def is_service_available(cls, context: RequestContext) -> tuple[bool, str | None]:
         """The service is this one."""
         return True, None
 

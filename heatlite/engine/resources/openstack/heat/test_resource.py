@@ -11,6 +11,7 @@ from typing import Any
 from oslo_log import log
 
 from heatlite.common import exception
+from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.engine import constraints, resource
 from heatlite.engine.resources import catalogue
@@ -119,7 +120,7 @@ class TestConstraintDelay(constraints.BaseCustomConstraint):
         if value:
             runtime.current().sleep(value)
 
-    def validate(self, value: Any, context: Any) -> bool:
+    def validate(self, value: Any, context: RequestContext) -> bool:
         self.validate_with_client(None, value)
         return True
 
