@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 from keystoneauth1 import exceptions as services
 from oslo_config import cfg
@@ -73,7 +72,7 @@ class Authority:
             return True                             # events are sent to them with the credentials of the stack's owner
         for name, resource in definition.resources.items():
             try:
-                kind: Any = self._registry.resolve(resource.type, name, definition.environment)
+                kind = self._registry.resolve(resource.type, name, definition.environment)
             except exception.HeatException:
                 return True                         # the use of the type reports the error
             if kind.default_client_name is not None or kind.requires_deferred_auth:

@@ -198,8 +198,7 @@ class StepExecutor:
 
     def _kind(self, row: ResourceState) -> type[Resource]:
         """Return the class of the row's type. Raises StackValidationFailed if it is no longer registered."""
-        found: type[Resource] = self._registry.resolve(row.type, row.name, self._environment_of(row))
-        return found
+        return self._registry.resolve(row.type, row.name, self._environment_of(row))
 
     def _means_the_same(self, row: ResourceState) -> bool:
         """Whether the row's type name has the same target in the wanted definition."""
@@ -212,7 +211,7 @@ class StepExecutor:
     def _make(self, definition: rsrc_defn.ResourceDefinition, record: StoredResource, recorder: ResourceWriter,
               environment: Environment) -> Resource:
         """Make the object of the resource type. `environment`: the one that belongs to `definition`."""
-        kind: type[Resource] = self._registry.resolve(definition.resource_type, definition.name, environment)
+        kind = self._registry.resolve(definition.resource_type, definition.name, environment)
         resource = kind(definition.name, definition, self.facade)
         resource.type_environment = environment
         resource.bind(record, recorder)
@@ -232,7 +231,7 @@ class StepExecutor:
         """Return an object for a resource that does not exist yet, with the values known so far."""
         resolved = self._leased.definition.resources[name].resolved(self.scope)
         definition = definition_of(name, resolved)
-        kind: type[Resource] = self._registry.resolve(definition.resource_type, name, self._environment)
+        kind = self._registry.resolve(definition.resource_type, name, self._environment)
         return kind(name, definition, self.facade)
 
     def is_live(self, name: str, attribute: str) -> bool:

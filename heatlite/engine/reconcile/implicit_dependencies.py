@@ -55,9 +55,10 @@ class _NoClients:
         raise exception.ClientNotAvailable(client_name=name)
 
 
-def _kinds(definition: StackDefinition, types: registry.Registry) -> dict[str, Any]:
+def _kinds(definition: StackDefinition, types: registry.Registry) -> dict[str, type[Resource]]:
     """Return resource name -> class, without resources whose type is unknown."""
-    found, by_type = {}, {}
+    found: dict[str, type[Resource]] = {}
+    by_type: dict[str | tuple[str, str], type[Resource] | None] = {}
     for name, wanted in definition.resources.items():
         key = wanted.type if not definition.environment.has_hooks() else (wanted.type, name)
         if key not in by_type:
@@ -65,6 +66,7 @@ def _kinds(definition: StackDefinition, types: registry.Registry) -> dict[str, A
                 by_type[key] = types.resolve(wanted.type, name, definition.environment)
             except exception.HeatException:
                 by_type[key] = None
-        if by_type[key] is not None and hasattr(by_type[key], 'add_dependencies'):
-            found[name] = by_type[key]
+        kind = by_type[key]
+        if kind is not None and hasattr(kind, 'add_dependencies'):
+            found[name] = kind
     return found

@@ -8,13 +8,14 @@ from typing import Any
 
 from heatlite.common import exception
 from heatlite.language.definition import StackDefinition
-from heatlite.language.expression import PLACEHOLDERS, requirements
+from heatlite.language.expression import PLACEHOLDERS, Scope, requirements
+from heatlite.language.outputs import OutputDefinition
 from heatlite.language.unknown import is_known
 
 LOG = logging.getLogger(__name__)
 
 
-def resolve(definition: StackDefinition, scope: Any,
+def resolve(definition: StackDefinition, scope: Scope,
             is_live: Callable[[str, str], bool] = lambda resource, attribute: False) -> list[dict[str, Any]]:
     """Return `{output_key, description, output_value, output_error?}` of each output, in the order of the template.
 
@@ -43,11 +44,11 @@ def unknown(definition: StackDefinition) -> list[dict[str, Any]]:
     return [_unknown(name, output) for name, output in definition.outputs.items()]
 
 
-def _unknown(name: str, output: Any) -> dict[str, Any]:
+def _unknown(name: str, output: OutputDefinition) -> dict[str, Any]:
     return {'output_key': name, 'description': output.description, 'output_value': None}
 
 
-def _reads(output: Any) -> Iterator[tuple[str, str]]:
+def _reads(output: OutputDefinition) -> Iterator[tuple[str, str]]:
     """Yield (resource, attribute) for each attribute that the output uses."""
     try:
         needs = list(requirements(output.expression, PLACEHOLDERS))

@@ -13,7 +13,7 @@ import weakref
 import zoneinfo
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oslo_config import cfg
 from oslo_log import log
@@ -29,7 +29,10 @@ from heatlite.engine.resources import packed
 from heatlite.engine.types import class_options, listing, plugin_loading, template_extensions
 from heatlite.language import custom_constraints
 from heatlite.language import registry as language_registry
-from heatlite.language.environment import REGISTRY
+from heatlite.language.environment import REGISTRY, Environment
+
+if TYPE_CHECKING:
+    from heatlite.engine.resource import Resource  # which asks this registry
 
 LOG = log.getLogger(__name__)
 
@@ -154,13 +157,14 @@ class Registry:
             self._operator = language_registry.Registry(self._entries)
         return self._operator
 
-    def resolve(self, type_name: Any, resource_name: str, environment: Any = None) -> Any:
+    def resolve(self, type_name: Any, resource_name: str, environment: Environment | None = None) -> type[Resource]:
         """Return the class for a resource. Raises StackValidationFailed if the type is missing, no text, or unknown.
 
         `environment`: the user's; its registry takes precedence over the operator's.
         """
         _check_name(type_name, resource_name)
-        return self._class_of(self._level(environment).find(type_name, resource_name))
+        found: type[Resource] = self._class_of(self._level(environment).find(type_name, resource_name))
+        return found
 
     def _level(self, environment: Any) -> language_registry.Registry:
         """Return the user's entries combined with these. Environments are values, so the result is cached for each."""
@@ -327,5 +331,5 @@ def use(registry: Registry | None) -> None:
     _current = registry
 
 
-def resolve(type_name: Any, resource_name: str, environment: Any = None) -> Any:
+def resolve(type_name: Any, resource_name: str, environment: Environment | None = None) -> type[Resource]:
     return current().resolve(type_name, resource_name, environment)
