@@ -408,6 +408,18 @@ def test_killed_at_any_point(name):
     assert kill_engines_in(LIVES[name], 9) > 10
 
 
+def test_killed_while_the_last_batch_begins():
+    """Its nested update was accepted, and the group did not hear of it before the pause was over."""
+    with Cluster() as cluster:
+        cluster.chaos.enabled = True
+        rolling_life(cluster)
+        points = cluster.chaos.count
+    for point in range(points - 30, points):
+        with Cluster(seed=point, kill_at=[point]) as cluster:
+            cluster.chaos.enabled = True
+            rolling_life(cluster)
+
+
 def test_what_still_runs_after_a_cancel_ends_in_time():
     slow = template({'slow': {'type': 'OS::Heat::TestResource', 'properties': {'wait_secs': 100000}}})
     with Cluster() as cluster:

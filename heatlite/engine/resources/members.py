@@ -157,20 +157,20 @@ class Group(StackResource):
 
     def _check_batches(self, cookie: Any) -> bool:
         until = cookie.get('until')
-        if until is None and not self.is_nested_done(cookie):
+        if until is not None and self.runtime.now() < datetime.datetime.fromisoformat(until):
+            return False
+        # After a pause, too: an engine that died may have begun the next batch, without leaving word of it.
+        if not self.is_nested_done(cookie):
             return False
         wanted = cookie.get('wanted')
         if wanted is None:
             return True
-        if until is not None and self.runtime.now() < datetime.datetime.fromisoformat(until):
-            return False
         self.take_properties(rsrc_defn.ResourceDefinition.from_stored(
             self.name, wanted['definition'], wanted['properties']))
         template = self.next_template()
         if template is None:
             return True
         if until is None and self.pause():
-            # Kept in memory only: who takes over waits a whole pause again.
             cookie['until'] = (self.runtime.now() + datetime.timedelta(seconds=self.pause())).isoformat()
             return False
         cookie.pop('until', None)
