@@ -69,17 +69,29 @@ class EventSinks:
         self._read = read
         self._outlets: dict[str, Outlet] = {}
 
-    def follow(self, leased: FollowedStack) -> None:
-        """Begin to send events of a stack that this engine drives, or wake up its thread after a new definition."""
+    def follow(self, leased: FollowedStack, sent: Callable[[], None], *, is_taken_over: bool = False) -> None:
+        """Begin to send events of a stack that this engine drives, or wake up its thread after a new definition.
+
+        `sent()` is called whenever all events are sent. `is_taken_over`: the last owner of the stack died, perhaps
+        before it sent the last events, so all of the last action are sent again; consumers know them by their ids.
+        """
         outlet = self._outlets.get(leased.id)
         if outlet is not None and outlet.leased is leased:
-            outlet.bell.set()
+            outlet.ring()
         elif leased.definition.environment.event_sinks:
             self.leave(leased.id)
             position = self._database.retry_until_available(lambda tx: events.position(
-                tx, leased.id, of_action=leased.row.status == Status.IN_PROGRESS), reading=True)
-            self._outlets[leased.id] = outlet = Outlet(self._runtime, self._database, leased, position)
+                tx, leased.id, of_action=is_taken_over or leased.row.status == Status.IN_PROGRESS), reading=True)
+            self._outlets[leased.id] = outlet = Outlet(self._runtime, self._database, leased, position, sent)
             self._runtime.spawn(outlet.run)
+
+    def follows(self, stack_id: str) -> bool:
+        return stack_id in self._outlets
+
+    def is_behind(self, stack_id: str) -> bool:
+        """Whether there are events of a followed stack that were not sent yet."""
+        outlet = self._outlets.get(stack_id)
+        return outlet is not None and outlet.is_behind
 
     def add(self, tx: Connection, row: Stack, new: Event) -> Callable[[], None]:
         """Add an event to a stack that another process may drive. Call the returned function after the commit.
@@ -101,7 +113,7 @@ class EventSinks:
     def _tell_alone(self, stack_id: str, since: int) -> None:
         leased = self._read(stack_id)
         if leased is not None:
-            outlet = Outlet(self._runtime, self._database, leased, since)
+            outlet = Outlet(self._runtime, self._database, leased, since, sent=lambda: None)
             outlet.leaves = True
             outlet.run()
 
@@ -109,40 +121,51 @@ class EventSinks:
         """Wake up the thread of a stack after events were added."""
         outlet = self._outlets.get(stack_id)
         if outlet is not None:
-            outlet.bell.set()
+            outlet.ring()
 
     def leave(self, stack_id: str) -> None:
         """Stop following a stack that this engine no longer drives, after its remaining events are sent."""
         outlet = self._outlets.pop(stack_id, None)
         if outlet is not None:
             outlet.leaves = True
-            outlet.bell.set()
+            outlet.ring()
 
 
 class Outlet:
     """Sends the events of one stack, in a thread of its own: a slow sink does not delay other stacks."""
 
-    def __init__(self, runtime: Runtime, database: Database, leased: FollowedStack, position: int) -> None:
-        """`position`: number of the last event that is not to be sent."""
+    def __init__(self, runtime: Runtime, database: Database, leased: FollowedStack, position: int,
+                 sent: Callable[[], None]) -> None:
+        """`position`: number of the last event that is not to be sent; `sent()`: called when all others are."""
         self.leased = leased
-        self.bell: Flag = runtime.flag()
         self.leaves = False
+        self.is_behind = False
+        self._bell: Flag = runtime.flag()
+        self._sent = sent
         self._database = database
         self._sinks: list[Any] = []
         self._entries: Any = None           # entries of the environment from which the sinks were made
         self._position = position
-        self.bell.set()
+        self.ring()
+
+    def ring(self) -> None:
+        """Look for new events."""
+        self.is_behind = True
+        self._bell.set()
 
     def run(self) -> None:
         """Send events until `leaves` is set and all events are sent."""
         while True:
-            self.bell.wait()
-            self.bell.clear()
+            self._bell.wait()
+            self._bell.clear()
             leaves = self.leaves            # read before the last query
             while self._tell():
                 continue
             if leaves:
                 return
+            if not self._bell.is_set():     # else there may be more by now
+                self.is_behind = False
+                self._sent()
 
     def _tell(self) -> bool:
         """Send the next block of events. Returns False if there are none."""

@@ -140,7 +140,7 @@ class StackController:
         self._runners[leased.id] = runner
         metrics.stacks_owned.set(len(self._runners))
         self._watch_time(runner)
-        self._sinks.follow(leased)
+        self._sinks.follow(leased, runner.rest, is_taken_over=leased.lease.former is not None)
         if taken_over:
             runner.signal_dispatcher.take_over()
             runner.ring()
@@ -440,7 +440,7 @@ class StackController:
         self._take_row(leased, row)
         leased.definition = definition
         runner.executor.use_types(self._registry.frozen())
-        self._sinks.follow(leased)
+        self._sinks.follow(leased, runner.rest)
         self._watch_time(runner)
         return leased.traversal.retarget(
             Action(row.action), desired(definition, row.action), row.template_id, self._runtime.now(),
@@ -529,6 +529,12 @@ class StackController:
                 self._tidy(leased)
             LOG.info('Stack %s [%s] %s_%s: %s', leased.row.name, leased.id, action, status, reason)
         return True
+
+    def is_telling(self, runner: Runner, status: Status | None) -> bool:
+        row = runner.leased.row
+        if row.action == Action.DELETE and status is Status.COMPLETE:
+            return False                            # its row is gone with that change
+        return self._sinks.follows(row.id) if status is not None else self._sinks.is_behind(row.id)
 
     def _clear(self, leased: LeasedStack) -> None:
         """Delete snapshots, trust and project of a stack before its row is marked as deleted."""

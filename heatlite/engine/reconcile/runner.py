@@ -48,6 +48,12 @@ class Host(Protocol):
         `release`: release the lease, too.
         """
 
+    def is_telling(self, runner: Runner, status: Status | None) -> bool:
+        """Whether event sinks have to be told of the stack before its lease may be released.
+
+        `status`: the final state that is about to be stored, or None. `Runner.rest` is called once they were told.
+        """
+
     def catch_up(self, runner: Runner) -> list[c.Command]:
         """On wake-up: re-read the stack's row, and retarget the traversal if its generation changed."""
 
@@ -111,9 +117,13 @@ class Runner:
         self.ask(lambda: self._host.catch_up(self))
 
     def rest(self) -> None:
-        """After the last signal was handled: finish, if no action is in progress."""
+        """After the last signal was handled, or the last event was sent: finish, if no action is in progress."""
         self._note_idle()
-        self.ask(lambda: [c.Finish(None, '')] if self.resting and not self.signal_dispatcher.is_busy else [])
+        self.ask(lambda: [c.Finish(None, '')] if self.resting and not self._has_to_stay(None) else [])
+
+    def _has_to_stay(self, status: Status | None) -> bool:
+        """Whether the lease is still needed once that final state is stored."""
+        return self.signal_dispatcher.is_busy or self._host.is_telling(self, status)
 
     @property
     def is_retired(self) -> bool:
@@ -213,8 +223,8 @@ class Runner:
                     self._finish(status, reason)
 
     def _finish(self, status: Status | None, reason: str) -> None:
-        """Store the final state. While signals are being handled the lease is not released."""
-        stays = self.signal_dispatcher.is_busy
+        """Store the final state. While signals are being handled, or events sent, the lease is not released."""
+        stays = self._has_to_stay(status)
         if not self._host.finish(self, status, reason, release=not stays):
             self.resting = False
             self.ring()
