@@ -2,9 +2,9 @@
 #
 #   make demo           a tour: creates, updates and deletes a stack, in half a minute
 #   make serve          starts heatlite on 127.0.0.1:8004, with a simulated cloud; SERVE= for the one OS_* name
-#   make test           all tests, side by side on up to four cores (JOBS=0: one after the other); those that need a
-#                       service run when it is there, and say so when not; TESTS= for some of them
-#   make test-services  the same, with MariaDB, PostgreSQL, RabbitMQ and Keystone started first (apt, as root)
+#   make test           a few minutes of tests that need no service, on up to four cores (JOBS=0: one after the other);
+#                       TESTS= for others, which also use the services that run
+#   make test-all       all tests, with MariaDB, PostgreSQL, RabbitMQ and Keystone started first (apt, as root)
 #   make test-api URL=http://127.0.0.1:8004   the API's readable tests against a service without stacks, whose options
 #                       enable_stack_abandon and enable_stack_adopt are set
 #   make test-cloud CLOUD=name   the lives of resource types in a cloud of your clouds.yaml, as its administrator
@@ -19,6 +19,7 @@ SHELL := bash
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+PYTEST = $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONWARNINGS ?= ignore::DeprecationWarning
@@ -28,7 +29,7 @@ SERVE ?= --cloud simulated
 
 CLOUD ?= simulated
 
-.PHONY: demo serve test test-services test-api test-cloud lint docs sample catalogue constraints clean
+.PHONY: demo serve test test-all test-api test-cloud lint docs sample catalogue constraints clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/python tools/demo.py
@@ -37,18 +38,24 @@ serve: $(VENV)/.runtime
 	@$(BIN)/heatlite-all $(SERVE)
 
 test: $(VENV)/.tests
+ifndef TESTS
+	@$(PYTEST) -rfE -m 'not thorough'
+	@echo 'Left out: tests marked "thorough" - engines killed at every point, every type under every fault, real processes'
+	@echo 'and services, hostile input. All of them: make test-all. Some: make test TESTS=tests/simulation'
+else
 	@if [ -z "$${HEATLITE_TEST_ALONE:-}" ]; then set -a; \
 	    if tools/services status > /dev/null 2>&1; then \
 	      . "$${HEATLITE_SERVICES_DIR:-$${TMPDIR:-/tmp}/heatlite-services}/env"; fi; \
 	    if tools/keystone status > /dev/null 2>&1; then \
 	      . "$${HEATLITE_KEYSTONE_DIR:-$${TMPDIR:-/tmp}/heatlite-keystone}/env"; fi; \
 	    set +a; fi; \
-	  $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(TESTS)
+	  $(PYTEST) $(TESTS)
+endif
 
-test-services: $(VENV)/.tests
+test-all: $(VENV)/.tests
 	@tools/services up > /dev/null
 	@tools/keystone up > /dev/null
-	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory test TESTS='tests contrib'
 
 test-api: $(VENV)/.tests
 	@HEATLITE_TEST_URL='$(URL)' $(BIN)/python -m pytest -q tests/api/test_gabbi.py $(TESTS)

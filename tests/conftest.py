@@ -16,6 +16,16 @@ settings.load_profile('unhurried')
 FIRST = ('tests/simulation/', 'tests/system/', 'tests/hostile/', 'tests/plugins/test_changes')
 
 
+# Left out by `make test`, with what the marker `thorough` says of single tests: long, or with real processes.
+THOROUGH = ()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item):
+    if item.nodeid.startswith(THOROUGH):
+        item.add_marker(pytest.mark.thorough)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
     """Begins with those files, and makes what a module shares once for each parameter, also in a random order."""

@@ -388,11 +388,12 @@ class Cluster:
     def delete(self, stack_id: str) -> None:
         self.ask(messages.DeleteStack(stack_id), allowed=[exception.EntityNotFound])
 
-    def user_stack(self, name: str) -> str:
-        """Id of the newest stack of that name, deleted ones included."""
+    def user_stack(self, name: str) -> str | None:
+        """Id of the newest stack of that name, deleted ones included; None if there is none."""
         with self.database.reader() as tx:
-            return str(tx.exec_driver_sql(
-                'SELECT id FROM stack WHERE name = ? ORDER BY created_at DESC', (name,)).scalar())
+            found = tx.exec_driver_sql(
+                'SELECT id FROM stack WHERE name = ? ORDER BY created_at DESC', (name,)).scalar()
+        return None if found is None else str(found)
 
     def row(self, stack_id: str) -> Any:
         with self.database.reader() as tx:

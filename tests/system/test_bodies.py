@@ -37,7 +37,8 @@ def test_a_form_is_read_over_a_connection(both):
     status, said = both.cfn(body=doors.form(Action='ListStacks', Version='2010-05-15'))
     assert (status, '<ListStacksResponse><ListStacksResult><StackSummaries' in said) == (200, True), said
     status, said = both.cfn(body=doors.form(Action='ListStacks', ContentType='JSON'))
-    assert (status, said) == (200, {'ListStacksResponse': {'ListStacksResult': {'StackSummaries': []}}})
+    assert status == 200
+    assert isinstance(said['ListStacksResponse']['ListStacksResult']['StackSummaries'], list)
 
 
 @pytest.mark.parametrize('more, is_json', [({}, False), ({'ContentType': 'JSON'}, True)])

@@ -12,6 +12,8 @@ from tests.system.canaries.places import Clustered, Embedded
 from tests.system.canaries.search import Search
 from tests.system.canaries.template import FIRST, PREVIEWED, SECOND, SIGNALLED, WRONG
 
+pytestmark = pytest.mark.random_order(disabled=True)         # a sequence: one of its tests ends the service
+
 WRITTEN_BY_THE_AUTHOR = {'hidden default', 'hidden default of a file'}
 
 # (kinds, page, reason): what may be seen, and why.
