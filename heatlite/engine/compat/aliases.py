@@ -179,6 +179,11 @@ def _made(rest: str) -> types.ModuleType:
 
 
 def install() -> None:
-    """Install the finder, once for a process."""
+    """Install the finder, once for a process.
+
+    `from heat.engine import resource` asks no finder for a module that is there, so names are added to all here.
+    """
     if not any(isinstance(finder, Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, Finder())
+        for name in old_names.ADDED:
+            _import(name)
