@@ -8,6 +8,7 @@ import tomllib
 
 import pytest
 
+from tests import conftest
 from tests.architecture import source
 
 SETUP = configparser.ConfigParser()
@@ -44,6 +45,12 @@ def test_style_is_checked():
     ruff = TOOLS['ruff']
     assert ruff['line-length'] <= 120
     assert {'E', 'F', 'W', 'I', 'B'} <= set(ruff['lint']['select'])
+
+
+@pytest.mark.parametrize('prefix', sorted({*conftest.THOROUGH, *conftest.FIRST}))
+def test_what_is_left_out_or_begun_first_is_there(prefix):
+    path = source.ROOT / prefix.partition('::')[0]
+    assert list(path.parent.glob(f'{path.name}*')), prefix
 
 
 def test_the_sample_configuration_is_current(tmp_path):
