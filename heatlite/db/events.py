@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 import sqlalchemy as sa
 
 from heatlite.db import bulk, codec
+from heatlite.db.listing import Page
 from heatlite.db.resources import WORDS
 from heatlite.db.stacks import after
 from heatlite.db.tables import event
@@ -34,25 +35,6 @@ class Shown:
     properties: Mapping[str, Any] | None = None
 
 
-class Wanted(Protocol):
-    """The arguments of a list; names are those of columns. `marker`: uuid of an event."""
-
-    @property
-    def limit(self) -> int | None: ...
-
-    @property
-    def marker(self) -> str | None: ...
-
-    @property
-    def sort_keys(self) -> Sequence[str]: ...
-
-    @property
-    def sort_dir(self) -> str | None: ...
-
-    @property
-    def filters(self) -> Mapping[str, Sequence[Any]]: ...
-
-
 LISTED = tuple(event.c[name] for name in Shown.__dataclass_fields__ if name != 'properties')
 EVENT = ('uuid', 'stack_id', 'resource_id', 'resource_name', 'resource_type', 'physical_id', 'action', 'status',
          'reason', 'properties', 'created_at')
@@ -72,7 +54,7 @@ def event_values(stack_id: str, new: Event, time: bulk.Times, encode: Callable[[
             None if new.properties is None else encode(new.properties), time(new.created_at))
 
 
-def page(tx: sa.Connection, stack_ids: Sequence[str], wanted: Wanted) -> list[Shown]:
+def page(tx: sa.Connection, stack_ids: Sequence[str], wanted: Page) -> list[Shown]:
     """Events of these stacks, newest first unless sorted, at most `limit`, after `marker`; an unknown one is ignored.
 
     One statement, two with a marker. Index: (stack_id, id).

@@ -12,6 +12,7 @@ from oslo_db import exception as db_exception
 
 from heatlite.common import exception
 from heatlite.db import bulk, codec, leases
+from heatlite.db.listing import Page
 from heatlite.db.tables import SEALED, stack, stack_tag
 from heatlite.planning.states import Status
 
@@ -92,23 +93,11 @@ class Identity:
     deleted_at: datetime | None
 
 
-class Wanted(Protocol):
+class Wanted(Page, Protocol):
     """The arguments of a list; names are those of columns.
 
     `tags`: has all, `tags_any`: has one, `not_`: the opposite.
     """
-
-    @property
-    def limit(self) -> int | None: ...
-
-    @property
-    def marker(self) -> str | None: ...
-
-    @property
-    def sort_keys(self) -> Sequence[str]: ...
-
-    @property
-    def sort_dir(self) -> str | None: ...
 
     @property
     def show_deleted(self) -> bool: ...
@@ -127,9 +116,6 @@ class Wanted(Protocol):
 
     @property
     def not_tags_any(self) -> Sequence[str]: ...
-
-    @property
-    def filters(self) -> Mapping[str, Sequence[Any]]: ...
 
 
 NAMES = tuple(field.name for field in fields(Stack))
