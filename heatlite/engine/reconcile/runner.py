@@ -341,9 +341,9 @@ class Runner:
         if not asking:
             self._asking.pop(step.name, None)
 
-    def _due(self, step: Step, verb: Action) -> None:
+    def _due(self, step: Step, action: Action) -> None:
         if step in self._aborted:
-            self.post(c.Failed(step, text.aborted(verb, self._aborted.pop(step))))
+            self.post(c.Failed(step, text.aborted(action, self._aborted.pop(step))))
         else:
             self.post(c.TimerFired(step))
 
