@@ -69,7 +69,7 @@ class Progress:
     def __init__(self, step: Step) -> None:
         self.row_id = step.row_id                   # 0: none yet
         self.action = step.action
-        self.first = False                          # its row was made by this step
+        self.first = False                          # nothing but the intent of its row is stored
         self.hook = ''                              # breakpoint at which it is held
         self.cleared: frozenset[str] = frozenset()  # breakpoints it has passed
         self.attempt = 0                            # number of retries of its creation
@@ -380,6 +380,7 @@ class Traversal:
 
     def _begin(self, step: Step, row: ResourceState, action: Action, now: datetime) -> list[Command]:
         requires: Mapping[str, int] = row.requires
+        is_new = row.action is Action.INIT
         brings = step.kind is Kind.APPLY and action in APPLYING
         if brings:
             requires = {**row.requires, **self.requirements(step.name)}     # old and new ones, until it is applied
@@ -389,7 +390,8 @@ class Traversal:
             type=self.wanted[step.name].type if brings else row.type,
             fingerprint=DIRTY if action is Action.UPDATE else row.fingerprint,
             updated_at=row.updated_at if action is Action.CREATE else now))
-        self._occupy(step, row).action = action
+        progress = self._occupy(step, row)
+        progress.action, progress.first = action, is_new
         return [Persist(step, row, wait=True)]
 
     def _create_new(self, step: Step, old: ResourceState | None, now: datetime) -> list[Command]:
@@ -402,7 +404,6 @@ class Traversal:
         if old is not None:
             commands.append(Persist(step, self._set(old._replace(replaced_by=row.id)), event=False))
         self._current[step.name] = row.id
-        self._of(step).first = True
         return commands + self._begin(step, row, self._first_action(step), now)
 
     def _remember(self, step: Step) -> list[Command]:
