@@ -12,7 +12,7 @@ from typing import Any
 
 from oslo_config import cfg
 
-from heatlite.cmd import check_config, parts, plugins
+from heatlite.cmd import check_config, import_heat, parts, plugins
 from heatlite.common import config, crypt, exception
 from heatlite.common.i18n import _
 from heatlite.common.runtime import GreenRuntime
@@ -32,6 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return plugins.COMMANDS[conf.command.name](conf, _print_table)
         if conf.command.name == 'check-config':
             return check_config.run(conf)
+        if conf.command.name == import_heat.COMMAND:
+            return import_heat.run(conf, parts.database(conf), _print_table)
         COMMANDS[conf.command.name](conf, parts.database(conf))
     except exception.HeatException as error:
         return _failed(str(error))
@@ -76,6 +78,7 @@ def _add_commands(commands: Any) -> None:
         'encrypt: as encrypt_parameters_and_properties does with what is new. decrypt: as without it.'))
     secrets.add_argument('previous_encryption_key', nargs='?', help=_(
         'The key before, if auth_encryption_key is a new one.'))
+    import_heat.add_command(commands)
     plugins.add_commands(commands)
 
 

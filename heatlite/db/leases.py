@@ -45,6 +45,11 @@ def insert(tx: sa.Connection, stack_id: str, engine_id: str | None, wanted: bool
     return None if engine_id is None else Lease(stack_id, engine_id, 1)
 
 
+def locked(tx: sa.Connection, stack_id: str) -> bool:
+    """Locks the lease until the end of `tx`. False when the stack has none."""
+    return tx.execute(_HOLDER, {'wanted_stack': stack_id}).first() is not None
+
+
 def claim(tx: sa.Connection, stack_id: str, engine_id: str) -> Lease | None:
     """The stack's lease if it is free, already ours, or its engine has expired; marks the stack as having work."""
     row = tx.execute(_HOLDER, {'wanted_stack': stack_id}).first()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -39,7 +40,21 @@ def purge(tx: sa.Connection, older_than: datetime, project_id: str | None = None
         stack.c.deleted_at < older_than)
     if project_id is not None:
         query = query.where(stack.c.project_id == project_id)
-    found = tx.execute(query.order_by(stack.c.deleted_at, stack.c.id).limit(batch)).all()
+    return _remove(tx, tx.execute(query.order_by(stack.c.deleted_at, stack.c.id).limit(batch)).all())
+
+
+def remove_tree(tx: sa.Connection, root_id: str) -> int:
+    """Removes a stack and all stacks below it, deleted ones included, with all their rows; returns how many.
+
+    The caller has locked the lease of the root. Index: (root_id, depth).
+    """
+    return _remove(tx, tx.execute(sa.select(
+        stack.c.id, stack.c.template_id, stack.c.previous_template_id, stack.c.credentials_id).where(
+        stack.c.root_id == root_id)).all())
+
+
+def _remove(tx: sa.Connection, found: Sequence[sa.Row[Any]]) -> int:
+    """Removes stacks; `found`: their id, template_id, previous_template_id and credentials_id."""
     if not found:
         return 0
     ids = [row.id for row in found]

@@ -1,0 +1,92 @@
+"""heatlite-manage import-heat: takes over the stacks of a Heat. See docs/operators/take-over.rst."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from heatlite.common.i18n import _
+
+if TYPE_CHECKING:
+    from heatlite.db.connection import Database
+    from heatlite.takeover.transfer import Report
+
+COMMAND = 'import-heat'
+
+Show = Callable[[Sequence[str], Iterable[Sequence[Any]]], None]
+
+
+def add_command(commands: Any) -> None:
+    command = commands.add_parser(COMMAND, help=_('Take over the stacks of a Heat 27.'))
+    command.add_argument('--heat-config', metavar='FILE', type=Path, action='append', required=True, dest='heat_config',
+                         help=_('The configuration of that Heat; several add up.'))
+    command.add_argument('--project', metavar='ID', help=_('Only the stacks of one project.'))
+    command.add_argument('--dry-run', action='store_true', help=_('Store nothing; say what would not fit.'))
+    command.add_argument('--switch', action='store_true', help=_(
+        'That Heat is stopped for good: take over what is in progress, too, and go on with it.'))
+    command.add_argument('--with-deleted', action='store_true', help=_('Also stacks that were deleted and not purged.'))
+    command.add_argument('--without-hidden', action='store_true', help=_(
+        'Leave out stacks with a tag of hidden_stack_tags.'))
+
+
+def run(conf: Any, database: Database, show: Show) -> int:
+    """Prints the report. Returns 1 if anything did not fit."""
+    from heatlite.cmd import keys
+    from heatlite.common.runtime import GreenRuntime
+    from heatlite.db import sync
+    from heatlite.engine.types import registry
+    from heatlite.takeover import configuration
+    from heatlite.takeover.source import Source
+    from heatlite.takeover.transfer import Transfer, Wishes
+
+    command = conf.command
+    _share(conf)
+    theirs = configuration.load(command.heat_config, conf)
+    sync.check(database)
+    keys.check(conf)
+    keys.check_fits(conf, database)
+    types = registry.create(conf)
+    types.load_plugins()
+    heat = Source(theirs.connection)
+    wishes = Wishes(command.project, command.with_deleted,
+                    tuple(conf.hidden_stack_tags) if command.without_hidden else (), command.switch, command.dry_run)
+    if theirs.differing:
+        show(('Option', 'In Heat', 'In heatlite'), theirs.differing)
+        print()
+    try:
+        report = Transfer(heat, theirs.key, database, GreenRuntime(), types, wishes, _progress).run()
+    finally:
+        heat.close()
+    return _show(report, wishes.switch, show)
+
+
+def _share(conf: Any) -> None:
+    """Gives the options to the resource types, which read those of the process, and to `crypt`."""
+    from heatlite.common import config
+    arguments = [part for file in conf.config_file or () for part in ('--config-file', file)]
+    arguments += [part for folder in conf.config_dir or () for part in ('--config-dir', folder)]
+    config.load([*arguments, *(part for assignment in conf.set for part in ('--set', assignment))],
+                'heatlite-manage', warn=False)
+
+
+def _progress(report: Report) -> None:
+    print(_('%d stacks with what is nested in them') % sum(report.trees.values()), file=sys.stderr)
+
+
+def _show(report: Report, switch: bool, show: Show) -> int:
+    from heatlite.takeover.transfer import OUTCOMES, WAITING
+    show(('Stacks with what is nested in them', 'Number'), [
+        (outcome, report.trees[outcome]) for outcome in OUTCOMES if report.trees[outcome]])
+    print()
+    show(('Stored', 'Number'), sorted(report.stored.items()))
+    if report.problems:
+        print()
+        show(('Project', 'Stack', 'Row', 'Why it was not taken over'), [
+            (each.project_id, each.stack, each.row, each.reason) for each in report.problems])
+    if report.trees[WAITING]:
+        print(_('\nStacks in progress are left to Heat until --switch.'))
+    if switch and report.engines:
+        print(_('\nEngines of Heat that reported lately, and must not run any more: %s') % ', '.join(report.engines))
+    return 1 if report.problems else 0

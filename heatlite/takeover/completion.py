@@ -1,0 +1,319 @@
+"""Adds to a converted tree what only the template language and the types know, as an engine would have stored it.
+
+Parameters as shown, what is hidden in nested stacks, the rest of each applied definition with its fingerprint,
+references and cached attributes, outputs. Reads no database and calls no service: what only a service knows is marked
+`live`, and read by the first engine that is asked for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+from heatlite.common import exception
+from heatlite.common.context import RequestContext
+from heatlite.common.i18n import _
+from heatlite.common.runtime import Runtime
+from heatlite.db import templates
+from heatlite.db.leases import Lease
+from heatlite.db.stacks import Stack
+from heatlite.engine import clients
+from heatlite.engine.reconcile import attribute_cache, loading, outputs
+from heatlite.engine.reconcile.executor import StepExecutor
+from heatlite.engine.reconcile.facade import Stack as Facade
+from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.resource_writer import NothingStored
+from heatlite.engine.reconcile.step_context import fingerprint
+from heatlite.engine.resource import Resource
+from heatlite.engine.stored_resource import StoredResource
+from heatlite.engine.types.registry import Registry
+from heatlite.language import masking
+from heatlite.language.definition import ResourceDefinition, StackDefinition
+from heatlite.language.environment import SECTIONS
+from heatlite.language.expression import Scope
+from heatlite.language.template import Template
+from heatlite.planning.states import DIRTY, ResourceState
+from heatlite.planning.steps import current_rows_of
+from heatlite.takeover.convert import Converted, Member, Source, Unfit, Whole
+
+NOTHING_KNOWN = attribute_cache.StackScope(lambda name: None, lambda row: {}, lambda row, attribute, path: None)
+RETRY_LIMIT = 0                             # nothing is retried: nothing is driven
+
+
+def complete(whole: Whole, runtime: Runtime, registry: Registry) -> Whole:
+    """Returns the tree, completed. Raises Unfit for a template that heatlite cannot read."""
+    tree = _Tree(runtime, registry)
+    for stack in whole.stacks:              # parents first: what is hidden comes from them
+        tree.define(stack, whole)
+    for stack in reversed(whole.stacks):    # children first: outputs of groups come from them
+        tree.read(stack.row.id)
+    return replace(whole, stacks=[tree.completed(stack.row.id) for stack in whole.stacks])
+
+
+@dataclass
+class _Known:
+    """One stack in memory."""
+
+    stack: Converted
+    definition: StackDefinition
+    leased: LeasedStack
+    executor: StepExecutor | None = None
+
+
+class _Tree:
+    def __init__(self, runtime: Runtime, registry: Registry) -> None:
+        self._runtime = runtime
+        self._registry = registry
+        self.stacks: dict[str, _Known] = {}
+
+    def completed(self, stack_id: str) -> Converted:
+        return self.stacks[stack_id].stack
+
+    # --- definitions ------------------------------------------------------------------------------------
+
+    def define(self, stack: Converted, whole: Whole) -> None:
+        """Builds the definition, and from it the parameters, the applied definitions and their fingerprints."""
+        parent = self.stacks.get(stack.row.owner_id or '')
+        if parent is not None:
+            stack = _below(stack, parent)
+        try:
+            definition = self._definition(stack, stack.source)
+            row = replace(stack.row, parameters=definition.parameters.shown(), outputs=outputs.unknown(definition))
+            current = current_rows_of(row, [member.state for member in stack.members]) if row.deleted_at is None else {}
+            stack = replace(stack, row=row)
+            stack = replace(stack, members=[self._applied(stack, definition, member, current)
+                                            for member in stack.members])
+            known = self._loaded(stack, definition, whole)
+        except exception.HeatException as error:
+            raise Unfit(f'stack {stack.row.id}', _('its template cannot be read: %s') % error) from error
+        self.stacks[stack.row.id] = known
+
+    def _definition(self, stack: Converted, source: Source) -> StackDefinition:
+        stored = templates.Template(source.id, source.document, source.environment, source.files)
+        return loading.definition(stored, stack.row, self._registry.operator)
+
+    def _applied(self, stack: Converted, definition: StackDefinition, member: Member,
+                 current: Mapping[str, int]) -> Member:
+        """The member with the rest of its definition. Properties are those that Heat applied."""
+        if 'properties' not in member.columns:
+            return member
+        state, source = member.state, definition
+        if state.template_id != stack.row.template_id and state.template_id is not None:
+            source = self._definition(stack, stack.sources[state.template_id])
+        wanted = source.all_resources.get(state.name)
+        rest = _rest(wanted, NOTHING_KNOWN) if wanted is not None else {}
+        return _with_definition(member, rest)
+
+    def _loaded(self, stack: Converted, definition: StackDefinition, whole: Whole) -> _Known:
+        authority = next((each for each in whole.credentials if each.id == stack.row.credentials_id), None)
+        context = RequestContext(project_id=stack.row.project_id, user_id=authority.user_id if authority else None,
+                                 overwrite=False)
+        leased = LeasedStack(stack.row, Lease(stack.row.id, '', 0), definition, context, loading.traversal(
+            self._runtime, stack.row, definition, [member.state for member in stack.members], RETRY_LIMIT))
+        return _Known(stack, definition, leased)
+
+    # --- values -----------------------------------------------------------------------------------------
+
+    def read(self, stack_id: str) -> None:
+        """Adds references, attributes and outputs, after those of the stacks below."""
+        known = self.stacks[stack_id]
+        if known.stack.row.deleted_at is not None:
+            return
+        executor = self._executor(known)
+        members = []
+        for member in known.stack.members:      # in the order of creation: later ones refer to earlier ones
+            kept = self._kept(executor, known, member)
+            if kept:
+                known.leased.kept[member.state.id] = kept
+            members.append(replace(member, columns={
+                **{name: value for name, value in member.columns.items() if name != 'attributes'},
+                **({'attributes': kept} if _is_worth_storing(kept, member.state) else {})}))
+        known.executor = executor
+        members = [self._referring(known, executor, member) for member in members]
+        found = [_shown(each) for each in outputs.resolve(known.definition, executor.scope, executor.is_live)]
+        row = replace(known.stack.row, outputs=found)
+        known.stack, known.leased.row = replace(known.stack, row=row, members=members), row
+
+    def _executor(self, known: _Known) -> StepExecutor:
+        made: list[StepExecutor] = []
+
+        def resource(name: str) -> Resource:
+            row = known.leased.current(name)
+            return made[0].stored_resource(row) if row is not None and row.exists else made[0].unmade(name)
+
+        facade = Facade(known.leased, resource, _NoClients, self._runtime, nesting=_Inside(self, known),
+                        software=_NoSoftware())
+        records: Any = _Records(known.stack)
+        made.append(StepExecutor(self._runtime, known.leased, NothingStored(), self._registry, facade, records,
+                                 lambda lease: None))
+        return made[0]
+
+    def _kept(self, executor: StepExecutor, known: _Known, member: Member) -> dict[str, Any]:
+        """Reference and attributes of one resource; what a service would have to be asked for is left out."""
+        state = member.state
+        if not state.exists or state.name not in known.definition.resources:
+            return {}
+        try:
+            resource = executor.stored_resource(state)
+            kept = executor.keep(resource, state.name)
+        except Exception:                   # raised by a type: an engine reads the values when they are needed
+            return {}
+        return {name: value for name, value in kept.items() if not isinstance(value, Exception)}
+
+
+    def _referring(self, known: _Known, executor: StepExecutor, member: Member) -> Member:
+        """The member with metadata and update policy that refer to other resources evaluated, too."""
+        wanted = known.definition.resources.get(member.state.name)
+        if wanted is None or 'definition' not in member.columns:
+            return member
+        if not (wanted.needs or wanted.parsed.update_policy):
+            return member
+        if member.state.template_id != known.stack.row.template_id:
+            return member
+        try:
+            return _with_definition(member, _rest(wanted, executor.scope))
+        except Exception:                   # a value of a service: the first update compares without it
+            return member
+
+
+def _with_definition(member: Member, rest: Mapping[str, Any]) -> Member:
+    state = member.state
+    given = {**rest, 'type': state.type}
+    sign = DIRTY if state.fingerprint == DIRTY else fingerprint({**given, 'properties': member.columns['properties']})
+    return replace(member, state=state._replace(fingerprint=sign), columns={
+        **member.columns, 'definition': {name: value for name, value in given.items() if value}})
+
+
+def _below(stack: Converted, parent: _Known) -> Converted:
+    """A nested stack with the facade of its parent's resource, and with what is hidden in it."""
+    outer = parent.definition.resources.get(stack.row.parent_resource or '')
+    row = parent.leased.current(stack.row.parent_resource or '')
+    applied = next((member.columns for member in parent.stack.members if row is not None and member.state.id == row.id),
+                   {})
+    facade = {'metadata': applied.get('metadata') or {}, 'deletion_policy': 'Delete', 'update_policy': {}}
+    if outer is not None:
+        facade |= {'deletion_policy': outer.deletion_policy, 'update_policy': outer.update_policy(NOTHING_KNOWN)}
+    stack = replace(stack, row=replace(stack.row, request={**(stack.row.request or {}), 'facade': facade}))
+    definition = parent.definition
+    if not definition.mask:
+        return stack
+    hidden = {source.id: replace(source, environment=_hiding(definition, source)) for source in stack.sources.values()}
+    return replace(stack, sources=hidden)
+
+
+def _hiding(parent: StackDefinition, source: Source) -> dict[str, Any]:
+    given = {name: value for name, value in source.environment.items() if name in SECTIONS}
+    found = masking.inherited(parent.mask, parent.parameters.hidden, source.document, given.get('parameters') or {},
+                              given.get('parameter_defaults') or {})
+    names = sorted({*(given.get(masking.NAMES) or ()), *found.get(masking.NAMES, ())})
+    return {**given, **found, **({masking.NAMES: names} if names else {})}
+
+
+def _rest(wanted: ResourceDefinition, scope: Scope) -> dict[str, Any]:
+    """The evaluated definition of a resource without its properties."""
+    found = {'type': wanted.type, 'deletion_policy': wanted.deletion_policy, 'depends_on': sorted(wanted.depends_on),
+             'description': wanted.description, 'external_id': wanted.external_id(scope)}
+    for name in ('metadata', 'update_policy'):
+        found[name] = getattr(wanted, name)(scope)
+    return found
+
+
+def _is_worth_storing(kept: Mapping[str, Any], state: ResourceState) -> bool:
+    """As the engine decides at the end of a step."""
+    return bool(kept) and (len(kept) > 1 or kept[attribute_cache.REFERENCE] != state.physical_id)
+
+
+def _shown(output: dict[str, Any]) -> dict[str, Any]:
+    """An output; one that cannot be computed here is read by an engine when it is asked for."""
+    if 'output_error' not in output:
+        return output
+    return {**{name: value for name, value in output.items() if name != 'output_error'}, 'live': True}
+
+
+# --- what types may ask for --------------------------------------------------------------------------------
+
+class _Records:
+    """In the place of `StoredResourceCache`: the rows are in memory."""
+
+    def __init__(self, stack: Converted) -> None:
+        self._stack = stack
+        self._members = {member.state.id: member for member in stack.members}
+
+    def get(self, state: ResourceState) -> StoredResource:
+        member = self._members[state.id]
+        columns = member.columns
+        return StoredResource(state, columns.get('properties'), columns.get('definition'), columns.get('metadata'),
+                              {datum.key: str(datum.value) for datum in member.data},
+                              dict(columns.get('attributes') or {}))
+
+    def environment(self, template_id: str) -> Mapping[str, Any] | None:
+        source = self._stack.sources.get(template_id)
+        return source.environment if source is not None else None
+
+    def forget(self, row: int) -> None:
+        pass
+
+
+class _NoClients:
+    """Clients of services that are not called."""
+
+    def __init__(self, context: RequestContext) -> None:
+        self._known = clients.of(context)
+
+    def client_plugin(self, name: str) -> Any:
+        return self._known.client_plugin(name)
+
+    def client(self, name: str, version: str | None = None) -> NoReturn:
+        raise exception.ClientNotAvailable(client_name=name)
+
+
+class _NoSoftware:
+    def __getattr__(self, name: str) -> NoReturn:
+        raise exception.ClientNotAvailable(client_name='heat')
+
+
+class _Inside:
+    """In the place of `Nesting`: the nested stacks are in memory, and are only read."""
+
+    def __init__(self, tree: _Tree, known: _Known) -> None:
+        self._tree = tree
+        self._known = known
+
+    def check_room(self, resource: Resource, count: int) -> None:
+        pass
+
+    def abandon(self, resource: Resource) -> NoReturn:
+        raise exception.NotSupported(feature=_('Changing a stack that is being taken over'))
+
+    def set_user_project(self, project_id: str) -> NoReturn:
+        raise exception.NotSupported(feature=_('Changing a stack that is being taken over'))
+
+    def user_project(self) -> str | None:
+        root = self._tree.stacks[self._known.stack.row.root_id]
+        return root.stack.row.user_project_id
+
+    def _of(self, resource: Resource) -> _Known | None:
+        found = self._tree.stacks.get(resource.resource_id or '')
+        return found if found is not None and found.stack.row.deleted_at is None else None
+
+    def find(self, resource: Resource) -> Stack | None:
+        return self.row(resource)
+
+    def row(self, resource: Resource) -> Stack | None:
+        found = self._of(resource)
+        return found.stack.row if found is not None else None
+
+    def template(self, resource: Resource) -> Template | None:
+        found = self._of(resource)
+        return Template(dict(found.stack.source.document)) if found is not None else None
+
+    def members(self, resource: Resource) -> Sequence[ResourceState]:
+        found = self._of(resource)
+        return [member.state for member in found.stack.members] if found is not None else []
+
+    def stack(self, resource: Resource) -> Facade | None:
+        found = self._of(resource)
+        return found.executor.facade if found is not None and found.executor is not None else None
+
+

@@ -1,0 +1,438 @@
+"""Converts the rows of one tree of stacks into rows of ours. Pure: reads no clock, row or service.
+
+Ids, names, physical ids and times stay. Rows of resources are numbered within their stack, in the order of Heat's
+numbers; the types, which Heat does not store with them, come from the templates that they were last applied with.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.files import Files
+from heatlite.common.i18n import _
+from heatlite.db.credentials import Credentials
+from heatlite.db.snapshots import Snapshot
+from heatlite.db.software_configs import Config
+from heatlite.db.software_deployments import Deployment
+from heatlite.db.stacks import Stack
+from heatlite.language.template import Template as Document
+from heatlite.planning.states import DIRTY, Action, Datum, Event, ResourceState, Status
+from heatlite.takeover import ciphers, rows
+
+MARK = 'taken_over'                         # key in the column `request` of a root: the mark of its tree in Heat
+STACK_TYPE = 'OS::Heat::Stack'              # in events of stacks themselves
+UNKNOWN_TIME = datetime(1970, 1, 1)
+# Actions of a stack that another engine can bring to an end from what is stored.
+RESUMABLE = frozenset({Action.CREATE, Action.UPDATE, Action.ROLLBACK, Action.DELETE, Action.SUSPEND, Action.RESUME,
+                       Action.CHECK, Action.SNAPSHOT})
+
+
+class Unfit(Exception):
+    """A row that makes no sense, or cannot be represented. `row`: such as "resource 17"; `reason`: one sentence."""
+
+    def __init__(self, row: str, reason: str) -> None:
+        super().__init__(f'{row}: {reason}')
+        self.row, self.reason = row, reason
+
+
+@dataclass(frozen=True)
+class Source:
+    """A template with its environment and its files. `id`: of the row to be stored."""
+
+    id: str
+    document: Mapping[str, Any]
+    environment: Mapping[str, Any]
+    files: Files
+
+
+@dataclass(frozen=True)
+class Member:
+    """One resource. `columns`: properties, metadata, attributes as in the table; `definition` is added later."""
+
+    state: ResourceState
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    data: tuple[Datum, ...] = ()
+
+
+@dataclass(frozen=True)
+class Converted:
+    """One stack with everything that belongs to it. `snapshots` hold exports, as ours do."""
+
+    row: Stack
+    sources: Mapping[str, Source]           # by id; that of the row, its predecessor, and those of its resources
+    members: Sequence[Member]
+    events: Sequence[tuple[int, Event]]     # with Heat's numbers: in the order of those of the whole tree
+    snapshots: Sequence[Snapshot] = ()
+
+    @property
+    def source(self) -> Source:
+        return self.sources[self.row.template_id]
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A tree: root first, parents before children. Credentials are not encrypted yet."""
+
+    stacks: Sequence[Converted]
+    credentials: Sequence[Credentials]
+
+    @property
+    def root(self) -> Converted:
+        return self.stacks[0]
+
+
+@dataclass(frozen=True)
+class Opener:
+    """Reads JSON and encrypted values of a Heat database with the key of its configuration."""
+
+    key: str
+
+    def json(self, row: str, column: str, text: str | None) -> Any:
+        if text is None:
+            return None
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            raise Unfit(row, _('its column %s is no JSON') % column) from None
+
+    def mapping(self, row: str, column: str, text: str | None) -> dict[str, Any]:
+        found = self.json(row, column, text)
+        if found is None:
+            return {}
+        if not isinstance(found, dict):
+            raise Unfit(row, _('its column %s is no map') % column)
+        return found
+
+    def clear(self, row: str, method: str | None, secret: str) -> str:
+        try:
+            return ciphers.decrypt(method or '', secret, self.key)
+        except exception.HeatException as error:
+            raise Unfit(row, _('a value cannot be decrypted: %s') % error) from None
+
+    def opened(self, row: str, secret: Any) -> Any:
+        """The value of a pair (method, text)."""
+        try:
+            return ciphers.decrypted_json(secret, self.key)
+        except (ValueError, exception.HeatException) as error:
+            raise Unfit(row, _('a value cannot be decrypted: %s') % error) from None
+
+    def properties(self, found: rows.PropertiesData) -> dict[str, Any]:
+        row = f'resource_properties_data {found.id}'
+        data = self.mapping(row, 'data', found.data)
+        return {name: self.opened(row, value) for name, value in data.items()} if found.encrypted else data
+
+
+def convert(tree: rows.Tree, opener: Opener, new_id: Callable[[], str], now: datetime) -> Whole:
+    """The tree as rows of ours. `now`: actions under way get their whole time again. Raises Unfit."""
+    return _Conversion(tree, opener, new_id, now).run()
+
+
+class _Conversion:
+    def __init__(self, tree: rows.Tree, opener: Opener, new_id: Callable[[], str], now: datetime) -> None:
+        self._tree = tree
+        self._opener = opener
+        self._new_id = new_id
+        self._now = now
+        self._depths = {tree.root.id: 0}
+        self._files: dict[int, Files] = {}
+        self._properties: dict[int, dict[str, Any]] = {}
+        self._credentials = {number: new_id() for number in sorted(
+            {stack.user_creds_id for stack in tree.stacks if stack.user_creds_id is not None})}
+
+    def run(self) -> Whole:
+        for stack in self._tree.stacks:
+            self._check(stack)
+        return Whole([self._stack(stack) for stack in self._tree.stacks],
+                     [self._authority(number) for number in self._credentials])
+
+    # --- stacks -----------------------------------------------------------------------------------------
+
+    def _check(self, stack: rows.Stack) -> None:
+        row = f'stack {stack.id}'
+        if not stack.name or not stack.tenant:
+            raise Unfit(row, _('it has no name or no project'))
+        if stack.convergence is False or stack.backup:
+            raise Unfit(row, _('it was made without convergence: "heat-manage migrate_convergence_1" converts it'))
+        action, status = state(row, stack.action, stack.status)
+        if status is Status.IN_PROGRESS and action not in RESUMABLE:
+            raise Unfit(row, _('%s is under way, which only the Heat that began it can end') % action)
+        if stack.owner_id is None:
+            return
+        if stack.owner_id not in self._depths:
+            raise Unfit(row, _('the stack that it is nested in is gone'))
+        if not stack.parent_resource_name:
+            raise Unfit(row, _('it is nested, but in no resource'))
+        if stack.tenant != self._tree.root.tenant:
+            raise Unfit(row, _('it is nested in a stack of another project'))
+        self._depths[stack.id] = self._depths[stack.owner_id] + 1
+
+    def _stack(self, stack: rows.Stack) -> Converted:
+        row = f'stack {stack.id}'
+        action, status = state(row, stack.action, stack.status)
+        found = self._tree.resources.get(stack.id, ())
+        numbers = {each.id: number for number, each in enumerate(found, 1)}
+        sources = _Sources(self._new_id)
+        current = sources.add(stack.raw_template_id, self._source)
+        previous = (sources.add(stack.prev_raw_template_id, self._source)
+                    if stack.prev_raw_template_id is not None and status is not Status.COMPLETE else None)
+        kinds = self._types_in_history(stack)
+        members = [self._member(each, numbers, sources, current, kinds) for each in found]
+        document = Document(dict(sources.by_id[current].document))
+        created = stack.created_at or stack.updated_at or UNKNOWN_TIME
+        is_running = status is Status.IN_PROGRESS
+        snapshots = [self._snapshot(each) for each in self._tree.snapshots.get(stack.id, ())]
+        return Converted(Stack(
+            id=stack.id, name=str(stack.name), project_id=str(stack.tenant), username=stack.username,
+            owner_id=stack.owner_id, root_id=self._tree.root.id, parent_resource=stack.parent_resource_name,
+            depth=self._depths[stack.id], action=action, status=status, reason=stack.status_reason or '',
+            description=str(document.description or ''), template_id=current, previous_template_id=previous,
+            generation=1, next_resource=len(found) + 1, timeout_mins=stack.timeout,
+            disable_rollback=bool(stack.disable_rollback), converge=False,
+            credentials_id=self._credentials.get(stack.user_creds_id) if stack.user_creds_id is not None else None,
+            user_project_id=stack.stack_user_project_id,
+            tags=[tag for tag in self._tree.tags.get(stack.id, ()) if tag] or None, parameters=None, outputs=None,
+            request=self._request(stack, action, status, snapshots), created_at=created, updated_at=stack.updated_at,
+            started_at=self._now if is_running else stack.updated_at or created, deleted_at=stack.deleted_at,
+        ), sources.by_id, members, self._events(stack, found, numbers), snapshots)
+
+    def _request(self, stack: rows.Stack, action: Action, status: Status,
+                 snapshots: Sequence[Snapshot]) -> dict[str, Any]:
+        found: dict[str, Any] = {MARK: self._tree.mark} if stack.owner_id is None else {}
+        if action is Action.SNAPSHOT and status is Status.IN_PROGRESS:
+            found['snapshot'] = next((each.id for each in snapshots if each.status == Status.IN_PROGRESS), '')
+        return found
+
+    # --- templates --------------------------------------------------------------------------------------
+
+    def _source(self, number: int, template_id: str) -> Source:
+        row = f'raw_template {number}'
+        found = self._tree.templates.get(number)
+        if found is None:
+            raise Unfit(row, _('it is referred to, and gone'))
+        document = self._opener.mapping(row, 'template', found.template)
+        try:
+            Document(document).edition      # noqa: B018
+        except exception.HeatException as error:
+            raise Unfit(row, str(error)) from None
+        return Source(template_id, document, self._environment(row, found), self._files_of(row, found))
+
+    def _environment(self, row: str, template: rows.RawTemplate) -> dict[str, Any]:
+        """The environment in clear. What was encrypted stays known as hidden, as in an environment of ours."""
+        found = self._opener.mapping(row, 'environment', template.environment)
+        for section in ('parameters', 'parameter_defaults'):
+            given = found.get(section) or {}
+            found[section] = {
+                name: self._opener.opened(row, value)
+                if name in (found.get('encrypted_param_names') or ()) and isinstance(value, list) else value
+                for name, value in given.items()}
+        return found
+
+    def _files_of(self, row: str, template: rows.RawTemplate) -> Files:
+        if template.files_id is None:
+            return Files(self._opener.mapping(row, 'files', template.files))
+        if template.files_id not in self._files:
+            found = self._tree.files.get(template.files_id)
+            if found is None:
+                raise Unfit(row, _('its files are gone'))
+            self._files[template.files_id] = Files(
+                self._opener.mapping(f'raw_template_files {found.id}', 'files', found.files))
+        return self._files[template.files_id]
+
+    # --- resources --------------------------------------------------------------------------------------
+
+    def _member(self, found: rows.Resource, numbers: Mapping[int, int], sources: _Sources, current: str,
+                kinds: Mapping[tuple[str | None, str | None], str]) -> Member:
+        row = f'resource {found.id}'
+        if not found.name or not found.uuid:
+            raise Unfit(row, _('it has no name or no uuid'))
+        action, status = state(row, found.action, found.status)
+        template_id = current
+        if found.current_template_id is not None and found.current_template_id in self._tree.templates:
+            template_id = sources.add(found.current_template_id, self._source)
+        kind = (sources.type_of(template_id, found.name) or sources.type_of(current, found.name)
+                or kinds.get((found.name, found.nova_instance)) or kinds.get((found.name, None)))
+        if kind is None:
+            raise Unfit(row, _('no template and no event tells the type of %s') % found.name)
+        columns: dict[str, Any] = {}
+        if action is not Action.INIT:
+            columns['properties'] = self._applied(found)
+        metadata = self._opener.mapping(row, 'rsrc_metadata', found.rsrc_metadata)
+        if metadata:
+            columns['metadata'] = metadata
+        if found.attr_data_id is not None:
+            columns['attributes'] = self._properties_of(row, found.attr_data_id)
+        return Member(ResourceState(
+            id=numbers[found.id], name=found.name, uuid=found.uuid, type=kind, action=action, status=status,
+            reason=found.status_reason or '', physical_id=found.nova_instance,
+            requires=self._requires(row, found, numbers), replaces=numbers.get(found.replaces or 0),
+            replaced_by=numbers.get(found.replaced_by or 0), template_id=template_id,
+            fingerprint=DIRTY if (action, status) == (Action.UPDATE, Status.IN_PROGRESS) else '',
+            created_at=found.created_at or UNKNOWN_TIME, updated_at=found.updated_at),
+            columns, tuple(self._data(found.id)))
+
+    def _applied(self, found: rows.Resource) -> dict[str, Any]:
+        row = f'resource {found.id}'
+        if found.rsrc_prop_data_id is not None:
+            return self._properties_of(row, found.rsrc_prop_data_id)
+        data = self._opener.mapping(row, 'properties_data', found.properties_data)
+        return ({name: self._opener.opened(row, value) for name, value in data.items()}
+                if found.properties_data_encrypted else data)
+
+    def _properties_of(self, row: str, number: int) -> dict[str, Any]:
+        if number not in self._properties:
+            found = self._tree.properties.get(number)
+            if found is None:
+                raise Unfit(row, _('its properties are gone'))
+            self._properties[number] = self._opener.properties(found)
+        return self._properties[number]
+
+    def _requires(self, row: str, found: rows.Resource, numbers: Mapping[int, int]) -> dict[str, int]:
+        """Rows that are gone do not count: Heat leaves their ids behind."""
+        wanted = self._opener.json(row, 'requires', found.requires) or []
+        if not isinstance(wanted, list) or not all(isinstance(number, int) for number in wanted):
+            raise Unfit(row, _('its column requires is no list of numbers'))
+        names = {each.id: str(each.name) for each in self._tree.resources[found.stack_id]}
+        return {names[number]: numbers[number] for number in sorted(wanted) if number in numbers}
+
+    def _data(self, resource_id: int) -> Iterator[Datum]:
+        for found in self._tree.data.get(resource_id, ()):
+            row = f'resource_data {found.id}'
+            if not found.key:
+                raise Unfit(row, _('it has no key'))
+            value = found.value
+            if found.redact and value is not None:
+                value = self._opener.clear(row, found.decrypt_method, value)
+            if value is not None:
+                yield Datum(found.key, value, bool(found.redact))
+
+    # --- history ----------------------------------------------------------------------------------------
+
+    def _types_in_history(self, stack: rows.Stack) -> dict[tuple[str | None, str | None], str]:
+        """(name, physical id) and (name, None) -> the type in the newest event."""
+        found: dict[tuple[str | None, str | None], str] = {}
+        for event in self._tree.events:
+            if event.stack_id == stack.id and event.resource_type:
+                found[event.resource_name, event.physical_resource_id] = event.resource_type
+                found[event.resource_name, None] = event.resource_type
+        return found
+
+    def _events(self, stack: rows.Stack, members: Sequence[rows.Resource],
+                numbers: Mapping[int, int]) -> list[tuple[int, Event]]:
+        """Properties are given where they differ from those of the event before of the same row."""
+        of_object = {(each.name, each.nova_instance): numbers[each.id] for each in members}
+        newest = {each.name: numbers[each.id] for each in members}
+        known: dict[int, int | None] = {}
+        found = []
+        for event in self._tree.events:
+            if event.stack_id != stack.id:
+                continue
+            row = f'event {event.id}'
+            if not event.uuid:
+                raise Unfit(row, _('it has no uuid'))
+            number = None
+            if event.resource_type != STACK_TYPE or event.physical_resource_id != stack.id:
+                number = of_object.get((event.resource_name, event.physical_resource_id),
+                                       newest.get(event.resource_name))
+            properties: Mapping[str, Any] | None = None
+            if number is None or known.get(number) != event.rsrc_prop_data_id:
+                properties = (self._properties_of(row, event.rsrc_prop_data_id)
+                              if event.rsrc_prop_data_id is not None else None if number is None else {})
+            if number is not None:
+                known[number] = event.rsrc_prop_data_id
+            found.append((event.id, Event(
+                event.uuid, event.created_at or UNKNOWN_TIME, event.resource_name or '', event.resource_type or '',
+                event.physical_resource_id, event.resource_action or '', event.resource_status or '',
+                event.resource_status_reason or '', number, properties)))
+        return found
+
+    def _snapshot(self, found: rows.Snapshot) -> Snapshot:
+        row = f'snapshot {found.id}'
+        data = self._opener.mapping(row, 'data', found.data)
+        saved = {each.resource_name: self._opener.mapping(f'resource_snapshot {each.id}', 'data', each.data)
+                 for each in self._tree.saved.get(found.id, ())}
+        if saved:
+            data['resources'] = {**(data.get('resources') or {}), **saved}
+        return Snapshot(found.id, found.stack_id, found.tenant, found.name, Action.CREATE,
+                        found.status or Status.FAILED, found.status_reason, data or None,
+                        found.created_at or UNKNOWN_TIME)
+
+    # --- credentials ------------------------------------------------------------------------------------
+
+    def _authority(self, number: int) -> Credentials:
+        row = f'user_creds {number}'
+        found = self._tree.credentials.get(number)
+        if found is None:
+            raise Unfit(row, _('they are referred to, and gone'))
+
+        def clear(secret: str | None) -> str | None:
+            return self._opener.clear(row, found.decrypt_method, secret) if secret else None
+
+        return Credentials(
+            id=self._credentials[number], project_id=found.tenant_id, project_name=found.tenant,
+            user_id=found.trustor_user_id, username=found.username, auth_url=found.auth_url,
+            region_name=found.region_name, trust_id=clear(found.trust_id), trustor_user_id=found.trustor_user_id,
+            password=clear(found.password), token=None, method=None,
+            created_at=found.created_at or UNKNOWN_TIME)
+
+
+class _Sources:
+    """The templates of one stack, each with a new id."""
+
+    def __init__(self, new_id: Callable[[], str]) -> None:
+        self._new_id = new_id
+        self._ids: dict[int, str] = {}
+        self._types: dict[str, Mapping[str, str]] = {}
+        self.by_id: dict[str, Source] = {}
+
+    def add(self, number: int, make: Callable[[int, str], Source]) -> str:
+        """The new id of Heat's template `number`."""
+        if number not in self._ids:
+            template_id = self._new_id()
+            self.by_id[template_id] = make(number, template_id)
+            self._ids[number] = template_id
+        return self._ids[number]
+
+    def type_of(self, template_id: str, name: str) -> str | None:
+        """The type of that resource in the template; None if the template does not have it."""
+        if template_id not in self._types:
+            document = Document(dict(self.by_id[template_id].document))
+            section, key = document.section('resources'), document.edition.keys.type
+            self._types[template_id] = {
+                each: snippet[key] for each, snippet in section.items()
+                if isinstance(snippet, Mapping) and isinstance(snippet.get(key), str)
+            } if isinstance(section, Mapping) else {}
+        return self._types[template_id].get(name)
+
+
+def state(row: str, action: str | None, status: str | None) -> tuple[Action, Status]:
+    """Action and status of a stack or resource. Raises Unfit for words that are none."""
+    try:
+        return Action(str(action)), Status(str(status))
+    except ValueError:
+        raise Unfit(row, _('its state %(action)s, %(status)s is unknown') % {
+            'action': action, 'status': status}) from None
+
+
+def config(found: rows.SoftwareConfig, opener: Opener) -> Config:
+    """Raises Unfit."""
+    row = f'software_config {found.id}'
+    return Config(found.id, found.tenant, found.name, found.group, opener.mapping(row, 'config', found.config),
+                  found.created_at or UNKNOWN_TIME)
+
+
+def deployment(found: rows.SoftwareDeployment, opener: Opener) -> Deployment:
+    """Raises Unfit."""
+    row = f'software_deployment {found.id}'
+
+    def values(column: str, text: str | None) -> dict[str, Any] | None:
+        return opener.mapping(row, column, text) if text not in (None, 'null') else None
+
+    return Deployment(
+        found.id, found.tenant, found.stack_user_project_id, found.server_id, found.config_id, found.action,
+        found.status, found.status_reason, values('input_values', found.input_values),
+        values('output_values', found.output_values), found.created_at or UNKNOWN_TIME, found.updated_at)

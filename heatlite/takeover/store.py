@@ -1,0 +1,166 @@
+"""Stores a tree that was taken over: each tree in one transaction, over an earlier copy of it if there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from enum import StrEnum
+
+import sqlalchemy as sa
+
+from heatlite.common import crypt
+from heatlite.common.i18n import _
+from heatlite.db import (
+    codec,
+    credentials,
+    events,
+    leases,
+    resources,
+    snapshots,
+    software_configs,
+    software_deployments,
+    stacks,
+    templates,
+    upkeep,
+)
+from heatlite.db.bulk import Times, chunks, texts
+from heatlite.db.changes import DATUM
+from heatlite.db.credentials import Credentials
+from heatlite.db.software_configs import Config
+from heatlite.db.software_deployments import Deployment
+from heatlite.db.tables import software_config, software_deployment, stack
+from heatlite.planning.states import Status
+from heatlite.takeover.convert import MARK, Converted, Unfit, Whole
+
+
+class Present(StrEnum):
+    """What heatlite has of a tree."""
+
+    NOTHING = 'nothing'
+    EQUAL = 'equal'                         # as it is in Heat
+    OLD = 'old'                             # an earlier copy, as it was taken over
+    CHANGED = 'changed'                     # heatlite has worked on it since, or it was never taken over
+
+
+def present(tx: sa.Connection, root_id: str, mark: str | None) -> Present:
+    """What is there of the tree `root_id`, which has `mark` in Heat (None: it is gone there)."""
+    row = stacks.show(tx, root_id)
+    if row is None:
+        return Present.NOTHING
+    known = (row.request or {}).get(MARK)
+    if known is None or any(each.generation != 1 for each in stacks.tree(tx, root_id, deleted=True)):
+        return Present.CHANGED
+    return Present.EQUAL if known == mark else Present.OLD
+
+
+def put(tx: sa.Connection, whole: Whole, now: datetime) -> Present:
+    """Stores the tree, unless heatlite has worked on its copy, or has it already; returns what was there.
+
+    Raises StackExists when another stack of the project has the name.
+    """
+    root = whole.root.row
+    found = Present.NOTHING
+    if leases.locked(tx, root.id):
+        found = present(tx, root.id, str((root.request or {}).get(MARK)))
+        if found in (Present.CHANGED, Present.EQUAL):
+            return found
+        upkeep.remove_tree(tx, root.id)
+    for authority in whole.credentials:
+        credentials.insert(tx, sealed(authority))
+    for each in whole.stacks:
+        _insert(tx, each, now)
+    _insert_events(tx, whole)
+    return found
+
+
+def copies(tx: sa.Connection, project_id: str | None, after: str, limit: int) -> list[tuple[str, bool]]:
+    """(id, whether it was taken over and not updated since) of live roots with ids greater than `after`, by id.
+
+    `project_id` None: of all projects.
+    """
+    query = sa.select(stack.c.id, stack.c.request).where(
+        stack.c.owner_id.is_(None), stack.c.live == 1, stack.c.id > after)
+    if project_id is not None:
+        query = query.where(stack.c.project_id == project_id)
+    found = tx.execute(query.order_by(stack.c.id).limit(limit)).all()
+    return [(row.id, MARK in (codec.decode(row.request) or {})) for row in found]
+
+
+def remove(tx: sa.Connection, root_id: str) -> bool:
+    """Removes the copy of a tree that is gone in Heat, unless heatlite has worked on it."""
+    if not leases.locked(tx, root_id) or present(tx, root_id, None) is not Present.OLD:
+        return False
+    upkeep.remove_tree(tx, root_id)
+    return True
+
+
+def _insert(tx: sa.Connection, found: Converted, now: datetime) -> None:
+    row = found.row
+    leases.insert(tx, row.id, None, wanted=row.status == Status.IN_PROGRESS and row.deleted_at is None)
+    stacks.insert(tx, row)
+    for source in found.sources.values():
+        templates.insert(tx, source.id, source.document, source.environment, source.files or None, now,
+                         stack_id=row.id, is_nested=row.owner_id is not None)
+    resources.insert_many(tx, row.id, [member.state for member in found.members],
+                          {member.state.id: member.columns for member in found.members})
+    seal = tx.get_execution_options().get('seal') or str
+    data = []
+    for member in found.members:
+        for datum in member.data:
+            method, value = crypt.encrypt(datum.value) if datum.redact else (None, seal(codec.clean(str(datum.value))))
+            data.append((row.id, member.state.id, datum.key, value, method))
+    texts(tx.dialect.name).insert(tx, 'resource_data', DATUM, data)
+    for snapshot in found.snapshots:
+        snapshots.insert(tx, snapshot)
+
+
+def _insert_events(tx: sa.Connection, whole: Whole) -> None:
+    """In the order in which Heat numbered them, across all stacks of the tree: times have whole seconds there."""
+    numbered = sorted(((number, each.row.id, event) for each in whole.stacks for number, event in each.events),
+                      key=lambda each: each[0])
+    time, encode = Times(), codec.encoder(tx)
+    texts(tx.dialect.name).insert(tx, 'event', events.EVENT, [
+        events.event_values(stack_id, event, time, encode) for _number, stack_id, event in numbered])
+
+
+def sealed(authority: Credentials) -> Credentials:
+    """The credentials with our encryption."""
+    method, trust = crypt.encrypt(authority.trust_id)
+    other, password = crypt.encrypt(authority.password)
+    return replace(authority, trust_id=trust, password=password, method=method or other)
+
+
+# --- software configs and deployments ----------------------------------------------------------------------
+
+def put_configs(tx: sa.Connection, found: Sequence[Config]) -> tuple[int, list[Unfit]]:
+    """Stores those configs that are not there: configs never change. Returns how many."""
+    there = _there(tx, software_config, [each.id for each in found])
+    new = [each for each in found if each.id not in there]
+    for each in new:
+        software_configs.insert(tx, each)
+    return len(new), []
+
+
+def put_deployments(tx: sa.Connection, found: Sequence[Deployment]) -> tuple[int, list[Unfit]]:
+    """Stores deployments, over older states of them. Returns how many, and those whose configs are missing."""
+    configs = _there(tx, software_config, [each.config_id for each in found])
+    there = _there(tx, software_deployment, [each.id for each in found])
+    stored, unfit = 0, []
+    for each in found:
+        if each.config_id not in configs:
+            unfit.append(Unfit(f'software_deployment {each.id}', _('its config %s is missing') % each.config_id))
+            continue
+        if each.id in there:
+            known = software_deployments.show(tx, each.id)
+            if known is not None and (known.updated_at or known.created_at) >= (each.updated_at or each.created_at):
+                continue
+            software_deployments.delete(tx, each.id)
+        software_deployments.insert(tx, each)
+        stored += 1
+    return stored, unfit
+
+
+def _there(tx: sa.Connection, table: sa.Table, ids: Sequence[str]) -> set[str]:
+    return {each for chunk in chunks(ids) for each in tx.execute(
+        sa.select(table.c.id).where(table.c.id.in_(chunk))).scalars()}

@@ -1,0 +1,242 @@
+"""Takes over all stacks of a Heat, or of one project, slice by slice, and reports what happened to each.
+
+It may be interrupted and run again at any time, while that Heat serves: trees that are there already and have not
+changed are passed over, older copies are replaced, and copies of stacks that are gone are removed. Stacks that heatlite
+has worked on since are left alone.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import sqlalchemy as sa
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.common.runtime import Runtime
+from heatlite.db.connection import Database
+from heatlite.db.software_configs import Config
+from heatlite.db.software_deployments import Deployment
+from heatlite.engine.types.registry import Registry
+from heatlite.planning.states import Status
+from heatlite.takeover import ciphers, completion, convert, schema, source, store
+from heatlite.takeover.convert import Opener, Unfit
+from heatlite.takeover.rows import SoftwareConfig, SoftwareDeployment, Tree
+from heatlite.takeover.source import Source
+from heatlite.takeover.store import Present
+
+LOG = logging.getLogger(__name__)
+
+Row = TypeVar('Row', SoftwareConfig, SoftwareDeployment)
+Made = TypeVar('Made', Config, Deployment)
+
+SAMPLES = 20                                # encrypted values of each kind with which the key is tried
+PLAIN_AT_ONCE = 200                         # software configs or deployments in one transaction
+# What becomes of a tree. Each word is a line of the report.
+TAKEN, RENEWED, UNCHANGED, REMOVED, WAITING, KEPT, HIDDEN, REFUSED = OUTCOMES = (
+    'taken over', 'taken over again', 'unchanged', 'removed', 'in progress', 'changed in heatlite', 'hidden', 'refused')
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What is to be taken over. `project_id` None: all projects. `hidden_tags`: stacks with one of them are left out.
+
+    `switch`: Heat is stopped, so actions under way are taken over too, and continued. `dry`: nothing is stored.
+    """
+
+    project_id: str | None = None
+    deleted: bool = False
+    hidden_tags: tuple[str, ...] = ()
+    switch: bool = False
+    dry: bool = False
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A tree or row that was not taken over."""
+
+    project_id: str
+    stack: str                              # name and id of the root, or '' for software configs and deployments
+    row: str
+    reason: str
+
+
+@dataclass
+class Report:
+    """Counts of trees by outcome, of stored rows by kind, and everything that did not fit."""
+
+    trees: Counter[str] = field(default_factory=Counter)
+    stored: Counter[str] = field(default_factory=Counter)
+    problems: list[Problem] = field(default_factory=list)
+    engines: list[str] = field(default_factory=list)        # hosts of engines of that Heat that seem to be alive
+
+
+class Transfer:
+    def __init__(self, heat: Source, key: str, database: Database, runtime: Runtime, registry: Registry,
+                 wishes: Wishes, progress: Callable[[Report], None] = lambda report: None) -> None:
+        """`key`: of that Heat. `progress(report)`: called after each slice."""
+        self._heat = heat
+        self._opener = Opener(key)
+        self._database = database
+        self._runtime = runtime
+        self._registry = registry
+        self._wishes = wishes
+        self._progress = progress
+        self.report = Report()
+
+    def run(self) -> Report:
+        """Raises Error for a database of another release, InvalidEncryptionKey for another key, DatabaseUnavailable."""
+        with self._heat.reader() as tx:
+            schema.check(tx)
+            self._try_key(source.secrets(tx, SAMPLES))
+            self.report.engines = source.live_engines(tx, self._runtime.now())
+        self._take_plain()
+        after: str | None = ''
+        while after is not None:
+            after = self._slice(after)
+            self._progress(self.report)
+        self._remove_gone()
+        return self.report
+
+    def _try_key(self, samples: Sequence[tuple[str, str]]) -> None:
+        for method, secret in samples:
+            if method in ciphers.METHODS:   # others are named with their rows
+                ciphers.decrypt(method, secret, self._opener.key)
+
+    # --- trees ------------------------------------------------------------------------------------------
+
+    def _slice(self, after: str) -> str | None:
+        """Takes over the next trees. Returns where the next slice begins, or None at the end."""
+        with self._heat.reader() as tx:
+            found = source.roots(tx, self._wishes.project_id, after, deleted=self._wishes.deleted)
+            if not found:
+                return None
+            wanted = [tree for tree in source.trees(tx, found, deleted=self._wishes.deleted) if self._is_wanted(tree)]
+            tags = source.tags(tx, [tree.root.id for tree in wanted]) if self._wishes.hidden_tags else {}
+            wanted = [tree for tree in wanted if not self._is_hidden(tags.get(tree.root.id, ()))]
+            for some in _portions(wanted, source.sizes(tx, wanted)):
+                for tree in source.filled(tx, some):
+                    self._take(tree)
+        return found[-1].id
+
+    def _is_wanted(self, tree: Tree) -> bool:
+        with self._database.reader() as tx:
+            present = store.present(tx, tree.root.id, tree.mark)
+        if present is Present.EQUAL:
+            self.report.trees[UNCHANGED] += 1
+        elif present is Present.CHANGED:
+            self._refuse(tree, KEPT, f'stack {tree.root.id}', _('heatlite has worked on it since it was taken over'))
+        elif not self._wishes.switch and any(
+                stack.status == Status.IN_PROGRESS and stack.deleted_at is None for stack in tree.stacks):
+            self.report.trees[WAITING] += 1
+        else:
+            return True
+        return False
+
+    def _is_hidden(self, tags: Sequence[str]) -> bool:
+        if not set(tags) & set(self._wishes.hidden_tags):
+            return False
+        self.report.trees[HIDDEN] += 1
+        return True
+
+    def _take(self, tree: Tree) -> None:
+        now = self._runtime.now()
+        try:
+            whole = completion.complete(convert.convert(tree, self._opener, self._runtime.uuid, now), self._runtime,
+                                        self._registry)
+            present = (Present.NOTHING if self._wishes.dry else
+                       self._database.retry(lambda tx: store.put(tx, whole, now)))
+        except Unfit as error:
+            self._refuse(tree, REFUSED, error.row, error.reason)
+            return
+        except exception.DatabaseUnavailable:
+            raise
+        except exception.StackExists:
+            self._refuse(tree, REFUSED, f'stack {tree.root.id}', _('another stack of the project has its name'))
+            return
+        except Exception as error:          # one tree that nobody foresaw does not stop ten thousand others
+            LOG.debug('Stack %s was not taken over', tree.root.id, exc_info=True)
+            self._refuse(tree, REFUSED, f'stack {tree.root.id}', f'{type(error).__name__}: {error}')
+            return
+        self.report.trees[{Present.OLD: RENEWED, Present.NOTHING: TAKEN}.get(present, UNCHANGED)] += 1
+        self.report.stored.update({
+            'stacks': len(whole.stacks), 'resources': sum(len(each.members) for each in whole.stacks),
+            'events': sum(len(each.events) for each in whole.stacks),
+            'snapshots': sum(len(each.snapshots) for each in whole.stacks)})
+
+    def _refuse(self, tree: Tree, outcome: str, row: str, reason: str) -> None:
+        self.report.trees[outcome] += 1
+        self.report.problems.append(Problem(
+            tree.root.tenant or '', f'{tree.root.name} {tree.root.id}', row, reason))
+
+    def _remove_gone(self) -> None:
+        """Removes copies of trees that that Heat has deleted since they were taken over."""
+        after = ''
+        while True:
+            with self._database.reader() as ours:
+                found = store.copies(ours, self._wishes.project_id, after, source.ROOTS_AT_ONCE)
+            if not found:
+                return
+            after = found[-1][0]
+            copied = [stack_id for stack_id, is_copy in found if is_copy]
+            with self._heat.reader() as tx:
+                there = source.still_there(tx, copied)
+            for stack_id in copied:
+                if stack_id not in there and (self._wishes.dry or self._database.retry(
+                        lambda tx, gone=stack_id: store.remove(tx, gone))):     # type: ignore[misc]
+                    self.report.trees[REMOVED] += 1
+
+    # --- software configs and deployments ---------------------------------------------------------------
+
+    def _take_plain(self) -> None:
+        self._take_all('software configs', source.configs, convert.config, store.put_configs)
+        self._take_all('software deployments', source.deployments, convert.deployment, store.put_deployments)
+
+    def _take_all(self, kind: str, page: Callable[[sa.Connection, str | None, str, int], list[Row]],
+                  converted: Callable[[Row, Opener], Made],
+                  put: Callable[[sa.Connection, Sequence[Made]], tuple[int, list[Unfit]]]) -> None:
+        """Takes over all rows of one kind, a page in each transaction."""
+        after = ''
+        while True:
+            with self._heat.reader() as tx:
+                found = page(tx, self._wishes.project_id, after, PLAIN_AT_ONCE)
+            if not found:
+                return
+            after = found[-1].id
+            made: list[Made] = []
+            for row in found:
+                try:
+                    made.append(converted(row, self._opener))
+                except Unfit as error:
+                    self._note(error)
+            if not self._wishes.dry:
+                self._put(kind, made, put)
+
+    def _put(self, kind: str, made: Sequence[Made],
+             put: Callable[[sa.Connection, Sequence[Made]], tuple[int, list[Unfit]]]) -> None:
+        stored, unfit = self._database.retry(lambda tx: put(tx, made))
+        self.report.stored[kind] += stored
+        for each in unfit:
+            self._note(each)
+
+    def _note(self, unfit: Unfit) -> None:
+        self.report.problems.append(Problem('', '', unfit.row, unfit.reason))
+
+
+def _portions(found: Sequence[Tree], sizes: dict[str, int]) -> Iterator[list[Tree]]:
+    """The trees in portions of at most ROWS_AT_ONCE rows, or one tree."""
+    portion: list[Tree] = []
+    total = 0
+    for tree in found:
+        if portion and total + sizes[tree.root.id] > source.ROWS_AT_ONCE:
+            yield portion
+            portion, total = [], 0
+        portion.append(tree)
+        total += sizes[tree.root.id]
+    if portion:
+        yield portion
+
