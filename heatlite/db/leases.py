@@ -5,6 +5,7 @@ The epoch of a lease grows at each change of owner, and `changes.write` refuses 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import sqlalchemy as sa
@@ -48,6 +49,13 @@ def insert(tx: sa.Connection, stack_id: str, engine_id: str | None, wanted: bool
 def locked(tx: sa.Connection, stack_id: str) -> bool:
     """Locks the lease until the end of `tx`. False when the stack has none."""
     return tx.execute(_HOLDER, {'wanted_stack': stack_id}).first() is not None
+
+
+def were_claimed(tx: sa.Connection, stack_ids: Iterable[str]) -> bool:
+    """Whether any engine has ever driven one of these stacks, if their leases were inserted without an owner."""
+    return any(tx.execute(sa.select(lease.c.stack_id).where(
+        lease.c.stack_id.in_(chunk), sa.or_(lease.c.epoch > 1, lease.c.engine_id.is_not(None))).limit(1)).first()
+               for chunk in bulk.chunks(stack_ids))
 
 
 def claim(tx: sa.Connection, stack_id: str, engine_id: str) -> Lease | None:

@@ -122,8 +122,8 @@ class StackDefinition:
         """`text` without the values of hidden parameters of this stack and of those around it."""
         with contextlib.suppress(exception.HeatException):
             text = self.parameters.masked(text)
-        outer = self.outer.resource.owner if self.outer is not None else None
-        return text if outer is None else outer.masked(text)
+        above = getattr(self.outer, 'resource', None)       # a stored facade has none: `mask` holds what it hid
+        return above.owner.masked(text) if above is not None else self.mask.text(text) if self.outer else text
 
     def forget_wrong_parameters(self) -> None:
         """Replaces parameters with a wrong definition by unknown ones, so that the rest can be checked."""

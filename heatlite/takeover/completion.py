@@ -7,8 +7,9 @@ references and cached attributes, outputs. Reads no database and calls no servic
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NoReturn
 
 from heatlite.common import exception
@@ -19,7 +20,8 @@ from heatlite.db import templates
 from heatlite.db.leases import Lease
 from heatlite.db.stacks import Stack
 from heatlite.engine import clients
-from heatlite.engine.reconcile import attribute_cache, loading, outputs
+from heatlite.engine.attributes import SHOW_ATTR
+from heatlite.engine.reconcile import attribute_cache, implicit_dependencies, loading, outputs
 from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.facade import Stack as Facade
 from heatlite.engine.reconcile.leased_stack import LeasedStack
@@ -32,9 +34,12 @@ from heatlite.language import masking
 from heatlite.language.definition import ResourceDefinition, StackDefinition
 from heatlite.language.environment import SECTIONS
 from heatlite.language.expression import Scope
+from heatlite.language.outputs import OutputDefinition
 from heatlite.language.template import Template
+from heatlite.language.unknown import UNKNOWN, is_known
 from heatlite.planning.states import DIRTY, ResourceState
 from heatlite.planning.steps import current_rows_of
+from heatlite.takeover import inference
 from heatlite.takeover.convert import Converted, Member, Source, Unfit, Whole
 
 NOTHING_KNOWN = attribute_cache.StackScope(lambda name: None, lambda row: {}, lambda row, attribute, path: None)
@@ -66,6 +71,7 @@ class _Tree:
         self._runtime = runtime
         self._registry = registry
         self.stacks: dict[str, _Known] = {}
+        self.refusals = 0                   # how often a type asked for a service: what it then says is no value
 
     def completed(self, stack_id: str) -> Converted:
         return self.stacks[stack_id].stack
@@ -96,9 +102,9 @@ class _Tree:
     def _applied(self, stack: Converted, definition: StackDefinition, member: Member,
                  current: Mapping[str, int]) -> Member:
         """The member with the rest of its definition. Properties are those that Heat applied."""
-        if 'properties' not in member.columns:
-            return member
         state, source = member.state, definition
+        if 'properties' not in member.columns:
+            return _not_begun(member, definition, current)
         if state.template_id != stack.row.template_id and state.template_id is not None:
             source = self._definition(stack, stack.sources[state.template_id])
         wanted = source.all_resources.get(state.name)
@@ -122,8 +128,9 @@ class _Tree:
             return
         executor = self._executor(known)
         members = []
+        inferred = _inferred(known)
         for member in known.stack.members:      # in the order of creation: later ones refer to earlier ones
-            kept = self._kept(executor, known, member)
+            kept = self._kept(executor, known, member) | inferred.get(member.state.name, {})
             if kept:
                 known.leased.kept[member.state.id] = kept
             members.append(replace(member, columns={
@@ -131,7 +138,7 @@ class _Tree:
                 **({'attributes': kept} if _is_worth_storing(kept, member.state) else {})}))
         known.executor = executor
         members = [self._referring(known, executor, member) for member in members]
-        found = [_shown(each) for each in outputs.resolve(known.definition, executor.scope, executor.is_live)]
+        found = [self._output(executor, name, output) for name, output in known.definition.outputs.items()]
         row = replace(known.stack.row, outputs=found)
         known.stack, known.leased.row = replace(known.stack, row=row, members=members), row
 
@@ -142,25 +149,53 @@ class _Tree:
             row = known.leased.current(name)
             return made[0].stored_resource(row) if row is not None and row.exists else made[0].unmade(name)
 
-        facade = Facade(known.leased, resource, _NoClients, self._runtime, nesting=_Inside(self, known),
-                        software=_NoSoftware())
+        facade = Facade(known.leased, resource, lambda context: _NoClients(context, self._refuse), self._runtime,
+                        nesting=_Inside(self, known), software=_NoSoftware(self._refuse))
         records: Any = _Records(known.stack)
         made.append(StepExecutor(self._runtime, known.leased, NothingStored(), self._registry, facade, records,
                                  lambda lease: None))
         return made[0]
 
+    def _refuse(self, client: str) -> NoReturn:
+        self.refusals += 1
+        raise exception.ClientNotAvailable(client_name=client)
+
+    def _asked(self, read: Callable[[], Any]) -> Any:
+        """The value, or UNKNOWN if only a service, or nobody, knows it."""
+        before = self.refusals
+        try:
+            value = read()
+        except Exception:                   # raised by a type: an engine reads the value when it is needed
+            return UNKNOWN
+        return value if self.refusals == before else UNKNOWN
+
     def _kept(self, executor: StepExecutor, known: _Known, member: Member) -> dict[str, Any]:
-        """Reference and attributes of one resource; what a service would have to be asked for is left out."""
+        """Reference and attributes of one resource, as `StepExecutor.keep`; what a service would have to be asked for
+        is left out."""
         state = member.state
         if not state.exists or state.name not in known.definition.resources:
             return {}
         try:
             resource = executor.stored_resource(state)
-            kept = executor.keep(resource, state.name)
-        except Exception:                   # raised by a type: an engine reads the values when they are needed
-            return {}
-        return {name: value for name, value in kept.items() if not isinstance(value, Exception)}
+        except exception.HeatException as error:
+            raise Unfit(f'resource {state.uuid}', str(error)) from None
+        wanted = set(known.definition.referenced_attributes(state.name))
+        if () in wanted or resource.default_client_name is None:
+            wanted.discard(())
+            wanted |= {(attribute,) for attribute in resource.attributes_schema}
+        found = {attribute_cache.REFERENCE: self._asked(resource.get_reference_id)}
+        for attribute, *path in sorted(wanted, key=str):
+            if attribute != SHOW_ATTR:
+                found[attribute_cache.key(attribute, tuple(path))] = self._asked(
+                    partial(resource.FnGetAtt, attribute, *path))
+        return {name: value for name, value in found.items() if value is not UNKNOWN}
 
+    def _output(self, executor: StepExecutor, name: str, output: OutputDefinition) -> dict[str, Any]:
+        """An output; one that cannot be computed here is read by an engine whenever it is asked for."""
+        value = self._asked(lambda: output.resolve(executor.scope))
+        shown = {'output_key': name, 'description': output.description,
+                 'output_value': value if is_known(value) else None}
+        return shown if is_known(value) else {**shown, 'live': True}
 
     def _referring(self, known: _Known, executor: StepExecutor, member: Member) -> Member:
         """The member with metadata and update policy that refer to other resources evaluated, too."""
@@ -177,12 +212,38 @@ class _Tree:
             return member
 
 
+def _not_begun(member: Member, definition: StackDefinition, current: Mapping[str, int]) -> Member:
+    """A resource that was never begun, with its requirements: Heat stores them when it begins."""
+    state = member.state
+    wanted = implicit_dependencies.complete(definition).resources.get(state.name)
+    if wanted is None or state.requires:
+        return member
+    return replace(member, state=state._replace(requires={
+        name: current[name] for name in sorted(wanted.requires) if name in current}))
+
+
 def _with_definition(member: Member, rest: Mapping[str, Any]) -> Member:
     state = member.state
     given = {**rest, 'type': state.type}
     sign = DIRTY if state.fingerprint == DIRTY else fingerprint({**given, 'properties': member.columns['properties']})
     return replace(member, state=state._replace(fingerprint=sign), columns={
         **member.columns, 'definition': {name: value for name, value in given.items() if value}})
+
+
+def _inferred(known: _Known) -> dict[str, dict[str, Any]]:
+    """Resource -> the cached values under which Heat applied those that refer to it, also where a type says others."""
+    definition = known.definition
+    found: dict[str, dict[str, Any]] = {}
+    for member in known.stack.members:
+        wanted = definition.resources.get(member.state.name)
+        if wanted is None or member.state.template_id != known.stack.row.template_id:
+            continue
+        written = wanted.snippet.get(definition.keys.properties)
+        for name, place, value in inference.values(written, member.columns.get('properties')):
+            if name in definition.resources and value is not None:
+                key = attribute_cache.REFERENCE if place is None else attribute_cache.key(str(place[0]), place[1:])
+                found.setdefault(name, {})[key] = value
+    return found
 
 
 def _below(stack: Converted, parent: _Known) -> Converted:
@@ -221,14 +282,7 @@ def _rest(wanted: ResourceDefinition, scope: Scope) -> dict[str, Any]:
 
 def _is_worth_storing(kept: Mapping[str, Any], state: ResourceState) -> bool:
     """As the engine decides at the end of a step."""
-    return bool(kept) and (len(kept) > 1 or kept[attribute_cache.REFERENCE] != state.physical_id)
-
-
-def _shown(output: dict[str, Any]) -> dict[str, Any]:
-    """An output; one that cannot be computed here is read by an engine when it is asked for."""
-    if 'output_error' not in output:
-        return output
-    return {**{name: value for name, value in output.items() if name != 'output_error'}, 'live': True}
+    return bool(kept) and (len(kept) > 1 or kept.get(attribute_cache.REFERENCE) != state.physical_id)
 
 
 # --- what types may ask for --------------------------------------------------------------------------------
@@ -258,19 +312,25 @@ class _Records:
 class _NoClients:
     """Clients of services that are not called."""
 
-    def __init__(self, context: RequestContext) -> None:
+    def __init__(self, context: RequestContext, refuse: Callable[[str], NoReturn]) -> None:
         self._known = clients.of(context)
+        self._refuse = refuse
 
     def client_plugin(self, name: str) -> Any:
         return self._known.client_plugin(name)
 
     def client(self, name: str, version: str | None = None) -> NoReturn:
-        raise exception.ClientNotAvailable(client_name=name)
+        self._refuse(name)
 
 
 class _NoSoftware:
+    """Software configs and deployments, which are not read."""
+
+    def __init__(self, refuse: Callable[[str], NoReturn]) -> None:
+        self._refuse = refuse
+
     def __getattr__(self, name: str) -> NoReturn:
-        raise exception.ClientNotAvailable(client_name='heat')
+        self._refuse('heat')
 
 
 class _Inside:

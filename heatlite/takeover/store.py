@@ -49,7 +49,7 @@ def present(tx: sa.Connection, root_id: str, mark: str | None) -> Present:
     if row is None:
         return Present.NOTHING
     known = (row.request or {}).get(MARK)
-    if known is None or any(each.generation != 1 for each in stacks.tree(tx, root_id, deleted=True)):
+    if known is None or leases.were_claimed(tx, [each.id for each in stacks.tree(tx, root_id, deleted=True)]):
         return Present.CHANGED
     return Present.EQUAL if known == mark else Present.OLD
 

@@ -22,7 +22,6 @@ def about(service: Deployment, stack: str) -> Answers:
 
     listed = ask(f'{stack}/resources?nested_depth=5').get('resources', ())
     ask(f'{stack}/events?nested_depth=5')
-    ask(f'{stack}/resources?with_detail=true')
     ask(f'{stack}/snapshots')
     for path in (stack, *nested_in(listed, stack)):
         _of_one(ask, path)
@@ -79,7 +78,7 @@ def _ordered(items: list[Any]) -> list[Any]:
             if all(name in each for each in items):
                 return sorted(items, key=lambda each: (str(each.get('parent_resource')), str(each[name]),
                                                        str(each.get('physical_resource_id'))))
-    return items
+    return items if any(isinstance(each, dict | list) for each in items) else sorted(items, key=str)
 
 
 def _plain(value: Any) -> Any:
