@@ -29,23 +29,27 @@ def _fernet(secret: str, key: str) -> bytes:
 
 
 def _cfb(secret: str, key: str) -> bytes:
-    return _aes(secret, key, 'CFB')
+    try:                                    # there in new releases of the library, which calls it outdated
+        from cryptography.hazmat.decrepit.ciphers.modes import CFB
+    except ImportError:
+        from cryptography.hazmat.primitives.ciphers.modes import CFB
+    return _aes(secret, key, CFB)
 
 
 def _cbc(secret: str, key: str) -> bytes:
     """The last byte gives the number of zeros before it."""
-    padded = _aes(secret, key, 'CBC')
+    from cryptography.hazmat.primitives.ciphers.modes import CBC
+    padded = _aes(secret, key, CBC)
     zeros = padded[-1] if padded else BLOCK
     if zeros >= BLOCK or padded[-1 - zeros:-1].strip(b'\0'):
         raise exception.InvalidEncryptionKey()
     return padded[:-1 - zeros]
 
 
-def _aes(secret: str, key: str, mode: str) -> bytes:
-    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+def _aes(secret: str, key: str, mode: Callable[[bytes], Any]) -> bytes:
+    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
     vectored = base64.b64decode(secret, validate=True)
-    kind = {'CBC': modes.CBC, 'CFB': modes.CFB}[mode]
-    opener = Cipher(algorithms.AES(key[:LENGTH].encode()), kind(vectored[:BLOCK])).decryptor()
+    opener = Cipher(algorithms.AES(key[:LENGTH].encode()), mode(vectored[:BLOCK])).decryptor()
     return opener.update(vectored[BLOCK:]) + opener.finalize()
 
 

@@ -39,7 +39,7 @@ from heatlite.language.template import Template
 from heatlite.language.unknown import UNKNOWN, is_known
 from heatlite.planning.states import DIRTY, ResourceState
 from heatlite.planning.steps import current_rows_of
-from heatlite.takeover import inference
+from heatlite.takeover import inference, translation
 from heatlite.takeover.convert import Converted, Member, Source, Unfit, Whole
 
 NOTHING_KNOWN = attribute_cache.StackScope(lambda name: None, lambda row: {}, lambda row, attribute, path: None)
@@ -49,7 +49,7 @@ RETRY_LIMIT = 0                             # nothing is retried: nothing is dri
 def complete(whole: Whole, runtime: Runtime, registry: Registry) -> Whole:
     """Returns the tree, completed. Raises Unfit for a template that heatlite cannot read."""
     tree = _Tree(runtime, registry)
-    for stack in whole.stacks:              # parents first: what is hidden comes from them
+    for stack in map(_translated, whole.stacks):              # parents first: what is hidden comes from them
         tree.define(stack, whole)
     for stack in reversed(whole.stacks):    # children first: outputs of groups come from them
         tree.read(stack.row.id)
@@ -244,6 +244,11 @@ def _inferred(known: _Known) -> dict[str, dict[str, Any]]:
                 key = attribute_cache.REFERENCE if place is None else attribute_cache.key(str(place[0]), place[1:])
                 found.setdefault(name, {})[key] = value
     return found
+
+
+def _translated(stack: Converted) -> Converted:
+    return replace(stack, members=[replace(member, data=translation.data(member, stack.members))
+                                   for member in stack.members])
 
 
 def _below(stack: Converted, parent: _Known) -> Converted:

@@ -1,0 +1,348 @@
+"""Taking over, again and again: what is stored, what is passed over, what is refused."""
+
+import json
+
+import pytest
+import sqlalchemy as sa
+
+from heatlite.common import crypt, exception
+from heatlite.db import credentials, events, leases, resources, snapshots, stacks, templates
+from heatlite.db.tables import metadata
+from heatlite.planning.states import DIRTY
+from heatlite.takeover import schema
+from heatlite.takeover.source import Source
+from tests.takeover.heats import KEY, NOW, OTHER, PROJECT, encrypted, later
+
+
+def counts(database):
+    """Table -> number of rows, of those that have any."""
+    with database.reader() as tx:
+        found = {table.name: tx.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
+                 for table in metadata.sorted_tables}
+    return {name: number for name, number in found.items() if number}
+
+
+def outcome(report):
+    return {word: number for word, number in report.trees.items() if number}
+
+
+def show(database, stack_id):
+    with database.reader() as tx:
+        return stacks.show(tx, stack_id)
+
+
+def wanted(database, stack_id):
+    with database.reader() as tx:
+        return tx.execute(sa.text('SELECT wanted FROM lease WHERE stack_id = :id'), {'id': stack_id}).scalar()
+
+
+# --- what is stored ----------------------------------------------------------------------------------------
+
+def test_a_stack_with_everything(heat, ours, take):
+    template = heat.template(
+        {'heat_template_version': '2018-08-31', 'description': 'Words',
+         'parameters': {'size': {'type': 'number', 'default': 8}, 'secret': {'type': 'string', 'hidden': True}},
+         'resources': {
+             'word': {'type': 'OS::Heat::RandomString', 'properties': {'length': {'get_param': 'size'}}},
+             'value': {'type': 'OS::Heat::Value', 'properties': {'value': {'get_resource': 'word'}},
+                       'metadata': {'of': {'get_attr': ['word', 'value']}}}},
+         'outputs': {'text': {'description': 'It', 'value': {'get_attr': ['word', 'value']}}}},
+        {'parameters': {'secret': ['cryptography_decrypt_v1', encrypted('"hush"')]},
+         'encrypted_param_names': ['secret']}, {'file': 'content'})
+    heat.stack('s1', template=template, user_creds_id=heat.credentials(), timeout=7, stack_user_project_id='users',
+               updated_at=later(60))
+    for tag in ('b', 'a'):
+        heat.add(schema.stack_tag, id=heat.number(), tag=tag, stack_id='s1')
+    word = heat.resource('s1', current_template_id=template)
+    heat.datum(word, 'value', 'abcdefgh', redact=True)
+    heat.datum(word, 'plain', 'seen')
+    value = heat.resource('s1', 'value', {'value': 'abcdefgh'}, requires=json.dumps([word, 999]),
+                          current_template_id=template, updated_at=later(30), rsrc_metadata='{"of": "abcdefgh"}')
+    used = heat.properties({'length': 8}, is_encrypted=True)
+    heat.event('s1', 'name-s1', resource_type='OS::Heat::Stack', physical_resource_id='s1')
+    heat.event('s1', 'word', used, physical_resource_id=f'physical-{word}')
+    heat.event('s1', 'word', used, physical_resource_id=f'physical-{word}', created_at=later(1))
+    heat.add(schema.snapshot, id='snap', stack_id='s1', name='first', tenant=PROJECT, status='COMPLETE', created_at=NOW,
+             data=json.dumps({'name': 'name-s1', 'resources': {'word': {'name': 'word'}}}))
+    heat.add(schema.resource_snapshot, id='rs', snapshot_id='snap', resource_name='word',
+             data=json.dumps({'resource_data': {'backup': '1'}}))
+
+    report = take()
+
+    assert outcome(report) == {'taken over': 1}
+    assert report.problems == []
+    row = show(ours, 's1')
+    assert (row.name, row.project_id, row.username, row.action, row.status, row.timeout_mins, row.user_project_id) == (
+        'name-s1', PROJECT, 'ann', 'CREATE', 'COMPLETE', 7, 'users')
+    assert (row.description, row.created_at, row.updated_at, row.tags) == ('Words', NOW, later(60), ['b', 'a'])
+    assert {name: row.parameters[name] for name in ('size', 'secret')} == {'size': '8', 'secret': '******'}
+    assert row.outputs == [{'output_key': 'text', 'description': 'It', 'output_value': 'abcdefgh'}]
+    assert row.next_resource == 3
+    with ours.reader() as tx:
+        first, second = resources.light(tx, 's1')
+        assert (first.id, first.name, first.uuid, first.physical_id, first.type, first.template_id) == (
+            1, 'word', f'uuid-{word}', f'physical-{word}', 'OS::Heat::RandomString', row.template_id)
+        assert second.requires == {'word': 1}                   # 999 is gone
+        assert (second.created_at, second.updated_at) == (NOW, later(30))
+        columns = resources.columns(tx, 's1', None, resources.HEAVY)
+        assert columns[2]['properties'] == {'value': 'abcdefgh'}
+        assert columns[2]['metadata'] == {'of': 'abcdefgh'}
+        assert columns[2]['definition']['metadata'] == {'of': 'abcdefgh'}
+        assert columns[1]['attributes'] == {'': 'abcdefgh', 'value': 'abcdefgh'}
+        assert [(each.key, each.clear(), each.redact) for each in resources.data(tx, 's1', 1)] == [
+            ('plain', 'seen', False), ('value', 'abcdefgh', True)]
+        stored = templates.get(tx, row.template_id)
+        assert stored.environment['parameters'] == {'secret': 'hush'}
+        assert stored.files == {'file': 'content'}
+        authority = credentials.get(tx, row.credentials_id)
+        assert crypt.decrypt(authority.method, authority.trust_id) == 'the trust'
+        assert (authority.trustor_user_id, authority.project_id, authority.auth_url) == (
+            'u1', PROJECT, 'http://identity/v3')
+        history = list(reversed(events.page(tx, ['s1'], AllEvents())))
+        assert [(each.resource_name, each.resource_id, each.created_at) for each in history] == [
+            ('name-s1', None, NOW), ('word', 1, NOW), ('word', 1, later(1))]
+        assert events.show(tx, 's1', history[2].uuid).properties == {'length': 8}
+        saved = snapshots.show(tx, 'snap')
+        assert saved.data['resources'] == {'word': {'resource_data': {'backup': '1'}}}
+    assert not wanted(ours, 's1')
+    assert value
+
+
+class AllEvents:
+    filters, sort_keys, sort_dir, limit, marker = {}, (), None, None, None
+
+
+def nested(heat, **changed):
+    """A root with a template resource, and the stack in it."""
+    inner = {'heat_template_version': '2018-08-31', 'parameters': {'p': {'type': 'string'}}, 'resources': {
+        'word': {'type': 'OS::Heat::RandomString'}}, 'outputs': {'text': {'value': {'get_attr': ['word', 'value']}}}}
+    outer = heat.template({'heat_template_version': '2018-08-31', 'parameters': {
+        'p': {'type': 'string', 'hidden': True}}, 'resources': {
+        'it': {'type': 'inner.yaml', 'properties': {'p': {'get_param': 'p'}}}},
+        'outputs': {'text': {'value': {'get_attr': ['it', 'text']}}}},
+        {'parameters': {'p': 'hush hush'}}, {'inner.yaml': json.dumps(inner)})
+    creds = heat.credentials()
+    heat.stack('root', template=outer, user_creds_id=creds)
+    heat.resource('root', 'it', {'p': 'hush hush'}, nova_instance='child')
+    heat.stack('child', template=heat.template(inner, {'parameters': {'p': 'hush hush'}}), user_creds_id=creds, **{
+        'owner_id': 'root', 'parent_resource_name': 'it', 'nested_depth': 1, **changed})
+    word = heat.resource('child', properties={})
+    heat.datum(word, 'value', 'abcdefgh', redact=True)
+
+
+def test_a_tree(heat, ours, take):
+    nested(heat)
+    assert outcome(take()) == {'taken over': 1}
+    root, child = show(ours, 'root'), show(ours, 'child')
+    assert (child.owner_id, child.root_id, child.parent_resource, child.depth) == ('root', 'root', 'it', 1)
+    assert child.credentials_id == root.credentials_id
+    assert child.request['facade'] == {'metadata': {}, 'deletion_policy': 'Delete', 'update_policy': {}}
+    assert [each['output_value'] for each in (*root.outputs, *child.outputs)] == ['abcdefgh', 'abcdefgh']
+    with ours.reader() as tx:                       # hidden in the root, so hidden in what it passes on
+        environment = templates.show(tx, child.template_id).environment
+        assert resources.light(tx, 'root')[0].physical_id == 'child'
+    assert environment['encrypted_param_names'] == ['p']
+    assert child.parameters['p'] == '******'
+
+
+def test_configs_and_deployments(heat, ours, take):
+    heat.add(schema.software_config, id='c1', name='n', group='script', tenant=PROJECT, created_at=NOW,
+             config=json.dumps({'config': 'date', 'inputs': [], 'outputs': [], 'options': {}}))
+    heat.add(schema.software_deployment, id='d1', config_id='c1', server_id='v1', tenant=PROJECT, action='CREATE',
+             status='IN_PROGRESS', input_values='{"a": 1}', output_values='null', created_at=NOW)
+    heat.add(schema.software_deployment, id='d2', config_id='gone', server_id='v1', tenant=PROJECT, created_at=NOW)
+    heat.add(schema.software_config, id='c2', tenant=PROJECT, config='no json', created_at=NOW)
+    report = take()
+    assert (report.stored['software configs'], report.stored['software deployments']) == (1, 1)
+    assert sorted((each.row, each.reason) for each in report.problems) == [
+        ('software_config c2', 'its column config is no JSON'),
+        ('software_deployment d2', 'its config gone is missing')]
+    heat.change(schema.software_deployment, 'd1', status='COMPLETE', output_values='{"b": 2}', updated_at=later(9))
+    report = take()
+    assert (report.stored['software configs'], report.stored['software deployments']) == (0, 1)
+    with ours.reader() as tx:
+        from heatlite.db import software_deployments
+        found = software_deployments.show(tx, 'd1')
+    assert (found.status, found.output_values, found.updated_at) == ('COMPLETE', {'b': 2}, later(9))
+
+
+# --- again and again ---------------------------------------------------------------------------------------
+
+def test_a_second_run_takes_what_has_changed(heat, ours, take):
+    for name in ('s1', 's2', 's3'):
+        heat.word(name)
+    assert outcome(take()) == {'taken over': 3}
+    before = counts(ours)
+    assert outcome(take()) == {'unchanged': 3}
+    assert counts(ours) == before
+    heat.change(schema.stack, 's1', status_reason='another', updated_at=later(5))
+    number = heat.resource('s2', nova_instance='new')
+    heat.event('s2', 'word', physical_resource_id='new')
+    heat.change(schema.stack, 's3', deleted_at=later(5), action='DELETE')
+    assert outcome(take()) == {'taken over again': 2, 'removed': 1}
+    assert show(ours, 's1').reason == 'another'
+    assert show(ours, 's3') is None
+    with ours.reader() as tx:
+        assert [each.uuid for each in resources.light(tx, 's2')][-1] == f'uuid-{number}'
+    assert outcome(take()) == {'unchanged': 2}
+
+
+def test_metadata_and_data_that_changed_alone(heat, ours, take):
+    number = heat.word('s1')
+    take()
+    heat.change(schema.resource, number, rsrc_metadata='{"a": 1}', atomic_key=3)
+    assert outcome(take()) == {'taken over again': 1}
+    heat.datum(number, 'more', 'x')
+    assert outcome(take()) == {'taken over again': 1}
+
+
+def test_what_heatlite_has_worked_on_is_left_alone(heat, ours, take):
+    heat.word('s1')
+    heat.word('s2')
+    take()
+    with ours.writer() as tx:
+        assert leases.claim(tx, 's1', 'an engine') is not None
+    heat.change(schema.stack, 's1', status_reason='another')
+    heat.change(schema.stack, 's2', deleted_at=later(5))
+    report = take()
+    assert outcome(report) == {'changed in heatlite': 1, 'removed': 1}
+    assert show(ours, 's1').reason == 'Stack CREATE completed'
+    heat.change(schema.stack, 's1', deleted_at=later(5))
+    assert outcome(take()) == {}
+    assert show(ours, 's1') is not None
+
+
+def test_a_dry_run_stores_nothing(heat, ours, take):
+    heat.word('s1')
+    heat.stack('s2', action='NONSENSE')
+    before = counts(ours)
+    assert outcome(take(dry=True)) == {'taken over': 1, 'refused': 1}
+    assert counts(ours) == before
+
+
+def test_one_project(heat, ours, take):
+    heat.word('s1')
+    heat.word('s2', tenant=OTHER)
+    assert outcome(take(project_id=OTHER)) == {'taken over': 1}
+    assert show(ours, 's1') is None
+    assert outcome(take()) == {'taken over': 1, 'unchanged': 1}
+
+
+def test_deleted_and_hidden_stacks(heat, ours, take):
+    heat.word('s1', deleted_at=later(1), action='DELETE')
+    heat.word('s2')
+    heat.add(schema.stack_tag, id=heat.number(), tag='internal', stack_id='s2')
+    assert outcome(take(hidden_tags=('internal',))) == {'hidden': 1}
+    assert outcome(take(deleted=True)) == {'taken over': 2}
+    assert show(ours, 's1').deleted_at == later(1)
+    heat.stack('s3', name='name-s1')                # the name of a deleted stack is free
+    assert outcome(take(deleted=True)) == {'taken over': 1, 'unchanged': 2}
+
+
+# --- work under way ----------------------------------------------------------------------------------------
+
+def test_work_under_way_waits_for_the_switch(heat, ours, take):
+    number = heat.word('s1', action='UPDATE', status='IN_PROGRESS')
+    heat.change(schema.resource, number, action='UPDATE', status='IN_PROGRESS')
+    heat.add(schema.service, id='e1', host='vm', report_interval=60, created_at=later(0), updated_at=later(10 ** 9))
+    report = take()
+    assert outcome(report) == {'in progress': 1}
+    assert report.engines == ['vm']
+    assert show(ours, 's1') is None
+    assert outcome(take(switch=True)) == {'taken over': 1}
+    assert wanted(ours, 's1')
+    assert show(ours, 's1').started_at > later(3600)            # it has all its time again
+    with ours.reader() as tx:
+        assert resources.light(tx, 's1')[0].fingerprint == DIRTY
+
+
+@pytest.mark.parametrize('action', ['RESTORE', 'ADOPT'])
+def test_work_that_only_heat_can_end(heat, take, action):
+    heat.word('s1', action=action, status='IN_PROGRESS')
+    report = take(switch=True)
+    assert outcome(report) == {'refused': 1}
+    assert f'{action} is under way' in report.problems[0].reason
+
+
+# --- rows that make no sense -------------------------------------------------------------------------------
+
+def broken(heat):
+    """Row -> what is wrong with it: each makes one tree of its own that does not fit."""
+    cases = {
+        'no state': lambda: heat.stack('s1', action='NONSENSE'),
+        'no name': lambda: heat.stack('s1', name=None) and heat.change(schema.stack, 's1', name=None),
+        'no convergence': lambda: heat.stack('s1', convergence=False),
+        'no template': lambda: heat.stack('s1', template=10 ** 6),
+        'no JSON': lambda: (heat.stack('s1', template=7) and heat.add(schema.raw_template, id=7, template='{')),
+        'no map': lambda: (heat.stack('s1', template=7) and heat.add(schema.raw_template, id=7, template='[]')),
+        'no version': lambda: heat.stack('s1', template=heat.template({'resources': {'a': 1}})),
+        'no parent': lambda: (heat.stack('s1'), heat.stack('s2', owner_id='s1', parent_resource_name=None)),
+        'another project': lambda: (heat.stack('s1'), heat.stack(
+            's2', owner_id='s1', parent_resource_name='a', tenant=OTHER)),
+        'no type': lambda: (heat.stack('s1'), heat.resource('s1', 'nobody')),
+        'no properties': lambda: (heat.stack('s1'), heat.resource('s1', rsrc_prop_data_id=10 ** 6)),
+        'no requirements': lambda: (heat.stack('s1'), heat.resource('s1', requires='{"a": 1}')),
+        'no credentials': lambda: heat.stack('s1', user_creds_id=10 ** 6),
+        'no files': lambda: (heat.stack('s1', template=7) and heat.add(
+            schema.raw_template, id=7, template='{"heat_template_version": "2018-08-31"}', files_id=10 ** 6)),
+        'no uuid': lambda: (heat.stack('s1'), heat.resource('s1', uuid=None)),
+        'no event': lambda: (heat.stack('s1'), heat.event('s1', 'word', uuid=None)),
+        'damaged data': lambda: (heat.stack('s1'), heat.add(
+            schema.resource_data, id=1, resource_id=heat.resource('s1'), key='a', value='x', redact=True,
+            decrypt_method='rot13')),
+    }
+    return cases
+
+
+CASES = {
+    'no state': 'its state NONSENSE, COMPLETE is unknown', 'no name': 'no name or no project',
+    'no convergence': 'migrate_convergence_1', 'no template': 'gone', 'no JSON': 'template is no JSON',
+    'no map': 'template is no map', 'no version': 'version', 'no parent': 'in no resource',
+    'another project': 'another project', 'no type': 'the type of nobody', 'no properties': 'properties are gone',
+    'no requirements': 'no list of numbers', 'no credentials': 'gone', 'no files': 'files are gone',
+    'no uuid': 'no name or no uuid', 'no event': 'no uuid', 'damaged data': '"rot13" is no method'}
+
+
+@pytest.mark.parametrize('case', CASES)
+def test_rows_that_make_no_sense(heat, ours, take, case):
+    """The tree is refused as a whole, by name; its neighbours are not."""
+    before = counts(ours)
+    broken(heat)[case]()
+    report = take()
+    assert outcome(report) == {'refused': 1}
+    assert CASES[case] in report.problems[0].reason
+    assert counts(ours) == before
+    heat.word('z9')
+    assert outcome(take()) == {'refused': 1, 'taken over': 1}
+
+
+def test_a_name_that_is_taken(heat, ours, take):
+    heat.word('s1', name='one')
+    take()
+    with ours.writer() as tx:
+        leases.claim(tx, 's1', 'an engine')
+    heat.change(schema.stack, 's1', deleted_at=later(1))
+    heat.word('s2', name='one')
+    before = counts(ours)
+    report = take()
+    assert outcome(report) == {'refused': 1}
+    assert 'has its name' in report.problems[0].reason
+    assert counts(ours) == before
+
+
+def test_a_wrong_key(heat, ours, take):
+    heat.word('s1')
+    before = counts(ours)
+    with pytest.raises(exception.InvalidEncryptionKey):
+        take(key='x' * 32)
+    assert counts(ours) == before
+    with pytest.raises(exception.InvalidEncryptionKey):
+        take(key=KEY[:-1] + 'x')
+
+
+def test_stacks_that_are_nested_in_each_other(heat, ours, take):
+    heat.stack('a', owner_id='b', parent_resource_name='r')
+    heat.stack('b', owner_id='a', parent_resource_name='r')
+    heat.word('c')
+    assert outcome(take()) == {'taken over': 1}     # they have no root, so nobody sees them in Heat either
+    assert Source(heat.url)
