@@ -5,7 +5,7 @@ The epoch of a lease grows at each change of owner, and `changes.write` refuses 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import sqlalchemy as sa
@@ -51,11 +51,13 @@ def locked(tx: sa.Connection, stack_id: str) -> bool:
     return tx.execute(_HOLDER, {'wanted_stack': stack_id}).first() is not None
 
 
-def were_claimed(tx: sa.Connection, stack_ids: Iterable[str]) -> bool:
-    """Whether any engine has ever driven one of these stacks, if their leases were inserted without an owner."""
-    return any(tx.execute(sa.select(lease.c.stack_id).where(
-        lease.c.stack_id.in_(chunk), sa.or_(lease.c.epoch > 1, lease.c.engine_id.is_not(None))).limit(1)).first()
-               for chunk in bulk.chunks(stack_ids))
+def driven_trees(tx: sa.Connection, root_ids: Sequence[str]) -> set[str]:
+    """Those roots in whose trees an engine has ever driven a stack, if their leases were inserted without an owner.
+
+    Indexes: stack (root_id, depth), primary key.
+    """
+    return set(tx.execute(sa.select(stack.c.root_id).join(lease, lease.c.stack_id == stack.c.id).where(
+        stack.c.root_id.in_(root_ids), sa.or_(lease.c.epoch > 1, lease.c.engine_id.is_not(None))).distinct()).scalars())
 
 
 def claim(tx: sa.Connection, stack_id: str, engine_id: str) -> Lease | None:

@@ -21,7 +21,7 @@ from heatlite.takeover.rows import Tree
 
 T = TypeVar('T')
 
-ROOTS_AT_ONCE = 100                         # root stacks whose marks are read together
+ROOTS_AT_ONCE = 500                         # root stacks whose marks are read together
 ROWS_AT_ONCE = 4000                         # resources and events that are read together, unless one tree has more
 SELECTED_AT_ONCE = 500                      # values in one IN list
 DEEPEST = 100                               # levels of nested stacks

@@ -115,7 +115,7 @@ class Transfer:
             found = source.roots(tx, self._wishes.project_id, after, deleted=self._wishes.deleted)
             if not found:
                 return None
-            wanted = [tree for tree in source.trees(tx, found, deleted=self._wishes.deleted) if self._is_wanted(tree)]
+            wanted = self._wanted(source.trees(tx, found, deleted=self._wishes.deleted))
             tags = source.tags(tx, [tree.root.id for tree in wanted]) if self._wishes.hidden_tags else {}
             wanted = [tree for tree in wanted if not self._is_hidden(tags.get(tree.root.id, ()))]
             for some in _portions(wanted, source.sizes(tx, wanted)):
@@ -123,9 +123,13 @@ class Transfer:
                     self._take(tree)
         return found[-1].id
 
-    def _is_wanted(self, tree: Tree) -> bool:
+    def _wanted(self, found: Sequence[Tree]) -> list[Tree]:
+        """Those trees that are not there as they are; counts the others."""
         with self._database.reader() as tx:
-            present = store.present(tx, tree.root.id, tree.mark)
+            present = store.present(tx, {tree.root.id: tree.mark for tree in found})
+        return [tree for tree in found if self._is_wanted(tree, present[tree.root.id])]
+
+    def _is_wanted(self, tree: Tree, present: Present) -> bool:
         if present is Present.EQUAL:
             self.report.trees[UNCHANGED] += 1
         elif present is Present.CHANGED:

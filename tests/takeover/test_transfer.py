@@ -268,7 +268,7 @@ def test_work_that_only_heat_can_end(heat, take, action):
 
 def broken(heat):
     """Row -> what is wrong with it: each makes one tree of its own that does not fit."""
-    cases = {
+    return {
         'no state': lambda: heat.stack('s1', action='NONSENSE'),
         'no name': lambda: heat.stack('s1', name=None) and heat.change(schema.stack, 's1', name=None),
         'no convergence': lambda: heat.stack('s1', convergence=False),
@@ -291,7 +291,6 @@ def broken(heat):
             schema.resource_data, id=1, resource_id=heat.resource('s1'), key='a', value='x', redact=True,
             decrypt_method='rot13')),
     }
-    return cases
 
 
 CASES = {
