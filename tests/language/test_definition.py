@@ -196,3 +196,17 @@ def test_every_reference_is_a_requirement(edges):
         StackIdentity('s', None, 'p'))
     assert {name: resource.requires for name, resource in made.resources.items()} == {
         f'r{n}': {f'r{needed}' for needing, needed in edges if needing == n} for n in range(8)}
+
+
+def test_a_facade_that_was_stored_hides_what_the_environment_names():
+    """A nested stack read from the database has no definition of the stack around it."""
+    class Stored(Facade):
+        def __init__(self):
+            pass
+
+    text = 'heat_template_version: 2018-08-31\nparameters: {p: {type: string}}'
+    document = template.parse(text)
+    environment = Environment({'parameters': {'p': 'hush hush'}, 'encrypted_param_names': ['p']})
+    child = definitions.build(template.Template(document), environment, {}, StackIdentity('inner', 'i1', 'p1'),
+                              facade=Stored())
+    assert child.masked('it said: hush hush') == f'it said: {HIDDEN_TEXT}'

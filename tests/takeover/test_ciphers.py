@@ -49,17 +49,17 @@ def test_methods_of_former_releases(text):
     assert ciphers.decrypt('heat_decrypt', sealed(CFB, text.encode()), KEY) == text
 
 
-@pytest.mark.parametrize('method, secret', [
-    ('cryptography_decrypt_v1', encrypted('secret')),
-    ('cryptography_decrypt_v1', 'no token'),
-    ('oslo_decrypt_v1', cbc('secret')),
-    ('oslo_decrypt_v1', 'no base64!'),
-    ('oslo_decrypt_v1', ''),
-    ('heat_decrypt', 'no base64!'),
-])
-def test_another_key_or_a_damaged_value(method, secret):
+@pytest.mark.parametrize('method, make, key', [
+    ('cryptography_decrypt_v1', lambda: encrypted('secret'), 'x' * 32),
+    ('cryptography_decrypt_v1', lambda: 'no token', KEY),
+    ('oslo_decrypt_v1', lambda: sealed(modes.CBC, b'sixteen letters!'), KEY),
+    ('oslo_decrypt_v1', lambda: 'no base64!', KEY),
+    ('oslo_decrypt_v1', lambda: '', KEY),
+    ('heat_decrypt', lambda: 'no base64!', KEY),
+], ids=['another key', 'no token', 'no padding', 'no base64', 'empty', 'no base64, old'])
+def test_another_key_or_a_damaged_value(method, make, key):
     with pytest.raises(exception.InvalidEncryptionKey):
-        ciphers.decrypt(method, secret, 'x' * 32)
+        ciphers.decrypt(method, make(), key)
 
 
 def test_an_unknown_method():

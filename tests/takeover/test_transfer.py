@@ -329,6 +329,18 @@ def test_a_name_that_is_taken(heat, ours, take):
     assert counts(ours) == before
 
 
+def test_a_value_that_is_too_long(heat, ours, take, kind):
+    if kind == 'sqlite':
+        pytest.skip('SQLite stores texts of any length')
+    heat.word('s1', tenant='p' * 100)
+    before = counts(ours)
+    heat.word('s2')
+    report = take()
+    assert outcome(report) == {'refused': 1, 'taken over': 1}
+    assert show(ours, 's1') is None
+    assert before
+
+
 def test_a_wrong_key(heat, ours, take):
     heat.word('s1')
     before = counts(ours)
