@@ -164,7 +164,7 @@ class Transfer:
             return
         except Exception as error:          # one tree that nobody foresaw does not stop ten thousand others
             LOG.debug('Stack %s was not taken over', tree.root.id, exc_info=True)
-            self._refuse(tree, REFUSED, f'stack {tree.root.id}', f'{type(error).__name__}: {error}')
+            self._refuse(tree, REFUSED, f'stack {tree.root.id}', _reason(error))
             return
         self.report.trees[{Present.OLD: RENEWED, Present.NOTHING: TAKEN}.get(present, UNCHANGED)] += 1
         self.report.stored.update({
@@ -229,6 +229,14 @@ class Transfer:
 
     def _note(self, unfit: Unfit) -> None:
         self.report.problems.append(Problem('', '', unfit.row, unfit.reason))
+
+
+def _reason(error: Exception) -> str:
+    """One line. Errors of a database quote the statement with all its values, so only the driver's text is used."""
+    inner = getattr(error, 'inner_exception', None) or error
+    original = getattr(inner, 'orig', None) or inner
+    text = original.args[-1] if original is not error and original.args else error
+    return f'{type(error).__name__}: {(str(text).splitlines() or [""])[0]}'
 
 
 def _portions(found: Sequence[Tree], sizes: dict[str, int]) -> Iterator[list[Tree]]:
