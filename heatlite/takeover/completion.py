@@ -31,7 +31,7 @@ from heatlite.engine.resource import Resource
 from heatlite.engine.stored_resource import StoredResource
 from heatlite.engine.types.registry import Registry
 from heatlite.language import masking
-from heatlite.language.definition import ResourceDefinition, StackDefinition
+from heatlite.language.definition import DELETE, ResourceDefinition, StackDefinition
 from heatlite.language.environment import SECTIONS
 from heatlite.language.expression import Scope
 from heatlite.language.outputs import OutputDefinition
@@ -49,7 +49,7 @@ RETRY_LIMIT = 0                             # nothing is retried: nothing is dri
 def complete(whole: Whole, runtime: Runtime, registry: Registry) -> Whole:
     """Returns the tree, completed. Raises Unfit for a template that heatlite cannot read."""
     tree = _Tree(runtime, registry)
-    for stack in map(_translated, whole.stacks):              # parents first: what is hidden comes from them
+    for stack in map(_translated, whole.stacks):    # parents first: what is hidden comes from them
         tree.define(stack, whole)
     for stack in reversed(whole.stacks):    # children first: outputs of groups come from them
         tree.read(stack.row.id)
@@ -108,8 +108,7 @@ class _Tree:
         if state.template_id != stack.row.template_id and state.template_id is not None:
             source = self._definition(stack, stack.sources[state.template_id])
         wanted = source.all_resources.get(state.name)
-        rest = _rest(wanted, NOTHING_KNOWN) if wanted is not None else {}
-        return _with_definition(member, rest)
+        return _with_definition(member, _static(wanted) if wanted is not None else {})
 
     def _loaded(self, stack: Converted, definition: StackDefinition, whole: Whole) -> _Known:
         authority = next((each for each in whole.credentials if each.id == stack.row.credentials_id), None)
@@ -253,13 +252,12 @@ def _translated(stack: Converted) -> Converted:
 
 def _below(stack: Converted, parent: _Known) -> Converted:
     """A nested stack with the facade of its parent's resource, and with what is hidden in it."""
-    outer = parent.definition.resources.get(stack.row.parent_resource or '')
     row = parent.leased.current(stack.row.parent_resource or '')
     applied = next((member.columns for member in parent.stack.members if row is not None and member.state.id == row.id),
                    {})
-    facade = {'metadata': applied.get('metadata') or {}, 'deletion_policy': 'Delete', 'update_policy': {}}
-    if outer is not None:
-        facade |= {'deletion_policy': outer.deletion_policy, 'update_policy': outer.update_policy(NOTHING_KNOWN)}
+    rest = applied.get('definition') or {}
+    facade = {'metadata': applied.get('metadata') or {}, 'deletion_policy': rest.get('deletion_policy') or DELETE,
+              'update_policy': rest.get('update_policy') or {}}
     stack = replace(stack, row=replace(stack.row, request={**(stack.row.request or {}), 'facade': facade}))
     definition = parent.definition
     if not definition.mask:
@@ -276,13 +274,23 @@ def _hiding(parent: StackDefinition, source: Source) -> dict[str, Any]:
     return {**given, **found, **({masking.NAMES: names} if names else {})}
 
 
+def _static(wanted: ResourceDefinition) -> dict[str, Any]:
+    """As `_rest`, before anything is known of other resources: `_Tree.read` evaluates again what refers to them."""
+    try:
+        return _rest(wanted, NOTHING_KNOWN)
+    except Exception:                       # a function that takes no null
+        return _plain(wanted, NOTHING_KNOWN)
+
+
 def _rest(wanted: ResourceDefinition, scope: Scope) -> dict[str, Any]:
     """The evaluated definition of a resource without its properties."""
-    found = {'type': wanted.type, 'deletion_policy': wanted.deletion_policy, 'depends_on': sorted(wanted.depends_on),
-             'description': wanted.description, 'external_id': wanted.external_id(scope)}
-    for name in ('metadata', 'update_policy'):
-        found[name] = getattr(wanted, name)(scope)
-    return found
+    return {**_plain(wanted, scope), 'metadata': wanted.metadata(scope), 'update_policy': wanted.update_policy(scope)}
+
+
+def _plain(wanted: ResourceDefinition, scope: Scope) -> dict[str, Any]:
+    """The parts of a definition that refer to no other resource."""
+    return {'type': wanted.type, 'deletion_policy': wanted.deletion_policy, 'depends_on': sorted(wanted.depends_on),
+            'description': wanted.description, 'external_id': wanted.external_id(scope)}
 
 
 def _is_worth_storing(kept: Mapping[str, Any], state: ResourceState) -> bool:

@@ -45,7 +45,8 @@ def test_a_stack_with_everything(heat, ours, take):
          'resources': {
              'word': {'type': 'OS::Heat::RandomString', 'properties': {'length': {'get_param': 'size'}}},
              'value': {'type': 'OS::Heat::Value', 'properties': {'value': {'get_resource': 'word'}},
-                       'metadata': {'of': {'get_attr': ['word', 'value']}}}},
+                       'metadata': {'of': {'str_replace': {'template': '<$w>', 'params': {
+                           '$w': {'get_attr': ['word', 'value']}}}}}}},
          'outputs': {'text': {'description': 'It', 'value': {'get_attr': ['word', 'value']}}}},
         {'parameters': {'secret': ['cryptography_decrypt_v1', encrypted('"hush"')]},
          'encrypted_param_names': ['secret']}, {'file': 'content'})
@@ -87,7 +88,7 @@ def test_a_stack_with_everything(heat, ours, take):
         columns = resources.columns(tx, 's1', None, resources.HEAVY)
         assert columns[2]['properties'] == {'value': 'abcdefgh'}
         assert columns[2]['metadata'] == {'of': 'abcdefgh'}
-        assert columns[2]['definition']['metadata'] == {'of': 'abcdefgh'}
+        assert columns[2]['definition']['metadata'] == {'of': '<abcdefgh>'}
         assert columns[1]['attributes'] == {'': 'abcdefgh', 'value': 'abcdefgh'}
         assert [(each.key, each.clear(), each.redact) for each in resources.data(tx, 's1', 1)] == [
             ('plain', 'seen', False), ('value', 'abcdefgh', True)]
