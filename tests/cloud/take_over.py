@@ -51,7 +51,8 @@ class Exchange:
 
     def create(self) -> int:
         before = {kind: sorted(ids) for kind, ids in self._cloud.listing().items()}
-        names = self._cloud.furnished().__enter__()     # kept: the stacks refer to it
+        self._furniture = self._cloud.furnished()       # never taken away: the stacks refer to it in later steps
+        names = self._furniture.__enter__()
         (self._folder / 'listing.json').write_text(json.dumps(before))
         wanted = [life for life in lives().values() if not life.refused and life.wants <= self._cloud.abilities]
 
