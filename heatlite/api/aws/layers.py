@@ -1,15 +1,17 @@
-"""Assembles the CloudFormation API: lists the layers around its actions, from outside to inside."""
+"""The layers around the actions of an API with AWS's signatures, from outside to inside."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import webob
 from oslo_config import cfg
 
 from heatlite.api import deploy, wsgi
-from heatlite.api.cfn import application, errors
-from heatlite.api.cfn.signature import Ec2Signature
+from heatlite.api.aws import errors
+from heatlite.api.aws.signature import Ec2Signature
 from heatlite.api.deploy import STANDALONE, Application, Layer
 from heatlite.api.middleware.access import AccessLog
 from heatlite.api.middleware.body import BodyLimit
@@ -17,34 +19,35 @@ from heatlite.api.middleware.context import ContextMiddleware
 from heatlite.api.middleware.origin import CrossOrigin
 from heatlite.api.middleware.request_id import RequestId
 from heatlite.api.middleware.version import VersionNegotiation
-from heatlite.common import exception
-from heatlite.common.policy import Policy
-from heatlite.db.connection import Database
-from heatlite.rpc.client import EngineClient
+from heatlite.common import exception, limits
 
-refusal = errors.refusal
+Answer = Callable[[Exception, dict[str, Any]], webob.Response]
 
 
-def build(conf: cfg.ConfigOpts, database: Database, engine: EngineClient, identity: Layer | None = None) -> Application:
-    """Builds the WSGI application of the CloudFormation API.
+def around(actions: Application, services: wsgi.Services, answer: Answer, failed: Callable[[Exception], webob.Response],
+           identity: Layer | None = None, fields: int = limits.FORM_FIELDS,
+           version: Layer = VersionNegotiation) -> Application:
+    """The WSGI application of an API: its actions within all layers.
 
-    `identity`: a layer that sets verified identity headers, instead of signature and token.
+    `answer`, `failed`: render errors of the layers, and of the layer that does so. `identity`: a layer that sets
+    verified identity headers, instead of signature and token. `fields`: most fields of a form. `version`: the layer
+    that reads the version in the path.
     """
+    conf = services.conf
     deploy.check_lists(conf)
-    policy = Policy(conf)
-    made: Application = application.Actions(wsgi.Services(conf, database, engine, policy))
     layers: list[Layer] = [
-        partial(AccessLog, observe=deploy.observe, failed=errors.failure),
+        partial(AccessLog, observe=deploy.observe, failed=failed),
         partial(CrossOrigin, conf=conf),
         RequestId,
-        errors.Faults,
-        partial(BodyLimit, limit=conf.max_json_body_size),
+        partial(errors.Faults, answer=answer),
+        partial(BodyLimit, limit=conf.max_json_body_size, fields=fields),
         *deploy.proxy(conf),
-        deploy.outside(conf, database, engine),
-        VersionNegotiation,
+        deploy.outside(conf, services.database, services.engine),
+        version,
         *(_authentication(conf) if identity is None else [identity]),
-        partial(ContextMiddleware, policy=policy, auth_url=deploy.identity_url(conf)),
+        partial(ContextMiddleware, policy=services.policy, auth_url=deploy.identity_url(conf)),
     ]
+    made = actions
     for layer in reversed(layers):
         made = layer(made)
     return made
