@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication
 
@@ -38,11 +38,16 @@ IN_PROGRESS = _('Cannot perform action on stack while other actions are in progr
 
 
 class AwsError(Exception):
-    """An error as clients of AWS know it. `detail` follows the fixed text of its code."""
+    """An error as clients of AWS know it. `detail` follows the fixed text of its code.
+
+    `codes` of a subclass: those of one API.
+    """
+
+    codes: Mapping[str, tuple[int, str]] = CODES
 
     def __init__(self, code: str, detail: str = '', text: str = '') -> None:
         self.code = code
-        self.status, fixed = CODES[code]
+        self.status, fixed = self.codes[code]
         self.message = f'{text or fixed}:{detail}' if detail else text or fixed
         super().__init__(self.message)
 
