@@ -93,7 +93,7 @@ def test_an_alarm_and_its_signal(cloud, alpha):
     member = cloud.people['alpha']
     path = cloud.create(member, 'waits', HANDLE)
     assert cloud.finished(member, path) == 'CREATE_COMPLETE'
-    _empty, _stacks, name, stack_id = path.split('/')[-4:] if path.count('/') > 2 else ['', '', *path.split('/')[-2:]]
+    name, stack_id = path.split('/')[-2:]
     action = f'arn:openstack:heat::{member.project_id}:stacks/{name}/{stack_id}/resources/handle'
     alpha.put_metric_alarm(AlarmName='high', AlarmDescription='too much', AlarmActions=[action], **RULE)
     found, = alpha.describe_alarms(AlarmNames=['high'])['MetricAlarms']
