@@ -11,8 +11,9 @@ from functools import partial
 
 import pytest
 import sqlalchemy as sa
+from oslo_config import cfg
 
-from heatlite.common import crypt
+from heatlite.common import config, crypt
 from heatlite.db import alarms, metrics
 from heatlite.db.alarms import Alarm
 from heatlite.db.connection import Database
@@ -23,6 +24,7 @@ from tests.system.cluster import Cluster
 from tests.system.processes import ask, eventually, finished
 
 RABBIT = os.environ.get('HEATLITE_TEST_RABBIT_URL')
+KEY = 'k' * 32
 PERIOD = 10
 PROJECTS = 20
 COUNT = 1000                            # alarms
@@ -36,16 +38,19 @@ def cluster(request, tmp_path):
     if not (RABBIT and databases.SERVERS[request.param]):
         pytest.skip(f'needs RabbitMQ and {request.param}: tools/services up')
     made = Cluster(tmp_path, databases.SERVERS[request.param], RABBIT, engines=3, alarms__delay=1.0,
-                   alarms__max_alarms_per_project=-1, auth_encryption_key='k' * 32)
+                   alarms__max_alarms_per_project=-1, auth_encryption_key=KEY)
     yield made
     made.stop()
 
 
 @pytest.fixture
 def database(cluster):
-    found = Database(cluster.database_url, seal=partial(crypt.seal, encryption_key='k' * 32))
+    config.register(cfg.CONF)
+    cfg.CONF.set_override('auth_encryption_key', KEY)
+    found = Database(cluster.database_url, seal=partial(crypt.seal, encryption_key=KEY))
     yield found
     found.close()
+    cfg.CONF.clear_override('auth_encryption_key')
 
 
 def make(database, project, name, **changed):
@@ -135,8 +140,7 @@ def test_each_period_is_evaluated_once(cluster, database):
     assert not twice
     skipped = sum((ends[-1] - ends[0]) // PERIOD + 1 - len(ends) for ends in found.values())
     print(f'{sum(map(len, found.values()))} evaluations of {len(found)} alarms, none twice, {skipped} left out')
-    # A takeover lasts some seconds, which is less than a period.
-    assert skipped <= len(found)
+    assert skipped <= 2 * len(found)                # at most one period for each of the two that ended or stood still
 
     def told():
         return len(ask('GET', f'{stack_url}/resources/listener/metadata')[1]['metadata'])
