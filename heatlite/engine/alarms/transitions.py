@@ -14,7 +14,7 @@ from heatlite.db import alarms, resources, signals, stacks
 from heatlite.db.alarms import Alarm, Entry, Webhook
 from heatlite.engine.alarms import actions
 from heatlite.engine.alarms.actions import OUTSIDE, ToResource, ToURL
-from heatlite.planning.states import Action
+from heatlite.planning.states import Action, ResourceState
 from heatlite.planning.steps import current_rows_of
 
 SUCCEEDED, FAILED, QUEUED = 'Succeeded', 'Failed', 'Queued'
@@ -63,8 +63,9 @@ def store(tx: Connection, transitions: Iterable[Transition], now: float, at: dat
         else:
             by_stack.setdefault(target.stack_id, []).append((each, target))
     for stack_id in sorted(by_stack):
+        row = stacks.get(tx, stack_id)
         for each, target in by_stack[stack_id]:
-            why_not = _signal(tx, each.after, target, at)
+            why_not = _signal(tx, row, each.after, target, at)
             if why_not is None:
                 found.stacks.add(stack_id)
                 entries.append(action_entry(each.after, SUCCEEDED, _('A signal was sent to %s.') % target.shown, at))
@@ -77,35 +78,34 @@ def store(tx: Connection, transitions: Iterable[Transition], now: float, at: dat
     return found
 
 
-def _signal(tx: Connection, alarm: Alarm, target: ToResource, at: datetime) -> str | None:
-    """Stores a signal. Returns why it was not stored, or None.
+def _signal(tx: Connection, row: stacks.Stack | None, alarm: Alarm, target: ToResource, at: datetime) -> str | None:
+    """Stores a signal to a resource of that stack. Returns why it was not stored, or None.
 
     Whether the resource takes it now is decided when it is handled: an alarm must not be lost because its stack is
     being updated.
     """
-    row = stacks.get(tx, target.stack_id)
     if row is None or row.project_id != alarm.project_id or row.action == Action.DELETE:
         return _('No signal was sent: stack %s is not there, or is being deleted.') % target.stack_id
-    name = _name(tx, row, target)
-    if name is None:
+    resource = _resource(tx, row, target)
+    if resource is None:
         return _('No signal was sent: there is no resource %s.') % target.shown
     count, size = signals.waiting(tx, row.id)
     if size + count * limits.SIGNAL > limits.MOST_SIGNALS:
         return _('No signal was sent to %(target)s: %(count)d of its stack wait already.') % {
             'target': target.shown, 'count': count}
-    signals.insert(tx, row.id, name, actions.details(alarm), at)
+    signals.insert(tx, row.id, resource.name, actions.details(alarm, resource.type), at)
     return None
 
 
-def _name(tx: Connection, row: stacks.Stack, target: ToResource) -> str | None:
-    """The name of the resource that is meant; None if there is none."""
-    if resources.named(tx, row.id, target.name):
-        return target.name
-    if target.is_reference:
+def _resource(tx: Connection, row: stacks.Stack, target: ToResource) -> ResourceState | None:
+    """The resource that is meant, if there is one."""
+    rows = {state.id: state for state in resources.named(tx, row.id, target.name)}
+    number = current_rows_of(row, rows.values()).get(target.name)
+    if number is None and target.is_reference:
         rows = {state.id: state for state in resources.light(tx, row.id)}
-        current = current_rows_of(row, rows.values())
-        return next((name for name, number in current.items() if rows[number].physical_id == target.name), None)
-    return None
+        number = next((each for each in current_rows_of(row, rows.values()).values()
+                       if rows[each].physical_id == target.name), None)
+    return None if number is None else rows[number]
 
 
 def state_entry(each: Transition, at: datetime) -> Entry:
