@@ -9,12 +9,10 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from tests.system import aws, production
+from tests.system import aws, doors, production
 from tests.system.processes import eventually
 from tests.system.production import Production
 from tests.system.servers import HOST
-
-pytestmark = pytest.mark.skipif(not production.is_possible(), reason=production.REASON)
 
 HANDLE = {'heat_template_version': '2018-08-31', 'resources': {
     'handle': {'type': 'AWS::CloudFormation::WaitConditionHandle'}}}
@@ -24,6 +22,8 @@ RULE = {'Namespace': 'Test', 'MetricName': 'load', 'Statistic': 'Average', 'Peri
 
 @pytest.fixture(scope='module')
 def cloud(tmp_path_factory):
+    if not production.is_possible():
+        pytest.skip(production.REASON)
     with Production(tmp_path_factory.mktemp('cloud'), engines=1) as made:
         yield made
         assert [log for log in made.folder.glob('*.log') if 'Traceback' in log.read_text()] == []
@@ -194,3 +194,16 @@ def test_reads_need_no_engine(cloud, alpha):
     alpha.describe_alarms()
     assert time.monotonic() - began < 30
     cloud.start_engine().said('takes requests')
+
+
+def test_heatlite_all(tmp_path):
+    with doors.running(tmp_path) as one:
+        access, secret = one.ec2_key()
+        client = boto3.client('cloudwatch', endpoint_url=f'http://127.0.0.1:{one.cloudwatch_port}', region_name='heat',
+                              aws_access_key_id=access, aws_secret_access_key=secret,
+                              config=Config(retries={'max_attempts': 0}, proxies={}))
+        client.put_metric_data(Namespace='Test', MetricData=[{'MetricName': 'm', 'Value': 1}])
+        assert client.list_metrics()['Metrics'] == [{'Namespace': 'Test', 'MetricName': 'm', 'Dimensions': []}]
+        client.put_metric_alarm(AlarmName='a', **RULE)
+        assert client.describe_alarms()['MetricAlarms'][0]['AlarmName'] == 'a'
+        assert 'Traceback' not in one.program.log.read_text()
