@@ -418,6 +418,13 @@ class RequestLimitExceeded(HeatException):
         super().__init__(message=message, **kwargs)
 
 
+class LimitExceeded(RequestLimitExceeded):
+    """A project has as many metrics or alarms as it may have."""
+
+    cfn_code = 'LimitExceeded'
+    msg_fmt = '%(message)s'
+
+
 class StackGivenUp(HeatException):
     http_code = 409
     cfn_code = 'ResourceConflict'

@@ -6,7 +6,7 @@ PostgreSQL spell parameters %s, SQLite ?; each has its own upsert.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -79,6 +79,34 @@ class Texts:
         if text is None:
             text = self._made[key] = self._upsert(table, columns, primary_key, kept, counted)
         self._many(tx, text, rows)
+
+    def merge(self, tx: sa.Connection, table: str, columns: tuple[str, ...], primary_key: Sequence[str],
+              rows: list[tuple[Any, ...]], how: Mapping[str, str]) -> None:
+        """Inserts rows, or merges them into existing ones. `how`: {column: sum, least or greatest}.
+
+        Give rows in the order of the key, so that all transactions lock them in the same order; no two with one key.
+        """
+        if not rows:
+            return
+        key = (table, columns, 'merge')
+        text = self._made.get(key)
+        if text is None:
+            text = self._made[key] = self._merge(table, columns, primary_key, how)
+        self._many(tx, text, rows)
+
+    def _merge(self, table: str, columns: Sequence[str], primary_key: Sequence[str],
+               how: Mapping[str, str]) -> tuple[str, str]:
+        names = {'sum': '', 'least': 'min' if self.dialect == 'sqlite' else 'least',
+                 'greatest': 'max' if self.dialect == 'sqlite' else 'greatest'}
+        new = 'VALUES({})' if self.dialect == 'mysql' else 'excluded.{}'
+        sets = []
+        for column, kind in how.items():
+            old, given = f'{table}.{self.quoted(column)}', new.format(self.quoted(column))
+            value = f'{old} + {given}' if kind == 'sum' else f'{names[kind]}({old}, {given})'
+            sets.append(f'{self.quoted(column)} = {value}')
+        conflict = (' ON DUPLICATE KEY UPDATE ' if self.dialect == 'mysql'
+                    else f' ON CONFLICT ({", ".join(map(self.quoted, primary_key))}) DO UPDATE SET ')
+        return self._head(table, columns), conflict + ', '.join(sets)
 
     def _head(self, table: str, columns: Sequence[str]) -> str:
         return f'INSERT INTO {table} ({", ".join(map(self.quoted, columns))}) VALUES '

@@ -254,6 +254,91 @@ credentials = _table(
     sa.Column('method', sa.String(64), nullable=True),
     sa.Column('created_at', Time, nullable=False))
 
+# What is measured, of one project. `dimensions`: [[name, value], ...], sorted by name, in one canonical form.
+metric = _table(
+    'metric',
+    sa.Column('id', BigId, primary_key=True, autoincrement=True),
+    sa.Column('project_id', sa.String(64), nullable=False),
+    sa.Column('namespace', Name, nullable=False),
+    sa.Column('name', Name, nullable=False),
+    sa.Column('dimensions', Json, nullable=False),
+    sa.Column('digest', sa.String(64), nullable=False),             # planning.alarms.Metric.digest
+    sa.Column('length', sa.SmallInteger, nullable=False),           # seconds of the periods that new data go into
+    sa.Column('created_at', Time, nullable=False),
+    sa.Column('seen_at', sa.Double, nullable=False),                # seconds since 1970; of data, within an hour
+    sa.UniqueConstraint('project_id', 'digest', name='uq_metric_project_id_digest'),
+    sa.Index('ix_metric_project_id_namespace_name', 'project_id', 'namespace', 'name'),
+    sa.Index('ix_metric_seen_at', 'seen_at'))
+
+# The sum of all datapoints of one metric and unit in one period. Each datapoint is part of exactly one row: what is old
+# moves into longer periods.
+metric_period = _table(
+    'metric_period',
+    sa.Column('metric_id', sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column('length', sa.Integer, primary_key=True, autoincrement=False),         # seconds
+    sa.Column('start', sa.BigInteger, primary_key=True, autoincrement=False),       # seconds since 1970
+    sa.Column('unit', Word, primary_key=True),
+    sa.Column('samples', sa.Double, nullable=False),
+    sa.Column('total', sa.Double, nullable=False),
+    sa.Column('smallest', sa.Double, nullable=False),
+    sa.Column('largest', sa.Double, nullable=False),
+    sa.Index('ix_metric_period_length_start', 'length', 'start'))
+
+alarm = _table(
+    'alarm',
+    sa.Column('id', Id, primary_key=True),
+    sa.Column('project_id', sa.String(64), nullable=False),
+    sa.Column('name', Name, nullable=False),
+    sa.Column('shard', sa.SmallInteger, nullable=False),            # of its project: db.alarms.shard_of
+    sa.Column('stack_id', Id, nullable=True),                       # the stack whose resource it is
+    sa.Column('resource_name', Name, nullable=True),
+    sa.Column('digest', sa.String(64), nullable=False),             # of its metric
+    sa.Column('period', sa.Integer, nullable=False),                # seconds, as in the rule
+    sa.Column('rule', Json, nullable=False),                        # planning.alarms.Rule.to_json
+    sa.Column('actions_enabled', sa.Boolean, nullable=False),
+    sa.Column('state', Word, nullable=False),
+    sa.Column('reason', Text, nullable=False),
+    sa.Column('reason_data', Json, nullable=True),
+    sa.Column('state_at', Time, nullable=False),
+    sa.Column('updated_at', Time, nullable=False),                  # of the rule
+    sa.Column('version', sa.Integer, nullable=False),               # grows with each change that is no evaluation
+    sa.Column('evaluated', sa.BigInteger, nullable=False),          # end of the last evaluated period, since 1970
+    sa.Column('due_at', sa.Double, nullable=False),                 # seconds since 1970, of the next evaluation
+    sa.UniqueConstraint('project_id', 'name', name='uq_alarm_project_id_name'),
+    sa.Index('ix_alarm_shard_due_at', 'shard', 'due_at'),
+    sa.Index('ix_alarm_project_id_digest', 'project_id', 'digest'),
+    sa.Index('ix_alarm_stack_id', 'stack_id'))
+
+alarm_history = _table(
+    'alarm_history',
+    sa.Column('id', BigId, primary_key=True, autoincrement=True),
+    sa.Column('alarm_id', Id, nullable=False),
+    sa.Column('project_id', sa.String(64), nullable=False),
+    sa.Column('name', Name, nullable=False),
+    sa.Column('kind', Word, nullable=False),                        # ConfigurationUpdate, StateUpdate, Action
+    sa.Column('summary', Text, nullable=False),
+    sa.Column('data', Json, nullable=True),
+    sa.Column('created_at', Time, nullable=False),
+    sa.Index('ix_alarm_history_project_id_name_id', 'project_id', 'name', 'id'),
+    sa.Index('ix_alarm_history_project_id_id', 'project_id', 'id'),
+    sa.Index('ix_alarm_history_created_at', 'created_at'))
+
+# Requests that follow from alarms and are not sent yet.
+alarm_webhook = _table(
+    'alarm_webhook',
+    sa.Column('id', BigId, primary_key=True, autoincrement=True),
+    sa.Column('alarm_id', Id, nullable=False),
+    sa.Column('project_id', sa.String(64), nullable=False),
+    sa.Column('shard', sa.SmallInteger, nullable=False),
+    sa.Column('name', Name, nullable=False),                        # of the alarm
+    sa.Column('url', Json, nullable=False),
+    sa.Column('body', Json, nullable=False),
+    sa.Column('attempts', sa.Integer, nullable=False),
+    sa.Column('due_at', sa.Double, nullable=False),                 # seconds since 1970
+    sa.Column('created_at', Time, nullable=False),
+    sa.Index('ix_alarm_webhook_shard_due_at', 'shard', 'due_at'),
+    sqlite_autoincrement=True)                                      # a repeated removal must not hit a later request
+
 # Columns that hold what users wrote: sealed with `encrypt_parameters_and_properties`. The documents of nested stacks
 # are not written by users but made from values of their parents, and always sealed.
 WRITTEN_BY_USERS = {
@@ -271,4 +356,7 @@ SEALED = {
     snapshot: ('data',),
     software_config: ('config',),
     software_deployment: ('input_values', 'output_values'),
+    alarm: ('rule', 'reason_data'),
+    alarm_history: ('data',),
+    alarm_webhook: ('url', 'body'),
 }

@@ -274,6 +274,49 @@ class DeleteSoftwareDeployment(Message):
 
 
 @dataclass(frozen=True)
+class PutMetricData(Message):
+    """Stores datapoints of one namespace: {name, dimensions: [[name, value], ...], at: seconds since 1970 or None,
+    unit, samples, total, smallest, largest, high_resolution}. All are stored when it is answered, or none."""
+
+    namespace: str
+    data: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class PutAlarm(Message):
+    """Creates an alarm, or changes its rule. `rule`: planning.alarms.Rule.to_json. `actions_enabled` None: as it is."""
+
+    name: str
+    rule: Mapping[str, Any]
+    actions_enabled: bool | None = None
+
+
+@dataclass(frozen=True)
+class DeleteAlarms(Message):
+    """Deletes alarms, all or, if one is not there, none. Those of stacks are refused."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SetAlarmState(Message):
+    """Sets the state until the next evaluation. `state`: planning.alarms.STATES but SUSPENDED; `reason_data`: JSON."""
+
+    name: str
+    state: str
+    reason: str
+    reason_data: str | None = None
+
+
+@dataclass(frozen=True)
+class EnableAlarmActions(Message):
+    """Enables the actions of alarms, or disables them."""
+
+    names: tuple[str, ...]
+    enabled: bool
+
+
+@dataclass(frozen=True)
 class Wake(Message):
     """Asks one engine, or any, to look at this stack (a cast). Losing it costs a sweep interval, not a stack."""
 

@@ -1,0 +1,314 @@
+"""The tables `alarm`, `alarm_history` and `alarm_webhook`: rules with their states, what happened, requests to be sent.
+
+A transaction that changes an alarm calls `lock` first: it then waits for an evaluation that is being written, and the
+next one reads the change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from heatlite.db import bulk, codec, shards
+from heatlite.db.stacks import after
+from heatlite.db.tables import alarm, alarm_history, alarm_webhook, metric, stack
+from heatlite.planning.alarms import SUSPENDED, Metric, Rule
+
+CONFIGURATION, STATE, ACTION = KINDS = ('ConfigurationUpdate', 'StateUpdate', 'Action')
+NEVER: Final = 1e15                         # `due_at` of an alarm that is not evaluated
+
+
+@dataclass(frozen=True)
+class Alarm:
+    id: str
+    project_id: str
+    name: str
+    stack_id: str | None                    # the stack that has it as a resource
+    resource_name: str | None
+    rule: Rule
+    actions_enabled: bool
+    state: str                              # planning.alarms.STATES
+    reason: str
+    reason_data: Mapping[str, Any] | None
+    state_at: datetime
+    updated_at: datetime                    # of the rule
+    version: int                            # grows with each change that is no evaluation
+    evaluated: int                          # end of the last evaluated period, seconds since 1970
+    due_at: float                           # of the next evaluation, seconds since 1970
+
+    @property
+    def shard(self) -> int:
+        return shards.of_project(self.project_id)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of the history. `kind`: one of KINDS; `id` None: not stored yet."""
+
+    alarm_id: str
+    project_id: str
+    name: str
+    kind: str
+    summary: str
+    data: Mapping[str, Any] | None
+    created_at: datetime
+    id: int | None = None
+
+
+@dataclass(frozen=True)
+class Webhook:
+    """A request to be sent. `attempts`: how many have failed."""
+
+    id: int
+    alarm_id: str
+    project_id: str
+    name: str
+    url: str
+    body: Mapping[str, Any]
+    attempts: int
+
+
+COLUMNS = codec.columns(alarm, Alarm)
+_EVALUATED = [column if column.name != 'reason_data' else sa.null().label('reason_data') for column in COLUMNS]
+_ENTRY = ('alarm_id', 'project_id', 'name', 'kind', 'summary', 'data', 'created_at')
+_WEBHOOK = ('alarm_id', 'project_id', 'shard', 'name', 'url', 'body', 'attempts', 'due_at', 'created_at')
+_entry = codec.reader(Entry, 'data')
+_webhook = codec.reader(Webhook, 'url', 'body')
+
+
+def _alarm(row: Sequence[Any]) -> Alarm:
+    values = list(row[:len(COLUMNS)])
+    values[5] = Rule.stored(codec.decode(values[5]))
+    values[6] = bool(values[6])
+    values[9] = codec.decode(values[9])
+    return Alarm(*values)
+
+
+def project_of(tx: sa.Connection, project_id: str) -> str:
+    """The project whose metrics and alarms a caller of that project uses: users inside stacks have projects of their
+    own, and use those of their stack. Index: (user_project_id)."""
+    found = tx.execute(sa.select(stack.c.project_id).where(
+        stack.c.user_project_id == project_id, stack.c.deleted_at.is_(None)).limit(1)).scalar()
+    return project_id if found is None else str(found)
+
+
+# --- changes -----------------------------------------------------------------------------------------------
+
+def lock(tx: sa.Connection, project_id: str) -> None:
+    """Until the end of `tx`, no alarm of the project is evaluated; later a sweep will find that there is work."""
+    shards.want(tx, shards.lease_id(shards.of_project(project_id)))
+
+
+def put(tx: sa.Connection, new: Alarm) -> None:
+    """Inserts an alarm, or overwrites the one with its id."""
+    values = {column.name: getattr(new, column.name) for column in COLUMNS}
+    encode = codec.encoder(tx)
+    values.update(
+        shard=new.shard, digest=new.rule.metric.digest, period=new.rule.period, rule=encode(new.rule.to_json()),
+        reason=codec.clean(new.reason), reason_data=codec.encode_or_null(new.reason_data, encode))
+    known = tx.execute(alarm.update().where(alarm.c.id == new.id).values(**values))
+    if not known.rowcount:
+        tx.execute(alarm.insert().values(**values))
+
+
+def remove(tx: sa.Connection, alarms: Iterable[Alarm]) -> None:
+    """Removes alarms and the requests of theirs that were not sent. Their history remains."""
+    for chunk in bulk.chunks(each.id for each in alarms):
+        tx.execute(alarm.delete().where(alarm.c.id.in_(chunk)))
+        tx.execute(alarm_webhook.delete().where(alarm_webhook.c.alarm_id.in_(chunk)))
+
+
+def remember(tx: sa.Connection, entries: Iterable[Entry]) -> None:
+    """Adds entries to the history, in the order given."""
+    encode, time = codec.encoder(tx), bulk.Times()
+    bulk.texts(tx.dialect.name).insert(tx, 'alarm_history', _ENTRY, [
+        (each.alarm_id, each.project_id, each.name, each.kind, codec.clean(each.summary),
+         codec.encode_or_null(each.data, encode), time(each.created_at)) for each in entries])
+
+
+# --- reading -----------------------------------------------------------------------------------------------
+
+def get(tx: sa.Connection, project_id: str, name: str) -> Alarm | None:
+    """Index: (project_id, name)."""
+    return next(iter(named(tx, project_id, [name])), None)
+
+
+def named(tx: sa.Connection, project_id: str, names: Iterable[str]) -> list[Alarm]:
+    """Those of these alarms that there are, in the order of their names. Index: (project_id, name)."""
+    found = [_alarm(row) for chunk in bulk.chunks(names) for row in tx.execute(sa.select(*COLUMNS).where(
+        alarm.c.project_id == project_id, alarm.c.name.in_(chunk)))]
+    return sorted(found, key=lambda each: each.name)
+
+
+def page(tx: sa.Connection, project_id: str, prefix: str | None = None, state: str | None = None,
+         marker: str | None = None, limit: int = 100) -> list[Alarm]:
+    """At most `limit` alarms of a project in the order of their names, after the name `marker`.
+
+    Index: (project_id, name).
+    """
+    query = sa.select(*COLUMNS).where(alarm.c.project_id == project_id)
+    if prefix:
+        # The second condition because LIKE makes no difference between upper and lower case on SQLite.
+        query = query.where(alarm.c.name.startswith(prefix, autoescape=True),
+                            sa.func.substr(alarm.c.name, 1, len(prefix)) == prefix)
+    if state is not None:
+        query = query.where(alarm.c.state == state)
+    if marker is not None:
+        query = query.where(alarm.c.name > marker)
+    return [_alarm(row) for row in tx.execute(query.order_by(alarm.c.name).limit(limit))]
+
+
+def for_metric(tx: sa.Connection, project_id: str, wanted: Metric, statistic: str | None = None,
+               period: int | None = None, unit: str | None = None) -> list[Alarm]:
+    """The alarms of a metric, in the order of their names. Index: (project_id, digest)."""
+    found = [_alarm(row) for row in tx.execute(sa.select(*COLUMNS).where(
+        alarm.c.project_id == project_id, alarm.c.digest == wanted.digest))]
+    return sorted((each for each in found if statistic in (None, each.rule.statistic)
+                   and period in (None, each.rule.period) and unit in (None, each.rule.unit)),
+                  key=lambda each: each.name)
+
+
+def of_stack(tx: sa.Connection, stack_id: str) -> list[Alarm]:
+    """The alarms that are resources of a stack. Index: (stack_id)."""
+    return [_alarm(row) for row in tx.execute(
+        sa.select(*COLUMNS).where(alarm.c.stack_id == stack_id).order_by(alarm.c.name))]
+
+
+def count(tx: sa.Connection, project_id: str) -> int:
+    """Index: (project_id, name)."""
+    return int(tx.execute(sa.select(sa.func.count()).select_from(alarm)
+                          .where(alarm.c.project_id == project_id)).scalar_one())
+
+
+def history(tx: sa.Connection, project_id: str, name: str | None = None, kind: str | None = None,
+            begin: datetime | None = None, end: datetime | None = None, ascending: bool = False,
+            marker: int | None = None, limit: int = 100) -> list[Entry]:
+    """At most `limit` entries within [begin, end], the newest first unless `ascending`, after the entry `marker`.
+
+    Index: (project_id, name, id), or (project_id, id) without a name.
+    """
+    table = alarm_history.c
+    query = sa.select(*(table[name] for name in Entry.__dataclass_fields__)).where(table.project_id == project_id)
+    for column, value in ((table.name, name), (table.kind, kind)):
+        if value is not None:
+            query = query.where(column == value)
+    if begin is not None:
+        query = query.where(table.created_at >= begin)
+    if end is not None:
+        query = query.where(table.created_at <= end)
+    if marker is not None:
+        query = query.where(after((table.id,), (marker,), ascending))
+    rows = tx.execute(query.order_by(table.id.asc() if ascending else table.id.desc()).limit(limit))
+    return [_entry(row) for row in rows]
+
+
+# --- evaluation --------------------------------------------------------------------------------------------
+
+def due(tx: sa.Connection, shard: int, now: float, limit: int) -> list[tuple[Alarm, int | None]]:
+    """At most `limit` alarms to be evaluated, without `reason_data`, each with the id of its metric, or None.
+
+    Index: (shard, due_at).
+    """
+    query = sa.select(*_EVALUATED, metric.c.id).outerjoin_from(
+        alarm, metric, sa.and_(metric.c.project_id == alarm.c.project_id, metric.c.digest == alarm.c.digest)).where(
+        alarm.c.shard == shard, alarm.c.due_at <= now).order_by(alarm.c.due_at).limit(limit)
+    return [(_alarm(row), row[-1]) for row in tx.execute(query)]
+
+
+def ahead(tx: sa.Connection, shard: int, now: float, beyond: float, limit: int) -> list[Alarm]:
+    """At most `limit` alarms that are due more than their period and `beyond` seconds after `now`: the clock was set
+    back. Index: (shard, due_at)."""
+    query = sa.select(*COLUMNS).where(
+        alarm.c.shard == shard, alarm.c.due_at > now + beyond, alarm.c.due_at > now + beyond + alarm.c.period,
+        alarm.c.state != SUSPENDED).limit(limit)
+    return [_alarm(row) for row in tx.execute(query)]
+
+
+def advance(tx: sa.Connection, evaluated: Sequence[Alarm], end: int, due_at: float) -> int:
+    """Stores that these alarms, whose `evaluated` is equal, were evaluated until `end`; returns how many there were.
+
+    An alarm that was changed or evaluated meanwhile is left as it is.
+    """
+    total = 0
+    for chunk in bulk.chunks(each.id for each in evaluated):
+        total += tx.execute(alarm.update().where(
+            alarm.c.id.in_(chunk), alarm.c.evaluated == evaluated[0].evaluated)
+            .values(evaluated=end, due_at=due_at)).rowcount
+    return total
+
+
+def change_state(tx: sa.Connection, new: Alarm, before: Alarm) -> bool:
+    """Stores the state of `new` and when it is due. False if the alarm is no longer as `before`."""
+    done = tx.execute(alarm.update().where(
+        alarm.c.id == before.id, alarm.c.version == before.version, alarm.c.evaluated == before.evaluated).values(
+        state=new.state, reason=codec.clean(new.reason), state_at=new.state_at, version=new.version,
+        reason_data=codec.encode_or_null(new.reason_data, codec.encoder(tx)), evaluated=new.evaluated,
+        due_at=new.due_at))
+    return bool(done.rowcount)
+
+
+def first_alarm(shard: int) -> sa.ScalarSelect[Any]:
+    """A part of a statement: when the next alarm of the shard is due, or null. Index: (shard, due_at)."""
+    return sa.select(sa.func.min(alarm.c.due_at)).where(alarm.c.shard == shard).scalar_subquery()
+
+
+def first_request(shard: int) -> sa.ScalarSelect[Any]:
+    """A part of a statement: when the next request of the shard is due, or null. Index: (shard, due_at)."""
+    return sa.select(sa.func.min(alarm_webhook.c.due_at)).where(alarm_webhook.c.shard == shard).scalar_subquery()
+
+
+def next_due(tx: sa.Connection, shard: int) -> float | None:
+    """When the next alarm or request of the shard is due; None: there is neither. One statement."""
+    found = tx.execute(sa.select(first_alarm(shard), first_request(shard))).one()
+    return min((each for each in found if each is not None), default=None)
+
+
+# --- requests to be sent -----------------------------------------------------------------------------------
+
+def queue(tx: sa.Connection, new: Iterable[Webhook], due_at: float, at: datetime) -> None:
+    """Stores requests to be sent; their ids are not used."""
+    encode, time = codec.encoder(tx), bulk.Times()
+    bulk.texts(tx.dialect.name).insert(tx, 'alarm_webhook', _WEBHOOK, [
+        (each.alarm_id, each.project_id, shards.of_project(each.project_id), each.name, encode(each.url),
+         encode(each.body), each.attempts, due_at, time(at)) for each in new])
+
+
+def waiting(tx: sa.Connection, shard: int, now: float, limit: int) -> list[Webhook]:
+    """At most `limit` requests that are due. Index: (shard, due_at)."""
+    columns = codec.columns(alarm_webhook, Webhook)
+    return [_webhook(row) for row in tx.execute(sa.select(*columns).where(
+        alarm_webhook.c.shard == shard, alarm_webhook.c.due_at <= now).order_by(alarm_webhook.c.due_at).limit(limit))]
+
+
+def postpone(tx: sa.Connection, sent: Webhook, due_at: float) -> bool:
+    """Counts a failed attempt. False if the request is gone."""
+    return bool(tx.execute(alarm_webhook.update().where(alarm_webhook.c.id == sent.id).values(
+        attempts=sent.attempts + 1, due_at=due_at)).rowcount)
+
+
+def sent(tx: sa.Connection, done: Webhook) -> bool:
+    """Removes a request that was answered, or has failed too often. False if it is gone."""
+    return bool(tx.execute(alarm_webhook.delete().where(alarm_webhook.c.id == done.id)).rowcount)
+
+
+def has_history(tx: sa.Connection) -> bool:
+    """Whether there is any entry."""
+    return tx.execute(sa.select(alarm_history.c.id).limit(1)).first() is not None
+
+
+def purge_history(tx: sa.Connection, before: datetime, limit: int) -> int:
+    """Removes at most `limit` entries that are older; returns how many. Index: (created_at)."""
+    old = list(tx.execute(sa.select(alarm_history.c.id).where(alarm_history.c.created_at < before)
+                          .order_by(alarm_history.c.created_at).limit(limit)).scalars())
+    for chunk in bulk.chunks(old):
+        tx.execute(alarm_history.delete().where(alarm_history.c.id.in_(chunk)))
+    return len(old)
+
+
+def with_state(found: Alarm, state: str, reason: str, reason_data: Mapping[str, Any] | None, at: datetime) -> Alarm:
+    """The alarm in another state."""
+    return replace(found, state=state, reason=reason, reason_data=reason_data, state_at=at)
