@@ -122,8 +122,7 @@ class StackDefinition:
         """`text` without the values of hidden parameters of this stack and of those around it."""
         with contextlib.suppress(exception.HeatException):
             text = self.parameters.masked(text)
-        outer = self.outer.resource.owner if self.outer is not None else None
-        return text if outer is None else outer.masked(text)
+        return text if self.outer is None else self.outer.masked(text)
 
     def forget_wrong_parameters(self) -> None:
         """Replaces parameters with a wrong definition by unknown ones, so that the rest can be checked."""

@@ -70,6 +70,10 @@ class Facade:
                 return self.resource.deletion_policy
         return self.resource.update_policy(self.scope)
 
+    def masked(self, text: str) -> str:
+        """`text` without the values that the parent stack hides."""
+        return self.resource.owner.masked(text)
+
 
 class ResourceDefinition:
     """One resource as defined in the template. Its parts are parsed at first use."""
