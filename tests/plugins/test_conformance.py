@@ -27,7 +27,7 @@ SAMPLE = {'OS::Neutron::ExtraRoute': 11, 'OS::Neutron::AddressScope': 9, 'OS::No
 KNOWN = {
     ('OS::Heat::Delay', 'methods'): 'update_allowed, but there is no handle_update',      # an update replaces it
     **{(name, 'methods'): 'update_allowed, but there is no handle_update' for name in (
-        'AWS::CloudWatch::Alarm', 'AWS::ElasticLoadBalancing::LoadBalancer', 'AWS::RDS::DBInstance')},   # placeholders
+        'AWS::CloudWatch::Alarm',)},
 }
 EXAMPLES = sorted(name for group in own_types().groups for name in group.types)
 

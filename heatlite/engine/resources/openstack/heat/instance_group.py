@@ -10,7 +10,7 @@ from typing import Any
 
 from heatlite.common.i18n import _
 from heatlite.common.timeutils import parse_isoduration
-from heatlite.engine.resources import catalogue, members, scaled
+from heatlite.engine.resources import balanced, catalogue, members
 from heatlite.language.template import Template
 
 NAME = 'OS::Heat::InstanceGroup'
@@ -18,7 +18,7 @@ MEMBER = 'OS::Heat::ScaledResource'     # the type of members; environments say 
 LONGEST_PAUSE = 3600                    # seconds
 
 
-class InstanceGroup(scaled.ScaledGroup):
+class InstanceGroup(balanced.BalancedGroup):
     """So many servers of one launch configuration."""
 
     PROPERTIES: tuple[str, ...]
