@@ -1,7 +1,7 @@
 """Groups whose members are served by load balancers of the same stack (`LoadBalancerNames`).
 
-Members that a change takes away or replaces are taken out of the load balancers first, and afterwards the load balancers
-serve the members there are. Both ask the load balancer until it has done so, so any engine may go on with it.
+Members that a change takes away or replaces are taken out of the load balancers first, and afterwards the load
+balancers serve the members there are. Both ask the load balancer until it has done so, so any engine may go on.
 """
 
 from __future__ import annotations

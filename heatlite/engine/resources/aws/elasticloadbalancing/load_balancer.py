@@ -197,7 +197,8 @@ def allowed_networks(rules: Iterable[Mapping[str, Any]], port: int) -> tuple[str
     found = set()
     for rule in rules:
         least, most = rule.get('port_range_min'), rule.get('port_range_max')
-        if (rule['direction'] != 'ingress' or rule.get('ethertype') == 'IPv6' or rule.get('protocol') not in (None, 'tcp', '6', 'any')
+        if (rule['direction'] != 'ingress' or rule.get('ethertype') == 'IPv6'
+                or rule.get('protocol') not in (None, 'tcp', '6', 'any')
                 or not (1 if least is None else least) <= port <= (65535 if most is None else most)):
             continue
         if rule.get('remote_group_id'):
