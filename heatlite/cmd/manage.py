@@ -16,8 +16,9 @@ from heatlite.cmd import check_config, parts, plugins
 from heatlite.common import config, crypt, exception
 from heatlite.common.i18n import _
 from heatlite.common.runtime import GreenRuntime
-from heatlite.db import engines, resources, sealing, sync, upkeep
+from heatlite.db import engines, resources, retention, sealing, sync, upkeep
 from heatlite.db.connection import Database
+from heatlite.engine.alarms.settings import Settings
 
 PROGRAM = 'heatlite-manage'
 UNITS = ('days', 'hours', 'minutes', 'seconds')
@@ -123,6 +124,19 @@ def purge_deleted(conf: cfg.ConfigOpts, database: Database) -> None:
             tx, before, command.project_id, max(command.batch_size, 1))):
         total += done
     print(_('Stacks purged: %d') % total)
+    if command.project_id is None and (removed := _purge_alarms(conf, database)):
+        print(_('Rows of metrics and alarms removed: %d') % removed)
+
+
+def _purge_alarms(conf: cfg.ConfigOpts, database: Database) -> int:
+    """Removes what is older than the options of [alarms] say; engines do so, too."""
+    settings = Settings.of(conf)
+    now = (GreenRuntime().now() - OLDEST).total_seconds()
+    total = 0
+    for work in retention.steps(now, settings.kept, settings.history):
+        while done := database.retry(work):
+            total += done
+    return total
 
 
 def reset_stack_status(conf: cfg.ConfigOpts, database: Database) -> None:

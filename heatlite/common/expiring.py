@@ -44,6 +44,11 @@ class ExpiringCache:
             self._values[key] = True
             return True
 
+    def remove(self, key: Hashable) -> None:
+        """Removes the value, if there is one."""
+        with self._lock:
+            self._values.pop(key, None)
+
     def clear(self) -> None:
         with self._lock:
             self._values.clear()

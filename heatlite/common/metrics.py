@@ -24,6 +24,8 @@ journal_changes = Histogram('heatlite_journal_changes', 'Changes in one transact
                             buckets=_SIZES, registry=registry)
 journal_seconds = Histogram('heatlite_journal_seconds', 'Time of one transaction of the journal.',
                             buckets=_QUICK, registry=registry)
+evaluations = Counter('heatlite_alarm_evaluations', 'Alarms that were evaluated for one period.', registry=registry)
+datapoints = Counter('heatlite_metric_datapoints', 'Datapoints of metrics that were stored.', registry=registry)
 rpc_seconds = Histogram('heatlite_rpc_seconds', 'Time an engine took to answer a message.', ['method'],
                         buckets=_QUICK, registry=registry)
 http_seconds = Histogram('heatlite_http_seconds', 'Time the API took to answer a request.',

@@ -41,7 +41,8 @@ LIMITS: list[Opt] = [
            help='Seconds in which a template that is given as a URL must have arrived, redirects included.'),
     ListOpt('template_fetch_deny', default=FETCH_DENY,
             help='Addresses, networks and hosts (files.example.com, *.example.com) from which no template is fetched. '
-                 'What a name stands for is looked at: IPv4 addresses within IPv6 ones are IPv4 addresses.'),
+                 'What a name stands for is looked at: IPv4 addresses within IPv6 ones are IPv4 addresses. Requests '
+                 'that follow from alarms are not sent there, either.'),
     ListOpt('template_fetch_allow', default=[],
             help='Exceptions from template_fetch_deny, of the same form.'),
     IntOpt('max_nested_stack_depth', default=5, min=0, help='How deep stacks may be nested in stacks.'),
@@ -171,6 +172,25 @@ JOURNAL: list[Opt] = [
     IntOpt('max_changes', default=2000, min=1, help='Most changes of resources written in one transaction.'),
 ]
 
+ALARMS: list[Opt] = [
+    FloatOpt('tick', default=1.0, min=0.1, max=60.0,
+             help='Seconds between two looks for alarms and requests that are due, at most. An engine looks only for '
+                  'projects that have some.'),
+    FloatOpt('delay', default=5.0, min=0.0, max=3600.0,
+             help='Seconds after the end of a period in which its data may still arrive; alarms are evaluated then.'),
+    IntOpt('batch_size', default=200, min=1, max=1000, help='Most alarms evaluated in one transaction.'),
+    IntOpt('max_metrics_per_project', default=100000, min=-1,
+           help='Most metrics of one project; data of others are refused. -1: no limit.'),
+    IntOpt('max_alarms_per_project', default=5000, min=-1, help='Most alarms of one project; -1: no limit.'),
+    IntOpt('keep_10', default=3, min=1, help='Hours that data are kept in periods of 10 seconds; then of one minute.'),
+    IntOpt('keep_60', default=15, min=1, help='Days that data are kept in periods of a minute; then of five.'),
+    IntOpt('keep_300', default=63, min=1, help='Days that data are kept in periods of five minutes; then of an hour.'),
+    IntOpt('keep_3600', default=455, min=1, help='Days that data are kept in periods of an hour; then they are gone.'),
+    IntOpt('keep_history', default=14, min=1, help='Days that the history of alarms is kept.'),
+    FloatOpt('webhook_timeout', default=10.0, min=0.1, max=60.0,
+             help='Seconds that a request which follows from an alarm may take. Addresses: template_fetch_deny.'),
+]
+
 EMBEDDED: list[Opt] = [
     StrOpt('state_dir', default='~/.local/share/heatlite', help='Where heatlite-all keeps its database and key.'),
 ]
@@ -283,6 +303,7 @@ GROUPS: dict[str, list[Opt]] = {
     'DEFAULT': [*LIMITS, *BEHAVIOUR, *IDENTITY, *PLUGINS, *SERVICE],
     'engine': ENGINE,
     'journal': JOURNAL,
+    'alarms': ALARMS,
     'embedded': EMBEDDED,
     'metrics': METRICS,
     'heat_api': _listener(8004),

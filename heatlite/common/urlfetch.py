@@ -1,4 +1,4 @@
-"""Fetches documents by URL: of bounded size, in bounded time, only from where the operator allows.
+"""Fetches documents by URL, and posts to URLs: of bounded size, in bounded time, only from where the operator allows.
 
 A host name is resolved once, its addresses are checked, and the connection goes to a checked one: a later change of the
 name's addresses has no effect (DNS rebinding). Proxies of the environment are not used: they would resolve again.
@@ -18,7 +18,8 @@ import time
 import urllib.error
 import urllib.request
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit, urlunsplit
 
@@ -55,6 +56,26 @@ def get(url: str, allowed_schemes: Sequence[str] = ('http', 'https')) -> str:
     if len(content) > limit:
         raise URLFetchError(_('Template exceeds maximum allowed size (%s bytes)') % limit)
     return content.decode('utf-8', 'replace')
+
+
+def post(url: str, body: bytes, timeout: float, content_type: str = 'application/json') -> int:
+    """Sends `body` to an HTTP URL within `timeout` seconds, and returns the status of the answer.
+
+    The addresses are those from which templates may be fetched. Redirects are not followed, and the answer's content is
+    not read. Raises URLFetchError.
+    """
+    deadline = time.monotonic() + timeout
+    try:
+        parts = urlsplit(url)
+        if parts.scheme not in ('http', 'https') or not parts.hostname:
+            raise _Broken('the address is not one of HTTP')
+        with _reach(parts, deadline) as connection:
+            connection.request('POST', _target(parts), body, {
+                'Content-Type': content_type, 'Connection': 'close', **_credentials(parts)})
+            return connection.getresponse().status
+    except (_Broken, OSError, ValueError, EOFError, http.client.HTTPException) as error:
+        why = str(error) if isinstance(error, _Broken) else type(error).__name__
+        raise URLFetchError(_('%(url)s was not reached: %(why)s') % {'url': shown(url), 'why': why}) from None
 
 
 def get_template(url: str, allowed_schemes: Sequence[str] = ('http', 'https')) -> str:
@@ -111,6 +132,20 @@ def _read_http(url: str, limit: int) -> bytes:
 
 def _ask(parts: SplitResult, limit: int, deadline: float) -> bytes | str:
     """The document, at most one byte longer than `limit`, or the URL of a redirect."""
+    with _reach(parts, deadline) as connection:
+        connection.request('GET', _target(parts), headers={
+            'Accept': '*/*', 'Accept-Encoding': 'identity', 'Connection': 'close', **_credentials(parts)})
+        answer = connection.getresponse()
+        if answer.status in _MOVED and answer.headers['Location']:
+            return str(answer.headers['Location'])
+        if answer.status != 200:
+            raise _Broken(f'the answer is {answer.status}')
+        return _content(answer, limit)
+
+
+@contextmanager
+def _reach(parts: SplitResult, deadline: float) -> Iterator[http.client.HTTPConnection]:
+    """A connection to an address that was checked."""
     assert parts.hostname is not None
     secure = parts.scheme == 'https'
     port = parts.port or (443 if secure else 80)
@@ -121,16 +156,13 @@ def _ask(parts: SplitResult, limit: int, deadline: float) -> bytes | str:
             wrapped.settimeout(_left(deadline))
             wrapped = _context().wrap_socket(wrapped, server_hostname=parts.hostname)
         connection.sock = _Timed(wrapped, deadline)
-        connection.request('GET', urlunsplit(('', '', parts.path or '/', parts.query, '')), headers={
-            'Accept': '*/*', 'Accept-Encoding': 'identity', 'Connection': 'close', **_credentials(parts)})
-        answer = connection.getresponse()
-        if answer.status in _MOVED and answer.headers['Location']:
-            return str(answer.headers['Location'])
-        if answer.status != 200:
-            raise _Broken(f'the answer is {answer.status}')
-        return _content(answer, limit)
+        yield connection
     finally:
         wrapped.close()
+
+
+def _target(parts: SplitResult) -> str:
+    return urlunsplit(('', '', parts.path or '/', parts.query, ''))
 
 
 def _credentials(parts: SplitResult) -> dict[str, str]:

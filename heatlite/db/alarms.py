@@ -73,6 +73,7 @@ class Webhook:
 
 
 COLUMNS = codec.columns(alarm, Alarm)
+_EVALUATED = [column if column.name != 'reason_data' else sa.null().label('reason_data') for column in COLUMNS]
 _ENTRY = ('alarm_id', 'project_id', 'name', 'kind', 'summary', 'data', 'created_at')
 _WEBHOOK = ('alarm_id', 'project_id', 'shard', 'name', 'url', 'body', 'attempts', 'due_at', 'created_at')
 _entry = codec.reader(Entry, 'data')
@@ -207,8 +208,11 @@ def history(tx: sa.Connection, project_id: str, name: str | None = None, kind: s
 # --- evaluation --------------------------------------------------------------------------------------------
 
 def due(tx: sa.Connection, shard: int, now: float, limit: int) -> list[tuple[Alarm, int | None]]:
-    """At most `limit` alarms to be evaluated, each with the id of its metric, or None. Index: (shard, due_at)."""
-    query = sa.select(*COLUMNS, metric.c.id).outerjoin_from(
+    """At most `limit` alarms to be evaluated, without `reason_data`, each with the id of its metric, or None.
+
+    Index: (shard, due_at).
+    """
+    query = sa.select(*_EVALUATED, metric.c.id).outerjoin_from(
         alarm, metric, sa.and_(metric.c.project_id == alarm.c.project_id, metric.c.digest == alarm.c.digest)).where(
         alarm.c.shard == shard, alarm.c.due_at <= now).order_by(alarm.c.due_at).limit(limit)
     return [(_alarm(row), row[-1]) for row in tx.execute(query)]
@@ -246,10 +250,19 @@ def change_state(tx: sa.Connection, new: Alarm, before: Alarm) -> bool:
     return bool(done.rowcount)
 
 
+def first_alarm(shard: int) -> sa.ScalarSelect[Any]:
+    """A part of a statement: when the next alarm of the shard is due, or null. Index: (shard, due_at)."""
+    return sa.select(sa.func.min(alarm.c.due_at)).where(alarm.c.shard == shard).scalar_subquery()
+
+
+def first_request(shard: int) -> sa.ScalarSelect[Any]:
+    """A part of a statement: when the next request of the shard is due, or null. Index: (shard, due_at)."""
+    return sa.select(sa.func.min(alarm_webhook.c.due_at)).where(alarm_webhook.c.shard == shard).scalar_subquery()
+
+
 def next_due(tx: sa.Connection, shard: int) -> float | None:
-    """When the next alarm or request of the shard is due; None: there is neither. Index: (shard, due_at)."""
-    found = [tx.execute(sa.select(sa.func.min(table.c.due_at)).where(table.c.shard == shard)).scalar()
-             for table in (alarm, alarm_webhook)]
+    """When the next alarm or request of the shard is due; None: there is neither. One statement."""
+    found = tx.execute(sa.select(first_alarm(shard), first_request(shard))).one()
     return min((each for each in found if each is not None), default=None)
 
 
@@ -279,6 +292,11 @@ def postpone(tx: sa.Connection, sent: Webhook, due_at: float) -> bool:
 def sent(tx: sa.Connection, done: Webhook) -> bool:
     """Removes a request that was answered, or has failed too often. False if it is gone."""
     return bool(tx.execute(alarm_webhook.delete().where(alarm_webhook.c.id == done.id)).rowcount)
+
+
+def has_history(tx: sa.Connection) -> bool:
+    """Whether there is any entry."""
+    return tx.execute(sa.select(alarm_history.c.id).limit(1)).first() is not None
 
 
 def purge_history(tx: sa.Connection, before: datetime, limit: int) -> int:

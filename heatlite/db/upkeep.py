@@ -11,6 +11,7 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.db import resources, stacks, templates
 from heatlite.db.tables import (
+    alarm,
     credentials,
     event,
     lease,
@@ -27,7 +28,7 @@ from heatlite.planning.states import Status
 
 RESET = _('Stack status manually reset')
 # Tables with a `stack_id`.
-OF_A_STACK = (resource_data, resource, event, signal, signal_error, snapshot, lease, stack_tag)
+OF_A_STACK = (resource_data, resource, event, signal, signal_error, snapshot, lease, stack_tag, alarm)
 
 
 def purge(tx: sa.Connection, older_than: datetime, project_id: str | None = None, batch: int = 20) -> int:

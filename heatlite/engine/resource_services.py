@@ -10,8 +10,10 @@ from typing import Any, ClassVar, Protocol
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
+from heatlite.db.alarms import Alarm
 from heatlite.engine import clients
 from heatlite.engine.resource_state import State
+from heatlite.planning.alarms import Rule
 
 OURSELVES = 'heat'
 
@@ -58,6 +60,21 @@ class SoftwareConfigs(Protocol):
     def push_metadata(self, context: RequestContext, server_id: str) -> None: ...
 
     def ignore_error_by_name(self, name: str) -> Ignored: ...
+
+
+class Alarms(Protocol):
+    """The use cases of alarms that are resources (engine.requests.alarms): `stack.alarms`."""
+
+    def put(self, context: RequestContext, name: str, rule: Rule, *, stack_id: str, resource_name: str,
+            actions_enabled: bool = True) -> None: ...
+
+    def delete(self, context: RequestContext, name: str, stack_id: str) -> None: ...
+
+    def show(self, context: RequestContext, name: str) -> Alarm | None: ...
+
+    def suspend(self, context: RequestContext, name: str, stack_id: str) -> None: ...
+
+    def resume(self, context: RequestContext, name: str, stack_id: str) -> None: ...
 
 
 class Services(State):

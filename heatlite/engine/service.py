@@ -5,19 +5,21 @@ from __future__ import annotations
 import logging
 import os
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from oslo_config import cfg
 
-from heatlite.common import crypt
+from heatlite.common import crypt, urlfetch
 from heatlite.common.context import RequestContext
 from heatlite.common.limits import Limits as TemplateLimits
 from heatlite.common.runtime import Runtime
-from heatlite.db import codec
+from heatlite.db import codec, shards
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
 from heatlite.engine import attributes
+from heatlite.engine.alarms.settings import Settings as AlarmSettings
+from heatlite.engine.alarms.shard_controller import ShardController
 from heatlite.engine.durability.journal import Journal
 from heatlite.engine.durability.lease_manager import LeaseManager
 from heatlite.engine.durability.pool import Pool
@@ -27,6 +29,7 @@ from heatlite.engine.notify.notifications import Notify, silent
 from heatlite.engine.reconcile import loading
 from heatlite.engine.reconcile.controller import Limits, StackController
 from heatlite.engine.reconcile.nesting import Children, Nesting
+from heatlite.engine.requests.alarms import Alarms
 from heatlite.engine.requests.endpoint import Endpoint
 from heatlite.engine.requests.health import Health
 from heatlite.engine.requests.signals import Signals
@@ -51,6 +54,7 @@ class EngineService:
         self._conf = conf
         self._runtime = runtime
         self._database = database
+        self._wake_other = wake
         self._journal = Journal(runtime, database, largest=conf.journal.max_changes)
         self._pool = Pool(runtime, conf.engine.runner_pool_size)
         self._timers = Timers(runtime)
@@ -66,8 +70,8 @@ class EngineService:
         self._journal.noted = sinks.ring
         self.lease_manager = LeaseManager(
             runtime, database, self.engine_id, self._describe, ttl=conf.engine.lease_ttl,
-            sweep_interval=conf.engine.sweep_interval, room=self.controller.room, take=self.controller.take,
-            missing=self.controller.missing)
+            sweep_interval=conf.engine.sweep_interval, room=self.controller.room, take=self._take,
+            missing=self._missing)
         quotas = Quotas(resources_per_stack=conf.max_resources_per_stack,
                         stacks_per_project=conf.max_stacks_per_tenant,
                         stack_adopt=conf.enable_stack_adopt, stack_abandon=conf.enable_stack_abandon)
@@ -82,6 +86,12 @@ class EngineService:
                                  conf.max_software_deployments_per_tenant,
                                  self.controller.resource_of, self.controller.forget_row)
         self.controller.software = self.software
+        alarm_settings = AlarmSettings.of(conf)
+        self.shards = ShardController(
+            runtime, database, self.engine_id, alarm_settings,
+            lambda url, body: urlfetch.post(url, body, alarm_settings.webhook_timeout), self._may_act, self._wake_owner)
+        self.alarms = Alarms(runtime, database, alarm_settings, self.shards.tell, self._wake_owner)
+        self.controller.alarms = self.alarms
         children = Children(runtime, database)
         self.controller.nest = lambda leased: Nesting(leased, self.stacks, children, database, self.controller.read,
                                                       conf.max_nested_stack_depth)
@@ -106,6 +116,7 @@ class EngineService:
     def stop(self) -> None:
         """Stop all runners, write pending changes, and give up all leases."""
         self.controller.stop()
+        self.shards.stop()
         if not self._journal.flush(self._conf.engine.stop_timeout):
             LOG.warning('Some changes could not be written before the engine stopped; others begin from what was')
         self.lease_manager.stop()
@@ -116,6 +127,30 @@ class EngineService:
 
     def _may_act(self, lease: Lease) -> None:
         self.lease_manager.may_act(lease)
+
+    def _take(self, lease: Lease) -> None:
+        """Begin to drive a stack or a shard whose lease was just claimed."""
+        (self.shards if shards.is_shard(lease.stack_id) else self.controller).take(lease)
+
+    def _missing(self, held: Iterable[Lease]) -> list[Lease]:
+        """Return those of the leases `held` that nothing drives, at two calls in a row."""
+        found = list(held)
+        return [*self.controller.missing([each for each in found if not shards.is_shard(each.stack_id)]),
+                *self.shards.missing([each for each in found if shards.is_shard(each.stack_id)])]
+
+    def _wake(self, context: RequestContext, message: messages.Wake) -> None:
+        """Look at a stack or a shard now."""
+        if shards.is_shard(message.stack_id):
+            self.shards.ring(message.stack_id)
+        else:
+            self.controller.wake(message.stack_id)
+
+    def _wake_owner(self, stack_id: str, engine_id: str | None) -> None:
+        """Wake up the owner of a stack or a shard; without one, this engine claims the stack if it has room."""
+        if engine_id in (None, self.engine_id):
+            self._wake(RequestContext(overwrite=False), messages.Wake(stack_id))
+        else:
+            self._wake_other(stack_id, engine_id)
 
     def _describe(self) -> dict[str, Any]:
         host = self._conf.host or socket.gethostname()
@@ -150,7 +185,12 @@ class EngineService:
             messages.ListResourceTypes: types.list_types,
             messages.ResourceSchema: types.schema,
             messages.GenerateTemplate: types.template,
-            messages.Wake: lambda context, message: self.controller.wake(message.stack_id),
+            messages.PutMetricData: self.alarms.put_data,
+            messages.PutAlarm: self.alarms.put_alarm,
+            messages.DeleteAlarms: self.alarms.delete_alarms,
+            messages.SetAlarmState: self.alarms.set_state,
+            messages.EnableAlarmActions: self.alarms.enable_actions,
+            messages.Wake: self._wake,
         }
 
     def _resolve_outputs(self, context: RequestContext, message: messages.ResolveOutputs) -> list[dict[str, Any]]:

@@ -220,7 +220,8 @@ def options(given: Mapping[str, Any]) -> cfg.ConfigOpts:
     config.register(conf)
     conf([], default_config_files=[])
     for name, value in {'max_resources_per_stack': -1, **given}.items():
-        conf.set_override(name, value)
+        group, _, name = name.rpartition('.')
+        conf.set_override(name, value, group or None)
     for each in (conf, cfg.CONF):               # the second is where types that keep secrets look
         each.set_override('auth_encryption_key', 'k' * 32)
     return conf
@@ -259,7 +260,7 @@ class Cluster:
                  **options: Any) -> None:
         """`prepare(service)`: done to each engine before it starts, such as registering types. `seal`,
         `seal_sources`: of Database. `interleaved`: statements and calls give way to other threads. `options`: of
-        [DEFAULT].
+        [DEFAULT], or GROUP.NAME.
         """
         shared_memory = '/dev/shm'
         self._folder = tempfile.TemporaryDirectory(dir=shared_memory if os.path.isdir(shared_memory) else None)

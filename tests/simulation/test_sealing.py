@@ -13,6 +13,7 @@ from oslo_config import cfg
 from heatlite.common import config, crypt, exception
 from heatlite.db import resources, sealing, stacks, templates
 from heatlite.db.tables import SEALED, WRITTEN_BY_USERS, metadata
+from heatlite.planning.alarms import Metric, Rule
 from heatlite.rpc import messages
 from heatlite.testing.cluster import Cluster
 
@@ -74,6 +75,11 @@ def live(cluster):
     cluster.settle(stack_id)
     cluster.ask(messages.UpdateStack(stack_id=stack_id, **source(f'{SECRET}-2')))
     assert cluster.settle(stack_id).status == 'COMPLETE', cluster.row(stack_id).reason
+    # The address cannot be reached: it waits for another attempt.
+    cluster.ask(messages.PutAlarm('a', Rule(
+        Metric('n', 'm'), 'Sum', 60, 1, 'GreaterThanThreshold', 1.0, description=f'{SECRET}-alarm',
+        alarm_actions=(f'https://127.0.0.1/?{SECRET}-alarm',)).to_json()))
+    cluster.ask(messages.SetAlarmState('a', 'ALARM', 'by hand', f'{SECRET}-alarm'))
     return stack_id
 
 

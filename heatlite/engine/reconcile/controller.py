@@ -39,7 +39,7 @@ from heatlite.engine.reconcile.runner import Runner
 from heatlite.engine.reconcile.signal_dispatcher import SignalDispatcher
 from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
 from heatlite.engine.resource import Resource
-from heatlite.engine.resource_services import SoftwareConfigs
+from heatlite.engine.resource_services import Alarms, SoftwareConfigs
 from heatlite.engine.types.registry import Registry
 from heatlite.language.definition import StackDefinition
 from heatlite.planning import commands as c
@@ -80,6 +80,7 @@ class StackController:
     # Use cases that need the controller themselves; set by the service before the first stack is driven.
     snapshots: SnapshotStore
     software: SoftwareConfigs
+    alarms: Alarms
     nest: Callable[[LeasedStack], Nesting]
 
     def __init__(self, runtime: Runtime, database: Database, engine_id: str, journal: Journal, pool: Pool,
@@ -282,7 +283,7 @@ class StackController:
             return made[0].stored_resource(row) if row is not None and row.exists else made[0].unmade(name)
 
         facade = Facade(leased, resource, clients.of, self._runtime, nesting=self.nest(leased), software=self.software,
-                        project=lambda make, unmake: self._projects.of(leased, make, unmake),
+                        alarms=self.alarms, project=lambda make, unmake: self._projects.of(leased, make, unmake),
                         tell_scaling=lambda scaling: self._notify(
                             leased.row, leased.row.action, leased.row.status, leased.row.reason, scaling))
         made.append(StepExecutor(self._runtime, leased, NothingStored() if journal is None else journal,

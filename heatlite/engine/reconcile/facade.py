@@ -19,7 +19,7 @@ from heatlite.engine.notify.notifications import Scaling
 from heatlite.engine.reconcile.attribute_cache import StackScope
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.resource import Resource
-from heatlite.engine.resource_services import SoftwareConfigs
+from heatlite.engine.resource_services import Alarms, SoftwareConfigs
 from heatlite.language.definition import StackDefinition
 from heatlite.language.environment import Environment
 from heatlite.language.outputs import OutputDefinition
@@ -56,7 +56,8 @@ class Stack(Mapping[str, Resource]):
     scope: StackScope                               # values of its resources for the template language; by the executor
 
     def __init__(self, leased: LeasedStack, make: Callable[[str], Resource], clients: Callable[[RequestContext], Any],
-                 runtime: Runtime, *, nesting: Nested, software: SoftwareConfigs, project: MakeProject | None = None,
+                 runtime: Runtime, *, nesting: Nested, software: SoftwareConfigs, alarms: Alarms,
+                 project: MakeProject | None = None,
                  tell_scaling: Callable[[Scaling], None] = lambda scaling: None) -> None:
         """`make(name)`: the object for a resource of that name; `project(make, unmake)`: the project of users inside
         the whole tree of stacks; `tell_scaling`: sends to the message bus."""
@@ -69,6 +70,7 @@ class Stack(Mapping[str, Resource]):
         self._client_cache: Any = None
         self.resizing: set[str] = set()             # groups that a signal is resizing
         self.software = software
+        self.alarms = alarms
         self.tell_scaling = tell_scaling
         self._referred: dict[str, str] = {}         # reference -> name
 

@@ -31,7 +31,7 @@ from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
 from heatlite.engine.requests import validation
 from heatlite.engine.requests.dry_run import Change, DryRun
 from heatlite.engine.resource import Resource
-from heatlite.engine.resource_services import SoftwareConfigs
+from heatlite.engine.resource_services import Alarms, SoftwareConfigs
 from heatlite.engine.resources.stack_resource import StackResource, as_template
 from heatlite.engine.types import tree_size
 from heatlite.engine.types.registry import Registry
@@ -103,7 +103,8 @@ class Preview:
     """The preview of one update of one tree."""
 
     def __init__(self, runtime: Runtime, database: Database, registry: Registry, context: RequestContext,
-                 nest: Callable[[LeasedStack], Nesting], software: SoftwareConfigs, quota: int, most: int) -> None:
+                 nest: Callable[[LeasedStack], Nesting], software: SoftwareConfigs, alarms: Alarms, quota: int,
+                 most: int) -> None:
         """`quota`: the most resources of a tree, or UNLIMITED: then at most `most` are previewed."""
         self._runtime = runtime
         self._database = database
@@ -111,6 +112,7 @@ class Preview:
         self._context = context
         self._nest = nest
         self._software = software
+        self._alarms = alarms
         self._left = most if quota == tree_size.UNLIMITED else quota
 
     def of_update(self, row: Stack, wanted: StackDefinition, mask: Mask, converge: bool) -> Previewed:
@@ -144,7 +146,7 @@ class Preview:
     def _executor(self, leased: LeasedStack, ahead: Ahead) -> StepExecutor:
         made: list[StepExecutor] = []
         facade = Facade(leased, lambda name: made[0].unmade(name), clients.of, self._runtime, nesting=ahead,
-                        software=self._software)
+                        software=self._software, alarms=self._alarms)
         stored = StoredResourceCache(self._runtime, self._database, None, leased.id)
         made.append(StepExecutor(self._runtime, leased, NothingStored(), self._registry, facade, stored,
                                  lambda lease: None, dry=True))

@@ -214,7 +214,7 @@ class Stacks:
         self._check_sizes(definition, context)
         found = previews.Preview(
             self._runtime, self._database, self._registry, context, self._controller.nest, self._controller.software,
-            self._quotas.resources_per_stack, preview_create.MOST_SHOWN).of_update(
+            self._controller.alarms, self._quotas.resources_per_stack, preview_create.MOST_SHOWN).of_update(
                 row, definition, definition.mask | before.mask, converge=bool(message.converge))
         return presenters.changes(found, show_nested=message.show_nested)
 

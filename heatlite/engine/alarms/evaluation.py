@@ -1,0 +1,146 @@
+"""Evaluates a batch of alarms in one transaction, under the fence of the lease of their shard.
+
+State, history, signals, requests and the end of the evaluated period are written together: a period is evaluated, and
+its actions follow, once, wherever the engine dies. Time is the database's clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from heatlite.common.timeutils import isotime
+from heatlite.db import alarms, metrics, shards
+from heatlite.db.alarms import Alarm
+from heatlite.db.connection import clock
+from heatlite.db.leases import Lease
+from heatlite.engine.alarms import transitions
+from heatlite.engine.alarms.transitions import Followed, Transition
+from heatlite.engine.durability.journal import LeaseLost
+from heatlite.planning.alarms import Rule, Statistics, Verdict, evaluate, last_period
+
+CLOCK_TOLERANCE = 300.0                     # seconds by which the clock may be set back and is waited for
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The result of one transaction. `looked_at`: how many alarms were due; `evaluated`: how many of them."""
+
+    looked_at: int
+    evaluated: int
+    followed: Followed
+
+
+def run(tx: Connection, lease: Lease, delay: float, most: int) -> Batch:
+    """Evaluates at most `most` alarms that are due. `delay`: seconds that data may be late. Raises LeaseLost.
+
+    An alarm is evaluated for the newest complete period only: after an outage, or if the clock was set forward, the
+    periods between are skipped.
+    """
+    shard = held(tx, lease)
+    now = time(tx)
+    found = alarms.due(tx, shard, now, most)
+    due = [_Due(alarm, metric_id, last_period(now, alarm.rule.period, delay)) for alarm, metric_id in found]
+    ready = [each for each in due if each.end > each.alarm.evaluated]
+    waiting = [each for each in due if each.end <= each.alarm.evaluated]      # the option `delay` was changed
+    data = _read(tx, ready)
+    unchanged: dict[tuple[int, int, int], list[Alarm]] = {}
+    followed: list[Transition] = []
+    at = metrics.moment(now)
+    for each in ready:
+        before, rule = each.alarm, each.alarm.rule
+        verdict = evaluate(rule, before.state, each.periods(data))
+        after = replace(before, evaluated=each.end, due_at=_due_at(each.end, rule, delay))
+        if verdict.state == before.state and not rule.every_time:
+            unchanged.setdefault((before.evaluated, each.end, rule.period), []).append(before)
+            continue
+        if verdict.state != before.state:
+            after = alarms.with_state(after, verdict.state, verdict.reason, _with_times(verdict, each, at), at)
+        if alarms.change_state(tx, after, before):
+            followed.append(Transition(before, after))
+    for each in waiting:
+        alarms.advance(tx, [each.alarm], each.alarm.evaluated, _due_at(each.alarm.evaluated, each.alarm.rule, delay))
+    for (_evaluated, end, _period), same in unchanged.items():
+        alarms.advance(tx, same, end, _due_at(end, same[0].rule, delay))
+    return Batch(len(found), len(ready), transitions.store(tx, followed, now, at))
+
+
+def held(tx: Connection, lease: Lease) -> int:
+    """Locks the lease, and returns its shard. Raises LeaseLost if another engine has it now."""
+    shard = shards.number(lease.stack_id)
+    assert shard is not None
+    if not shards.hold(tx, lease):
+        raise LeaseLost(lease.stack_id)
+    return shard
+
+
+def time(tx: Connection) -> float:
+    """Seconds since 1970 by the database's clock."""
+    return float(tx.execute(sa.select(clock(tx))).scalar_one())
+
+
+def restart_clock(tx: Connection, lease: Lease, delay: float, most: int) -> int:
+    """Lets alarms begin anew that wait for a time far ahead, because the clock was set back. Returns how many.
+
+    Their next period is the one that runs now.
+    """
+    shard = held(tx, lease)
+    now = time(tx)
+    found = alarms.ahead(tx, shard, now, delay + CLOCK_TOLERANCE, most)
+    for each in found:
+        end = last_period(now, each.rule.period, 0.0)
+        alarms.advance(tx, [each], end, _due_at(end, each.rule, delay))
+    return len(found)
+
+
+def first_due(rule: Rule, now: float, delay: float) -> tuple[int, float]:
+    """`evaluated` and `due_at` of an alarm that begins now: its first period is the one that runs."""
+    end = last_period(now, rule.period, 0.0)
+    return end, _due_at(end, rule, delay)
+
+
+def _due_at(evaluated: int, rule: Rule, delay: float) -> float:
+    return evaluated + rule.period + delay
+
+
+@dataclass(frozen=True)
+class _Due:
+    alarm: Alarm
+    metric_id: int | None
+    end: int                                # of the period to be evaluated
+
+    @property
+    def begin(self) -> int:
+        return self.end - self.alarm.rule.range * self.alarm.rule.period
+
+    def periods(self, data: Mapping[tuple[int | None, int, int], Sequence[metrics.Period]]
+                ) -> list[Statistics | None]:
+        """The statistics of its periods, the oldest first."""
+        rule = self.alarm.rule
+        found: dict[int, Statistics] = {}
+        for each in data.get((self.metric_id, rule.period, self.begin), ()):
+            if rule.unit in (None, each.unit):
+                known = found.get(each.start)
+                found[each.start] = each.found if known is None else known.plus(each.found)
+        return [found.get(start) for start in range(self.begin, self.end, rule.period)]
+
+
+def _read(tx: Connection, due: Iterable[_Due]) -> dict[tuple[int | None, int, int], list[metrics.Period]]:
+    """The statistics of all: by metric, length of the period and beginning. One statement for each kind of range."""
+    wanted: dict[tuple[int, int, int], set[int]] = {}
+    for each in due:
+        if each.metric_id is not None:
+            wanted.setdefault((each.alarm.rule.period, each.begin, each.end), set()).add(each.metric_id)
+    found: dict[tuple[int | None, int, int], list[metrics.Period]] = {}
+    for (period, begin, end), metric_ids in wanted.items():
+        for row in metrics.statistics(tx, sorted(metric_ids), begin, end, period):
+            found.setdefault((row.metric_id, period, begin), []).append(row)
+    return found
+
+
+def _with_times(verdict: Verdict, due: _Due, at: datetime) -> dict[str, object]:
+    return {**verdict.reason_data, 'queryDate': isotime(at), 'startDate': isotime(metrics.moment(due.begin))}

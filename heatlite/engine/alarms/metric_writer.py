@@ -1,0 +1,133 @@
+"""Group commit of metric data: all requests that wait are stored in one transaction, and answered after it.
+
+Datapoints of the same period are merged first, so that the database gets one row for each. The places of metrics are
+remembered, so that most transactions are one statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sqlalchemy import Connection
+
+from heatlite.common import exception, turns
+from heatlite.common.expiring import ExpiringCache
+from heatlite.common.i18n import _
+from heatlite.common.runtime import Flag, Runtime
+from heatlite.db import metrics
+from heatlite.db.connection import Database
+from heatlite.db.metrics import Place
+from heatlite.engine.alarms import evaluation
+from heatlite.planning.alarms import Datapoint, Metric, Statistics
+
+MOST_AT_ONCE = 5_000                        # datapoints in one transaction
+MOST_WAITING = 50_000                       # datapoints of all requests that wait
+REMEMBERED = 200_000                        # metrics whose places are remembered
+REMEMBERED_SECONDS = 300.0                  # a metric may get an alarm with a short period meanwhile
+
+
+@dataclass
+class _Request:
+    project_id: str
+    points: Sequence[Datapoint]
+    done: Flag
+    error: Exception | None = None
+    known: dict[str, Place] = field(default_factory=dict)       # places that were remembered, by digest
+    found: dict[str, Place] = field(default_factory=dict)       # those read or made in the transaction
+
+
+class MetricWriter:
+    def __init__(self, runtime: Runtime, database: Database, max_metrics: int) -> None:
+        """`max_metrics`: of one project."""
+        self._runtime = runtime
+        self._database = database
+        self._max_metrics = max_metrics
+        self._places = ExpiringCache(REMEMBERED, REMEMBERED_SECONDS)
+        self._waiting: list[_Request] = []
+        self._size = 0                      # datapoints of the requests that wait
+        self._is_writing = False
+
+    def put(self, project_id: str, points: Sequence[Datapoint]) -> None:
+        """Stores datapoints, all or none, and returns after the commit.
+
+        Raises LimitExceeded for too many metrics, RequestLimitExceeded if too many datapoints wait.
+        """
+        if self._size + len(points) > MOST_WAITING:
+            raise exception.RequestLimitExceeded(_('More metric data wait to be stored than this engine can hold.'))
+        request = _Request(project_id, points, self._runtime.flag())
+        self._waiting.append(request)
+        self._size += len(points)
+        if not self._is_writing:
+            self._is_writing = True
+            self._runtime.spawn(self._write_all)
+        request.done.wait()
+        if request.error is not None:
+            raise request.error
+
+    def forget(self, project_id: str, metric: Metric) -> None:
+        """Reads the place of a metric anew at its next datapoint."""
+        self._places.remove((project_id, metric.digest))
+
+    def _write_all(self) -> None:
+        """The thread that writes; it ends when nothing waits."""
+        try:
+            while self._waiting:
+                self._runtime.sleep(0)      # lets other requests join
+                self._write(self._next())
+        finally:
+            self._is_writing = False
+
+    def _next(self) -> list[_Request]:
+        found: list[_Request] = []
+        size = 0
+        while self._waiting and (not found or size + len(self._waiting[0].points) <= MOST_AT_ONCE):
+            found.append(self._waiting.pop(0))
+            size += len(found[-1].points)
+        self._size -= size
+        return found
+
+    def _write(self, batch: Sequence[_Request]) -> None:
+        try:
+            for request in batch:
+                request.known = self._remembered(request)
+            self._database.retry(lambda tx: self._store(tx, batch))
+        except Exception as error:
+            for request in batch:
+                request.error = request.error or error
+        for request in batch:
+            if request.error is None:
+                for digest, place in request.found.items():
+                    self._places.put((request.project_id, digest), place)
+            request.done.set()
+
+    def _remembered(self, request: _Request) -> dict[str, Place]:
+        found: dict[str, Place] = {}
+        for point in request.points:
+            turns.spend()
+            place = self._places.get((request.project_id, point.metric.digest))
+            if place is not None:
+                found[point.metric.digest] = place
+        return found
+
+    def _store(self, tx: Connection, batch: Sequence[_Request]) -> None:
+        """One transaction, perhaps not for the first time. A request that is refused does not hinder the others."""
+        now = evaluation.time(tx)
+        merged: dict[tuple[int, int, int, str], Statistics] = {}
+        for request in batch:
+            request.error = None
+            new = {point.metric.digest: point.metric for point in request.points
+                   if point.metric.digest not in request.known}
+            try:
+                request.found = self._identify(tx, request.project_id, new, now)
+            except exception.LimitExceeded as error:
+                request.error = error
+                continue
+            places = {**request.known, **request.found}
+            for key, found in metrics.rows(request.points, places, now).items():
+                known = merged.get(key)
+                merged[key] = found if known is None else known.plus(found)
+        metrics.add(tx, merged)
+
+    def _identify(self, tx: Connection, project_id: str, new: Mapping[str, Metric], now: float) -> dict[str, Place]:
+        return metrics.identify(tx, project_id, new, now, self._max_metrics) if new else {}

@@ -1,0 +1,34 @@
+"""The options of [alarms], as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+from heatlite.db.metrics import LENGTHS
+
+HOUR: Final = 3_600
+DAY: Final = 86_400
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Seconds, unless a field says otherwise."""
+
+    tick: float = 1.0                       # between two looks of a shard, at most
+    delay: float = 5.0                      # that data may be late
+    batch: int = 200                        # alarms in one transaction
+    max_metrics: int = 100_000              # of a project
+    max_alarms: int = 5_000                 # of a project
+    kept: tuple[int, ...] = (3 * HOUR, 15 * DAY, 63 * DAY, 455 * DAY)   # data in periods of each of metrics.LENGTHS
+    history: timedelta = timedelta(days=14)
+    webhook_timeout: float = 10.0
+
+    @classmethod
+    def of(cls, conf: Any) -> Settings:
+        found = conf.alarms
+        return cls(tick=found.tick, delay=found.delay, batch=found.batch_size,
+                   max_metrics=found.max_metrics_per_project, max_alarms=found.max_alarms_per_project,
+                   kept=(found.keep_10 * HOUR, *(found[f'keep_{length}'] * DAY for length in LENGTHS[1:])),
+                   history=timedelta(days=found.keep_history), webhook_timeout=found.webhook_timeout)

@@ -1,0 +1,124 @@
+"""Runs the shards whose leases this engine holds: one thread for each, and one for the upkeep of metrics.
+
+The lease manager hands leases over as it does those of stacks. A shard without alarms has no thread and costs nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Final, Protocol
+
+from heatlite.common import defects, exception, outages
+from heatlite.common.context import bind
+from heatlite.common.runtime import Flag, Runtime, Thread
+from heatlite.db import leases, shards
+from heatlite.db.connection import Database
+from heatlite.db.leases import Lease
+from heatlite.engine.alarms.settings import Settings
+from heatlite.engine.alarms.shard_runner import ShardRunner
+from heatlite.engine.alarms.transitions import Followed
+from heatlite.engine.alarms.upkeep import Upkeep
+from heatlite.engine.alarms.webhooks import Post, Webhooks
+from heatlite.engine.durability.journal import LeaseLost
+
+LOG = logging.getLogger(__name__)
+
+PAUSE: Final = 1.0                          # seconds after an error
+
+
+class Work(Protocol):
+    """What is done under one lease."""
+
+    lease: Lease
+
+    def step(self) -> float | None:
+        """Does what is due, and returns the seconds until the next call; None: there is no work any more."""
+
+
+class ShardController:
+    def __init__(self, runtime: Runtime, database: Database, engine_id: str, settings: Settings, post: Post,
+                 may_act: Callable[[Lease], None], wake: Callable[[str, str | None], None]) -> None:
+        """`wake(stack_id, engine_id)`: wakes up the engine that owns a stack, which may be this one, or any (None)."""
+        self.webhooks = Webhooks(runtime, database, post, may_act)
+        self._runtime = runtime
+        self._database = database
+        self._engine_id = engine_id
+        self._settings = settings
+        self._wake = wake
+        self._running: dict[str, tuple[Lease, Thread, Flag]] = {}
+        self._suspected: set[str] = set()           # leases without a thread at the previous check
+        self._stopping = False
+
+    def take(self, lease: Lease) -> None:
+        """Begins to work under a lease that was just claimed."""
+        known = self._running.get(lease.stack_id)
+        if self._stopping or (known is not None and known[0].epoch == lease.epoch):
+            return
+        if known is not None:                       # the database lost this engine's row, and the shard was reclaimed
+            known[1].kill()
+        bell = self._runtime.flag()
+        self._running[lease.stack_id] = lease, self._runtime.spawn(self._run, self._work(lease), bell), bell
+        LOG.debug('Shard %s is driven here (epoch %d)', lease.stack_id, lease.epoch)
+
+    def missing(self, held: Iterable[Lease]) -> list[Lease]:
+        """Returns those of the leases `held` without a thread both now and at the previous call."""
+        if self._stopping:
+            return []
+        idle = {lease.stack_id: lease for lease in held if lease.stack_id not in self._running}
+        found = [lease for name, lease in idle.items() if name in self._suspected]
+        self._suspected = set(idle) - {lease.stack_id for lease in found}
+        return found
+
+    def ring(self, lease_id: str) -> None:
+        """Lets a shard look for work at once, if this engine drives it."""
+        known = self._running.get(lease_id)
+        if known is not None:
+            known[2].set()
+
+    def tell(self, followed: Followed) -> None:
+        """Wakes up the engines that drive the stacks with new signals. Without it, sweeps would find them."""
+        for stack_id in sorted(followed.stacks):
+            with self._database.reader() as tx:
+                owner = leases.owner(tx, stack_id)
+            self._wake(stack_id, owner)
+
+    def stop(self) -> None:
+        """Ends all threads; the lease manager gives the leases up."""
+        self._stopping = True
+        for _lease, thread, _bell in list(self._running.values()):
+            thread.kill()
+        self._running.clear()
+        self.webhooks.stop()
+
+    def _work(self, lease: Lease) -> Work:
+        kept = replace(lease, is_new=False)
+        if shards.number(lease.stack_id) is None:
+            return Upkeep(self._runtime, self._database, kept, self._settings)
+        return ShardRunner(self._runtime, self._database, kept, self._settings, self.webhooks, self.tell)
+
+    def _run(self, work: Work, bell: Flag) -> None:
+        bind(None)
+        try:
+            while not self._stopping:
+                seconds = self._step(work)
+                if seconds is None:
+                    return
+                bell.wait(seconds)
+                bell.clear()
+        finally:
+            if self._running.get(work.lease.stack_id, (None,))[0] == work.lease:
+                del self._running[work.lease.stack_id]
+
+    def _step(self, work: Work) -> float | None:
+        try:
+            return work.step()
+        except LeaseLost:
+            LOG.info('Shard %s is driven by another engine now', work.lease.stack_id)
+            return None
+        except exception.DatabaseUnavailable as error:
+            outages.away(outages.DATABASE, error)
+        except Exception as error:
+            defects.log(LOG, error, 'Alarms of shard %s were not evaluated', work.lease.stack_id)
+        return PAUSE

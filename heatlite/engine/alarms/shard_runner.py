@@ -1,0 +1,99 @@
+"""Drives one shard: evaluates the alarms of its projects when they are due, and has their requests sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from heatlite.common import metrics as figures
+from heatlite.common.runtime import Runtime
+from heatlite.db import alarms, leases
+from heatlite.db.connection import Database, clock
+from heatlite.db.leases import Lease
+from heatlite.engine.alarms import evaluation, webhooks
+from heatlite.engine.alarms.settings import Settings
+from heatlite.engine.alarms.transitions import Followed
+from heatlite.engine.alarms.webhooks import Webhooks
+
+CLOCK_CHECK: Final = 60.0                   # seconds between two looks whether the clock was set back
+SOONEST: Final = 0.05                       # seconds between two looks, at least
+
+
+@dataclass(frozen=True)
+class _State:
+    """`alarm`, `request`: seconds until the next one is due, perhaps negative; None: there is none."""
+
+    alarm: float | None
+    request: float | None
+
+
+class ShardRunner:
+    def __init__(self, runtime: Runtime, database: Database, lease: Lease, settings: Settings, sender: Webhooks,
+                 tell: Callable[[Followed], None]) -> None:
+        """`tell(followed)`: after each commit with signals; wakes up the engines that drive those stacks."""
+        self.lease = lease
+        self._runtime = runtime
+        self._database = database
+        self._settings = settings
+        self._sender = sender
+        self._tell = tell
+        self._shard = int(lease.stack_id.rpartition('-')[2])
+        self._clock_checked = runtime.monotonic()
+
+    def step(self) -> float | None:
+        """Does what is due. Returns the seconds until the next call; None: there is no work, the lease was released.
+
+        Raises LeaseLost, and DatabaseUnavailable with nothing of one batch stored.
+        """
+        state = self._read()
+        if state.alarm is None and state.request is None:
+            return None if self._database.retry(self._release) else 0.0
+        if state.alarm is not None and state.alarm <= 0:
+            self._evaluate()
+        if state.request is not None and state.request <= 0:
+            self._send()
+        if self._runtime.monotonic() - self._clock_checked >= CLOCK_CHECK:
+            self._check_clock()
+        next_due = min(each for each in (state.alarm, state.request) if each is not None)
+        return self._settings.tick if next_due <= 0 else max(SOONEST, min(next_due, self._settings.tick))
+
+    def _read(self) -> _State:
+        """One statement."""
+        with self._database.reader() as tx:
+            now, alarm, request = tx.execute(sa.select(
+                clock(tx), alarms.first_alarm(self._shard), alarms.first_request(self._shard))).one()
+        return _State(*(None if each is None else each - now for each in (alarm, request)))
+
+    def _evaluate(self) -> None:
+        """All alarms that are due, a batch at a time; other threads run in between."""
+        while True:
+            batch = self._database.retry(lambda tx: evaluation.run(
+                tx, self.lease, self._settings.delay, self._settings.batch))
+            figures.evaluations.inc(batch.evaluated)
+            if batch.followed.stacks:
+                self._tell(batch.followed)
+            if batch.looked_at < self._settings.batch:
+                return
+            self._runtime.sleep(0)
+
+    def _send(self) -> None:
+        with self._database.reader() as tx:
+            waiting = alarms.waiting(tx, self._shard, evaluation.time(tx), webhooks.BATCH)
+        self._sender.send(self.lease, waiting)
+
+    def _check_clock(self) -> None:
+        while self._database.retry(lambda tx: evaluation.restart_clock(
+                tx, self.lease, self._settings.delay, self._settings.batch)) >= self._settings.batch:
+            self._runtime.sleep(0)
+        self._clock_checked = self._runtime.monotonic()
+
+    def _release(self, tx: Connection) -> bool:
+        """Gives the lease back if there is still no work: a change of an alarm locks the lease first."""
+        evaluation.held(tx, self.lease)
+        if alarms.next_due(tx, self._shard) is not None:
+            return False
+        return leases.release(tx, self.lease.stack_id, self.lease.engine_id, self.lease.epoch)

@@ -1,0 +1,130 @@
+"""What follows from states of alarms: entries of the history, signals and requests, in the caller's transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from heatlite.common import exception, limits
+from heatlite.common.i18n import _
+from heatlite.db import alarms, resources, signals, stacks
+from heatlite.db.alarms import Alarm, Entry, Webhook
+from heatlite.engine.alarms import actions
+from heatlite.engine.alarms.actions import OUTSIDE, ToResource, ToURL
+from heatlite.planning.states import Action
+from heatlite.planning.steps import current_rows_of
+
+SUCCEEDED, FAILED, QUEUED = 'Succeeded', 'Failed', 'Queued'
+
+
+@dataclass(frozen=True)
+class Transition:
+    """An alarm before and after. With equal states only the actions are repeated."""
+
+    before: Alarm
+    after: Alarm
+
+
+@dataclass
+class Followed:
+    """What was stored. `stacks`: their owners have to be woken up after the commit; `webhooks`: there are new ones."""
+
+    stacks: set[str] = field(default_factory=set)
+    webhooks: bool = False
+
+
+def store(tx: Connection, transitions: Iterable[Transition], now: float, at: datetime) -> Followed:
+    """Stores the history of these changes, and the actions of alarms whose actions are enabled.
+
+    `now`, `at`: the database's time. The alarms themselves are written by the caller. Locks leases of stacks, in
+    the order of their ids.
+    """
+    entries, targets, found = [], [], Followed()
+    for each in transitions:
+        if each.before.state != each.after.state:
+            entries.append(state_entry(each, at))
+        if each.after.actions_enabled:
+            targets += [(each, action) for action in each.after.rule.actions(each.after.state)]
+    queued = []
+    by_stack: dict[str, list[tuple[Transition, ToResource]]] = {}
+    for each, action in targets:
+        try:
+            target = actions.parse(action, each.after.project_id, each.after.stack_id)
+        except exception.HTTPBadRequest as error:
+            entries.append(action_entry(each.after, FAILED, str(error), at))
+            continue
+        if isinstance(target, ToURL):
+            queued.append(Webhook(0, each.after.id, each.after.project_id, each.after.name, target.url,
+                                  actions.body(each.before, each.after), 0))
+            entries.append(action_entry(each.after, QUEUED, _('A request to %s waits to be sent.') % target.shown, at))
+        else:
+            by_stack.setdefault(target.stack_id, []).append((each, target))
+    for stack_id in sorted(by_stack):
+        for each, target in by_stack[stack_id]:
+            why_not = _signal(tx, each.after, target, at)
+            if why_not is None:
+                found.stacks.add(stack_id)
+                entries.append(action_entry(each.after, SUCCEEDED, _('A signal was sent to %s.') % target.shown, at))
+            else:
+                entries.append(action_entry(each.after, FAILED, why_not, at))
+    if queued:
+        alarms.queue(tx, queued, now, at)
+        found.webhooks = True
+    alarms.remember(tx, entries)
+    return found
+
+
+def _signal(tx: Connection, alarm: Alarm, target: ToResource, at: datetime) -> str | None:
+    """Stores a signal. Returns why it was not stored, or None.
+
+    Whether the resource takes it now is decided when it is handled: an alarm must not be lost because its stack is
+    being updated.
+    """
+    row = stacks.get(tx, target.stack_id)
+    if row is None or row.project_id != alarm.project_id or row.action == Action.DELETE:
+        return _('No signal was sent: stack %s is not there, or is being deleted.') % target.stack_id
+    name = _name(tx, row, target)
+    if name is None:
+        return _('No signal was sent: there is no resource %s.') % target.shown
+    count, size = signals.waiting(tx, row.id)
+    if size + count * limits.SIGNAL > limits.MOST_SIGNALS:
+        return _('No signal was sent to %(target)s: %(count)d of its stack wait already.') % {
+            'target': target.shown, 'count': count}
+    signals.insert(tx, row.id, name, actions.details(alarm), at)
+    return None
+
+
+def _name(tx: Connection, row: stacks.Stack, target: ToResource) -> str | None:
+    """The name of the resource that is meant; None if there is none."""
+    if resources.named(tx, row.id, target.name):
+        return target.name
+    if target.is_reference:
+        rows = {state.id: state for state in resources.light(tx, row.id)}
+        current = current_rows_of(row, rows.values())
+        return next((name for name, number in current.items() if rows[number].physical_id == target.name), None)
+    return None
+
+
+def state_entry(each: Transition, at: datetime) -> Entry:
+    before, after = each.before, each.after
+    return Entry(
+        after.id, after.project_id, after.name, alarms.STATE,
+        _('Alarm updated from %(before)s to %(after)s') % {'before': shown(before), 'after': shown(after)}, {
+            'version': '1.0',
+            'oldState': {'stateValue': OUTSIDE.get(before.state), 'stateReason': before.reason},
+            'newState': {'stateValue': OUTSIDE.get(after.state), 'stateReason': after.reason,
+                         'stateReasonData': after.reason_data}, 'evaluated': after.evaluated}, at)
+
+
+def shown(alarm: Alarm) -> str:
+    """The state as users of CloudWatch know it; SUSPENDED has no such word."""
+    return OUTSIDE.get(alarm.state, alarm.state)
+
+
+def action_entry(alarm: Alarm | Webhook, outcome: str, summary: str, at: datetime) -> Entry:
+    state = {'stateValue': OUTSIDE.get(alarm.state), 'evaluated': alarm.evaluated} if isinstance(alarm, Alarm) else {}
+    identity = alarm.id if isinstance(alarm, Alarm) else alarm.alarm_id
+    return Entry(identity, alarm.project_id, alarm.name, alarms.ACTION, summary, {'actionState': outcome, **state}, at)

@@ -1,0 +1,97 @@
+"""Sends the requests that follow from alarms. They wait in a table, so that none is lost with an engine.
+
+A request is sent at least once, and again after a failure, at most TRIES times in all; each outcome is in the history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from oslo_log import log
+from sqlalchemy import Connection
+
+from heatlite.common import exception, outages, urlfetch
+from heatlite.common.i18n import _
+from heatlite.common.runtime import Runtime
+from heatlite.db import alarms, codec, metrics
+from heatlite.db.alarms import Webhook
+from heatlite.db.connection import Database
+from heatlite.db.leases import Lease
+from heatlite.engine.alarms import evaluation
+from heatlite.engine.alarms.transitions import FAILED, SUCCEEDED, action_entry
+from heatlite.engine.durability.journal import LeaseLost
+from heatlite.engine.durability.pool import Pool
+
+LOG = log.getLogger(__name__)
+
+TRIES: Final = 5
+PAUSES: Final = (5.0, 20.0, 60.0, 180.0)    # seconds after each failure
+AT_ONCE: Final = 16                         # requests that an engine sends at the same time
+BATCH: Final = 100                          # requests that are read at once
+
+Post = Callable[[str, bytes], int]
+
+
+class Webhooks:
+    def __init__(self, runtime: Runtime, database: Database, post: Post, may_act: Callable[[Lease], None]) -> None:
+        """`post(url, body)`: sends a request and returns the status of the answer; raises URLFetchError.
+
+        `may_act(lease)`: returns while the lease is certainly valid; raises LeaseLost.
+        """
+        self.post = post
+        self._runtime = runtime
+        self._database = database
+        self._may_act = may_act
+        self._pool = Pool(runtime, AT_ONCE)
+        self._under_way: set[int] = set()
+
+    def send(self, lease: Lease, waiting: list[Webhook]) -> None:
+        """Begins to send requests of the lease's shard; those under way are not sent twice."""
+        for each in waiting:
+            if each.id not in self._under_way:
+                self._under_way.add(each.id)
+                self._pool.run(lambda each=each: self._deliver(lease, each))      # type: ignore[misc]
+
+    def stop(self) -> None:
+        self._pool.stop()
+
+    def _deliver(self, lease: Lease, webhook: Webhook) -> None:
+        try:
+            self._may_act(lease)
+            why_not = self._send(webhook)
+            self._database.retry_until_available(lambda tx: self._store(tx, lease, webhook, why_not))
+        except LeaseLost:
+            LOG.info('A request of alarm %s is left to another engine', webhook.name)
+        except exception.DatabaseUnavailable as error:
+            outages.away(outages.DATABASE, error)
+        finally:
+            self._under_way.discard(webhook.id)
+
+    def _send(self, webhook: Webhook) -> str | None:
+        """Why the request was not accepted, or None."""
+        shown = urlfetch.shown(webhook.url)
+        try:
+            status = self.post(webhook.url, codec.encode(webhook.body).encode())
+        except urlfetch.URLFetchError as error:
+            return str(error)
+        if 200 <= status < 300:
+            return None
+        return _('%(url)s answered with %(status)d.') % {'url': shown, 'status': status}
+
+    def _store(self, tx: Connection, lease: Lease, webhook: Webhook, why_not: str | None) -> None:
+        evaluation.held(tx, lease)
+        now = evaluation.time(tx)
+        at = metrics.moment(now)
+        if why_not is None:
+            if alarms.sent(tx, webhook):
+                alarms.remember(tx, [action_entry(webhook, SUCCEEDED, _('A request to %s was accepted.')
+                                                  % urlfetch.shown(webhook.url), at)])
+            return
+        attempt = webhook.attempts + 1
+        is_last = attempt >= TRIES
+        stored = alarms.sent(tx, webhook) if is_last else alarms.postpone(tx, webhook, now + PAUSES[webhook.attempts])
+        if stored:
+            text = _('Attempt %(attempt)d of %(tries)d failed: %(why)s') % {
+                'attempt': attempt, 'tries': TRIES, 'why': why_not}
+            alarms.remember(tx, [action_entry(webhook, FAILED, text, at)])
