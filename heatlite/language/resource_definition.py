@@ -222,6 +222,10 @@ class ResourceDefinition:
         """Adds resources that its type needs beyond those of the template."""
         self._requires = self.requires | {name for name in names if name in self.owner.resources and name != self.name}
 
+    def release(self, names: Iterable[str]) -> None:
+        """Removes resources whose references do not make others wait for them, unless depends_on names them."""
+        self._requires = self.requires - (frozenset(names) - frozenset(self.depends_on))
+
     @property
     def referring(self) -> Mapping[str, frozenset[str]]:
         """Property name -> the resources that its value uses, without properties that use none."""
