@@ -26,8 +26,6 @@ SAMPLE = {'OS::Neutron::ExtraRoute': 11, 'OS::Neutron::AddressScope': 9, 'OS::No
 # (type, check) -> why it does not pass. The original does the same.
 KNOWN = {
     ('OS::Heat::Delay', 'methods'): 'update_allowed, but there is no handle_update',      # an update replaces it
-    **{(name, 'methods'): 'update_allowed, but there is no handle_update' for name in (
-        'AWS::CloudWatch::Alarm',)},
 }
 EXAMPLES = sorted(name for group in own_types().groups for name in group.types)
 

@@ -23,14 +23,15 @@ class LoadBalancer(Protocol):
 
 
 class BalancedGroup(scaled.ScaledGroup):
-    """A group with a property `LoadBalancerNames`: references of load balancers, or none."""
+    """A group that may have a property `LoadBalancerNames`: references of load balancers."""
 
     LOAD_BALANCER_NAMES = 'LoadBalancerNames'
 
     def _load_balancers(self) -> list[LoadBalancer]:
         """Raises Error for a name that is no load balancer of this stack."""
         found = []
-        for name in self.properties[self.LOAD_BALANCER_NAMES] or ():
+        names = self.properties[self.LOAD_BALANCER_NAMES] if self.LOAD_BALANCER_NAMES in self.properties_schema else ()
+        for name in names or ():
             other = self.stack.resource_by_refid(name)
             if not hasattr(other, 'serve'):
                 raise exception.Error(_("Unsupported resource '%s' in LoadBalancerNames") % name)
@@ -61,8 +62,7 @@ class BalancedGroup(scaled.ScaledGroup):
 
     def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Mapping[str, Any]) -> Any:
         self.take_properties(json_snippet)
-        if self.resource_id is None or not self.properties[self.LOAD_BALANCER_NAMES] \
-                or self.made_ready(self._first_template(prop_diff)):
+        if self.resource_id is None or not self._load_balancers() or self.made_ready(self._first_template(prop_diff)):
             return super().handle_update(json_snippet, tmpl_diff, prop_diff)
         return {POSTPONED: {'definition': self.t.to_stored(), 'properties': self.properties_to_store(),
                             'changed': list(prop_diff)}}
