@@ -54,18 +54,20 @@ def wait(cluster: Cluster, seconds: float) -> None:
     cluster.universe.run(lambda: cluster.universe.time >= end, limit=seconds + 1.0)
 
 
-def kill_engines_in(life: Callable[[Cluster], None], stride: int, from_the_start: bool = True) -> int:
+def kill_engines_in(life: Callable[[Cluster], None], stride: int, from_the_start: bool = True, **options: Any) -> int:
     """Lives `life(cluster)` again and again, with an engine killed at another point each time: every `stride`-th, or as
     HEATLITE_TEST_STRIDE says (1: all). How many points there are. `from_the_start` False: `life` says where they begin.
+    `options`: of Cluster.
     """
     return strike(life, stride, from_the_start, lambda chaos: chaos.count, _kill,
-                  lambda chaos: f'killed at {chaos.killed}')
+                  lambda chaos: f'killed at {chaos.killed}', **options)
 
 
-def lose_database_in(life: Callable[[Cluster], None], stride: int, from_the_start: bool = True) -> int:
+def lose_database_in(life: Callable[[Cluster], None], stride: int, from_the_start: bool = True,
+                     **options: Any) -> int:
     """As `kill_engines_in`, but nobody dies: the database goes away for a while, at another visit each time."""
     return strike(life, stride, from_the_start, lambda chaos: chaos.visits, _lose_database,
-                  lambda chaos: f'away at {chaos.missed}')
+                  lambda chaos: f'away at {chaos.missed}', **options)
 
 
 def _kill(place: Cluster, point: int) -> None:

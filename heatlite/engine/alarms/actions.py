@@ -12,6 +12,7 @@ from heatlite.common import exception, urlfetch
 from heatlite.common.i18n import _
 from heatlite.common.identifier import HeatIdentifier
 from heatlite.common.timeutils import isotime
+from heatlite.db import codec
 from heatlite.db.alarms import Alarm
 from heatlite.planning.alarms import ALARM, NODATA, NORMAL
 
@@ -22,6 +23,11 @@ _RESOURCE = '/resources/'
 # The words for states in signals, as handlers of scaling policies know them, and in messages to others.
 SIGNALLED: Final = {ALARM: 'alarm', NORMAL: 'ok', NODATA: 'insufficient data'}
 OUTSIDE: Final = {ALARM: 'ALARM', NORMAL: 'OK', NODATA: 'INSUFFICIENT_DATA'}
+# The words of the id, the status, the reason and the data of a signal.
+HANDLES: Final = {
+    'OS::Heat::WaitConditionHandle': ('id', 'status', 'reason', 'data'),
+    'OS::Heat::UpdateWaitConditionHandle': ('id', 'status', 'reason', 'data'),
+    'AWS::CloudFormation::WaitConditionHandle': ('UniqueId', 'Status', 'Reason', 'Data')}
 STATISTICS: Final = {'SampleCount': 'SAMPLE_COUNT', 'Average': 'AVERAGE', 'Sum': 'SUM', 'Minimum': 'MINIMUM',
                      'Maximum': 'MAXIMUM'}
 
@@ -91,9 +97,15 @@ def _of_arn(arn: str, project_id: str) -> ToResource:
 
 # --- what is sent ------------------------------------------------------------------------------------------
 
-def details(alarm: Alarm) -> dict[str, str]:
-    """The details of a signal."""
-    return {'alarm': alarm.name, 'state': SIGNALLED[alarm.state]}
+def details(alarm: Alarm, kind: str) -> dict[str, str]:
+    """The details of a signal to a resource of type `kind`: those of Heat's alarms, but for handles of wait conditions,
+    which take nothing but their own words. The id of such a signal is that of the evaluated period."""
+    found = {'alarm': alarm.name, 'state': SIGNALLED[alarm.state]}
+    words = HANDLES.get(kind)
+    if words is None:
+        return found
+    values = (f'{alarm.name} {alarm.evaluated}', 'SUCCESS', alarm.reason, codec.encode(found))
+    return dict(zip(words, values, strict=True))
 
 
 def body(before: Alarm, after: Alarm) -> Mapping[str, Any]:

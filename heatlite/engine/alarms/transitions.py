@@ -14,7 +14,7 @@ from heatlite.db import alarms, resources, signals, stacks
 from heatlite.db.alarms import Alarm, Entry, Webhook
 from heatlite.engine.alarms import actions
 from heatlite.engine.alarms.actions import OUTSIDE, ToResource, ToURL
-from heatlite.planning.states import Action
+from heatlite.planning.states import Action, ResourceState
 from heatlite.planning.steps import current_rows_of
 
 SUCCEEDED, FAILED, QUEUED = 'Succeeded', 'Failed', 'Queued'
@@ -86,26 +86,26 @@ def _signal(tx: Connection, alarm: Alarm, target: ToResource, at: datetime) -> s
     row = stacks.get(tx, target.stack_id)
     if row is None or row.project_id != alarm.project_id or row.action == Action.DELETE:
         return _('No signal was sent: stack %s is not there, or is being deleted.') % target.stack_id
-    name = _name(tx, row, target)
-    if name is None:
+    resource = _resource(tx, row, target)
+    if resource is None:
         return _('No signal was sent: there is no resource %s.') % target.shown
     count, size = signals.waiting(tx, row.id)
     if size + count * limits.SIGNAL > limits.MOST_SIGNALS:
         return _('No signal was sent to %(target)s: %(count)d of its stack wait already.') % {
             'target': target.shown, 'count': count}
-    signals.insert(tx, row.id, name, actions.details(alarm), at)
+    signals.insert(tx, row.id, resource.name, actions.details(alarm, resource.type), at)
     return None
 
 
-def _name(tx: Connection, row: stacks.Stack, target: ToResource) -> str | None:
-    """The name of the resource that is meant; None if there is none."""
-    if resources.named(tx, row.id, target.name):
-        return target.name
-    if target.is_reference:
+def _resource(tx: Connection, row: stacks.Stack, target: ToResource) -> ResourceState | None:
+    """The resource that is meant, if there is one."""
+    rows = {state.id: state for state in resources.named(tx, row.id, target.name)}
+    number = current_rows_of(row, rows.values()).get(target.name)
+    if number is None and target.is_reference:
         rows = {state.id: state for state in resources.light(tx, row.id)}
-        current = current_rows_of(row, rows.values())
-        return next((name for name, number in current.items() if rows[number].physical_id == target.name), None)
-    return None
+        number = next((each for each in current_rows_of(row, rows.values()).values()
+                       if rows[each].physical_id == target.name), None)
+    return None if number is None else rows[number]
 
 
 def state_entry(each: Transition, at: datetime) -> Entry:
