@@ -4,7 +4,8 @@
 
 A part begins with the comment `.. generated: NAME` and ends with `.. end`. The parts are made from the rules
 (heatlite/common/policy.py), the routes (heatlite/api/routes.py), the query keys (heatlite/api/query_keys.py) and the
-actions of the CFN API. With --check nothing is written; the exit code is 1 when the page is not current.
+actions of the CFN and CloudWatch APIs. With --check nothing is written; the exit code is 1 when the page is not
+current.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from heatlite.api import openapi, routes
 from heatlite.api.cfn import application
+from heatlite.api.cloudwatch import application as cloudwatch
 from heatlite.api.handlers import actions
 from heatlite.api.handlers import stacks as stack_handlers
 from heatlite.api.query_keys import QUERY_KEYS, Reach
@@ -26,7 +28,8 @@ from heatlite.common import policy
 PAGE = pathlib.Path(__file__).resolve().parents[1] / 'docs' / 'operators' / 'policy.rst'
 PART = re.compile(r'(^\.\. generated: (\w+)\n)(.*?)(^\.\. end\n)', re.M | re.S)
 WHO = {policy.READER: 'reader', policy.MEMBER: 'member', policy.ADMIN: 'admin',
-       policy.READER_OR_STACK_USER: 'reader, stack user', policy.NOBODY: 'nobody',
+       policy.READER_OR_STACK_USER: 'reader, stack user', policy.MEMBER_OR_STACK_USER: 'member, stack user',
+       policy.NOBODY: 'nobody',
        'rule:stacks:update_patch': 'member'}
 # Rules whose requests have several policies: handler of the policy -> rules.
 SEVERAL: Mapping[Callable[..., str], tuple[str, ...]] = {
@@ -55,6 +58,8 @@ def requests() -> dict[str, list[str]]:
                 found[rule].append(line)
     for action in application.ACTIONS:
         found[f'cloudformation:{action}'] = [f'``Action={action}``']
+    for action in cloudwatch.ACTIONS:
+        found[f'cloudwatch:{action}'] = [f'``Action={action}`` of the CloudWatch API']
     for method, kind in application.SIGNALS:
         found['resource:signal'].append(f'``{method} /v1/{kind}/{{arn}}`` of the CFN API')
     for handler, keys in QUERY_KEYS.items():

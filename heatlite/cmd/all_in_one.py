@@ -5,8 +5,10 @@ The same code as in a cluster, except that API and engine are connected by a thr
 
 from __future__ import annotations
 
+import importlib
+import socket
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +45,8 @@ def load(arguments: Sequence[str]) -> Any:
         cfg.PortOpt('port', default=8004, help='Port on loopback; 0: any that is free.'),
         cfg.PortOpt('cfn-port', default=0, help='Port of the CloudFormation API on loopback, which needs --auth '
                                                 'keystone; 0: any that is free.'),
+        cfg.PortOpt('cloudwatch-port', default=0, help='Port of the CloudWatch API on loopback, which needs --auth '
+                                                       'keystone; 0: any that is free.'),
         cfg.StrOpt('auth', default='none', choices=['none', 'keystone'],
                    help='none: everybody on this machine may do everything. keystone: as [keystone_authtoken] says.'),
         cfg.StrOpt('cloud', default='environment', choices=['environment', 'simulated'],
@@ -108,10 +112,10 @@ def run(conf: Any) -> int:
     runtime = GreenRuntime()
     listening = parts.listen(HOST, conf.port, conf.heat_api.backlog, hint='; --port N takes another')
     port = listening.getsockname()[1]
-    signed = parts.listen(HOST, conf.cfn_port, conf.heat_api_cfn.backlog, hint='; --cfn-port N takes another'
-                          ) if conf.auth == 'keystone' else None
-    cfn_port = signed.getsockname()[1] if signed is not None else conf.cfn_port
-    cloud = simulated.start(conf, runtime, port, cfn_port) if conf.cloud == 'simulated' else None
+    signed = _listen_for_signed(conf) if conf.auth == 'keystone' else {}
+    ports = {name: each.getsockname()[1] for name, each in signed.items()}
+    cloud = simulated.start(conf, runtime, port, ports.get('cfn', conf.cfn_port), ports.get('cloudwatch')
+                            ) if conf.cloud == 'simulated' else None
     database = parts.database(conf)
     sync.up(database)
     keys.check_fits(conf, database)
@@ -125,15 +129,15 @@ def run(conf: Any) -> int:
     application = deploy.build(conf, database, client)
     servers = [HttpServer(listening, only_from_here(application) if conf.auth == 'none' else application,
                           Connections.of(conf.heat_api, conf.max_json_body_size), refusal=deploy.refusal)]
-    if signed is not None:                  # its callers sign with keys of Keystone: without one it would be of no use
-        from heatlite.api.cfn import deploy as cfn
-        servers.append(HttpServer(signed, cfn.build(conf, database, client),
-                                  Connections.of(conf.heat_api_cfn, conf.max_json_body_size), refusal=cfn.refusal))
+    for name, listening in signed.items():
+        door = importlib.import_module(f'heatlite.api.{name}.deploy')
+        servers.append(HttpServer(listening, door.build(conf, database, client), Connections.of(
+            conf[f'heat_api_{name}'], conf.max_json_body_size), refusal=door.refusal))
     service.start()
     parts.settle()
     for server in servers:
         server.start()
-    greet(conf, port, None if signed is None else cfn_port, None if cloud is None else cloud[1])
+    greet(conf, port, ports, None if cloud is None else cloud[1])
     signals.until_stopped(inbox, parts.reload(conf, service.reload))
     for server in servers:
         server.stop(GRACE)
@@ -160,15 +164,26 @@ def only_from_here(application: Application) -> Application:
     return guarded
 
 
-def greet(conf: Any, port: int, cfn_port: int | None, cloud_url: str | None) -> None:
-    """Prints the URLs and the environment variables for clients."""
+def _listen_for_signed(conf: Any) -> dict[str, socket.socket]:
+    """The sockets of the APIs with AWS's signatures, by name.
+
+    Their callers sign with keys of Keystone: without one they would be of no use.
+    """
+    from heatlite.cmd import parts
+    return {name: parts.listen(HOST, conf[f'{name}_port'], conf[f'heat_api_{name}'].backlog,
+                               hint=f'; --{name}-port N takes another') for name in ('cfn', 'cloudwatch')}
+
+
+def greet(conf: Any, port: int, ports: Mapping[str, int], cloud_url: str | None) -> None:
+    """Prints the URLs and the environment variables for clients. `ports`: of the APIs with signatures, by name."""
     from heatlite.cmd import simulated
     url = f'http://{HOST}:{port}'
     print(f'heatlite listens on {url}', flush=True)
     if cloud_url is not None:
         print(f'A simulated cloud listens on {cloud_url}; what is in it: {cloud_url}/_sim/', flush=True)
-    if cfn_port is not None:
-        print(f'Signals and CloudFormation clients: http://{HOST}:{cfn_port}/v1', flush=True)
+    for name, what in (('cfn', 'Signals and CloudFormation'), ('cloudwatch', 'Metrics and CloudWatch')):
+        if name in ports:
+            print(f'{what} clients: http://{HOST}:{ports[name]}/v1', flush=True)
     if conf.auth == 'none':
         print(f'  export OS_AUTH_TYPE=none OS_ENDPOINT={url}/v1/admin', flush=True)
     elif cloud_url is not None:

@@ -110,7 +110,7 @@ def _places(conf: Any) -> Iterator[tuple[str, str]]:
         mode = Path(file).stat().st_mode
         if mode & 0o004 and any(place.value for place in settings.places([file]) if _is_secret(conf, place)):
             yield WARNING, f'{file} has passwords in it, and every user of this machine may read it'
-    for group in ('heat_api', 'heat_api_cfn'):
+    for group in ('heat_api', 'heat_api_cfn', 'heat_api_cloudwatch'):
         for name in ('cert_file', 'key_file'):
             path = conf[group][name]
             if path and not os.access(path, os.R_OK):

@@ -1,4 +1,4 @@
-"""The common part of the two API programs: options, workers, the socket, the server.
+"""The common part of the API programs: options, workers, the socket, the server.
 
 An API process holds no state: it may be killed at any time, and there may be any number.
 """

@@ -16,7 +16,8 @@ STACK_USERS = {'stack_user_domain_name': 'heat', 'stack_domain_admin': 'heat_dom
                'stack_domain_admin_password': PASSWORD}
 
 
-def start(conf: Any, runtime: Runtime, api_port: int, cfn_port: int) -> tuple[HttpServer, str]:
+def start(conf: Any, runtime: Runtime, api_port: int, cfn_port: int,
+          cloudwatch_port: int | None = None) -> tuple[HttpServer, str]:
     """Starts the simulated cloud; returns its server and URL.
 
     Its catalogue lists heatlite; its user demo owns the stacks. With `--auth keystone` its Keystone also authenticates
@@ -25,7 +26,8 @@ def start(conf: Any, runtime: Runtime, api_port: int, cfn_port: int) -> tuple[Ht
     import cloudsim
     server, url = cloudsim.serve(conf.cloud_port, runtime, outside={
         'orchestration': f'http://127.0.0.1:{api_port}/v1/%(project_id)s',
-        'cloudformation': f'http://127.0.0.1:{cfn_port}/v1'})
+        'cloudformation': f'http://127.0.0.1:{cfn_port}/v1',
+        **({} if cloudwatch_port is None else {'cloudwatch': f'http://127.0.0.1:{cloudwatch_port}/v1'})})
     os.environ.update(login(url))
     for name, value in STACK_USERS.items():
         conf.set_override(name, value)

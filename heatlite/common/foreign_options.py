@@ -99,9 +99,9 @@ LIBRARIES: dict[str, str] = {
 # Options of Heat, of present and former releases, without a meaning here. Accepted silently.
 HEAT: dict[str, str] = {
     'DEFAULT':
-        'max_cinder_api_microversion max_ironic_api_microversion max_nova_api_microversion heat_watch_server_url '
+        'max_cinder_api_microversion max_ironic_api_microversion max_nova_api_microversion '
         'enable_cloud_watch_lite keystone_backend instance_user loadbalancer_template periodic_fuzzy_delay '
         'sql_connection onready use_syslog_rfc_format control_exchange rpc_backend stack_user_domain',
 }
-HEAT_GROUPS = frozenset({'profiler', 'heat_api_cloudwatch', 'heat_all', 'eventlet_opts', 'matchmaker_redis',
+HEAT_GROUPS = frozenset({'profiler', 'heat_all', 'eventlet_opts', 'matchmaker_redis',
                          'oslo_messaging_amqp', 'oslo_messaging_zmq', 'oslo_reports', 'oslo_limit', 'privsep'})

@@ -73,11 +73,12 @@ SIGNAL: Final = 4_096                   # characters added for each of them
 
 USUAL: Final = Limits()                 # when no options are available
 
-# --- HTTP requests to both APIs --------------------------------------------------------------------------
+# --- HTTP requests to all APIs ---------------------------------------------------------------------------
 
 BODY_BYTES: Final = 1_048_576           # of a body where option max_json_body_size is not at hand
 QUERY_FIELDS: Final = 1_000             # `name=value` in one query string
 FORM_FIELDS: Final = 10_000             # `name=value` in one form of the CloudFormation API
+METRIC_FORM_FIELDS: Final = 65_536      # in one of the CloudWatch API: a thousand datapoints with 30 dimensions each
 
 # --- what users write ---------------------------------------------------------------------------------------
 
@@ -108,7 +109,7 @@ RATE: Final = 65_536                    # bytes a second that a peer must send o
 
 @dataclass(frozen=True)
 class Connections:
-    """Limits of peers of the built-in server; options of [heat_api] and [heat_api_cfn]. Seconds; None: no limit."""
+    """Limits of peers of the built-in server; options of [heat_api] and its like. Seconds; None: no limit."""
 
     connections: int = 1024                 # option max_connections
     connections_per_peer: int = 256         # of one address, option max_connections_per_peer

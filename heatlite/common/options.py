@@ -120,6 +120,8 @@ IDENTITY: list[Opt] = [
            help='Which identity endpoint servers are given; empty: the one the service itself uses.'),
     StrOpt('heat_metadata_server_url', help='Base URL servers fetch metadata from; unset: from the catalogue.'),
     StrOpt('heat_waitcondition_server_url', help='Base URL of wait conditions; unset: from the catalogue.'),
+    StrOpt('heat_watch_server_url',
+           help='Base URL of the CloudWatch API as servers reach it; unset: from the catalogue.'),
     StrOpt('instance_connection_is_secure', default='0', help='Whether servers connect to these URLs by HTTPS.'),
     StrOpt('instance_connection_https_validate_certificates', default='1',
            help='Whether servers check the certificates of these URLs.'),
@@ -254,7 +256,7 @@ NOAUTH: list[Opt] = [StrOpt('token_response', default='', help='JSON file that i
 REVISION: list[Opt] = [StrOpt('heat_revision', default='unknown', help='Revision shown by "build info".')]
 
 EC2AUTHTOKEN: list[Opt] = [
-    StrOpt('auth_uri', help='Keystone that checks signatures of the CloudFormation API.'),
+    StrOpt('auth_uri', help='Keystone that checks signatures of the CloudFormation and CloudWatch APIs.'),
     BoolOpt('multi_cloud', default=False, help='Try each of allowed_auth_uris.'),
     ListOpt('allowed_auth_uris', default=[], help='Keystones to try.'),
     StrOpt('cert_file', help='Client certificate.'),
@@ -308,6 +310,7 @@ GROUPS: dict[str, list[Opt]] = {
     'metrics': METRICS,
     'heat_api': _listener(8004),
     'heat_api_cfn': _listener(8000),
+    'heat_api_cloudwatch': _listener(8003),
     'paste_deploy': PASTE_DEPLOY,
     'auth_password': AUTH_PASSWORD,
     'noauth': NOAUTH,

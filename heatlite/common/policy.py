@@ -22,6 +22,7 @@ MEMBER = 'role:member and project_id:%(project_id)s'
 ADMIN = 'role:admin and project_id:%(project_id)s'
 STACK_USER = 'role:heat_stack_user and project_id:%(project_id)s'       # agents in servers, in their own project
 READER_OR_STACK_USER = f'({READER}) or ({STACK_USER})'
+MEMBER_OR_STACK_USER = f'({MEMBER}) or ({STACK_USER})'
 NOBODY = '!'
 
 # The former rules, before secure RBAC; OR-ed in only with `[oslo_policy] enforce_new_defaults = false`.
@@ -60,6 +61,18 @@ RULES = (
     ('cloudformation:UpdateStack', MEMBER, NOT_STACK_USER, 'Update a stack.'),
     ('cloudformation:DeleteStack', MEMBER, NOT_STACK_USER, 'Delete a stack.'),
     ('cloudformation:CancelUpdateStack', MEMBER, NOT_STACK_USER, 'Cancel a running update and roll it back.'),
+    ('cloudwatch:PutMetricData', MEMBER_OR_STACK_USER, EVERYBODY, 'Store datapoints of metrics.'),
+    ('cloudwatch:ListMetrics', READER, NOT_STACK_USER, 'List metrics.'),
+    ('cloudwatch:GetMetricStatistics', READER, NOT_STACK_USER, 'Show statistics of a metric.'),
+    ('cloudwatch:GetMetricData', READER, NOT_STACK_USER, 'Show statistics of metrics.'),
+    ('cloudwatch:PutMetricAlarm', MEMBER, NOT_STACK_USER, 'Create an alarm or change it.'),
+    ('cloudwatch:DescribeAlarms', READER, NOT_STACK_USER, 'List alarms.'),
+    ('cloudwatch:DescribeAlarmsForMetric', READER, NOT_STACK_USER, 'List the alarms of a metric.'),
+    ('cloudwatch:DescribeAlarmHistory', READER, NOT_STACK_USER, 'Show what happened to alarms.'),
+    ('cloudwatch:SetAlarmState', MEMBER, NOT_STACK_USER, 'Set the state of an alarm.'),
+    ('cloudwatch:EnableAlarmActions', MEMBER, NOT_STACK_USER, 'Let alarms act.'),
+    ('cloudwatch:DisableAlarmActions', MEMBER, NOT_STACK_USER, 'Let alarms change their state only.'),
+    ('cloudwatch:DeleteAlarms', MEMBER, NOT_STACK_USER, 'Delete alarms.'),
     ('events:index', READER, NOT_STACK_USER, 'List events.'),
     ('events:show', READER, NOT_STACK_USER, 'Show one event.'),
     ('resource:index', READER, NOT_STACK_USER, 'List resources.'),

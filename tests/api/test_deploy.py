@@ -3,6 +3,7 @@
 import pytest
 
 from heatlite.api import deploy
+from heatlite.api.aws import layers
 from heatlite.api.cfn import deploy as cfn
 from heatlite.common import exception
 from tests.api import in_process
@@ -25,7 +26,7 @@ def conf(tmp_path, *lines, **overrides):
     (('[clients_keystone]', 'auth_uri = http://c'), 'http://c')])
 def test_keystone_is_found_where_the_documents_say(tmp_path, lines, found):
     """Whoever asks first: the library registers its options only when its own layer is made."""
-    assert cfn.keystones(conf(tmp_path, *lines)) == (found,)
+    assert layers.keystones(conf(tmp_path, *lines)) == (found,)
 
 
 def test_the_rest_api_knows_keystone_from_the_start(tmp_path):

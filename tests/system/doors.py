@@ -1,4 +1,4 @@
-"""A heatlite-all with both doors and a simulated cloud, as clients with and without credentials find it."""
+"""A heatlite-all with all doors and a simulated cloud, as clients with and without credentials find it."""
 
 import contextlib
 import json
@@ -10,13 +10,15 @@ from tests.system.processes import Program
 
 
 class Doors:
-    """`port`, `cfn_port`: where they listen; `cloud`: port of the simulated cloud."""
+    """`port`, `cfn_port`, `cloudwatch_port`: where they listen; `cloud`: port of the simulated cloud."""
 
     def __init__(self, folder, *options):
         self.program = Program(folder / 'log', '--state-dir', folder / 'state', '--port', '0', '--cfn-port', '0',
-                               '--cloud', 'simulated', '--auth', 'keystone', *options, module='heatlite.cmd.all_in_one')
-        said = ''.join(self.program.process.stdout.readline() for _ in range(3))
-        self.port, self.cloud, _same, self.cfn_port = (int(found) for found in re.findall(r'127.0.0.1:(\d+)', said))
+                               '--cloudwatch-port', '0', '--cloud', 'simulated', '--auth', 'keystone', *options,
+                               module='heatlite.cmd.all_in_one')
+        said = ''.join(self.program.process.stdout.readline() for _ in range(4))
+        self.port, self.cloud, _same, self.cfn_port, self.cloudwatch_port = (
+            int(found) for found in re.findall(r'127.0.0.1:(\d+)', said))
         self._token = None
 
     def _identity(self, method, path, body, **headers):

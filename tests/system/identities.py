@@ -69,8 +69,8 @@ class Identity(Protocol):
     keystone: adapter.Adapter           # as its administrator
     region: str
 
-    def __init__(self, name: str, folder: Path, url: str, cfn_url: str) -> None:
-        """`name`: for what it makes. `url`, `cfn_url`: where the APIs will listen."""
+    def __init__(self, name: str, folder: Path, url: str, cfn_url: str, cloudwatch_url: str) -> None:
+        """`name`: for what it makes. `url`, `cfn_url`, `cloudwatch_url`: where the APIs will listen."""
 
     def __enter__(self) -> Identity:
         """Makes and starts what is needed."""
@@ -86,7 +86,7 @@ class Keystone:
     """The real one. `people`: alpha, alpha_reader, beta, beta_reader - a member and a reader of each of two projects
     that are removed at the end - and admin, service."""
 
-    def __init__(self, name: str, _folder: Path, url: str, _cfn_url: str) -> None:
+    def __init__(self, name: str, _folder: Path, url: str, _cfn_url: str, _cloudwatch_url: str) -> None:
         self._name, self._url = name, url
         self._cleanup = ExitStack()
         self.people: dict[str, Person] = {}
@@ -130,9 +130,11 @@ class Simulated:
 
     region = 'RegionOne'
 
-    def __init__(self, _name: str, folder: Path, url: str, cfn_url: str, port: int = 0) -> None:
+    def __init__(self, _name: str, folder: Path, url: str, cfn_url: str, cloudwatch_url: str,
+                 port: int = 0) -> None:
         self._log, self._port = folder / 'cloud.log', port
-        self._catalogued = (f'orchestration={url}/v1/%(project_id)s', f'cloudformation={cfn_url}/v1')
+        self._catalogued = (f'orchestration={url}/v1/%(project_id)s', f'cloudformation={cfn_url}/v1',
+                            f'cloudwatch={cloudwatch_url}/v1')
         self.people: dict[str, Person] = {}
 
     def __enter__(self) -> Simulated:

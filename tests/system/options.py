@@ -59,7 +59,7 @@ def identity(url: str, region: str, user: str, project: str, domain: str, servic
 
 
 def cluster(*, broker: str, database_url: str, topic: str, port: int, cfn_port: int | None = None,
-            host: str = '127.0.0.1') -> Sections:
+            cloudwatch_port: int | None = None, host: str = '127.0.0.1') -> Sections:
     """What all processes of one cluster share. `topic`: others may use the same broker. Parameters are sealed."""
     sections: dict[str, dict[str, Any]] = {
         'DEFAULT': {'transport_url': broker, 'auth_encryption_key': '0123456789abcdef0123456789abcdef',
@@ -71,4 +71,7 @@ def cluster(*, broker: str, database_url: str, topic: str, port: int, cfn_port: 
         sections['heat_api_cfn'] = {'bind_host': host, 'bind_port': cfn_port}
         sections['DEFAULT'] |= {'heat_metadata_server_url': f'http://{host}:{cfn_port}',
                                 'heat_waitcondition_server_url': f'http://{host}:{cfn_port}/v1/waitcondition'}
+    if cloudwatch_port is not None:
+        sections['heat_api_cloudwatch'] = {'bind_host': host, 'bind_port': cloudwatch_port}
+        sections['DEFAULT'] |= {'heat_watch_server_url': f'http://{host}:{cloudwatch_port}'}
     return sections

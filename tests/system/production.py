@@ -1,4 +1,4 @@
-"""The production profile on one machine: both APIs and engines over a database, RabbitMQ and Keystone, secrets sealed.
+"""The production profile on one machine: all APIs and engines over a database, RabbitMQ and Keystone, secrets sealed.
 
 The one definition of that profile; which database and which HTTP server are parameters.
 `Production` starts the processes and makes two projects, each with a member and a reader; `stop` removes everything it
@@ -66,7 +66,7 @@ class Production:
 
     def __init__(self, folder: Any, engines: int = 2, database: str | None = None, server: str = 'heatlite',
                  identity: Callable[..., Identity] = Keystone, port: int = 0, cfn_port: int = 0,
-                 **settings: Any) -> None:
+                 cloudwatch_port: int = 0, **settings: Any) -> None:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.ledger = self.folder / 'ledger'            # for the plug-ins of tests/system/plugins
@@ -74,8 +74,10 @@ class Production:
         self.name = f'heatlite_{uuid.uuid4().hex[:12]}'
         self.server = server
         self.port, self.cfn_port = port or free_port(), cfn_port or free_port()
+        self.cloudwatch_port = cloudwatch_port or free_port()
         self.url = f'http://{HOST}:{self.port}'
         self.cfn_url = f'http://{HOST}:{self.cfn_port}'
+        self.cloudwatch_url = f'http://{HOST}:{self.cloudwatch_port}'
         self.file = self.folder / 'heatlite.conf'
         self.engines: list[Program] = []
         self._started = 0
@@ -98,7 +100,8 @@ class Production:
         server = databases.SERVERS[database]
         self.database_url = databases.create(server, self.name)
         self._cleanup.callback(databases.drop, server, self.name)
-        self.identity = self._cleanup.enter_context(identity(self.name, self.folder, self.url, self.cfn_url))
+        self.identity = self._cleanup.enter_context(identity(
+            self.name, self.folder, self.url, self.cfn_url, self.cloudwatch_url))
         self.people, self.keystone, self.region = self.identity.people, self.identity.keystone, self.identity.region
         self._cleanup.callback(self._remove_stack_projects)
         self._write_options(settings)
@@ -107,7 +110,8 @@ class Production:
             self.start_engine()
         self.start_api()
         self.cfn = self._start_api('cfn', self.cfn_port)
-        for url in (self.url, self.cfn_url):
+        self.cloudwatch = self._start_api('cloudwatch', self.cloudwatch_port)
+        for url in (self.url, self.cfn_url, self.cloudwatch_url):
             answers(f'{url}/')
         for program in self.engines:
             program.said('takes requests')
@@ -147,7 +151,7 @@ class Production:
         options.write(
             self.file, self.identity.options(),
             options.cluster(broker=RABBIT, database_url=self.database_url, topic=self.name, port=self.port,
-                            cfn_port=self.cfn_port, host=HOST),
+                            cfn_port=self.cfn_port, cloudwatch_port=self.cloudwatch_port, host=HOST),
             {'DEFAULT': {'plugin_dirs': PLUGINS, 'region_name_for_services': self.identity.region}},
             options.from_keywords(settings))
 
@@ -189,9 +193,16 @@ class Production:
 
     def ask_cfn(self, person: Person, action: str, **parameters: str) -> Answer:
         """One request to the CFN API, signed with the EC2 key of `person`."""
-        signed = aws.version_2(person.ec2, 'GET', f'{HOST}:{self.cfn_port}', '/v1/', Action=action,
+        return self._ask_signed(self.cfn_port, person, action, parameters)
+
+    def ask_cloudwatch(self, person: Person, action: str, **parameters: str) -> Answer:
+        """One request to the CloudWatch API in the query protocol, signed with the EC2 key of `person`."""
+        return self._ask_signed(self.cloudwatch_port, person, action, parameters)
+
+    def _ask_signed(self, port: int, person: Person, action: str, parameters: Mapping[str, str]) -> Answer:
+        signed = aws.version_2(person.ec2, 'GET', f'{HOST}:{port}', '/v1/', Action=action,
                                Timestamp=aws.now().strftime('%Y-%m-%dT%H:%M:%SZ'), **parameters)
-        return self.send(self.cfn_port, 'GET', f'/v1/?{urlencode(signed)}', None, {})
+        return self.send(port, 'GET', f'/v1/?{urlencode(signed)}', None, {})
 
     def send(self, port: int, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Answer:
         """Over a connection that this thread keeps."""

@@ -17,7 +17,8 @@ from tests.system.processes import Program
 NAMES = ('heatlite', 'gunicorn', 'uwsgi')
 HOST = '127.0.0.1'
 # By the name of the API: the program of heatlite, and the section of its options.
-PROGRAMS = {'api': ('heatlite.cmd.api', 'heat_api'), 'cfn': ('heatlite.cmd.api_cfn', 'heat_api_cfn')}
+PROGRAMS = {'api': ('heatlite.cmd.api', 'heat_api'), 'cfn': ('heatlite.cmd.api_cfn', 'heat_api_cfn'),
+            'cloudwatch': ('heatlite.cmd.api_cloudwatch', 'heat_api_cloudwatch')}
 GUNICORN = ('--worker-class', 'gthread', '--threads', '8', '--backlog', '4096', '--keep-alive', '75', '--timeout',
             '120', '--limit-request-line', '8190', '--limit-request-fields', '100', '--limit-request-field_size',
             '16384')
@@ -27,7 +28,7 @@ UWSGI = ('--master', '--threads', '8', '--enable-threads', '--die-on-term', '--n
 
 
 def start(server: str, api: str, file: Path, port: int, log: Path, workers: int = 2, **environment: str) -> Program:
-    """`api`: api or cfn. `file`: the configuration. `workers`: processes that answer."""
+    """`api`: a key of PROGRAMS. `file`: the configuration. `workers`: processes that answer."""
     module, section = PROGRAMS[api]
     application = f'heatlite.wsgi.{api}:application'
     environment = {'HEATLITE_CONFIG': str(file), **environment}

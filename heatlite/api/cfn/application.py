@@ -8,8 +8,10 @@ from wsgiref.types import StartResponse
 import webob
 
 from heatlite.api import wsgi
-from heatlite.api.cfn import envelope, resources, signals, stacks, templates
-from heatlite.api.cfn.errors import CfnError
+from heatlite.api.aws import parameters
+from heatlite.api.aws.errors import AwsError
+from heatlite.api.cfn import resources, signals, stacks, templates
+from heatlite.api.cfn.answers import ENVELOPE
 from heatlite.api.cfn.request import CfnRequest
 from heatlite.api.middleware import access, context
 from heatlite.common import exception
@@ -58,9 +60,9 @@ class Actions:
         action = ACTIONS.get(name)
         request.environ[access.ROUTE] = UNKNOWN if action is None else name     # a label of metrics: known names only
         if action is None:
-            raise CfnError('InvalidAction')
+            raise AwsError('InvalidAction')
         policy, caller = self._services.policy, request.context
         if not caller.project_id or not policy.allows(caller, f'cloudformation:{name}'):
-            raise CfnError('AccessDenied', f'Action {name} not allowed for user')
-        return envelope.response({f'{name}Response': {f'{name}Result': action(request)}},
-                                 envelope.wants_json(request.environ))
+            raise AwsError('AccessDenied', f'Action {name} not allowed for user')
+        return ENVELOPE.response({f'{name}Response': {f'{name}Result': action(request)}},
+                                 parameters.wants_json(request.environ))

@@ -1,28 +1,18 @@
-"""Assembles the CloudFormation API: lists the layers around its actions, from outside to inside."""
+"""Assembles the CloudFormation API."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
-
 from oslo_config import cfg
 
-from heatlite.api import deploy, wsgi
-from heatlite.api.cfn import application, errors
-from heatlite.api.cfn.signature import Ec2Signature
-from heatlite.api.deploy import STANDALONE, Application, Layer
-from heatlite.api.middleware.access import AccessLog
-from heatlite.api.middleware.body import BodyLimit
-from heatlite.api.middleware.context import ContextMiddleware
-from heatlite.api.middleware.origin import CrossOrigin
-from heatlite.api.middleware.request_id import RequestId
-from heatlite.api.middleware.version import VersionNegotiation
-from heatlite.common import exception
+from heatlite.api import wsgi
+from heatlite.api.aws import layers
+from heatlite.api.cfn import answers, application
+from heatlite.api.deploy import Application, Layer
 from heatlite.common.policy import Policy
 from heatlite.db.connection import Database
 from heatlite.rpc.client import EngineClient
 
-refusal = errors.refusal
+refusal = answers.refusal
 
 
 def build(conf: cfg.ConfigOpts, database: Database, engine: EngineClient, identity: Layer | None = None) -> Application:
@@ -30,61 +20,5 @@ def build(conf: cfg.ConfigOpts, database: Database, engine: EngineClient, identi
 
     `identity`: a layer that sets verified identity headers, instead of signature and token.
     """
-    deploy.check_lists(conf)
-    policy = Policy(conf)
-    made: Application = application.Actions(wsgi.Services(conf, database, engine, policy))
-    layers: list[Layer] = [
-        partial(AccessLog, observe=deploy.observe, failed=errors.failure),
-        partial(CrossOrigin, conf=conf),
-        RequestId,
-        errors.Faults,
-        partial(BodyLimit, limit=conf.max_json_body_size),
-        *deploy.proxy(conf),
-        deploy.outside(conf, database, engine),
-        VersionNegotiation,
-        *(_authentication(conf) if identity is None else [identity]),
-        partial(ContextMiddleware, policy=policy, auth_url=deploy.identity_url(conf)),
-    ]
-    for layer in reversed(layers):
-        made = layer(made)
-    return made
-
-
-def _authentication(conf: cfg.ConfigOpts) -> list[Layer]:
-    """The layers for the signature and its token; in flavour standalone without the token layer."""
-    signed = partial(Ec2Signature, keystones=keystones(conf), session=partial(_session, conf))
-    if conf.paste_deploy.flavor == STANDALONE:
-        return [signed]
-    return [signed, deploy.authentication(conf)]
-
-
-def keystones(conf: cfg.ConfigOpts) -> tuple[str, ...]:
-    """URLs of the services that check signatures. Raises Error, naming the option, when there is none."""
-    options = conf.ec2authtoken
-    if options.multi_cloud:
-        if not options.allowed_auth_uris:
-            raise exception.Error('[ec2authtoken] allowed_auth_uris is empty, and multi_cloud is on: no Keystone '
-                                  'can check signatures')
-        return tuple(options.allowed_auth_uris)
-    found = options.auth_uri or deploy.identity_url(conf)
-    if not found:
-        raise exception.Error('[ec2authtoken] auth_uri is not set, nor are [keystone_authtoken] www_authenticate_uri '
-                              'and auth_url: no Keystone can check signatures')
-    return (str(found),)
-
-
-def _session(conf: cfg.ConfigOpts) -> Any:
-    """The service's own session at Keystone, which checks signatures only for authenticated services.
-
-    Configured by [ec2authtoken] auth_type, or else by [keystone_authtoken].
-    """
-    from keystoneauth1 import loading, session
-    options = conf.ec2authtoken
-    login = None
-    for group in ('ec2authtoken', 'keystone_authtoken'):
-        loading.register_auth_conf_options(conf, group)
-        login = loading.load_auth_from_conf_options(conf, group)
-        if login is not None:
-            break
-    certificate = (options.cert_file, options.key_file) if options.cert_file and options.key_file else options.cert_file
-    return session.Session(auth=login, verify=options.ca_file or not options.insecure, cert=certificate)
+    services = wsgi.Services(conf, database, engine, Policy(conf))
+    return layers.around(application.Actions(services), services, answers.error, answers.failure, identity)

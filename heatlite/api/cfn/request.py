@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from sqlalchemy import Connection
 
 from heatlite.api import finding, wsgi
-from heatlite.api.cfn import envelope
-from heatlite.api.cfn.errors import CfnError
+from heatlite.api.aws import parameters
+from heatlite.api.aws.errors import AwsError
+from heatlite.api.aws.parameters import Tree
 from heatlite.common.identifier import HeatIdentifier
 from heatlite.db.stacks import Identity, Stack, Summary
 
@@ -17,13 +17,13 @@ from heatlite.db.stacks import Identity, Stack, Summary
 class CfnRequest(wsgi.Request):
     @property
     def parameters(self) -> Mapping[str, str]:
-        return envelope.parameters(self.environ)
+        return parameters.read(self.environ)
 
     def required(self, name: str) -> str:
         """The value of a parameter. Raises MissingParameter."""
         value = self.parameters.get(name)
         if not value:
-            raise CfnError('MissingParameter', name)
+            raise AwsError('MissingParameter', name)
         return value
 
     def stack(self, tx: Connection) -> Identity:
@@ -45,10 +45,7 @@ class CfnRequest(wsgi.Request):
 
     def values(self, prefix: str) -> list[str]:
         """The values `PREFIX.member.N`, in the order of N."""
-        pattern = re.compile(rf'{re.escape(prefix)}\.member\.([0-9]{{1,9}})')
-        found = {int(match[1]): text for parameter, text in self.parameters.items()
-                 if (match := pattern.fullmatch(parameter))}
-        return [text for _number, text in sorted(found.items())]
+        return [each for each in self._members(prefix) if isinstance(each, str)]
 
     def pairs(self, prefix: str, key: str, value: str) -> dict[str, str]:
         """Maps `PREFIX.member.N.KEY` to `PREFIX.member.N.VALUE`, in the order of N."""
@@ -56,16 +53,11 @@ class CfnRequest(wsgi.Request):
 
     def records(self, prefix: str) -> list[dict[str, str]]:
         """All `PREFIX.member.N.*` of one N as a map, in the order of N."""
-        found: dict[int, dict[str, str]] = {}
-        for number, name, text in self._members(prefix):
-            found.setdefault(number, {})[name] = text
-        return [each for _number, each in sorted(found.items())]
+        return [{name: text for name, text in each.items() if isinstance(text, str)}
+                for each in self._members(prefix) if isinstance(each, dict)]
 
-    def _members(self, prefix: str) -> Iterator[tuple[int, str, str]]:
-        pattern = re.compile(rf'{re.escape(prefix)}\.member\.([0-9]{{1,9}})\.(\w+)')
-        for parameter, text in self.parameters.items():
-            if found := pattern.fullmatch(parameter):
-                yield int(found[1]), found[2], text
+    def _members(self, prefix: str) -> list[Tree | str]:
+        return parameters.members(parameters.tree(self.parameters).get(prefix))
 
 
 def identity_of(arn: str) -> HeatIdentifier:
@@ -73,11 +65,9 @@ def identity_of(arn: str) -> HeatIdentifier:
     try:
         return HeatIdentifier.from_arn(arn)
     except ValueError as error:
-        raise CfnError('InvalidParameterValue', str(error)) from None
+        raise AwsError('InvalidParameterValue', str(error)) from None
 
 
 def arn_of(stack: Identity | Stack | Summary) -> str:
     """The ARN of a stack's row."""
     return HeatIdentifier(stack.project_id, stack.name, stack.id).arn()
-
-

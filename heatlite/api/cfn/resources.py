@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from heatlite.api import finding, guests
-from heatlite.api.cfn.errors import CfnError
+from heatlite.api.aws.errors import AwsError
 from heatlite.api.cfn.request import CfnRequest, arn_of
 from heatlite.api.handlers.resources import current, visible_metadata
 from heatlite.api.schemas import ListEvents, ListStacks
@@ -53,7 +53,7 @@ def _stack(req: CfnRequest, tx: Connection) -> stacks.Identity:
     """The stack of StackName, or the one that contains PhysicalResourceId."""
     physical_id = req.parameters.get('PhysicalResourceId')
     if req.parameters.get('StackName') and physical_id:
-        raise CfnError('InvalidParameterCombination', _('Use `StackName` or `PhysicalResourceId` but not both'))
+        raise AwsError('InvalidParameterCombination', _('Use `StackName` or `PhysicalResourceId` but not both'))
     if not physical_id:
         return req.stack(tx)
     found = resources.by_physical_id(tx, physical_id, finding.listed_project(req))

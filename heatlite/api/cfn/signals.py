@@ -5,8 +5,9 @@ from __future__ import annotations
 import webob
 
 from heatlite.api import finding, guests
-from heatlite.api.cfn import envelope
-from heatlite.api.cfn.errors import CfnError
+from heatlite.api.aws import parameters
+from heatlite.api.aws.errors import AwsError
+from heatlite.api.cfn.answers import ENVELOPE
 from heatlite.api.cfn.request import CfnRequest, identity_of
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -20,11 +21,11 @@ def wait_condition(req: CfnRequest, arn: str) -> webob.Response:
     stack_id, name = _target(req, arn)
     details = req.json
     if details is None:
-        raise CfnError('InvalidParameterValue', _('The body of the request is not a JSON object.'))
+        raise AwsError('InvalidParameterValue', _('The body of the request is not a JSON object.'))
     metadata = req.call(messages.SignalResource(stack_id, name, details, wait=True))
-    if envelope.wants_json(req.environ):
-        return envelope.response({'resource': name, 'metadata': metadata or {}}, as_json=True)
-    return envelope.response({'resource': name}, as_json=False)
+    if parameters.wants_json(req.environ):
+        return ENVELOPE.response({'resource': name, 'metadata': metadata or {}}, as_json=True)
+    return ENVELOPE.response({'resource': name}, as_json=False)
 
 
 def signal(req: CfnRequest, arn: str) -> webob.Response:
@@ -37,10 +38,10 @@ def signal(req: CfnRequest, arn: str) -> webob.Response:
 def _target(req: CfnRequest, arn: str) -> tuple[str, str]:
     """(stack id, resource name), after the check that the caller may signal it."""
     if not req.context.project_id or not req.services.policy.allows(req.context, 'resource:signal'):
-        raise CfnError('AccessDenied')
+        raise AwsError('AccessDenied')
     identity = identity_of(arn)
     if not identity.path.startswith(RESOURCES):
-        raise CfnError('InvalidParameterValue', _('"%s" names no resource') % arn)
+        raise AwsError('InvalidParameterValue', _('"%s" names no resource') % arn)
     name = identity.path.removeprefix(RESOURCES)
     with req.db.reader() as tx:
         stack = finding.live_stack(req, tx, identity.stack_name, identity.stack_id)
@@ -49,5 +50,5 @@ def _target(req: CfnRequest, arn: str) -> tuple[str, str]:
         try:
             guests.check_access(req.context, tx, stack, name, req.conf.heat_stack_user_role)
         except exception.Forbidden:
-            raise CfnError('AccessDenied') from None
+            raise AwsError('AccessDenied') from None
     return str(stack.id), name

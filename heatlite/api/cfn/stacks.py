@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from heatlite.api import bodies, finding
+from heatlite.api.aws.errors import AwsError
 from heatlite.api.cfn import templates
-from heatlite.api.cfn.errors import CfnError
 from heatlite.api.cfn.request import CfnRequest, arn_of
 from heatlite.api.schemas import ListStacks
 from heatlite.api.views import NO_DESCRIPTION, NO_OUTPUT_DESCRIPTION, when
@@ -81,7 +81,7 @@ def _without_colons(value: Any) -> Any:
 def create_stack(req: CfnRequest) -> View:
     body = {'stack_name': req.required('StackName'), 'template': templates.document(req), **_body(req)}
     if _previous(req):
-        raise CfnError('InvalidParameterValue', _('UsePreviousValue: a new stack has no previous values'))
+        raise AwsError('InvalidParameterValue', _('UsePreviousValue: a new stack has no previous values'))
     return _identified(req.call(bodies.create_stack(body, Limits.of(req.conf))))
 
 
@@ -99,7 +99,7 @@ def update_stack(req: CfnRequest) -> View:
     if not same_template:
         body['template'] = templates.document(req)
     elif templates.is_given(req):
-        raise CfnError('InvalidParameterCombination', _('UsePreviousTemplate may not be used with another template'))
+        raise AwsError('InvalidParameterCombination', _('UsePreviousTemplate may not be used with another template'))
     existing = same_template or bool(previous)
     if existing:
         body['clear_parameters'] = [name for name in stored if name not in previous]
@@ -110,7 +110,7 @@ def _previous(req: CfnRequest) -> set[str]:
     """The parameters of the stack that retain their values."""
     kept = [each for each in req.records('Parameters') if each.get('UsePreviousValue', '').lower() == 'true']
     if any(each.get('ParameterValue') for each in kept):
-        raise CfnError('InvalidParameterCombination', _('UsePreviousValue and ParameterValue may not be used together'))
+        raise AwsError('InvalidParameterCombination', _('UsePreviousValue and ParameterValue may not be used together'))
     return {each['ParameterKey'] for each in kept if 'ParameterKey' in each}
 
 
@@ -124,7 +124,7 @@ def _body(req: CfnRequest) -> View:
     body: View = {'parameters': {name: value for name, value in given.items() if name not in previous}}
     disabled, on_failure = req.parameters.get('DisableRollback'), req.parameters.get('OnFailure')
     if disabled is not None and on_failure is not None:
-        raise CfnError('InvalidParameterCombination', _('DisableRollback and OnFailure may not be used together'))
+        raise AwsError('InvalidParameterCombination', _('DisableRollback and OnFailure may not be used together'))
     if disabled is not None:
         body['disable_rollback'] = disabled
     elif on_failure in ON_FAILURE:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from heatlite.api import bodies, documents
-from heatlite.api.cfn.errors import CfnError
+from heatlite.api.aws.errors import AwsError
 from heatlite.api.cfn.request import CfnRequest
 from heatlite.common import exception, urlfetch
 from heatlite.common.i18n import _
@@ -65,14 +65,14 @@ def document(req: CfnRequest) -> str:
     except exception.RequestLimitExceeded:
         raise
     except exception.HeatException:
-        raise CfnError('InvalidParameterValue', NOT_A_TEMPLATE) from None
+        raise AwsError('InvalidParameterValue', NOT_A_TEMPLATE) from None
     return text
 
 
 def _fetched(url: str | None) -> str:
     if not url:
-        raise CfnError('MissingParameter', NOTHING_GIVEN)
+        raise AwsError('MissingParameter', NOTHING_GIVEN)
     try:
         return urlfetch.get_template(url)
     except urlfetch.URLFetchError as error:
-        raise CfnError('InvalidParameterValue', _('Failed to fetch template: %s') % error) from None
+        raise AwsError('InvalidParameterValue', _('Failed to fetch template: %s') % error) from None

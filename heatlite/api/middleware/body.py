@@ -1,4 +1,4 @@
-"""Request bodies of both APIs: refused before reading when too long, read once, readable by every layer.
+"""Request bodies of all APIs: refused before reading when too long, read once, readable by every layer.
 
 No layer reads `wsgi.input` itself: it calls `read`, which caches the body. A body is read only when a layer needs it,
 so an unauthenticated caller of the REST API never makes the process store one.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import re
+import zlib
 from collections.abc import Iterable
 from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication
@@ -16,22 +17,26 @@ from heatlite.common import exception, limits
 from heatlite.common.i18n import _
 
 _BODY, _LIMIT = 'heatlite.body', 'heatlite.body_limit'
+_DECOMPRESSED, _FIELDS = 'heatlite.decompressed_body', 'heatlite.form_fields'
+_GZIP = 16 + zlib.MAX_WBITS                      # the format of zlib's parameter `wbits`
 _CHUNK = 65536                                  # bytes read from the server at once
 _LENGTH = re.compile('[0-9]{1,18}')
 
 
 class BodyLimit:
-    """Checks what can be checked before reading. `limit`: bytes of a body, option max_json_body_size.
+    """Checks what can be checked before reading. `limit`: bytes of a body, option max_json_body_size; `fields`: most
+    fields of a form.
 
     Raises RequestLimitExceeded or HTTPBadRequest: place it inside the layer that renders errors.
     """
 
-    def __init__(self, app: WSGIApplication, limit: int) -> None:
+    def __init__(self, app: WSGIApplication, limit: int, fields: int = limits.FORM_FIELDS) -> None:
         self._app = app
         self._limit = limit
+        self._fields = fields
 
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
-        environ[_LIMIT] = self._limit
+        environ[_LIMIT], environ[_FIELDS] = self._limit, self._fields
         _length(environ, self._limit)
         if environ.get('QUERY_STRING', '').count('&') >= limits.QUERY_FIELDS:
             raise exception.HTTPBadRequest(
@@ -60,6 +65,42 @@ def read(environ: dict[str, Any]) -> bytes:
     if isinstance(found, exception.HeatException):
         raise found
     return found
+
+
+def decompressed(environ: dict[str, Any]) -> bytes:
+    """The body without `Content-Encoding: gzip`; the same limit holds for what it expands to.
+
+    A signature is one of the body as `read` gives it. Raises what `read` raises, and HTTPBadRequest for other encodings
+    and for content that is not gzip.
+    """
+    encoding = environ.get('HTTP_CONTENT_ENCODING', '').strip().lower()
+    if encoding in ('', 'identity'):
+        return read(environ)
+    found: bytes | None = environ.get(_DECOMPRESSED)
+    if found is None:
+        if encoding != 'gzip':
+            raise exception.HTTPBadRequest(_('Bodies with the Content-Encoding %s are not read.') % encoding[:40])
+        found = environ[_DECOMPRESSED] = _expanded(read(environ), environ.get(_LIMIT, limits.BODY_BYTES))
+    return found
+
+
+def _expanded(content: bytes, limit: int) -> bytes:
+    """Expands one member of gzip's format, no further than the limit."""
+    reader = zlib.decompressobj(_GZIP)
+    try:
+        found = reader.decompress(content, limit + 1)
+    except zlib.error:
+        found = b''
+    if len(found) > limit:
+        raise too_long(len(found), limit)
+    if not reader.eof or reader.unused_data:
+        raise exception.HTTPBadRequest(_('The body of the request is not valid gzip.'))
+    return found
+
+
+def most_fields(environ: dict[str, Any]) -> int:
+    """How many fields a form of this request may have."""
+    return int(environ.get(_FIELDS, limits.FORM_FIELDS))
 
 
 def _length(environ: dict[str, Any], limit: int) -> int | None:

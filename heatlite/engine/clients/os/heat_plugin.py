@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlsplit
 
+from keystoneauth1 import exceptions
 from oslo_config import cfg
 
 from heatlite.engine import clients
@@ -75,6 +76,7 @@ class OrchestrationClient(collection.Client):
 class HeatClientPlugin(service.ServicePlugin):
     option_group = CLIENT_NAME
     service_types = [ORCHESTRATION, CLOUDFORMATION] = ['orchestration', 'cloudformation']
+    CLOUDWATCH = 'cloudwatch'
     api_version = {'min_version': '1', 'max_version': '1.latest'}
     client_class = OrchestrationClient
 
@@ -116,6 +118,17 @@ class HeatClientPlugin(service.ServicePlugin):
         if not configured:
             return self.get_heat_cfn_url().rstrip('/') + '/'
         url = str(configured).rstrip('/')
+        return f'{url}/' if urlsplit(url).path.endswith('/v1') else f'{url}/v1/'
+
+    def get_watch_server_url(self) -> str | None:
+        """The CloudWatch API as servers reach it, ending in `/v1/`; None: there is none."""
+        found = cfg.CONF.heat_watch_server_url
+        if not found:
+            try:
+                found = self.url_for(service_type=self.CLOUDWATCH, interface=self.interface())
+            except exceptions.EndpointNotFound:
+                return None
+        url = str(found).rstrip('/')
         return f'{url}/' if urlsplit(url).path.endswith('/v1') else f'{url}/v1/'
 
     def get_insecure_option(self) -> bool:

@@ -221,13 +221,14 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
     def build_userdata(self, metadata: Any, userdata: Any = None, instance_user: str | None = None,
                        user_data_format: str = 'HEAT_CFNTOOLS') -> str:
         """What the server is started with, by format; see `nova_userdata`."""
-        url = None
+        url = watch_url = None
         if user_data_format == nova_userdata.HEAT_CFNTOOLS:
             try:
                 url = self.clients.client_plugin('heat').get_cfn_metadata_server_url()
+                watch_url = self.clients.client_plugin('heat').get_watch_server_url()
             except keystone_exceptions.EndpointNotFound:    # then its agents have nobody to ask, but it can start
                 LOG.warning('There is no CFN API in the catalogue that a server could be told of')
-        return nova_userdata.build(metadata, userdata, instance_user, user_data_format, url)
+        return nova_userdata.build(metadata, userdata, instance_user, user_data_format, url, watch_url)
 
     def meta_serialize(self, metadata: Mapping[str, Any]) -> dict[str, str]:
         """Values that are no text become JSON; Nova takes text only."""

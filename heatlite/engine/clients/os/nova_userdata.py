@@ -107,21 +107,23 @@ IGNITION_MODE = 0o640
 
 
 def build(metadata: Any, userdata: Any, instance_user: str | None, user_data_format: str,
-          metadata_server: str | None) -> str:
-    """The user data. `metadata_server`: URL of the CFN API, for HEAT_CFNTOOLS only."""
+          metadata_server: str | None, watch_server: str | None = None) -> str:
+    """The user data. `metadata_server`, `watch_server`: URLs of the CFN and CloudWatch APIs, for HEAT_CFNTOOLS only."""
     if user_data_format == RAW:
         return userdata if userdata is not None else ''
     text = userdata.decode() if isinstance(userdata, bytes) else str(userdata or '')
     if user_data_format == SOFTWARE_CONFIG and is_ignition(text):
         return with_ignition_files(text, json.dumps(metadata) if metadata else '{}')
     whole = MIMEMultipart()
-    for part in _parts(metadata, text, instance_user, user_data_format, metadata_server):
+    for part in _parts(metadata, text, instance_user, user_data_format):
         whole.attach(part)
+    if user_data_format == HEAT_CFNTOOLS and metadata_server:
+        for part in _servers(metadata_server, watch_server):
+            whole.attach(part)
     return whole.as_string()
 
 
-def _parts(metadata: Any, text: str, instance_user: str | None, user_data_format: str,
-           metadata_server: str | None) -> Iterator[Message]:
+def _parts(metadata: Any, text: str, instance_user: str | None, user_data_format: str) -> Iterator[Message]:
     config = (USER_LINE.substitute(user=instance_user) if instance_user else '') + CLOUD_CONFIG
     yield part(config, 'cloud-config')
     yield part(BOOTHOOK, 'boothook.sh', 'cloud-boothook')
@@ -133,9 +135,14 @@ def _parts(metadata: Any, text: str, instance_user: str | None, user_data_format
         yield part(LOG_USER_DATA, 'loguserdata.py', 'x-shellscript')
     if metadata:
         yield part(json.dumps(metadata), 'cfn-init-data', 'x-cfninitdata')
-    if user_data_format == HEAT_CFNTOOLS and metadata_server:
-        yield part(metadata_server, 'cfn-metadata-server', 'x-cfninitdata')
-        yield part(boto_config(metadata_server), 'cfn-boto-cfg', 'x-cfninitdata')
+
+
+def _servers(metadata_server: str, watch_server: str | None) -> Iterator[Message]:
+    """Where the tools of heat-cfntools find the APIs."""
+    yield part(metadata_server, 'cfn-metadata-server', 'x-cfninitdata')
+    if watch_server:
+        yield part(watch_server, 'cfn-watch-server', 'x-cfninitdata')
+    yield part(boto_config(metadata_server, watch_server), 'cfn-boto-cfg', 'x-cfninitdata')
 
 
 def part(content: str, filename: str, subtype: str | None = None) -> Message:
@@ -165,11 +172,14 @@ def _kind(text: str) -> str:
     return KINDS[max(fitting, key=len)] if fitting else 'plain'
 
 
-def boto_config(metadata_server: str) -> str:
-    """For cfn tools that talk to the CFN API with boto."""
+def boto_config(metadata_server: str, watch_server: str | None = None) -> str:
+    """For cfn tools that talk to the CFN and CloudWatch APIs with boto."""
     at = urlsplit(metadata_server)
-    return (f'[Boto]\ndebug = 0\nis_secure = {int(at.scheme == "https")}\nhttps_validate_certificates = 1\n'
+    text = (f'[Boto]\ndebug = 0\nis_secure = {int(at.scheme == "https")}\nhttps_validate_certificates = 1\n'
             f'cfn_region_name = heat\ncfn_region_endpoint = {at.hostname}\n')
+    if watch_server:
+        text += f'cloudwatch_region_name = heat\ncloudwatch_region_endpoint = {urlsplit(watch_server).hostname}\n'
+    return text
 
 
 def is_ignition(text: str) -> bool:

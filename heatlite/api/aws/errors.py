@@ -1,14 +1,15 @@
-"""Errors of the CloudFormation API: their codes, and the error document."""
+"""Errors of the APIs with AWS's protocols: their codes, and the error document of the query protocol."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Mapping
 from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication
 
 import webob
 
-from heatlite.api.cfn import envelope
+from heatlite.api.aws.envelope import Envelope
 from heatlite.common import exception
 from heatlite.common.i18n import _
 
@@ -36,66 +37,72 @@ CODES = {
 IN_PROGRESS = _('Cannot perform action on stack while other actions are in progress')
 
 
-class CfnError(Exception):
-    """An error of the CloudFormation API. `detail` follows the fixed text of its code."""
+class AwsError(Exception):
+    """An error as clients of AWS know it. `detail` follows the fixed text of its code.
+
+    `codes` of a subclass: those of one API.
+    """
+
+    codes: Mapping[str, tuple[int, str]] = CODES
 
     def __init__(self, code: str, detail: str = '', text: str = '') -> None:
         self.code = code
-        self.status, fixed = CODES[code]
+        self.status, fixed = self.codes[code]
         self.message = f'{text or fixed}:{detail}' if detail else text or fixed
         super().__init__(self.message)
 
 
-def told(error: Exception) -> CfnError:
+def told(error: Exception) -> AwsError:
     """Converts any error to one for the client. The text of an internal error is not sent."""
     match error:
-        case CfnError():
+        case AwsError():
             return error
         case exception.ActionInProgress():
-            return CfnError('InvalidAction', str(error), IN_PROGRESS)
+            return AwsError('InvalidAction', str(error), IN_PROGRESS)
         case exception.HTTPNotFound():
-            return CfnError('NotFound')
+            return AwsError('NotFound')
         case exception.HeatException():
-            return CfnError(error.cfn_code if error.cfn_code in CODES else 'InternalFailure',
+            return AwsError(error.cfn_code if error.cfn_code in CODES else 'InternalFailure',
                             (error.public or str(error)) if getattr(error, 'safe', False) else '')
         case ValueError() | AttributeError():           # builtins that an engine raises: a wrong value
-            return CfnError('InvalidParameterValue')
-    return CfnError('InternalFailure')
+            return AwsError('InvalidParameterValue')
+    return AwsError('InternalFailure')
 
 
-def response(error: Exception, as_json: bool) -> webob.Response:
-    """Renders an error. Logs internal errors here, once, with their traceback; unavailable services in one line."""
-    found = told(error)
+def log(error: Exception, found: AwsError) -> None:
+    """Logs internal errors, once, with their traceback; unavailable services in one line."""
     if found.status > 500:
         LOG.warning('A request could not be served: %s', error)
     elif found.status == 500:
         LOG.error('Unexpected %s while answering a request', type(error).__name__, exc_info=error)
-    document = {'ErrorResponse': {'Error': {
-        'Type': SERVER if found.status >= 500 else SENDER, 'Code': found.code, 'Message': found.message}}}
-    return envelope.response(document, as_json, found.status)
 
 
-def failure(error: Exception) -> webob.Response:
-    """The answer when the layer that renders errors has failed itself."""
-    return response(error, as_json=False)
+def document(found: AwsError) -> dict[str, Any]:
+    """The content of the element ErrorResponse."""
+    return {'Error': {'Type': fault_of(found.status), 'Code': found.code, 'Message': found.message}}
 
 
-def refusal(status: int, text: str) -> tuple[str, bytes]:
+def fault_of(status: int) -> str:
+    return SERVER if status >= 500 else SENDER
+
+
+def refusal(envelope: Envelope, status: int, text: str) -> tuple[str, bytes]:
     """Content type and document for errors of the HTTP server itself: a malformed request, or too many of them."""
     code = 'ServiceUnavailable' if status >= 500 else 'InvalidParameterValue'
     made = envelope.response({'ErrorResponse': {'Error': {
-        'Type': SERVER if status >= 500 else SENDER, 'Code': code, 'Message': text}}}, as_json=False)
+        'Type': fault_of(status), 'Code': code, 'Message': text}}}, as_json=False)
     return 'application/xml', bytes(made.body)
 
 
 class Faults:
-    """The layer that renders the errors of the layers below."""
+    """The layer that renders the errors of the layers below. `answer(error, environ)`: the rendered error."""
 
-    def __init__(self, app: WSGIApplication) -> None:
+    def __init__(self, app: WSGIApplication, answer: Callable[[Exception, dict[str, Any]], webob.Response]) -> None:
         self._app = app
+        self._answer = answer
 
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Any:
         try:
             return self._app(environ, start_response)
         except Exception as error:
-            return response(error, envelope.wants_json(environ))(environ, start_response)
+            return self._answer(error, environ)(environ, start_response)

@@ -18,8 +18,8 @@ from wsgiref.types import StartResponse, WSGIApplication
 import webob
 from keystoneauth1 import exceptions as keystone_errors
 
-from heatlite.api.cfn import envelope
-from heatlite.api.cfn.errors import CfnError
+from heatlite.api.aws import parameters as query
+from heatlite.api.aws.errors import AwsError
 from heatlite.api.middleware import body, identity
 from heatlite.api.middleware.context import AWS_CREDENTIALS
 
@@ -47,26 +47,26 @@ class Ec2Signature:
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         environ.pop(AWS_CREDENTIALS, None)
         request = webob.Request(environ)
-        parameters = envelope.parameters(environ)
+        parameters = query.read(environ)
         signature = _signature(request, parameters)
         if signature is None and 'X-Auth-User' not in request.headers:
-            raise CfnError('IncompleteSignature')
+            raise AwsError('IncompleteSignature')
         access = _access(request, parameters)
         if signature is None or access is None:
             if 'X-Auth-User' not in request.headers:
-                raise CfnError('MissingAuthenticationToken')
+                raise AwsError('MissingAuthenticationToken')
             return self._app(environ, start_response)
         self._verify(environ, _credentials(request, parameters, access, signature))
         environ[AWS_CREDENTIALS] = json.dumps({'ec2Credentials': {'access': access, 'signature': signature}})
         return self._app(environ, start_response)
 
     def _verify(self, environ: dict[str, Any], credentials: Mapping[str, Any]) -> None:
-        """Sets the identity that Keystone returns for the signature. Raises CfnError."""
-        refused: CfnError | None = None
+        """Sets the identity that Keystone returns for the signature. Raises AwsError."""
+        refused: AwsError | None = None
         for url in self._urls:
             try:
                 answer = self._ask(url, credentials)
-            except CfnError as error:
+            except AwsError as error:
                 refused = error
                 continue
             _leave_identity(environ, answer.headers['X-Subject-Token'], answer.json()['token'])
@@ -82,26 +82,26 @@ class Ec2Signature:
                                         authenticated=self._session.auth is not None)
         except keystone_errors.ClientException as error:
             LOG.error('Keystone at %s could not check a signature: %s', url, error)
-            raise CfnError('InternalFailure') from None
+            raise AwsError('InternalFailure') from None
         if answer.status_code == 200:
             return answer
         raise _refusal(url, answer)
 
 
-def _refusal(url: str, answer: Any) -> CfnError:
+def _refusal(url: str, answer: Any) -> AwsError:
     try:
         reason = answer.json()['error']['message']
     except (ValueError, KeyError, TypeError):
         reason = ''
     if reason in REASONS:
-        return CfnError(REASONS[reason])
+        return AwsError(REASONS[reason])
     match answer.status_code:
         case 404:                                       # current Keystones answer so for an unknown access key
-            return CfnError('InvalidClientTokenId')
+            return AwsError('InvalidClientTokenId')
         case 401 | 403:
-            return CfnError('AccessDenied')
+            return AwsError('AccessDenied')
     LOG.error('Keystone at %s answered %s to a signature: %s', url, answer.status_code, reason)
-    return CfnError('InternalFailure')
+    return AwsError('InternalFailure')
 
 
 def _signature(request: webob.Request, parameters: Mapping[str, str]) -> str | None:

@@ -1,0 +1,93 @@
+"""The layers around the actions of an API with AWS's signatures, from outside to inside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import webob
+from oslo_config import cfg
+
+from heatlite.api import deploy, wsgi
+from heatlite.api.aws import errors
+from heatlite.api.aws.signature import Ec2Signature
+from heatlite.api.deploy import STANDALONE, Application, Layer
+from heatlite.api.middleware.access import AccessLog
+from heatlite.api.middleware.body import BodyLimit
+from heatlite.api.middleware.context import ContextMiddleware
+from heatlite.api.middleware.origin import CrossOrigin
+from heatlite.api.middleware.request_id import RequestId
+from heatlite.api.middleware.version import VersionNegotiation
+from heatlite.common import exception, limits
+
+Answer = Callable[[Exception, dict[str, Any]], webob.Response]
+
+
+def around(actions: Application, services: wsgi.Services, answer: Answer, failed: Callable[[Exception], webob.Response],
+           identity: Layer | None = None, fields: int = limits.FORM_FIELDS,
+           version: Layer = VersionNegotiation) -> Application:
+    """The WSGI application of an API: its actions within all layers.
+
+    `answer`, `failed`: render errors of the layers, and of the layer that does so. `identity`: a layer that sets
+    verified identity headers, instead of signature and token. `fields`: most fields of a form. `version`: the layer
+    that reads the version in the path.
+    """
+    conf = services.conf
+    deploy.check_lists(conf)
+    layers: list[Layer] = [
+        partial(AccessLog, observe=deploy.observe, failed=failed),
+        partial(CrossOrigin, conf=conf),
+        RequestId,
+        partial(errors.Faults, answer=answer),
+        partial(BodyLimit, limit=conf.max_json_body_size, fields=fields),
+        *deploy.proxy(conf),
+        deploy.outside(conf, services.database, services.engine),
+        version,
+        *(_authentication(conf) if identity is None else [identity]),
+        partial(ContextMiddleware, policy=services.policy, auth_url=deploy.identity_url(conf)),
+    ]
+    made = actions
+    for layer in reversed(layers):
+        made = layer(made)
+    return made
+
+
+def _authentication(conf: cfg.ConfigOpts) -> list[Layer]:
+    """The layers for the signature and its token; in flavour standalone without the token layer."""
+    signed = partial(Ec2Signature, keystones=keystones(conf), session=partial(_session, conf))
+    if conf.paste_deploy.flavor == STANDALONE:
+        return [signed]
+    return [signed, deploy.authentication(conf)]
+
+
+def keystones(conf: cfg.ConfigOpts) -> tuple[str, ...]:
+    """URLs of the services that check signatures. Raises Error, naming the option, when there is none."""
+    options = conf.ec2authtoken
+    if options.multi_cloud:
+        if not options.allowed_auth_uris:
+            raise exception.Error('[ec2authtoken] allowed_auth_uris is empty, and multi_cloud is on: no Keystone '
+                                  'can check signatures')
+        return tuple(options.allowed_auth_uris)
+    found = options.auth_uri or deploy.identity_url(conf)
+    if not found:
+        raise exception.Error('[ec2authtoken] auth_uri is not set, nor are [keystone_authtoken] www_authenticate_uri '
+                              'and auth_url: no Keystone can check signatures')
+    return (str(found),)
+
+
+def _session(conf: cfg.ConfigOpts) -> Any:
+    """The service's own session at Keystone, which checks signatures only for authenticated services.
+
+    Configured by [ec2authtoken] auth_type, or else by [keystone_authtoken].
+    """
+    from keystoneauth1 import loading, session
+    options = conf.ec2authtoken
+    login = None
+    for group in ('ec2authtoken', 'keystone_authtoken'):
+        loading.register_auth_conf_options(conf, group)
+        login = loading.load_auth_from_conf_options(conf, group)
+        if login is not None:
+            break
+    certificate = (options.cert_file, options.key_file) if options.cert_file and options.key_file else options.cert_file
+    return session.Session(auth=login, verify=options.ca_file or not options.insecure, cert=certificate)

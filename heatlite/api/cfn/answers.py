@@ -1,0 +1,31 @@
+"""How the CloudFormation API writes its answers and errors."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import webob
+
+from heatlite.api.aws import errors, parameters
+from heatlite.api.aws.envelope import Envelope
+
+ENVELOPE = Envelope(as_json_text=frozenset({'TemplateBody', 'Metadata'}), booleans=frozenset({'DisableRollback'}))
+
+refusal = partial(errors.refusal, ENVELOPE)
+
+
+def error(raised: Exception, environ: dict[str, Any]) -> webob.Response:
+    """The answer for an error that an action or a layer has raised."""
+    return _rendered(raised, parameters.wants_json(environ))
+
+
+def failure(raised: Exception) -> webob.Response:
+    """The answer when the layer that renders errors has failed itself."""
+    return _rendered(raised, as_json=False)
+
+
+def _rendered(raised: Exception, as_json: bool) -> webob.Response:
+    found = errors.told(raised)
+    errors.log(raised, found)
+    return ENVELOPE.response({'ErrorResponse': errors.document(found)}, as_json, found.status)

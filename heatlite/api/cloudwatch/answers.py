@@ -1,0 +1,32 @@
+"""How the CloudWatch API answers errors: in the protocol of the request."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Final
+
+import webob
+
+from heatlite.api.aws import errors as aws_errors
+from heatlite.api.cloudwatch import errors
+from heatlite.api.cloudwatch.protocols import choice, query
+from heatlite.api.cloudwatch.protocols.protocol import request
+
+INVALID: Final = 'heatlite.cloudwatch.invalid'      # the code of the request's action for values that are wrong
+REQUEST_ID: Final = 'x-amzn-RequestId'              # where clients look for the request's id
+
+refusal = partial(aws_errors.refusal, query.ENVELOPE)
+
+
+def error(raised: Exception, environ: dict[str, Any]) -> webob.Response:
+    """The answer for an error that an action or a layer has raised."""
+    found = errors.told(raised, environ.get(INVALID, errors.INVALID_VALUE))
+    aws_errors.log(raised, found)
+    made = choice.of(environ).error(environ, found)
+    made.headers[REQUEST_ID] = request(environ)
+    return made
+
+
+def failure(raised: Exception) -> webob.Response:
+    """The answer when the layer that renders errors has failed itself."""
+    return error(raised, {})

@@ -1,0 +1,81 @@
+"""The innermost layer of the CloudWatch API: the table of its actions, and what is the same for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+from wsgiref.types import StartResponse
+
+import webob
+
+from heatlite.api import wsgi
+from heatlite.api.cloudwatch import alarms, answers, datapoints, inputs, metrics
+from heatlite.api.cloudwatch.errors import INVALID_VALUE, VALIDATION, CloudWatchError
+from heatlite.api.cloudwatch.protocols import choice
+from heatlite.api.cloudwatch.protocols.protocol import Result
+from heatlite.api.cloudwatch.protocols.protocol import request as request_id
+from heatlite.api.cloudwatch.shapes import Structure
+from heatlite.api.middleware import access, context
+from heatlite.common.i18n import _
+
+Input = TypeVar('Input')
+
+
+@dataclass(frozen=True)
+class Action(Generic[Input]):
+    """`invalid`: the code for values that are wrong."""
+
+    input: Structure[Input]
+    run: Callable[[wsgi.Request, Input], Result | None]
+    invalid: str
+
+    def perform(self, request: wsgi.Request, parameters: object) -> Result | None:
+        return self.run(request, self.input.read(parameters))
+
+
+ACTIONS: Final[Mapping[str, Action[Any]]] = {
+    'PutMetricData': Action(inputs.PUT_METRIC_DATA, datapoints.put_metric_data, INVALID_VALUE),
+    'ListMetrics': Action(inputs.LIST_METRICS, metrics.list_metrics, INVALID_VALUE),
+    'GetMetricStatistics': Action(inputs.GET_METRIC_STATISTICS, metrics.get_metric_statistics, INVALID_VALUE),
+    'GetMetricData': Action(inputs.GET_METRIC_DATA, metrics.get_metric_data, VALIDATION),
+    'PutMetricAlarm': Action(inputs.PUT_METRIC_ALARM, alarms.put_metric_alarm, VALIDATION),
+    'DescribeAlarms': Action(inputs.DESCRIBE_ALARMS, alarms.describe_alarms, VALIDATION),
+    'DescribeAlarmsForMetric': Action(
+        inputs.DESCRIBE_ALARMS_FOR_METRIC, alarms.describe_alarms_for_metric, VALIDATION),
+    'DescribeAlarmHistory': Action(inputs.DESCRIBE_ALARM_HISTORY, alarms.describe_alarm_history, VALIDATION),
+    'SetAlarmState': Action(inputs.SET_ALARM_STATE, alarms.set_alarm_state, VALIDATION),
+    'EnableAlarmActions': Action(inputs.ALARM_NAMES, alarms.enable_alarm_actions, VALIDATION),
+    'DisableAlarmActions': Action(inputs.ALARM_NAMES, alarms.disable_alarm_actions, VALIDATION),
+    'DeleteAlarms': Action(inputs.ALARM_NAMES, alarms.delete_alarms, VALIDATION),
+}
+UNKNOWN: Final = 'unknown'
+
+
+class Actions:
+    def __init__(self, services: wsgi.Services) -> None:
+        self._services = services
+
+    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Any:
+        request = wsgi.Request(environ)
+        request.services = self._services
+        request.context = environ[context.KEY]
+        return self._answer(request)(environ, start_response)
+
+    def _answer(self, request: wsgi.Request) -> webob.Response:
+        environ = request.environ
+        if not choice.has_path(environ):
+            raise CloudWatchError('NotFound')
+        protocol = choice.of(environ)
+        name = protocol.action(environ) or ''
+        action = ACTIONS.get(name)
+        environ[access.ROUTE] = UNKNOWN if action is None else name     # a label of metrics: known names only
+        if action is None:
+            raise CloudWatchError('InvalidAction')
+        caller = request.context
+        if not caller.project_id or not self._services.policy.allows(caller, f'cloudwatch:{name}'):
+            raise CloudWatchError('AccessDenied', _('Action %s not allowed for user') % name)
+        environ[answers.INVALID] = action.invalid
+        made = protocol.answer(environ, name, action.perform(request, protocol.parameters(environ)))
+        made.headers[answers.REQUEST_ID] = request_id(environ)
+        return made

@@ -1,0 +1,27 @@
+"""Assembles the CloudWatch API."""
+
+from __future__ import annotations
+
+from oslo_config import cfg
+
+from heatlite.api import wsgi
+from heatlite.api.aws import layers
+from heatlite.api.cloudwatch import answers, application
+from heatlite.api.cloudwatch.version import OptionalVersion
+from heatlite.api.deploy import Application, Layer
+from heatlite.common import limits
+from heatlite.common.policy import Policy
+from heatlite.db.connection import Database
+from heatlite.rpc.client import EngineClient
+
+refusal = answers.refusal
+
+
+def build(conf: cfg.ConfigOpts, database: Database, engine: EngineClient, identity: Layer | None = None) -> Application:
+    """Builds the WSGI application of the CloudWatch API.
+
+    `identity`: a layer that sets verified identity headers, instead of signature and token.
+    """
+    services = wsgi.Services(conf, database, engine, Policy(conf))
+    return layers.around(application.Actions(services), services, answers.error, answers.failure, identity,
+                         fields=limits.METRIC_FORM_FIELDS, version=OptionalVersion)

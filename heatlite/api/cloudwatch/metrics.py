@@ -1,0 +1,162 @@
+"""ListMetrics, GetMetricStatistics and GetMetricData: what is stored. No engine is asked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from heatlite.api import wsgi
+from heatlite.api.cloudwatch import clock, inputs, projects, tokens
+from heatlite.api.cloudwatch.datapoints import metric
+from heatlite.api.cloudwatch.inputs import MetricDataQuery
+from heatlite.api.cloudwatch.protocols.protocol import Result
+from heatlite.api.cloudwatch.shapes import Combined, Wrong
+from heatlite.common.i18n import _
+from heatlite.db import metrics
+from heatlite.db.metrics import Period
+from heatlite.planning.alarms import Metric
+
+PAGE: Final = 500                       # metrics of one answer
+RECENT: Final = 3 * 3600                # seconds: what PT3H means
+MOST_DATAPOINTS: Final = 1440           # that one GetMetricStatistics may ask for
+SHORT_PERIODS: Final = (1, 5, 10, 30)   # seconds; all other ones are multiples of a minute
+FINEST: Final = 10                      # seconds of the shortest periods that are stored
+
+
+def list_metrics(req: wsgi.Request, wanted: inputs.ListMetrics) -> Result:
+    marker = tokens.whole('ListMetrics', wanted.next_token)
+    with req.db.reader() as tx:
+        found = metrics.page(
+            tx, projects.of_caller(req, tx), namespace=wanted.namespace, name=wanted.metric_name,
+            dimensions=[(each.name, each.value) for each in wanted.dimensions],
+            seen_since=clock.now() - RECENT if wanted.recently_active else 0.0, marker=marker or 0, limit=PAGE + 1)
+    shown, more = found[:PAGE], found[PAGE:]
+    return {'Metrics': [{'Namespace': each.metric.namespace, 'MetricName': each.metric.name,
+                         'Dimensions': dimensions(each.metric)} for each in shown],
+            'NextToken': tokens.make('ListMetrics', shown[-1].id) if more else None}
+
+
+def dimensions(of: Metric) -> list[Result]:
+    return [{'Name': name, 'Value': value} for name, value in of.dimensions]
+
+
+def check_period(period: int, at: str) -> None:
+    """Raises Wrong for a period for which there are no statistics."""
+    if period % 60 and period not in SHORT_PERIODS:
+        raise Wrong(_('The parameter %s must be 1, 5, 10, 30 or a multiple of 60.') % at)
+
+
+def _check_times(begin: float, end: float) -> None:
+    if begin >= end:
+        raise Wrong(_('The parameter StartTime must be less than the parameter EndTime.'))
+
+
+def _window(begin: float, end: float, period: int) -> tuple[int, int]:
+    """The periods that begin between two times, as the multiples of `period` around them: [first, last)."""
+    return math.floor(begin / period) * period, math.ceil(end / period) * period
+
+
+def get_metric_statistics(req: wsgi.Request, wanted: inputs.GetMetricStatistics) -> Result:
+    check_period(wanted.period, 'Period')
+    _check_times(wanted.start_time, wanted.end_time)
+    begin, end = _window(wanted.start_time, wanted.end_time, wanted.period)
+    if (asked := (end - begin) // wanted.period) > MOST_DATAPOINTS:
+        raise Combined(_('You have requested up to %(asked)d datapoints, which exceeds the limit of %(most)d. You may '
+                         'reduce the datapoints requested by increasing Period, or decreasing the time range.')
+                       % {'asked': asked, 'most': MOST_DATAPOINTS})
+    measured = metric(wanted.namespace, wanted.metric_name, wanted.dimensions)
+    with req.db.reader() as tx:
+        known = metrics.find(tx, projects.of_caller(req, tx), [measured])
+        period = max(wanted.period, FINEST)
+        found = metrics.statistics(tx, known.values(), *_window(begin, end, period), period, wanted.unit)
+    return {'Label': wanted.metric_name, 'Datapoints': [{
+        'Timestamp': clock.moment(each.start),
+        **{name: each.found.value(name) for name in dict.fromkeys(wanted.statistics)}, 'Unit': each.unit}
+        for each in found]}
+
+
+# --- GetMetricData -----------------------------------------------------------------------------------------
+
+@dataclass(frozen=True)
+class _Span:
+    """The periods of one query that one answer covers. `rest`: where the next answer goes on; None: it is done."""
+
+    begin: int
+    end: int
+    rest: int | None
+
+
+def get_metric_data(req: wsgi.Request, wanted: inputs.GetMetricData) -> Result:
+    """A page has the queries in their order, each with at most what is left of `max_datapoints`."""
+    _check_queries(wanted)
+    number, place = tokens.wholes('GetMetricData', wanted.next_token) or (0, None)
+    queries = [each for each in wanted.metric_data_queries if each.return_data]
+    left, results, token = wanted.max_datapoints, list[Result](), None
+    with req.db.reader() as tx:
+        project_id = projects.of_caller(req, tx)
+        measured = {each.id: _metric(each) for each in queries}
+        known = metrics.find(tx, project_id, set(measured.values()))
+        for index, query in enumerate(queries[number:], start=number):
+            span = _span(wanted, query, place, left)
+            place = None
+            ids = [known[measured[query.id]]] if measured[query.id] in known else []
+            period = max(query.metric_stat.period, FINEST)
+            found = metrics.statistics(tx, ids, *_window(span.begin, span.end, period), period, query.metric_stat.unit)
+            results += _results(query, found, wanted.scan_by, span.rest is None)
+            left -= (span.end - span.begin) // query.metric_stat.period
+            if span.rest is not None:
+                token = tokens.make('GetMetricData', index, span.rest)
+                break
+            if left <= 0 and index + 1 < len(queries):
+                token = tokens.make('GetMetricData', index + 1, _edge(wanted, queries[index + 1]))
+                break
+    return {'MetricDataResults': results, 'NextToken': token, 'Messages': []}
+
+
+def _check_queries(wanted: inputs.GetMetricData) -> None:
+    _check_times(wanted.start_time, wanted.end_time)
+    for number, query in enumerate(wanted.metric_data_queries, start=1):
+        check_period(query.metric_stat.period, f'MetricDataQueries.member.{number}.MetricStat.Period')
+    if len({each.id for each in wanted.metric_data_queries}) < len(wanted.metric_data_queries):
+        raise Wrong(_('The values for parameter Id in MetricDataQueries are not unique.'))
+
+
+def _metric(query: MetricDataQuery) -> Metric:
+    of = query.metric_stat.metric
+    return metric(of.namespace, of.metric_name, of.dimensions)
+
+
+def _bounds(wanted: inputs.GetMetricData, query: MetricDataQuery) -> tuple[int, int]:
+    return _window(max(wanted.start_time, 0.0), max(wanted.end_time, 0.0), query.metric_stat.period)
+
+
+def _edge(wanted: inputs.GetMetricData, query: MetricDataQuery) -> int:
+    """Where a query begins in the order that is asked for."""
+    begin, end = _bounds(wanted, query)
+    return begin if wanted.scan_by == inputs.ASCENDING else end
+
+
+def _span(wanted: inputs.GetMetricData, query: MetricDataQuery, place: int | None, left: int) -> _Span:
+    """`place`: where the last answer ended; `left`: periods that this one may have."""
+    begin, end = _bounds(wanted, query)
+    size = left * query.metric_stat.period
+    if wanted.scan_by == inputs.ASCENDING:
+        begin = min(max(begin, place or begin), end)
+        return _Span(begin, begin + size, begin + size) if end - begin > size else _Span(begin, end, None)
+    end = max(min(end, end if place is None else place), begin)
+    return _Span(end - size, end, end - size) if end - begin > size else _Span(begin, end, None)
+
+
+def _results(query: MetricDataQuery, found: list[Period], scan_by: str, is_complete: bool) -> Iterable[Result]:
+    """The results of a query: one, or, when there are data of several units, one for each."""
+    units = sorted({each.unit for each in found}) or ['']
+    for unit in units:
+        rows = sorted((each for each in found if each.unit == unit), key=lambda each: each.start,
+                      reverse=scan_by == inputs.DESCENDING)
+        label = query.label or query.metric_stat.metric.metric_name
+        yield {'Id': query.id, 'Label': label if len(units) == 1 else f'{label} {unit}',
+               'Timestamps': [clock.moment(each.start) for each in rows],
+               'Values': [each.found.value(query.metric_stat.stat) for each in rows],
+               'StatusCode': 'Complete' if is_complete else 'PartialData'}

@@ -1,0 +1,13 @@
+"""Whose metrics and alarms an action is about."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection
+
+from heatlite.api import finding, wsgi
+from heatlite.db import alarms
+
+
+def of_caller(req: wsgi.Request, tx: Connection) -> str:
+    """The caller's project; for a user inside a stack, that of the stack. Administrators, too, see only their own."""
+    return alarms.project_of(tx, finding.own_project(req))

@@ -1,0 +1,60 @@
+"""AWS's query protocol: parameters in the query string or a form, answers in XML, or in JSON for `ContentType=JSON`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+import webob
+
+from heatlite.api.aws import errors, parameters
+from heatlite.api.aws.envelope import Envelope
+from heatlite.api.aws.errors import AwsError
+from heatlite.api.cloudwatch.protocols.protocol import Protocol, Result, Value, present, request
+from heatlite.api.cloudwatch.shapes import Written
+from heatlite.common.timeutils import isotime
+
+ENVELOPE: Final = Envelope(namespace='http://monitoring.amazonaws.com/doc/2010-08-01/')
+ACTION: Final = 'Action'
+
+
+class Query(Protocol):
+    def action(self, environ: dict[str, Any]) -> str | None:
+        return parameters.read(environ).get(ACTION)
+
+    def parameters(self, environ: dict[str, Any]) -> object:
+        return _written(parameters.tree(parameters.read(environ)))
+
+    def answer(self, environ: dict[str, Any], action: str, result: Result | None) -> webob.Response:
+        as_json = parameters.wants_json(environ)
+        content = {} if result is None else {f'{action}Result': _plain(present(result), as_json)}
+        return ENVELOPE.response(
+            {f'{action}Response': {**content, 'ResponseMetadata': {'RequestId': request(environ)}}}, as_json)
+
+    def error(self, environ: dict[str, Any], found: AwsError) -> webob.Response:
+        return ENVELOPE.response(
+            {'ErrorResponse': {**errors.document(found), 'RequestId': request(environ)}},
+            parameters.wants_json(environ), found.status)
+
+
+def _written(value: parameters.Tree | str) -> object:
+    """A tree with its lists as lists and its scalars as `Written`. No structure has a member of the name `member`."""
+    if isinstance(value, str):
+        return Written(value)
+    if parameters.MEMBER in value:
+        return [_written(each) for each in parameters.members(value)]
+    return {name: _written(each) for name, each in value.items()}
+
+
+def _plain(value: Value, as_json: bool) -> Any:
+    """Times as texts, and in XML everything."""
+    if isinstance(value, Mapping):
+        return {name: _plain(each, as_json) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_plain(each, as_json) for each in value]
+    if isinstance(value, datetime):
+        return isotime(value)
+    if as_json:
+        return value
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,18 @@
+"""heatlite-api-cloudwatch: the CloudWatch API, for metrics that servers push and for alarms on them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from heatlite.cmd import serving
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The console script. Returns an exit code."""
+    return serving.main('heatlite-api-cloudwatch', 'heatlite.cmd.api_cloudwatch', 'heat_api_cloudwatch',
+                        'heatlite.api.cloudwatch.deploy', arguments)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
