@@ -14,12 +14,13 @@ from heatlite.common.runtime import Runtime
 from heatlite.db import alarms, leases
 from heatlite.db.connection import Database, clock
 from heatlite.db.leases import Lease
-from heatlite.engine.alarms import evaluation, webhooks
+from heatlite.engine.alarms import evaluation, own_metrics, webhooks
 from heatlite.engine.alarms.settings import Settings
 from heatlite.engine.alarms.transitions import Followed
 from heatlite.engine.alarms.webhooks import Webhooks
 
 CLOCK_CHECK: Final = 60.0                   # seconds between two looks whether the clock was set back
+OWN_METRICS: Final = 25.0                   # seconds between two looks at the metrics of stacks: once in each minute
 SOONEST: Final = 0.05                       # seconds between two looks, at least
 
 
@@ -43,6 +44,7 @@ class ShardRunner:
         self._tell = tell
         self._shard = int(lease.stack_id.rpartition('-')[2])
         self._clock_checked = runtime.monotonic()
+        self._measured: float | None = None
 
     def step(self) -> float | None:
         """Does what is due. Returns the seconds until the next call; None: there is no work, the lease was released.
@@ -52,6 +54,9 @@ class ShardRunner:
         state = self._read()
         if state.alarm is None and state.request is None:
             return None if self._database.retry(self._release) else 0.0
+        if self._measured is None or self._runtime.monotonic() - self._measured >= OWN_METRICS:
+            self._measured = self._runtime.monotonic()
+            self._database.retry(lambda tx: own_metrics.record(tx, self.lease, self._settings.max_metrics))
         if state.alarm is not None and state.alarm <= 0:
             self._evaluate()
         if state.request is not None and state.request <= 0:
