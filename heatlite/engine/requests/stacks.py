@@ -361,8 +361,7 @@ class Stacks:
             with self._database.reader() as tx:
                 stored = templates.show(tx, row.template_id)
             definition.hide_too(masking.of_documents(stored.document, stored.environment))
-        validation.check_child(definition, self._registry,
-                               RequestContext(project_id=row.project_id, overwrite=False))
+        validation.check_child(definition, self._registry, parent.context)
         now = self._runtime.now()
 
         def accept(tx: Connection) -> tuple[Lease | str | None, stacks.Stack]:
