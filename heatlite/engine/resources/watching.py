@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from heatlite.common import exception
@@ -12,6 +13,7 @@ from heatlite.engine import resource
 from heatlite.language.unknown import UNKNOWN
 from heatlite.planning.alarms import ACTIONS, MOST_NAME, Metric, Rule
 
+GROUP = 'AutoScalingGroupName'          # a dimension
 NAMESPACE = 'system/linux'              # of an alarm that names none: that of heat-cfntools
 
 
@@ -83,9 +85,18 @@ class Alarm(resource.Resource):
         self._put()
 
     def _put(self) -> None:
-        name = self.early_reference(self.stack.name, self.name)
-        self.stack.alarms.put(self.context, name, self._rule(), stack_id=self.stack.id, resource_name=self.name)
+        name, rule = self.early_reference(self.stack.name, self.name), self._rule()
+        metric = replace(rule.metric, dimensions=tuple((each, self._value(each, value))
+                                                       for each, value in rule.metric.dimensions))
+        self.stack.alarms.put(self.context, name, replace(rule, metric=metric), stack_id=self.stack.id,
+                              resource_name=self.name)
         self.resource_id_set(name)
+
+    def _value(self, dimension: str, value: str) -> str:
+        """The value of a dimension. The reference of a group stands for its name, which its servers push."""
+        group = self.stack.resource_by_refid(value) if dimension == GROUP else None
+        name_of = getattr(group, 'group_name', None)
+        return value if name_of is None else str(name_of())
 
     def handle_delete(self) -> None:
         """A replacement has the same name: then the alarm is its."""

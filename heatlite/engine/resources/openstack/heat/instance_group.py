@@ -79,9 +79,9 @@ class InstanceGroup(balanced.BalancedGroup):
 
     def _tags(self) -> list[dict[str, Any]]:
         given = [dict(tag) for tag in self.properties[self.TAGS] or ()]
-        return [*given, {'Key': 'metering.groupname', 'Value': self._group_name()}]
+        return [*given, {'Key': 'metering.groupname', 'Value': self.group_name()}]
 
-    def _group_name(self) -> str:
+    def group_name(self) -> str:
         """The same for members made with the group and for later ones, unlike the reference, which is the name in the
         template until the group has an id."""
         return str(self.physical_resource_name())
