@@ -180,7 +180,7 @@ ALARMS: list[Opt] = [
                   'projects that have some.'),
     FloatOpt('delay', default=5.0, min=0.0, max=3600.0,
              help='Seconds after the end of a period in which its data may still arrive; alarms are evaluated then.'),
-    IntOpt('batch_size', default=200, min=1, max=1000, help='Most alarms evaluated in one transaction.'),
+    IntOpt('batch_size', default=100, min=1, max=1000, help='Most alarms evaluated in one transaction.'),
     IntOpt('max_metrics_per_project', default=100000, min=-1,
            help='Most metrics of one project; data of others are refused. -1: no limit.'),
     IntOpt('max_alarms_per_project', default=5000, min=-1, help='Most alarms of one project; -1: no limit.'),

@@ -166,9 +166,10 @@ def for_metric(tx: sa.Connection, project_id: str, wanted: Metric, statistic: st
                period: int | None = None, unit: str | None = None) -> list[Alarm]:
     """The alarms of a metric, in the order of their names. Index: (project_id, digest)."""
     found = [_alarm(row) for row in tx.execute(sa.select(*COLUMNS).where(
-        alarm.c.project_id == project_id, alarm.c.digest == wanted.digest).order_by(alarm.c.name))]
-    return [each for each in found if statistic in (None, each.rule.statistic)
-            and period in (None, each.rule.period) and unit in (None, each.rule.unit)]
+        alarm.c.project_id == project_id, alarm.c.digest == wanted.digest))]
+    return sorted((each for each in found if statistic in (None, each.rule.statistic)
+                   and period in (None, each.rule.period) and unit in (None, each.rule.unit)),
+                  key=lambda each: each.name)
 
 
 def of_stack(tx: sa.Connection, stack_id: str) -> list[Alarm]:

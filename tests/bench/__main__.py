@@ -1,5 +1,5 @@
 """The table of what is promised, measured: `python -m tests.bench sqlite|mariadb|postgresql`, and what the template
-language costs alone: `python -m tests.bench language`.
+language costs alone: `python -m tests.bench language`; metrics and alarms: `python -m tests.bench alarms`.
 
 The bare write limit of the database is measured in the same run. Quote medians, and how busy the machine was.
 """
@@ -10,6 +10,8 @@ import argparse
 import json
 import os
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -18,7 +20,7 @@ from tests.bench import deployments, language, scenarios, writes
 from tests.bench.scenarios import act, flat
 from tests.system.processes import ask, eventually
 
-LANGUAGE = 'language'
+LANGUAGE, ALARMS = 'language', 'alarms'
 
 
 def whole_life(deployment, count: int) -> dict:
@@ -107,13 +109,16 @@ def table(found: dict) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog='python -m tests.bench', description=__doc__)
-    parser.add_argument('backend', choices=['sqlite', *deployments.SERVERS, LANGUAGE])
+    parser.add_argument('backend', choices=['sqlite', *deployments.SERVERS, LANGUAGE, ALARMS])
     parser.add_argument('--sizes', default='1000,10000')
     parser.add_argument('--json', action='store_true')
     parser.add_argument('--scenarios', nargs='?', const=','.join(scenarios.SCENARIOS), metavar='NAME,NAME',
                         help='these instead (without names: all of them): ' + ', '.join(scenarios.SCENARIOS))
     parser.add_argument('--smaller', type=int, default=1, help='divides the sizes of the scenarios')
     chosen = parser.parse_args()
+    if chosen.backend == ALARMS:                # with the threads of an engine, which are chosen before all else
+        raise SystemExit(subprocess.call([sys.executable, '-W', 'ignore', '-m', 'tests.bench.alarms',
+                                          *(['--json'] if chosen.json else [])]))
     if chosen.backend == LANGUAGE:
         found, shown = language.measure(), language.table
     elif chosen.scenarios:

@@ -1,13 +1,17 @@
 """heatlite-manage, as an operator calls it."""
 
 import io
+from datetime import datetime, timedelta
 
 import pytest
+import sqlalchemy as sa
 
 from heatlite.cmd import manage
 from heatlite.common import crypt
 from heatlite.common.runtime import GreenRuntime
-from heatlite.db import changes, engines, leases, stacks, sync, templates
+from heatlite.db import alarms, changes, engines, leases, metrics, stacks, sync, templates
+from heatlite.db.alarms import Entry
+from heatlite.planning.alarms import Datapoint, Metric
 from heatlite.planning.states import Datum
 from tests.db.rows import NOW, change, engine, leased, stack, state
 
@@ -64,6 +68,26 @@ def test_purge(run, db):
     assert run('purge_deleted', '0')[1] == 'Stacks purged: 1'
     assert run('purge_deleted', '-g', 'years')[0] == 2
     assert run('purge_deleted', '--', '-1')[0] == 2
+
+
+def test_old_metrics_and_history_are_purged_too(run, db):
+    now = GreenRuntime().now()
+    seconds = (now - datetime(1970, 1, 1)).total_seconds()
+    points = [Datapoint(Metric('n', f'm{number}'), seconds - age * 86_400, 'None', 1.0, 1.0, 1.0, 1.0)
+              for number, age in enumerate((1, 20, 70, 500))]
+    with db.writer() as tx:
+        metrics.store(tx, 'p1', points, seconds)
+        alarms.remember(tx, [Entry('i', 'p1', 'a', 'Action', 'text', None, now - timedelta(days=age))
+                             for age in (1, 15)])
+    assert run('purge_deleted', '-p', 'p1')[1] == 'Stacks purged: 0'
+    # The first remains as it is; the others move on by one step, by two, or are removed in the end.
+    assert run('purge_deleted')[1] == 'Stacks purged: 0\nRows of metrics and alarms removed: 4'
+    while 'removed' in run('purge_deleted')[1]:
+        continue
+    with db.reader() as tx:
+        found = tx.execute(sa.text('SELECT length FROM metric_period ORDER BY length')).scalars().all()
+        assert found == [60, 300, 3600]
+        assert len(alarms.history(tx, 'p1')) == 1
 
 
 def test_reset(run, db, monkeypatch):

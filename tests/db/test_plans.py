@@ -3,10 +3,23 @@
 import pytest
 import sqlalchemy as sa
 
-from heatlite.db import events, leases, resources, software_configs, software_deployments, stacks, upkeep
+from heatlite.db import (
+    alarms,
+    events,
+    leases,
+    metrics,
+    resources,
+    shards,
+    software_configs,
+    software_deployments,
+    stacks,
+    upkeep,
+)
 from heatlite.db.tables import metadata
+from heatlite.planning.alarms import Datapoint, Metric
 from heatlite.planning.states import Action
 from tests.db.rows import NOW, Wanted, engine, event, later, leased, nested, stack, state
+from tests.db.test_alarms import alarm, entry
 
 PRIMARY = {'sqlite': 'sqlite_autoindex_{}', 'mysql': 'PRIMARY', 'postgresql': '{}_pkey'}
 
@@ -43,6 +56,18 @@ CASES = [
     (lambda tx: software_configs.page(tx, 'p1', 20), 'ix_software_config_project_id_created_at_id'),
     (lambda tx: software_deployments.configs_of_server(tx, 'p1', 'v7'), 'ix_software_deployment_server_id'),
     (lambda tx: upkeep.purge(tx, NOW, batch=5), 'ix_stack_deleted_at'),
+    (lambda tx: metrics.find(tx, 'p1', [Metric('n', 'm7')]), 'uq_metric_project_id_digest'),
+    (lambda tx: metrics.page(tx, 'p1', namespace='n', name='m7'), 'ix_metric_project_id_namespace_name'),
+    (lambda tx: metrics.statistics(tx, [7, 8], 0, 10 ** 10, 300), 'metric_period'),
+    (lambda tx: metrics.fold(tx, 60, 1000.0, 5), 'ix_metric_period_length_start'),
+    (lambda tx: metrics.purge(tx, 1.0, 5), 'ix_metric_seen_at'),
+    (lambda tx: alarms.get(tx, 'p1', 'a7'), 'uq_alarm_project_id_name'),
+    (lambda tx: alarms.page(tx, 'p1', marker='a7', limit=5), 'uq_alarm_project_id_name'),
+    (lambda tx: alarms.for_metric(tx, 'p1', Metric('n', 'm7')), 'ix_alarm_project_id_digest'),
+    (lambda tx: alarms.of_stack(tx, 's7'), 'ix_alarm_stack_id'),
+    (lambda tx: alarms.due(tx, 3, 5.0, 5), 'ix_alarm_shard_due_at'),
+    (lambda tx: alarms.history(tx, 'p1', 'a7', limit=5), 'ix_alarm_history_project_id_name_id'),
+    (lambda tx: alarms.purge_history(tx, NOW, 5), 'ix_alarm_history_created_at'),
 ]
 
 
@@ -68,6 +93,15 @@ def full(make_database, clock):
                                        'created_at': NOW} for number in range(2000)])
         tx.execute(deployments.insert(), [{'id': f'd{number}', 'project_id': 'p1', 'server_id': f'v{number // 3}',
                                            'config_id': f'c{number}', 'created_at': NOW} for number in range(2000)])
+        points = [Datapoint(Metric('n', f'm{number}'), 60.0 * minute, 'None', 1.0, 1.0, 1.0, 1.0)
+                  for number in range(300) for minute in range(1, 30)]
+        for project in ('p1', 'p2'):
+            metrics.store(tx, project, points, 1000.0)
+        tx.execute(metadata.tables['lease'].delete().where(metadata.tables['lease'].c.stack_id == shards.METRICS))
+        for project in ('p1', 'p2'):
+            for number in range(300):
+                alarms.put(tx, alarm(f'a{number}', project, stack_id=f's{number}', due_at=float(number)))
+        alarms.remember(tx, [entry(f'a{number % 300}', at=number) for number in range(2000)])
     if database.dialect != 'sqlite':                # which nobody asks to gather figures
         with database.engine.connect().execution_options(isolation_level='AUTOCOMMIT') as connection:
             for table in metadata.tables:
@@ -100,7 +134,7 @@ def _called(kind, index):
     if index.startswith('ix_'):
         return index
     if index.startswith('uq_'):
-        return 'sqlite_autoindex_stack' if kind == 'sqlite' else index
+        return f'sqlite_autoindex_{index.split("_")[1]}' if kind == 'sqlite' else index
     return PRIMARY[kind].format(index)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+import sqlalchemy as sa
 from oslo_config import cfg
 
 from heatlite.common import config, exception, limits, urlfetch
@@ -610,6 +611,42 @@ def test_old_data_and_old_history_go():
 
 
 # --- what it costs -----------------------------------------------------------------------------------------
+
+def statements(cluster, seconds):
+    """The texts of what the engines ask the database in that time."""
+    found = []
+
+    def note(_connection, _cursor, statement, *_more):
+        found.append(statement)
+
+    engines = [engine for each in cluster._databases for engine in (each._reading, each._writing)]
+    for engine in engines:
+        sa.event.listen(engine, 'before_cursor_execute', note)
+    wait(cluster, seconds)
+    for engine in engines:
+        sa.event.remove(engine, 'before_cursor_execute', note)
+    return found
+
+
+def about_alarms(found):
+    return [each for each in found if 'alarm' in each or 'metric' in each]
+
+
+def test_without_alarms_the_database_is_not_asked_about_them():
+    with Cluster(1, **QUICK) as cluster:
+        wait(cluster, 5.0)
+        idle = statements(cluster, 60.0)
+        assert len(idle) > 60
+        assert about_alarms(idle) == []
+        put(cluster)
+        until(cluster, lambda: leased(cluster)[SHARD][0] is not None)
+        assert 60 < len(about_alarms(statements(cluster, 60.0))) < 300
+        cluster.ask(messages.DeleteAlarms(('a',)))
+        wait(cluster, 5.0)
+        left = about_alarms(statements(cluster, 60.0))                  # the history is kept for some days
+        assert len(left) < 20
+
+
 
 def test_a_shard_without_work_has_no_owner():
     with Cluster(1, **QUICK) as cluster:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection
 
 from heatlite.common import exception, turns
-from heatlite.common.expiring import ExpiringCache
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Flag, Runtime
 from heatlite.db import metrics
@@ -21,10 +20,46 @@ from heatlite.db.metrics import Place
 from heatlite.engine.alarms import evaluation
 from heatlite.planning.alarms import Datapoint, Metric, Statistics
 
-MOST_AT_ONCE = 5_000                        # datapoints in one transaction
+MOST_AT_ONCE = 1_000                        # datapoints in one transaction
 MOST_WAITING = 50_000                       # datapoints of all requests that wait
-REMEMBERED = 200_000                        # metrics whose places are remembered
+REMEMBERED = 100_000                        # metrics whose places are remembered
 REMEMBERED_SECONDS = 300.0                  # a metric may get an alarm with a short period meanwhile
+
+
+class Places:
+    """Remembers the places of metrics, by project and digest, for a limited time.
+
+    Only texts and numbers are held: the collector of the interpreter would take a long time to walk 100 000 objects.
+    """
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._new: dict[str, int] = {}
+        self._old: dict[str, int] = {}
+        self._since = runtime.monotonic()   # of the newer half
+
+    def get(self, project_id: str, digest: str) -> Place | None:
+        number = self._new.get(project_id + digest) or self._old.get(project_id + digest)
+        if number is None:
+            return None
+        return Place(abs(number), metrics.COARSE if number > 0 else metrics.FINE)
+
+    def put(self, project_id: str, digest: str, place: Place) -> None:
+        if len(self._new) >= REMEMBERED / 2:
+            self._drop()
+        self._new[project_id + digest] = place.id if place.length == metrics.COARSE else -place.id
+
+    def remove(self, project_id: str, digest: str) -> None:
+        self._new.pop(project_id + digest, None)
+        self._old.pop(project_id + digest, None)
+
+    def rotate(self) -> None:
+        """Drops what is too old."""
+        if self._runtime.monotonic() - self._since > REMEMBERED_SECONDS / 2:
+            self._drop()
+
+    def _drop(self) -> None:
+        self._old, self._new, self._since = self._new, {}, self._runtime.monotonic()
 
 
 @dataclass
@@ -43,7 +78,7 @@ class MetricWriter:
         self._runtime = runtime
         self._database = database
         self._max_metrics = max_metrics
-        self._places = ExpiringCache(REMEMBERED, REMEMBERED_SECONDS)
+        self._places = Places(runtime)
         self._waiting: list[_Request] = []
         self._size = 0                      # datapoints of the requests that wait
         self._is_writing = False
@@ -67,7 +102,7 @@ class MetricWriter:
 
     def forget(self, project_id: str, metric: Metric) -> None:
         """Reads the place of a metric anew at its next datapoint."""
-        self._places.remove((project_id, metric.digest))
+        self._places.remove(project_id, metric.digest)
 
     def _write_all(self) -> None:
         """The thread that writes; it ends when nothing waits."""
@@ -89,6 +124,7 @@ class MetricWriter:
 
     def _write(self, batch: Sequence[_Request]) -> None:
         try:
+            self._places.rotate()
             for request in batch:
                 request.known = self._remembered(request)
             self._database.retry(lambda tx: self._store(tx, batch))
@@ -98,14 +134,14 @@ class MetricWriter:
         for request in batch:
             if request.error is None:
                 for digest, place in request.found.items():
-                    self._places.put((request.project_id, digest), place)
+                    self._places.put(request.project_id, digest, place)
             request.done.set()
 
     def _remembered(self, request: _Request) -> dict[str, Place]:
         found: dict[str, Place] = {}
         for point in request.points:
             turns.spend()
-            place = self._places.get((request.project_id, point.metric.digest))
+            place = self._places.get(request.project_id, point.metric.digest)
             if place is not None:
                 found[point.metric.digest] = place
         return found

@@ -18,7 +18,7 @@ class Settings:
 
     tick: float = 1.0                       # between two looks of a shard, at most
     delay: float = 5.0                      # that data may be late
-    batch: int = 200                        # alarms in one transaction
+    batch: int = 100                        # alarms in one transaction
     max_metrics: int = 100_000              # of a project
     max_alarms: int = 5_000                 # of a project
     kept: tuple[int, ...] = (3 * HOUR, 15 * DAY, 63 * DAY, 455 * DAY)   # data in periods of each of metrics.LENGTHS

@@ -63,8 +63,9 @@ def store(tx: Connection, transitions: Iterable[Transition], now: float, at: dat
         else:
             by_stack.setdefault(target.stack_id, []).append((each, target))
     for stack_id in sorted(by_stack):
+        row = stacks.get(tx, stack_id)
         for each, target in by_stack[stack_id]:
-            why_not = _signal(tx, each.after, target, at)
+            why_not = _signal(tx, row, each.after, target, at)
             if why_not is None:
                 found.stacks.add(stack_id)
                 entries.append(action_entry(each.after, SUCCEEDED, _('A signal was sent to %s.') % target.shown, at))
@@ -77,13 +78,12 @@ def store(tx: Connection, transitions: Iterable[Transition], now: float, at: dat
     return found
 
 
-def _signal(tx: Connection, alarm: Alarm, target: ToResource, at: datetime) -> str | None:
-    """Stores a signal. Returns why it was not stored, or None.
+def _signal(tx: Connection, row: stacks.Stack | None, alarm: Alarm, target: ToResource, at: datetime) -> str | None:
+    """Stores a signal to a resource of that stack. Returns why it was not stored, or None.
 
     Whether the resource takes it now is decided when it is handled: an alarm must not be lost because its stack is
     being updated.
     """
-    row = stacks.get(tx, target.stack_id)
     if row is None or row.project_id != alarm.project_id or row.action == Action.DELETE:
         return _('No signal was sent: stack %s is not there, or is being deleted.') % target.stack_id
     resource = _resource(tx, row, target)

@@ -47,5 +47,19 @@ class Entry(resource.Resource):
             self._write('deleted')
 
 
+class Listener(resource.Resource):
+    """Counts its signals in its metadata: {number: details}. They are written with the end of the signal."""
+
+    properties_schema = {}
+
+    def handle_create(self):
+        self.resource_id_set(self.physical_resource_name())
+
+    def handle_signal(self, details=None):
+        heard = dict(self.metadata_get(refresh=True) or {})
+        heard[str(len(heard))] = details
+        self.metadata_set(heard)
+
+
 def resource_mapping():
-    return {'Test::Ledger::Entry': Entry}
+    return {'Test::Ledger::Entry': Entry, 'Test::Ledger::Listener': Listener}
