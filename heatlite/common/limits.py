@@ -78,7 +78,7 @@ USUAL: Final = Limits()                 # when no options are available
 BODY_BYTES: Final = 1_048_576           # of a body where option max_json_body_size is not at hand
 QUERY_FIELDS: Final = 1_000             # `name=value` in one query string
 FORM_FIELDS: Final = 10_000             # `name=value` in one form of the CloudFormation API
-METRIC_FORM_FIELDS: Final = 65_536      # in one of the CloudWatch API: a thousand datapoints with 30 dimensions each
+METRIC_FORM_FIELDS: Final = 32_768      # in one of the CloudWatch API: a thousand datapoints with ten dimensions each
 
 # --- what users write ---------------------------------------------------------------------------------------
 

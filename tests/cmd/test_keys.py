@@ -15,7 +15,7 @@ from tests.db.rows import stack
 from tests.system.processes import ROOT, Program, free_port
 
 KEY, OTHER = 'k' * 32, 'o' * 32
-SERVICES = ('heatlite.cmd.engine', 'heatlite.cmd.api', 'heatlite.cmd.api_cfn')
+SERVICES = ('heatlite.cmd.engine', 'heatlite.cmd.api', 'heatlite.cmd.api_cfn', 'heatlite.cmd.api_cloudwatch')
 
 
 def written(folder, key, **heat_api):
@@ -24,7 +24,7 @@ def written(folder, key, **heat_api):
         '[DEFAULT]', *([f'auth_encryption_key = {key}'] if key else []), 'transport_url = rabbit://127.0.0.1:1/',
         '[database]', f'connection = sqlite:///{folder}/heatlite.sqlite', '[paste_deploy]', 'flavor = noauth',
         '[ec2authtoken]', 'auth_uri = http://127.0.0.1:1/v3',
-        *(line for group in ('heat_api', 'heat_api_cfn') for line in (
+        *(line for group in ('heat_api', 'heat_api_cfn', 'heat_api_cloudwatch') for line in (
             f'[{group}]', 'bind_host = 127.0.0.1', f'bind_port = {free_port()}')), '']))
     return file
 

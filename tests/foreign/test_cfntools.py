@@ -1,8 +1,10 @@
 """heat-cfntools inside a server: metadata, configuration and signals with the keys of a user in the stack."""
 
+import datetime
+
 import pytest
 
-from tests.foreign import guest
+from tests.foreign import guest, relay
 
 INIT = 'AWS::CloudFormation::Init'
 TEMPLATE = {'heat_template_version': '2018-08-31', 'parameters': {'word': {'type': 'string', 'default': 'first'}},
@@ -114,5 +116,57 @@ def test_a_signal_of_failure(machine, program, cloud, member):
     assert 'no disk' in cloud.ask(member, 'GET', path).json['stack']['stack_status_reason']
 
 
-def test_push_stats():
-    pytest.skip('cfn-push-stats speaks to a CloudWatch API, which heatlite has not, nor Heat since its release 10')
+# --- cfn-push-stats ------------------------------------------------------------------------------------------
+
+ALARM = {'Namespace': 'any', 'Statistic': 'Maximum', 'Period': '86400', 'EvaluationPeriods': '1', 'Threshold': '1000',
+         'ComparisonOperator': 'GreaterThanThreshold', 'TreatMissingData': 'ignore'}
+GROUP = {'Dimensions.member.1.Name': 'AutoScalingGroupName', 'Dimensions.member.1.Value': 'group'}
+
+
+@pytest.fixture(scope='module')
+def pusher(machine, cloud, program):
+    """`pusher(WORDS...)` runs cfn-push-stats, which knows the API's port only as 8003."""
+    with relay.relayed(8003, cloud.cloudwatch_port) as address:
+        file = '/var/lib/heat-cfntools/cfn-boto-cfg'
+        machine.write(file, f'{machine.read(file)}cloudwatch_region_name = heat\n'
+                            f'cloudwatch_region_endpoint = {address}\n')
+        machine.write('/var/lib/heat-cfntools/nova_meta.json',
+                      '{"uuid": "i-1", "meta": {"AutoScalingGroupName": "group"}}')
+        yield lambda *words, code=0: machine.run(program('cfn-push-stats'), *CREDENTIALS, *words, code=code)
+
+
+def statistics(cloud, member, name, **parameters):
+    """(Sum, Unit) of the only datapoint."""
+    at = datetime.datetime.now(datetime.UTC)
+    answer = cloud.ask_cloudwatch(member, 'GetMetricStatistics', **{
+        'MetricName': name, 'Period': '3600', 'Statistics.member.1': 'Sum', 'ContentType': 'JSON',
+        'StartTime': (at - datetime.timedelta(hours=2)).isoformat(),
+        'EndTime': (at + datetime.timedelta(hours=2)).isoformat(), **parameters})
+    assert answer.status == 200, answer.text
+    found = answer.json['GetMetricStatisticsResponse']['GetMetricStatisticsResult']['Datapoints']
+    return [(each['Sum'], each['Unit']) for each in found]
+
+
+def test_push_stats_to_an_alarm(pusher, cloud, member):
+    """The data go to the metric of the alarm, in the project of the stack: its user pushes them from another one."""
+    made = cloud.ask_cloudwatch(member, 'PutMetricAlarm', AlarmName='watch', MetricName='Requests', **ALARM, **GROUP)
+    assert made.status == 200, made.text
+    pusher('--watch', 'watch', '--metric', 'Requests', '--units', 'Counter', '--value', '42')
+    assert statistics(cloud, member, 'Requests', Namespace='any', **GROUP) == [(42.0, 'Counter')]
+    cloud.ask_cloudwatch(member, 'DeleteAlarms', **{'AlarmNames.member.1': 'watch'})
+
+
+@pytest.mark.parametrize('words, name, unit', [
+    (('--heartbeat',), 'Heartbeat', 'Counter'), (('--service-failure',), 'ServiceFailure', 'Counter'),
+    (('--cpu-util',), 'CPUUtilization', 'Percent'), (('--disk-space-util',), 'DiskSpaceUtilization', 'Percent'),
+    (('--disk-space-used', '--disk-units', 'gigabytes'), 'DiskSpaceUsed', 'Gigabytes')])
+def test_push_stats(pusher, cloud, member, words, name, unit):
+    pusher(*words)
+    (_value, found), = statistics(cloud, member, name, Namespace='system/linux', **GROUP, **{
+        'Dimensions.member.2.Name': 'InstanceId', 'Dimensions.member.2.Value': 'i-1'})
+    assert found == unit
+
+
+def test_push_stats_that_are_refused(pusher):
+    said = pusher('--metric', 'm', '--units', 'Furlongs', '--value', '1', code=1)
+    assert 'InvalidParameterValue' in said.stderr

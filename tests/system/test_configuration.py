@@ -9,7 +9,8 @@ from heatlite.common import foreign_options, options
 from tests.system.processes import ROOT, free_port
 
 PROGRAMS = {'heatlite-engine': 'heatlite.cmd.engine', 'heatlite-api': 'heatlite.cmd.api',
-            'heatlite-api-cfn': 'heatlite.cmd.api_cfn', 'heatlite-all': 'heatlite.cmd.all_in_one',
+            'heatlite-api-cfn': 'heatlite.cmd.api_cfn',
+            'heatlite-api-cloudwatch': 'heatlite.cmd.api_cloudwatch', 'heatlite-all': 'heatlite.cmd.all_in_one',
             'heatlite-manage': 'heatlite.cmd.manage'}
 KEY = 'auth_encryption_key = 0123456789abcdef0123456789abcdef\n'
 

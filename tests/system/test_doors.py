@@ -140,6 +140,23 @@ def test_any_server_serves_the_cloudformation_api(programs, configured, server):
     assert (status, '<Code>RequestLimitExceeded</Code>' in said) == (400, True), said
 
 
+@pytest.mark.parametrize('server', servers.NAMES)
+def test_any_server_serves_the_cloudwatch_api(programs, configured, server):
+    port = free_port()
+    with configured.open('a') as file:
+        file.write('[keystone_authtoken]\nwww_authenticate_uri = http://127.0.0.1:1/v3\n')
+    programs.serve(server, 'cloudwatch', configured, port)
+    assert answers(f'http://127.0.0.1:{port}/healthcheck') == 200
+    form = {'Content_Type': 'application/x-www-form-urlencoded'}
+    status, said = wire.ask(port, 'POST', '/v1/', b'Action=ListMetrics', **form)
+    assert (status, '<Code>IncompleteSignature</Code>' in said) == (400, True), said
+    signed = b'Action=ListMetrics&AWSAccessKeyId=a&Signature=s'
+    status, said = wire.ask(port, 'POST', '/v1/', signed, **form)
+    assert (status, '<Code>InternalServiceError</Code>' in said) == (500, True), said       # no Keystone is there
+    status, said = wire.ask(port, 'POST', '/v1/', Content_Length=str(400 << 20), **form)
+    assert (status, '<Code>RequestEntityTooLarge</Code>' in said) == (413, True), said
+
+
 def test_a_cloudformation_api_without_a_keystone_does_not_start(programs, configured):
     program = programs('--config-file', configured, '--set', f'heat_api_cfn.bind_port={free_port()}', '--set',
                        'paste_deploy.flavor=', module='heatlite.cmd.api_cfn')

@@ -8,13 +8,13 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from heatlite.api.middleware import body
-from heatlite.common import exception
+from heatlite.common import exception, turns
 from heatlite.common.i18n import _
 
 JSON_WORD_OF, JSON_WORD = 'ContentType', 'JSON'         # exact, upper case
 FORM = 'application/x-www-form-urlencoded'
 MEMBER = 'member'
-DEEPEST = 16                                            # parts of a name; the deepest that any API has are 8
+DEEPEST = 10                                            # parts of a name: the most that any parameter has
 _PARAMETERS = 'heatlite.aws.parameters'
 _NUMBER = re.compile('[0-9]{1,9}')
 
@@ -71,6 +71,7 @@ def tree(parameters: Mapping[str, str]) -> Tree:
     for name, text in parameters.items():
         if name.count('.') >= DEEPEST:
             continue
+        turns.spend()
         *parents, last = name.split('.')
         place = made
         for part in parents:

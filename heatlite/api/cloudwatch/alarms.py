@@ -161,12 +161,22 @@ def _alarm(found: Alarm) -> Result:
         'ActionsEnabled': found.actions_enabled, 'OKActions': rule.ok_actions, 'AlarmActions': rule.alarm_actions,
         'InsufficientDataActions': rule.insufficient_data_actions, 'StateValue': WORDS[found.state],
         'StateReason': found.reason,
-        'StateReasonData': None if found.reason_data is None else json.dumps(found.reason_data),
+        'StateReasonData': _reason_data(found),
         'StateUpdatedTimestamp': found.state_at, 'MetricName': rule.metric.name, 'Namespace': rule.metric.namespace,
         'Statistic': rule.statistic, 'Dimensions': dimensions(rule.metric), 'Period': rule.period, 'Unit': rule.unit,
         'EvaluationPeriods': rule.evaluation_periods, 'DatapointsToAlarm': rule.datapoints_to_alarm or None,
         'Threshold': rule.threshold, 'ComparisonOperator': rule.comparison, 'TreatMissingData': rule.missing,
         'StateTransitionedTimestamp': found.state_at}
+
+
+def _reason_data(found: Alarm) -> str | None:
+    """The text that SetAlarmState was given, or the figures of the last evaluation that changed the state, as JSON."""
+    match found.reason_data:
+        case None:
+            return None
+        case {'given': str(text)}:
+            return text
+    return json.dumps(found.reason_data)
 
 
 def _entry(found: Entry) -> Result:

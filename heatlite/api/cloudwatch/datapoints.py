@@ -24,7 +24,10 @@ Point = dict[str, Any]
 
 
 def put_metric_data(req: wsgi.Request, wanted: PutMetricData) -> None:
-    """Stores all datapoints of the request, or none."""
+    """Stores all datapoints of the request, or none if one is wrong or a quota is reached.
+
+    If dimensions AlarmName lead to several namespaces, this holds for each namespace.
+    """
     now = clock.now()
     points = [_point(each, f'MetricData.member.{number}', now)
               for number, each in enumerate(wanted.metric_data, start=1)]

@@ -60,7 +60,7 @@ def of_shape(wrong: shapes.Wrong, invalid: str) -> CloudWatchError:
 def told(raised: Exception, invalid: str = INVALID_VALUE) -> AwsError:
     """Converts any error to one for the client. `invalid`: the action's code for a wrong value."""
     match raised:
-        case AwsError():
+        case AwsError() if raised.code != 'InternalFailure':
             return raised
         case shapes.Wrong():
             return of_shape(raised, invalid)
@@ -70,7 +70,7 @@ def told(raised: Exception, invalid: str = INVALID_VALUE) -> AwsError:
             return CloudWatchError('LimitExceeded', str(raised))
         case exception.RequestLimitExceeded():
             return CloudWatchError('RequestEntityTooLarge', str(raised))
-        case exception.HeatException() if raised.http_code == 409 and raised.safe:
+        case exception.InvalidRestrictedAction() | exception.Conflict():
             return CloudWatchError('ResourceConflict', str(raised))
     found = errors.told(raised)
     if found.code == INVALID_VALUE:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Generic, Protocol, TypeVar, cast
 
+from heatlite.common import turns
 from heatlite.common.i18n import _
 
 T = TypeVar('T')
@@ -230,6 +231,7 @@ class Structure(Generic[T]):
     def read(self, value: object, at: str = '') -> T:
         if not isinstance(value, Mapping):
             raise _type(at, value, _('a structure'))
+        turns.spend(10)
         prefix = f'{at}.' if at else ''
         for name, why in self.unsupported.items():
             if not _is_absent(value.get(name)):

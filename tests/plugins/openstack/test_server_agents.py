@@ -31,12 +31,17 @@ def stack_domain(cloud: Cloud):
     assert cloud.count('identity.users') == before
 
 
-def metadata_of(cloud: Cloud, life: Life) -> dict:
-    """What the server was started with."""
+def parts_of(cloud: Cloud, life: Life) -> dict:
+    """The parts of the user data that the server was started with, by file name."""
     full = cloud._sim('GET', 'objects/compute.servers', params={'full': '1'})['objects']['compute.servers']['objects']
     found = next(each for each in full if each['id'] == life.physical_id)
     message = email.message_from_bytes(base64.b64decode(found['OS-EXT-SRV-ATTR:user_data']))
-    parts = {part.get_filename(): part.get_payload() for part in message.get_payload()}
+    return {part.get_filename(): part.get_payload() for part in message.get_payload()}
+
+
+def metadata_of(cloud: Cloud, life: Life) -> dict:
+    """The metadata that the server was started with."""
+    parts = parts_of(cloud, life)
     assert '#!/bin/sh' in str(parts)
     return json.loads(parts['cfn-init-data'])
 
@@ -128,3 +133,22 @@ def test_a_server_that_never_got_its_object_goes_where_there_is_no_object_storag
         life.delete()
     finally:
         cfg.CONF.clear_override('endpoint_type', group='clients_swift')
+
+
+@pytest.mark.parametrize('url', [None, 'https://203.0.113.6:8003', 'https://203.0.113.6:8003/v1/'])
+def test_where_the_tools_find_the_apis(cloud: Cloud, url):
+    """cfn-push-stats gets its host from the file of boto; without a CloudWatch API there is no word of it."""
+    cfg.CONF.set_override('heat_watch_server_url', url)
+    try:
+        life = Life(cloud, 'OS::Nova::Server', {**PLAIN, 'user_data_format': 'HEAT_CFNTOOLS'})
+        life.create()
+        parts = parts_of(cloud, life)
+        life.delete()
+    finally:
+        cfg.CONF.clear_override('heat_watch_server_url')
+    assert parts['cfn-metadata-server'] == 'http://203.0.113.5:8000/v1/'
+    assert parts['cfn-boto-cfg'].startswith('[Boto]\n')
+    assert 'cfn_region_endpoint = 203.0.113.5\n' in parts['cfn-boto-cfg']
+    told = 'cloudwatch_region_name = heat\ncloudwatch_region_endpoint = 203.0.113.6\n'
+    assert (parts.get('cfn-watch-server'), told in parts['cfn-boto-cfg']) == (
+        ('https://203.0.113.6:8003/v1/', True) if url else (None, False))

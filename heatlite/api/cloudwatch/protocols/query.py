@@ -13,6 +13,7 @@ from heatlite.api.aws.envelope import Envelope
 from heatlite.api.aws.errors import AwsError
 from heatlite.api.cloudwatch.protocols.protocol import Protocol, Result, Value, present, request
 from heatlite.api.cloudwatch.shapes import Written
+from heatlite.common import turns
 from heatlite.common.timeutils import isotime
 
 ENVELOPE: Final = Envelope(namespace='http://monitoring.amazonaws.com/doc/2010-08-01/')
@@ -42,6 +43,7 @@ def _written(value: parameters.Tree | str) -> object:
     """A tree with its lists as lists and its scalars as `Written`. No structure has a member of the name `member`."""
     if isinstance(value, str):
         return Written(value)
+    turns.spend()
     if parameters.MEMBER in value:
         return [_written(each) for each in parameters.members(value)]
     return {name: _written(each) for name, each in value.items()}
