@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
+
 import pytest
 
-from heatlite.db import alarms, metrics
+from heatlite.db import alarms, metrics, signals
 from heatlite.engine.alarms import matching, own_metrics
 from heatlite.planning.alarms import Metric
 from heatlite.rpc import messages
@@ -64,7 +66,6 @@ def story(cluster):
     members = cluster.cloud.objects
     loaded(cluster, group, 95.0, lambda: len(members) == 3)
     loaded(cluster, group, 5.0, lambda: len(members) == 1)
-    wait(cluster, 60.0)                     # until the alarms have no data, and no signal is being handled
     cluster.delete(row.id)
     done(cluster, row.id, 'DELETE')
     assert not members
@@ -143,3 +144,17 @@ def test_copies_are_bounded():
 
 def test_the_story_with_engines_that_die():
     assert kill_engines_in(story, stride=211, **QUICK) > 5
+
+
+def test_a_signal_to_a_stack_that_was_deleted():
+    """It is forgotten: engines claimed the lease of the stack again and again."""
+    with Cluster(**QUICK) as cluster:
+        stack_id = cluster.create('s', {'heat_template_version': '2018-08-31', 'resources': {'group': GROUP}})
+        done(cluster, stack_id, 'CREATE')
+        cluster.delete(stack_id)
+        done(cluster, stack_id, 'DELETE')
+        with cluster.database.writer() as tx:
+            signals.insert(tx, stack_id, 'group', {}, datetime.datetime(2026, 1, 1))
+        done(cluster, stack_id, 'DELETE')
+        with cluster.database.reader() as tx:
+            assert signals.pending(tx, stack_id) == []

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import re
 import shlex
+from functools import partial
 
 import boto3
 import pytest
@@ -61,10 +62,12 @@ def push(client, value, dimensions):
 def pushed_until(client, value, dimensions, size, wanted):
     """Pushes a value again and again until `size()` is each of the wanted sizes, one after the other."""
     for number in wanted:
-        def pushed(number=number):
-            push(client, value, dimensions())
-            return size() == number
-        eventually(f'{number} members with the load {value}', pushed)
+        eventually(f'{number} members with the load {value}', partial(pushed, client, value, dimensions, size, number))
+
+
+def pushed(client, value, dimensions, size, number):
+    push(client, value, dimensions())
+    return size() == number
 
 
 def asked(person, service, path):
@@ -163,6 +166,7 @@ def test_the_commands_of_the_tutorial():
     """Those of the page name files, parameters, alarms and metrics that the example has."""
     commands = [shlex.split(line) for line in re.findall(r'^    ((?:openstack|aws) .*)$', PAGE, re.MULTILINE)]
     example = yaml.safe_load((ROOT / 'examples/autoscaling.yaml').read_text())
+    watched = example['resources']['high']['properties']
     assert len(commands) == 7
     for command in commands:
         for option, value in zip(command, command[1:], strict=False):
@@ -174,8 +178,8 @@ def test_the_commands_of_the_tutorial():
                 case '--alarm-name':
                     assert value.removeprefix('web-') in example['resources']
                 case '--namespace':
-                    assert value == example['resources']['high']['properties']['Namespace']
+                    assert value == watched['Namespace']
                 case '--metric-name':
-                    assert value == example['resources']['high']['properties']['MetricName']
+                    assert value == watched['MetricName']
                 case '--dimensions':
-                    assert value.partition('=')[0] == example['resources']['high']['properties']['Dimensions'][0]['Name']
+                    assert value.partition('=')[0] == watched['Dimensions'][0]['Name']
