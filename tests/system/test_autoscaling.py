@@ -7,6 +7,7 @@ cooldowns are compared in the times that the stacks' events have.
 from __future__ import annotations
 
 import datetime
+import itertools
 import re
 import shlex
 from functools import partial
@@ -98,7 +99,7 @@ def resizes(cloud, person, path, group):
 
 def cooled_down(times):
     return all(later - earlier >= datetime.timedelta(seconds=COOLDOWN - 1)
-               for earlier, later in zip(times, times[1:], strict=False))
+               for earlier, later in itertools.pairwise(times))
 
 
 def test_the_group_of_the_tutorial(cloud):
@@ -169,7 +170,7 @@ def test_the_commands_of_the_tutorial():
     watched = example['resources']['high']['properties']
     assert len(commands) == 7
     for command in commands:
-        for option, value in zip(command, command[1:], strict=False):
+        for option, value in itertools.pairwise(command):
             match option:
                 case '--template':
                     assert (ROOT / value).exists()
