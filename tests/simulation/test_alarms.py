@@ -356,6 +356,22 @@ def test_too_many_signals(monkeypatch):
         assert outcomes(cluster) == ['Failed']
 
 
+def test_an_alarm_that_cannot_be_read_does_not_hinder_others():
+    with Cluster(1, engines=1, **QUICK) as cluster:
+        for name in ('a', 'b', 'c'):
+            put(cluster, name, missing='breaching')
+        with cluster.database.writer() as tx:
+            tx.exec_driver_sql("UPDATE alarm SET rule = '{' WHERE name = 'b'")
+            good = dict(tx.exec_driver_sql("SELECT name, due_at FROM alarm").tuples().all())
+        for name in ('a', 'c'):
+            reach(cluster, 'ALARM', name)
+        wait(cluster, 100.0)
+        with cluster.database.reader() as tx:
+            later = dict(tx.exec_driver_sql("SELECT name, due_at FROM alarm").tuples().all())
+        assert later['b'] > good['b'] + 60.0                            # tried again
+        assert later['a'] > good['a'] + 80.0
+
+
 # --- requests to others ------------------------------------------------------------------------------------
 
 class Receiver:
