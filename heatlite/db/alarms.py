@@ -250,6 +250,12 @@ def ahead(tx: sa.Connection, shard: int, now: float, beyond: float, limit: int) 
     return [_alarm(row) for row in tx.execute(query)]
 
 
+def put_off_first(tx: sa.Connection, shard: int, due_at: float) -> None:
+    """Sets when the alarm that is due first is due next. Reads no rule. Index: (shard, due_at)."""
+    first = tx.execute(sa.select(alarm.c.id).where(alarm.c.shard == shard).order_by(alarm.c.due_at).limit(1)).scalar()
+    tx.execute(alarm.update().where(alarm.c.id == first).values(due_at=due_at))
+
+
 def advance(tx: sa.Connection, evaluated: Sequence[Alarm], end: int, due_at: float) -> int:
     """Stores that these alarms, whose `evaluated` is equal, were evaluated until `end`; returns how many there were.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -9,6 +10,7 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
+from heatlite.common import defects, exception
 from heatlite.common import metrics as figures
 from heatlite.common.runtime import Runtime
 from heatlite.db import alarms, leases
@@ -19,9 +21,12 @@ from heatlite.engine.alarms.settings import Settings
 from heatlite.engine.alarms.transitions import Followed
 from heatlite.engine.alarms.webhooks import Webhooks
 
+LOG = logging.getLogger(__name__)
+
 CLOCK_CHECK: Final = 60.0                   # seconds between two looks whether the clock was set back
 OWN_METRICS: Final = 25.0                   # seconds between two looks at the metrics of stacks: once in each minute
 SOONEST: Final = 0.05                       # seconds between two looks, at least
+PUT_OFF: Final = 60.0                       # seconds until an alarm that cannot be evaluated is tried again
 
 
 @dataclass(frozen=True)
@@ -75,15 +80,30 @@ class ShardRunner:
 
     def _evaluate(self) -> None:
         """All alarms that are due, a batch at a time; other threads run in between."""
+        size = self._settings.batch
         while True:
-            batch = self._database.retry(lambda tx: evaluation.run(
-                tx, self.lease, self._settings.delay, self._settings.batch))
-            figures.evaluations.inc(batch.evaluated)
-            if batch.followed.stacks:
-                self._tell(batch.followed)
-            if batch.looked_at < self._settings.batch:
+            batch = self._batch(size)
+            if batch is None:
+                size = 1
+            elif batch.looked_at < size:
                 return
             self._runtime.sleep(0)
+
+    def _batch(self, size: int) -> evaluation.Batch | None:
+        """One transaction. None if it failed for one of the alarms: that one is searched for, and put off."""
+        try:
+            batch = self._database.retry(lambda tx: evaluation.run(tx, self.lease, self._settings.delay, size))
+        except exception.DatabaseUnavailable:
+            raise
+        except Exception as error:
+            if size == 1:
+                defects.log(LOG, error, 'An alarm of shard %d cannot be evaluated', self._shard)
+                self._database.retry(lambda tx: evaluation.put_off_first(tx, self.lease, PUT_OFF))
+            return None
+        figures.evaluations.inc(batch.evaluated)
+        if batch.followed.stacks:
+            self._tell(batch.followed)
+        return batch
 
     def _send(self) -> None:
         with self._database.reader() as tx:
