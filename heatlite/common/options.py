@@ -125,6 +125,9 @@ IDENTITY: list[Opt] = [
     StrOpt('instance_connection_is_secure', default='0', help='Whether servers connect to these URLs by HTTPS.'),
     StrOpt('instance_connection_https_validate_certificates', default='1',
            help='Whether servers check the certificates of these URLs.'),
+    StrOpt('load_balancer_image',
+           help='Image, with heat-cfntools, of the servers that balance load where the cloud has no Octavia.'),
+    StrOpt('load_balancer_flavor', default='m1.small', help='Flavor of these servers.'),
 ]
 
 PLUGINS: list[Opt] = [

@@ -178,6 +178,28 @@ def of_stack(tx: sa.Connection, stack_id: str) -> list[Alarm]:
         sa.select(*COLUMNS).where(alarm.c.stack_id == stack_id).order_by(alarm.c.name))]
 
 
+def metrics_of_stacks(tx: sa.Connection, project_id: str) -> list[Metric]:
+    """The metrics of all alarms that are resources of stacks. Index: (project_id, name)."""
+    found: dict[str, Any] = {}
+    for digest, rule in tx.execute(sa.select(alarm.c.digest, alarm.c.rule).where(
+            alarm.c.project_id == project_id, alarm.c.stack_id.is_not(None))):
+        found.setdefault(digest, rule)
+    return [Rule.stored(codec.decode(rule)).metric for rule in found.values()]
+
+
+def watched(tx: sa.Connection, shard: int, namespace: str) -> dict[str, list[Metric]]:
+    """The metrics of a namespace that have alarms in the shard, by project. Indexes: (shard, due_at) of alarms,
+    (project_id, digest) of metrics."""
+    found: dict[str, list[Metric]] = {}
+    for project_id, name, dimensions in tx.execute(
+            sa.select(metric.c.project_id, metric.c.name, metric.c.dimensions).distinct().join_from(
+                alarm, metric, sa.and_(metric.c.project_id == alarm.c.project_id, metric.c.digest == alarm.c.digest))
+            .where(alarm.c.shard == shard, metric.c.namespace == namespace)):
+        found.setdefault(project_id, []).append(Metric(namespace, name, tuple([
+            (each, value) for each, value in codec.decode(dimensions)])))
+    return found
+
+
 def count(tx: sa.Connection, project_id: str) -> int:
     """Index: (project_id, name)."""
     return int(tx.execute(sa.select(sa.func.count()).select_from(alarm)
@@ -226,6 +248,12 @@ def ahead(tx: sa.Connection, shard: int, now: float, beyond: float, limit: int) 
         alarm.c.shard == shard, alarm.c.due_at > now + beyond, alarm.c.due_at > now + beyond + alarm.c.period,
         alarm.c.state != SUSPENDED).limit(limit)
     return [_alarm(row) for row in tx.execute(query)]
+
+
+def put_off_first(tx: sa.Connection, shard: int, due_at: float) -> None:
+    """Sets when the alarm that is due first is due next. Reads no rule. Index: (shard, due_at)."""
+    first = tx.execute(sa.select(alarm.c.id).where(alarm.c.shard == shard).order_by(alarm.c.due_at).limit(1)).scalar()
+    tx.execute(alarm.update().where(alarm.c.id == first).values(due_at=due_at))
 
 
 def advance(tx: sa.Connection, evaluated: Sequence[Alarm], end: int, due_at: float) -> int:

@@ -96,6 +96,16 @@ _IN_PLACE = sa.select(*IDENTITY, *(_BELOW.c[column.name] for column in IDENTITY)
 
 # --- for the owner of a stack -------------------------------------------------------------------------------
 
+@dataclass(frozen=True)
+class Count:
+    """How many resources of a stack have this type and state."""
+
+    type: str
+    action: str
+    status: str
+    number: int
+
+
 def light(tx: sa.Connection, stack_id: str) -> list[ResourceState]:
     """All rows of a stack without their heavy columns, by number. Reads one range of the primary key."""
     return [_state(row) for row in tx.execute(_LIGHT, {'stack_id': stack_id})]
@@ -339,3 +349,10 @@ def find(tx: sa.Connection, text: str) -> Shown:
     if len(rows) > 1:
         raise exception.PhysicalResourceIDAmbiguity(phys_id=text)
     return _shown(rows[0])
+
+
+def counts(tx: sa.Connection, stack_id: str) -> list[Count]:
+    """The resources of a stack by type and state, without replaced ones. Primary key."""
+    kinds = (resource.c.type, resource.c.action, resource.c.status)
+    return [Count(*row) for row in tx.execute(sa.select(*kinds, sa.func.count()).where(
+        resource.c.stack_id == stack_id, resource.c.replaced_by.is_(None)).group_by(*kinds))]

@@ -87,6 +87,11 @@ def remove(tx: sa.Connection, numbers: Iterable[int]) -> int:
     return int(tx.execute(signal.delete().where(signal.c.id.in_(list(numbers)))).rowcount)
 
 
+def clear(tx: sa.Connection, stack_id: str) -> None:
+    """Deletes all signals of a stack that takes none any more. Index: (stack_id, id)."""
+    tx.execute(signal.delete().where(signal.c.stack_id == stack_id))
+
+
 def keep_error(tx: sa.Connection, stack_id: str, refused: SignalError) -> None:
     """Stores an error for `error`. Deletes errors that were not read in time: the table holds those of some minutes."""
     tx.execute(signal_error.delete().where(sa.or_(

@@ -188,6 +188,13 @@ def identity(tx: sa.Connection, stack_id: str) -> Identity | None:
     return None if row is None else Identity(*row)
 
 
+def changed_at(tx: sa.Connection, stack_id: str) -> datetime:
+    """When a stack was updated last, or created. Primary key."""
+    found: datetime = tx.execute(sa.select(sa.func.coalesce(stack.c.updated_at, stack.c.created_at)).where(
+        stack.c.id == stack_id)).scalar_one()
+    return found
+
+
 def parameters(tx: sa.Connection, stack_id: str) -> Mapping[str, str] | None:
     """Parameters as users see them, hidden ones masked. Primary key."""
     found = tx.execute(_PARAMETERS, {'stack_id': stack_id}).scalar()

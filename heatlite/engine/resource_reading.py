@@ -33,6 +33,12 @@ class Reading(PropertyAccess, Services):
         """Return the value of `get_resource`: the physical id, or the name while there is none."""
         return str(self.resource_id) if self.resource_id is not None else str(self.name)
 
+    @classmethod
+    def early_reference(cls, stack_name: str, name: str) -> str:
+        """Return the reference of a resource that has no object yet. Types with `strict_dependency` False give the
+        final one here: others use it before."""
+        return name
+
     def FnGetRefId(self) -> str:
         return self.get_reference_id()
 

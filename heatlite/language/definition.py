@@ -122,8 +122,7 @@ class StackDefinition:
         """`text` without the values of hidden parameters of this stack and of those around it."""
         with contextlib.suppress(exception.HeatException):
             text = self.parameters.masked(text)
-        above = getattr(self.outer, 'resource', None)       # a stored facade has none: `mask` holds what it hid
-        return above.owner.masked(text) if above is not None else self.mask.text(text) if self.outer else text
+        return text if self.outer is None else self.outer.masked(self.mask.text(text))
 
     def forget_wrong_parameters(self) -> None:
         """Replaces parameters with a wrong definition by unknown ones, so that the rest can be checked."""

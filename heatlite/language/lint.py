@@ -254,9 +254,11 @@ class Checker(DocumentChecks):
 
     def _requires(self, resource: ResourceDefinition) -> frozenset[str]:
         facts = self.facts.get(resource.name)
-        if facts is None or facts.needs is None:
-            return resource.requires
-        return resource.requires | {name for name in facts.needs(resource) if name in self.definition.resources}
+        found = resource.requires
+        if facts is not None and facts.needs is not None:
+            found |= {name for name in facts.needs(resource) if name in self.definition.resources}
+        released = {name for name in found if name in self.facts and not self.facts[name].strict_dependency}
+        return found - released.difference(resource.depends_on) if released else found
 
     def _cycle_text(self, cycle: list[str]) -> str:
         def named(name: str) -> str:

@@ -70,6 +70,10 @@ class Facade:
                 return self.resource.deletion_policy
         return self.resource.update_policy(self.scope)
 
+    def masked(self, text: str) -> str:
+        """`text` without the values that the parent stack hides."""
+        return self.resource.owner.masked(text)
+
 
 class ResourceDefinition:
     """One resource as defined in the template. Its parts are parsed at first use."""
@@ -217,6 +221,10 @@ class ResourceDefinition:
     def require(self, names: Iterable[str]) -> None:
         """Adds resources that its type needs beyond those of the template."""
         self._requires = self.requires | {name for name in names if name in self.owner.resources and name != self.name}
+
+    def release(self, names: Iterable[str]) -> None:
+        """Removes resources whose references do not make others wait for them, unless depends_on names them."""
+        self._requires = self.requires - (frozenset(names) - frozenset(self.depends_on))
 
     @property
     def referring(self) -> Mapping[str, frozenset[str]]:

@@ -13,7 +13,7 @@ from tests.cloud.table import lived, lives
 from tests.system.processes import ROOT
 
 FILE = ROOT / 'docs' / 'developers' / 'resource-types.rst'
-DESCRIPTION, CLASS, TEMPLATE, PLACEHOLDER, UNMADE = 'description', 'class', 'template', 'placeholder', 'not made'
+DESCRIPTION, CLASS, TEMPLATE, PLACEHOLDER = 'description', 'class', 'template', 'placeholder'
 REAL, SIMULATED, NOT_LIVED = 'real cloud', 'simulator', ''
 HEAD = '''Resource types
 ==============
@@ -32,8 +32,6 @@ def made_by(name: str) -> str:
     if packed.facts(name).get('family') == placeholders.FAMILY:
         return PLACEHOLDER
     kind = registry.resolve(name, 'r')
-    if issubclass(kind, placeholders.Unmade):
-        return UNMADE
     if issubclass(kind, TemplateResource):
         return TEMPLATE
     return DESCRIPTION if name in types.files() else CLASS

@@ -11,7 +11,7 @@ from oslo_config import cfg
 from heatlite.common import config, exception, limits, urlfetch
 from heatlite.db import alarms, metrics, resources, shards
 from heatlite.planning.alarms import Metric, Rule
-from heatlite.rpc import messages
+from heatlite.rpc import messages, server
 from heatlite.testing import cluster as kit
 from tests.simulation.cluster import PROJECT, Cluster, kill_engines_in, lose_database_in, wait
 
@@ -356,6 +356,22 @@ def test_too_many_signals(monkeypatch):
         assert outcomes(cluster) == ['Failed']
 
 
+def test_an_alarm_that_cannot_be_read_does_not_hinder_others():
+    with Cluster(1, engines=1, **QUICK) as cluster:
+        for name in ('a', 'b', 'c'):
+            put(cluster, name, missing='breaching')
+        with cluster.database.writer() as tx:
+            tx.exec_driver_sql("UPDATE alarm SET rule = '{' WHERE name = 'b'")
+            good = dict(tx.exec_driver_sql("SELECT name, due_at FROM alarm").tuples().all())
+        for name in ('a', 'c'):
+            reach(cluster, 'ALARM', name)
+        wait(cluster, 100.0)
+        with cluster.database.reader() as tx:
+            later = dict(tx.exec_driver_sql("SELECT name, due_at FROM alarm").tuples().all())
+        assert later['b'] > good['b'] + 60.0                            # tried again
+        assert later['a'] > good['a'] + 80.0
+
+
 # --- requests to others ------------------------------------------------------------------------------------
 
 class Receiver:
@@ -579,6 +595,29 @@ def test_one_bad_request_does_not_hinder_the_others():
         assert len(taken) == 1
         assert sorted(is_stored for _name, is_stored in done) == ([False, True, True] if taken == {'x'}
                                                                   else [False, False, True])
+
+
+@pytest.mark.parametrize('label, may_be_sent_elsewhere', [('before a commit', True), ('after a commit', False)])
+def test_data_that_may_be_stored_are_not_sent_to_another_engine(label, may_be_sent_elsewhere):
+    """They would count twice."""
+    with Cluster(1, engines=1) as cluster:
+        runtime, service = cluster.engines[0]
+        push(cluster)
+        answers = []
+
+        def lose(visited, _runtime):
+            if visited == label and not answers:
+                raise exception.DatabaseUnavailable(reason='it went away')
+
+        def ask():
+            answers.append(server.answer(service.endpoint, cluster.context.to_dict(), 'put_metric_data', {
+                'namespace': CPU.namespace, 'data': ({'name': CPU.name, 'dimensions': CPU.dimensions, 'samples': 1,
+                                                      'total': 1, 'smallest': 1, 'largest': 1},)}))
+
+        cluster.chaos.on_visit, cluster.chaos.enabled = lose, True
+        runtime.spawn(ask)
+        assert cluster.universe.run(lambda: bool(answers))
+        assert answers[0].get('elsewhere', False) is may_be_sent_elsewhere, answers
 
 
 def test_a_full_line_is_refused(monkeypatch):

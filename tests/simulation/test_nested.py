@@ -436,3 +436,16 @@ def test_what_still_runs_after_a_cancel_ends_in_time():
 @pytest.mark.parametrize('name', LIVES)
 def test_the_database_away_at_any_time(name):
     lose_database_in(LIVES[name], 43)
+
+
+def test_the_error_of_a_member_that_is_wrong_only_when_it_is_known():
+    """It names the member and its property, although only the engine could find it."""
+    tree = template({
+        'a': {'type': 'Sim::Thing', 'properties': {'value': 'a'}},
+        'g': {'type': 'OS::Heat::ResourceGroup', 'properties': {'count': 1, 'resource_def': {
+            'type': 'Sim::Thing', 'properties': {'fail': {'get_resource': 'a'}}}}}})
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', tree)
+        row = cluster.settle(stack_id)
+        assert (row.action, row.status) == ('CREATE', 'FAILED')
+        assert 'resources.g' in row.reason and 'Property error: resources' in row.reason

@@ -83,6 +83,12 @@ def time(tx: Connection) -> float:
     return float(tx.execute(sa.select(clock(tx))).scalar_one())
 
 
+def put_off_first(tx: Connection, lease: Lease, seconds: float) -> None:
+    """Lets the alarm that is due first wait. It may be unreadable: its rule was encrypted with another key, perhaps."""
+    shard = held(tx, lease)
+    alarms.put_off_first(tx, shard, time(tx) + seconds)
+
+
 def restart_clock(tx: Connection, lease: Lease, delay: float, most: int) -> int:
     """Lets alarms begin anew that wait for a time far ahead, because the clock was set back. Returns how many.
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
 
-from heatlite.common import exception, turns
+from heatlite.common import commits, exception, turns
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Flag, Runtime
 from heatlite.db import metrics
@@ -68,6 +68,7 @@ class _Request:
     points: Sequence[Datapoint]
     done: Flag
     error: Exception | None = None
+    is_begun: bool = False                                      # with an error: it may be stored nevertheless
     known: dict[str, Place] = field(default_factory=dict)       # places that were remembered, by digest
     found: dict[str, Place] = field(default_factory=dict)       # those read or made in the transaction
 
@@ -97,6 +98,8 @@ class MetricWriter:
             self._is_writing = True
             self._runtime.spawn(self._write_all)
         request.done.wait()
+        if request.is_begun:
+            commits.begin()                 # for this thread, too: another engine must not be asked to store it again
         if request.error is not None:
             raise request.error
 
@@ -123,6 +126,7 @@ class MetricWriter:
         return found
 
     def _write(self, batch: Sequence[_Request]) -> None:
+        before = commits.begun()
         try:
             self._places.rotate()
             for request in batch:
@@ -132,6 +136,7 @@ class MetricWriter:
             for request in batch:
                 request.error = request.error or error
         for request in batch:
+            request.is_begun = commits.begun() != before
             if request.error is None:
                 for digest, place in request.found.items():
                     self._places.put(request.project_id, digest, place)

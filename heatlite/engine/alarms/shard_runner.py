@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -9,18 +10,23 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
+from heatlite.common import defects, exception
 from heatlite.common import metrics as figures
 from heatlite.common.runtime import Runtime
 from heatlite.db import alarms, leases
 from heatlite.db.connection import Database, clock
 from heatlite.db.leases import Lease
-from heatlite.engine.alarms import evaluation, webhooks
+from heatlite.engine.alarms import evaluation, own_metrics, webhooks
 from heatlite.engine.alarms.settings import Settings
 from heatlite.engine.alarms.transitions import Followed
 from heatlite.engine.alarms.webhooks import Webhooks
 
+LOG = logging.getLogger(__name__)
+
 CLOCK_CHECK: Final = 60.0                   # seconds between two looks whether the clock was set back
+OWN_METRICS: Final = 25.0                   # seconds between two looks at the metrics of stacks: once in each minute
 SOONEST: Final = 0.05                       # seconds between two looks, at least
+PUT_OFF: Final = 60.0                       # seconds until an alarm that cannot be evaluated is tried again
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,7 @@ class ShardRunner:
         self._tell = tell
         self._shard = int(lease.stack_id.rpartition('-')[2])
         self._clock_checked = runtime.monotonic()
+        self._measured: float | None = None
 
     def step(self) -> float | None:
         """Does what is due. Returns the seconds until the next call; None: there is no work, the lease was released.
@@ -52,6 +59,9 @@ class ShardRunner:
         state = self._read()
         if state.alarm is None and state.request is None:
             return None if self._database.retry(self._release) else 0.0
+        if self._measured is None or self._runtime.monotonic() - self._measured >= OWN_METRICS:
+            self._measured = self._runtime.monotonic()
+            self._database.retry(lambda tx: own_metrics.record(tx, self.lease, self._settings.max_metrics))
         if state.alarm is not None and state.alarm <= 0:
             self._evaluate()
         if state.request is not None and state.request <= 0:
@@ -70,15 +80,30 @@ class ShardRunner:
 
     def _evaluate(self) -> None:
         """All alarms that are due, a batch at a time; other threads run in between."""
+        size = self._settings.batch
         while True:
-            batch = self._database.retry(lambda tx: evaluation.run(
-                tx, self.lease, self._settings.delay, self._settings.batch))
-            figures.evaluations.inc(batch.evaluated)
-            if batch.followed.stacks:
-                self._tell(batch.followed)
-            if batch.looked_at < self._settings.batch:
+            batch = self._batch(size)
+            if batch is None:
+                size = 1
+            elif batch.looked_at < size:
                 return
             self._runtime.sleep(0)
+
+    def _batch(self, size: int) -> evaluation.Batch | None:
+        """One transaction. None if it failed for one of the alarms: that one is searched for, and put off."""
+        try:
+            batch = self._database.retry(lambda tx: evaluation.run(tx, self.lease, self._settings.delay, size))
+        except exception.DatabaseUnavailable:
+            raise
+        except Exception as error:
+            if size == 1:
+                defects.log(LOG, error, 'An alarm of shard %d cannot be evaluated', self._shard)
+                self._database.retry(lambda tx: evaluation.put_off_first(tx, self.lease, PUT_OFF))
+            return None
+        figures.evaluations.inc(batch.evaluated)
+        if batch.followed.stacks:
+            self._tell(batch.followed)
+        return batch
 
     def _send(self) -> None:
         with self._database.reader() as tx:

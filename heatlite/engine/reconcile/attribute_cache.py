@@ -36,28 +36,30 @@ class StackScope:
 
     `current(name)`: the current row; `kept(row)`: its cached values; `ask(row, attribute, path)`: reads from the type,
     which may call a service; `future(row, attribute)`: for previews, whether its reference (or with `attribute`, its
-    attributes) becomes known only during the update.
+    attributes) becomes known only during the update; `unmade(name)`: the reference of a resource without an object.
     """
 
     def __init__(self, current: Callable[[str], ResourceState | None],
                  kept: Callable[[ResourceState], Mapping[str, Any]],
                  ask: Callable[[ResourceState, str, tuple[Any, ...]], Any],
-                 future: Callable[[ResourceState, bool], bool] = lambda row, attribute: False) -> None:
+                 future: Callable[[ResourceState, bool], bool] = lambda row, attribute: False,
+                 unmade: Callable[[str], str] = str) -> None:
         self._current = current
         self._kept = kept
         self._ask = ask
         self._future = future
+        self._unmade = unmade
 
     def reference(self, resource_name: str) -> Any:
         row = self._current(resource_name)
         if row is None or not row.exists:
-            return resource_name
+            return self._unmade(resource_name)
         if self._future(row, False):
             return UNKNOWN
         kept = self._kept(row)
         if REFERENCE in kept:
             return kept[REFERENCE]
-        return row.physical_id if row.physical_id is not None else row.name
+        return row.physical_id if row.physical_id is not None else self._unmade(row.name)
 
     def attribute(self, resource_name: str, attribute: str, path: tuple[Any, ...] = ()) -> Any:
         row = self._current(resource_name)

@@ -227,7 +227,7 @@ class StackController:
             self._give_back(lease, wanted=True)
             return
         if leased is None or (leased.row.status != Status.IN_PROGRESS and leased.row.action == Action.DELETE):
-            self._give_back(lease, wanted=False)
+            self._forget_signals(lease)
             return
         if self._loading.get(lease.stack_id) is not lease:
             return                                  # the lease was lost and claimed again meanwhile
@@ -235,6 +235,18 @@ class StackController:
         # Also stacks whose action has ended: signals may wait for them, or the engine that handled the last signal died
         # before it stored the outputs that changed.
         self.adopt(leased, taken_over=True)
+
+    def _forget_signals(self, lease: Lease) -> None:
+        """Give back the lease of a stack that is deleted. A signal that arrived just before would keep it wanted, and
+        engines would claim it again and again."""
+        def forget(tx: Connection) -> None:
+            signals.clear(tx, lease.stack_id)
+            leases.release(tx, lease.stack_id, self._engine_id, lease.epoch)
+
+        try:
+            self._database.retry(forget)
+        except exception.DatabaseUnavailable:
+            LOG.warning('The lease of stack %s was not given back; it runs out by itself', lease.stack_id)
 
     def _tell_of_taking(self, leased: LeasedStack, lease: Lease) -> None:
         if lease.former is None:

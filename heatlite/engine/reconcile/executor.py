@@ -65,7 +65,7 @@ class StepExecutor:
         self.records = records
         self._may_act = may_act
         self.scope = attribute_cache.StackScope(self._current, lambda row: leased.kept.get(row.id, {}), self._ask,
-                                       self._is_future)
+                                       self._is_future, self._early_reference)
         facade.scope = self.scope
         self.to_make: set[int] = set()              # preview: rows that the update would create
         self.changed: set[int] = set()              # preview: rows that the update would change
@@ -233,6 +233,17 @@ class StepExecutor:
         definition = definition_of(name, resolved)
         kind = self._registry.resolve(definition.resource_type, name, self._environment)
         return kind(name, definition, self.facade)
+
+    def _early_reference(self, name: str) -> str:
+        """Return the reference of a resource that has no object yet."""
+        wanted = self._leased.definition.resources.get(name)
+        if wanted is None:
+            return name
+        try:
+            kind = self._registry.resolve(wanted.type, name, self._environment)
+        except exception.StackValidationFailed:
+            return name
+        return str(kind.early_reference(self._leased.row.name, name))
 
     def is_live(self, name: str, attribute: str) -> bool:
         """Whether the attribute comes from a service and must be read anew each time, not from the cache."""

@@ -1,4 +1,5 @@
-"""Adds the dependencies that resource types declare themselves, such as of a port on the subnets of its network.
+"""Adds the dependencies that resource types declare themselves, such as of a port on the subnets of its network, and
+removes those on types that nothing waits for (`strict_dependency` False).
 
 Every definition that is driven has them. They follow from the definition alone, so they are the same after a restart.
 """
@@ -19,12 +20,17 @@ LOG = logging.getLogger(__name__)
 
 
 def complete(definition: StackDefinition) -> StackDefinition:
-    """Add those dependencies to `requires` of the resources, in place, and return `definition`. Calls no service."""
+    """Change `requires` of the resources, in place, and return `definition`. Calls no service."""
     if definition.is_complete:
         return definition
     definition.is_complete = True
     types = registry.current()
-    adding = {name: kind for name, kind in _kinds(definition, types).items()
+    kinds = _kinds(definition, types)
+    released = [name for name, kind in kinds.items() if not kind.strict_dependency]
+    if released:
+        for wanted in definition.resources.values():
+            wanted.release(released)
+    adding = {name: kind for name, kind in kinds.items()
               if kind.add_dependencies is not Resource.add_dependencies}
     if adding:
         draft = _OfflineDraft(definition, RequestContext(overwrite=False), types)

@@ -246,7 +246,7 @@ class Nesting:
         wanted = parent.resources.get(resource.name)
         used = parent.environment.find(wanted.type, wanted.name).path if wanted is not None else ()
         return nested.child_definition(parent, wanted, template, dict(parameters or {}), used, identity=identity,
-                                       facade=StoredFacade(self._facade_parts(resource)),
+                                       facade=StoredFacade(self._facade_parts(resource), parent),
                                        name=resource.name, secrets=self._secrets(),
                                        files=self._files(resource, template))
 
@@ -279,13 +279,18 @@ class Nesting:
 
 
 class StoredFacade(Facade):
-    """The parent resource as `resource_facade` shows it, stored with the nested stack."""
+    """The parent resource as `resource_facade` shows it, stored with the nested stack. `parent`: the definition of the
+    stack around it, where it is known."""
 
-    def __init__(self, parts: Mapping[str, Any]) -> None:
+    def __init__(self, parts: Mapping[str, Any], parent: StackDefinition | None = None) -> None:
         self._parts = parts
+        self._parent = parent
 
     def part(self, name: str) -> Any:
         return self._parts.get(name)
+
+    def masked(self, text: str) -> str:
+        return text if self._parent is None else self._parent.masked(text)
 
 
 def failure(reason: str) -> exception.HeatException:

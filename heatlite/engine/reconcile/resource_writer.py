@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from heatlite.common import exception
 from heatlite.common.runtime import Runtime
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.step_context import StepContext
@@ -69,7 +70,10 @@ class JournalWriter:
                           resource_id=row.id),)))
 
     def _row(self, resource: Resource) -> ResourceState:
-        return self._leased.rows[stored_number(resource)]
+        row = self._leased.rows.get(stored_number(resource))
+        if row is None:
+            raise exception.EntityNotFound(entity='Resource', name=resource.name)
+        return row
 
     def _store(self, resource: Resource, row: ResourceState, columns: Mapping[str, Any] | None = None) -> None:
         self._leased.record(row)

@@ -289,8 +289,15 @@ class SignalWriter:
         self.data_noted: list[Datum] = []
         self.events: list[Event] = []
 
+    def _row(self, resource: Resource) -> ResourceState:
+        """Raises EntityNotFound if the resource was deleted while its signal was being handled."""
+        row = self._leased.rows.get(stored_number(resource))
+        if row is None:
+            raise exception.EntityNotFound(entity='Resource', name=resource.name)
+        return row
+
     def physical_id(self, resource: Resource, value: str | None) -> None:
-        self._leased.record(self._leased.rows[stored_number(resource)]._replace(physical_id=value))
+        self._leased.record(self._row(resource)._replace(physical_id=value))
 
     def data(self, resource: Resource, key: str, value: str | None, redact: bool) -> None:
         self.data_noted.append(Datum(key, value, redact))
@@ -299,11 +306,11 @@ class SignalWriter:
         self.columns['metadata'] = value
 
     def state(self, resource: Resource, action: str, status: str, reason: str) -> None:
-        row = self._leased.rows[stored_number(resource)]
+        row = self._row(resource)
         self._leased.record(row._replace(action=Action(action), status=type(row.status)(status), reason=reason))
 
     def event(self, resource: Resource, action: str, status: str, reason: str) -> None:
-        row = self._leased.rows[stored_number(resource)]
+        row = self._row(resource)
         self.events.append(Event(
             self._runtime.uuid(), self._runtime.now(), row.name, row.type,
             row.physical_id or resource.physical_resource_name(), action, row.status, reason, resource_id=row.id))

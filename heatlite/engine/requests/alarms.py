@@ -22,7 +22,8 @@ from heatlite.db import alarms, leases, metrics, resources, shards, stacks
 from heatlite.db.alarms import Alarm, Entry
 from heatlite.db.connection import Database
 from heatlite.db.metrics import moment
-from heatlite.engine.alarms import actions, evaluation, transitions
+from heatlite.engine.alarms import actions, evaluation, own_metrics, transitions
+from heatlite.engine.alarms.matching import Matching
 from heatlite.engine.alarms.metric_writer import MetricWriter
 from heatlite.engine.alarms.settings import Settings
 from heatlite.engine.alarms.transitions import Followed, Transition
@@ -61,6 +62,7 @@ class Alarms:
         self._wake = wake
         self._writer = MetricWriter(runtime, database, settings.max_metrics)
         self._projects = ExpiringCache(PROJECTS, PROJECT_SECONDS)
+        self._matching = Matching(database)
 
     # --- messages -----------------------------------------------------------------------------------------
 
@@ -77,7 +79,9 @@ class Alarms:
                 raise exception.HTTPBadRequest(_(
                     'The time of a datapoint must be within the last two weeks and the next two hours.'))
             points.append(point)
-        self._writer.put(self._project_of(context), points)
+        project_id = self._project_of(context)
+        points = self._matching.widened(project_id, points)
+        self._writer.put(project_id, points)
         figures.datapoints.inc(len(points))
 
     def put_alarm(self, context: RequestContext, message: messages.PutAlarm) -> None:
@@ -205,6 +209,8 @@ class Alarms:
             now = evaluation.time(tx)
             if rule.period < MINUTE:
                 metrics.refine(tx, project_id, rule.metric, now, self._settings.max_metrics)
+            if rule.metric.namespace == own_metrics.NAMESPACE:          # the shard looks for such metrics
+                metrics.identify(tx, project_id, {rule.metric.digest: rule.metric}, now, self._settings.max_metrics)
             new = self._changed(known, rule, actions_enabled, now) if known is not None else self._new(
                 tx, project_id, name, rule, stack_id, resource_name, actions_enabled, now)
             if new == known:
@@ -216,6 +222,7 @@ class Alarms:
 
         self._database.retry(put)
         self._writer.forget(project_id, rule.metric)
+        self._matching.forget(project_id)
 
     def _new(self, tx: Connection, project_id: str, name: str, rule: Rule, stack_id: str | None,
              resource_name: str | None, actions_enabled: bool | None, now: float) -> Alarm:

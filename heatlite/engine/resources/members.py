@@ -142,6 +142,10 @@ class Group(StackResource):
         """For groups: seconds between two batches."""
         return 0
 
+    def made_ready(self, template: Template) -> bool:
+        """For groups: whether the nested stack may get this template now; False: ask again."""
+        return True
+
     def in_batches(self, cookie: Any) -> Any:
         """The cookie of the first batch, so marked that the checks go on with the others, by whatever engine."""
         cookie['wanted'] = {'definition': self.t.to_stored(), 'properties': self.properties_to_store()}
@@ -172,6 +176,8 @@ class Group(StackResource):
             return True
         if until is None and self.pause():
             cookie['until'] = (self.runtime.now() + datetime.timedelta(seconds=self.pause())).isoformat()
+            return False
+        if not self.made_ready(template):
             return False
         cookie.pop('until', None)
         cookie.update(self.update_with_template(template, self.child_params()))

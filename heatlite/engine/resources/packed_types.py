@@ -94,6 +94,7 @@ def facts_of(name: str) -> TypeFacts:
         attributes={key: body.get('type') for key, body in attributes.items()},
         class_name=known['class_name'], hidden=known['support_status'].get('hidden', False),
         deletion_policies=SNAPSHOTS if name in SNAPSHOT_TYPES else NO_SNAPSHOTS,
+        strict_dependency=known.get('class_flags', {}).get('strict_dependency', True),
         own_check=OWN_CHECKS.get(name), nested=GROUPS.get(name), rules=_rules(known.get('translation_rules', ())))
     if name == ANYTHING:
         return replace(found, accepts_any_property=True, accepts_any_attribute=True)

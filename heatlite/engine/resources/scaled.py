@@ -121,6 +121,10 @@ class ScaledGroup(members.Group):
             found = self._next_members(known, policy)
         return self.assembled(known)
 
+    def is_announced(self) -> bool:
+        """For groups: whether those who use the members know them as they are now; False: ask again."""
+        return True
+
     def resize(self, capacity: int) -> Any:
         """The cookie of the nested update."""
         return self.update_with_template(self.sized(capacity), self.child_params())
@@ -281,10 +285,13 @@ class AdjustedGroup(cooldown.CooldownMixin, ScaledGroup):
         nested = self.stack.nesting.find(self)
         try:
             if nested is not None and nested.generation == noted['generation']:
-                cookie = self.resize(noted['size'])
+                template = self.sized(noted['size'])
+                while not self.made_ready(template):
+                    self.runtime.sleep(LOOK)
+                cookie = self.update_with_template(template, self.child_params())
             else:
                 cookie = self._cookie_of_what_runs()
-            while not self.is_nested_done(cookie):
+            while not self.is_nested_done(cookie) or not self.is_announced():
                 self.runtime.sleep(LOOK)
         finally:
             self.forget_nested()

@@ -19,7 +19,6 @@ from tests.plugins.rest import generic_service
 FACTS = source.read().facts                  # from the YAML files, not from what the service reads
 HIDDEN = {name for name, facts in FACTS.items() if facts['support_status'].get('hidden')}
 ADMIN_ONLY = {name for name, facts in FACTS.items() if facts.get('policy') == 'project_admin'}
-TEMPLATES = {name for name, facts in FACTS.items() if name in ('AWS::RDS::DBInstance', 'AWS::CloudWatch::Alarm')}
 
 
 def constraint_facts(schema):
@@ -84,7 +83,7 @@ def known():
 
 def test_every_name_is_known():
     assert set(packed.names()) == set(FACTS)
-    assert len(FACTS) == 203
+    assert len(FACTS) == 204
 
 
 @pytest.mark.parametrize('name', FACTS)
@@ -117,7 +116,7 @@ def test_a_list_has_all_that_is_not_hidden_and_whose_service_is_there(known, clo
     admin = generic_service.context(cloud)
     admin.roles = ['admin', 'member', 'reader']
     listed = set(known.list_types(admin, messages.ListResourceTypes()))
-    missing = set(FACTS) - HIDDEN - listed - TEMPLATES
+    missing = set(FACTS) - HIDDEN - listed
     without_service = {name for name in missing if FACTS[name].get('default_client_name') in ('zun', 'heat')}
     assert missing == without_service
     assert not listed & HIDDEN
@@ -132,12 +131,19 @@ def test_nothing_of_a_service_that_is_not_in_the_catalogue_is_listed(known):
     assert {FACTS[name].get('default_client_name') for name in listed} <= {None, 'heat'}         # which is ourselves
 
 
-def test_a_type_nobody_has_written_says_so(bench):
-    types.built_in.cache_clear()
-    unmade = types.built_in('OS::Heat::Stack')
-    made = bench('OS::Heat::Stack', {'template': 'x'})
-    with pytest.raises(exception.StackValidationFailed, match='cannot be created by this version'):
-        unmade('r', made.definition, made.stack).validate()
+def test_the_page_of_former_types_has_all_placeholders():
+    """With the release since which each is one."""
+    page = (source.ROOT / 'docs/users/former-types.rst').read_text()
+    rows = [line.split() for line in page.splitlines() if line.startswith('OS::')]
+    listed = {(name, since) for name, since, *_rest in rows}
+    assert listed == {(name, facts['support_status']['version']) for name, facts in FACTS.items()
+                      if facts.get('family') == placeholders.FAMILY and name != 'OS::Heat::None'}
+
+
+def test_every_type_is_made():
+    """By a class, a description, or as a placeholder whose service is gone."""
+    unmade = set(FACTS) - set(packed.modules()) - set(types.files())
+    assert {FACTS[name].get('family') for name in unmade} == {placeholders.FAMILY}
 
 
 def test_a_placeholder_accepts_everything_and_does_nothing(cloud, bench):

@@ -77,11 +77,11 @@ def resource_mapping() -> Mapping[str, Any]:
 
 @functools.cache
 def built_in(type_name: str) -> Any:
-    """The class of a type that has no module of its own: described, a placeholder, or not made yet."""
+    """The class of a type that has no module of its own: described, or a placeholder."""
     facts = packed.facts(type_name)
     if type_name in files():
         return class_of(description_of(type_name), facts)
-    return placeholders.class_of(type_name, facts, members_of(facts))
+    return placeholders.class_of(facts, members_of(facts))
 
 
 def class_of(what: Description, facts: Mapping[str, Any]) -> Any:

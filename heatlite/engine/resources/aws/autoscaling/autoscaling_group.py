@@ -76,7 +76,7 @@ class AutoScalingGroup(scaled.AdjustedGroup, instance_group.InstanceGroup):
         return self.LAUNCH_CONFIGURATION_NAME in prop_diff
 
     def _tags(self) -> list[dict[str, Any]]:
-        return [*super()._tags(), {'Key': 'metering.AutoScalingGroupName', 'Value': self._group_name()}]
+        return [*super()._tags(), {'Key': 'metering.AutoScalingGroupName', 'Value': self.group_name()}]
 
 
 def like(server: Any) -> dict[str, Any]:

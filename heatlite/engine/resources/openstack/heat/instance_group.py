@@ -10,7 +10,7 @@ from typing import Any
 
 from heatlite.common.i18n import _
 from heatlite.common.timeutils import parse_isoduration
-from heatlite.engine.resources import catalogue, members, scaled
+from heatlite.engine.resources import balanced, catalogue, members
 from heatlite.language.template import Template
 
 NAME = 'OS::Heat::InstanceGroup'
@@ -18,7 +18,7 @@ MEMBER = 'OS::Heat::ScaledResource'     # the type of members; environments say 
 LONGEST_PAUSE = 3600                    # seconds
 
 
-class InstanceGroup(scaled.ScaledGroup):
+class InstanceGroup(balanced.BalancedGroup):
     """So many servers of one launch configuration."""
 
     PROPERTIES: tuple[str, ...]
@@ -79,9 +79,9 @@ class InstanceGroup(scaled.ScaledGroup):
 
     def _tags(self) -> list[dict[str, Any]]:
         given = [dict(tag) for tag in self.properties[self.TAGS] or ()]
-        return [*given, {'Key': 'metering.groupname', 'Value': self._group_name()}]
+        return [*given, {'Key': 'metering.groupname', 'Value': self.group_name()}]
 
-    def _group_name(self) -> str:
+    def group_name(self) -> str:
         """The same for members made with the group and for later ones, unlike the reference, which is the name in the
         template until the group has an id."""
         return str(self.physical_resource_name())

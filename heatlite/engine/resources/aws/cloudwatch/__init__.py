@@ -1,0 +1,1 @@
+"""AWS names for alarms, which this service evaluates itself."""
