@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
-from heatlite.db import resources, stacks, templates
+from heatlite.db import plans, resources, stacks, templates
 from heatlite.db.tables import (
     credentials,
     event,
@@ -45,6 +45,7 @@ def purge(tx: sa.Connection, older_than: datetime, project_id: str | None = None
     ids = [row.id for row in found]
     used = {each for row in found for each in (row.template_id, row.previous_template_id) if each}
     used.update(tx.execute(sa.select(template.c.id).where(template.c.stack_id.in_(ids))).scalars())
+    plans.remove_of_stacks(tx, ids)
     for table in OF_A_STACK:
         tx.execute(table.delete().where(table.c.stack_id.in_(ids)))
     tx.execute(stack.delete().where(stack.c.id.in_(ids)))
