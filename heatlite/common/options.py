@@ -168,6 +168,14 @@ JOURNAL: list[Opt] = [
     IntOpt('max_changes', default=2000, min=1, help='Most changes of resources written in one transaction.'),
 ]
 
+PLANS: list[Opt] = [
+    IntOpt('lifetime', default=86400, min=1, help='Seconds in which a plan can be applied.'),
+    IntOpt('max_plans_per_project', default=100, min=-1,
+           help='Most plans of one project that wait to be applied; -1: no limit.'),
+    BoolOpt('needs_approval', default=False,
+            help='A plan can be applied only after somebody else than its author has approved it.'),
+]
+
 EMBEDDED: list[Opt] = [
     StrOpt('state_dir', default='~/.local/share/heatlite', help='Where heatlite-all keeps its database and key.'),
 ]
@@ -280,6 +288,7 @@ GROUPS: dict[str, list[Opt]] = {
     'DEFAULT': [*LIMITS, *BEHAVIOUR, *IDENTITY, *PLUGINS, *SERVICE],
     'engine': ENGINE,
     'journal': JOURNAL,
+    'plans': PLANS,
     'embedded': EMBEDDED,
     'metrics': METRICS,
     'heat_api': _listener(8004),
