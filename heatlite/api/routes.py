@@ -10,6 +10,7 @@ from heatlite.api.handlers import (
     actions,
     events,
     outputs,
+    plans,
     resource_types,
     resources,
     services,
@@ -33,6 +34,7 @@ R = S + '/resources/{resource_name}'
 CONFIG = P + '/software_configs'
 DEPLOYMENT = P + '/software_deployments'
 TYPES = P + '/resource_types'
+PLANS = P + '/plans'
 
 NONE, OPTIONAL, REQUIRED = Body.NONE, Body.OPTIONAL, Body.REQUIRED
 
@@ -73,6 +75,14 @@ TABLE: tuple[Route, ...] = (
     Route('PATCH', S + '/preview', stacks.preview_patch, 'stacks:preview_update_patch', REQUIRED),
     Route('DELETE', S + '/abandon', stacks.abandon, 'stacks:abandon'),
     Route('GET', S + '/export', stacks.export, 'stacks:export'),
+
+    Route('GET', PLANS, plans.index, 'plans:index'),
+    Route('POST', PLANS, plans.create, 'plans:create', REQUIRED, 201, own_project=True),
+    Route('GET', PLANS + '/{plan_id}', plans.show, 'plans:show'),
+    Route('DELETE', PLANS + '/{plan_id}', plans.delete, 'plans:delete', NONE, 204),
+    Route('POST', PLANS + '/{plan_id}/approve', plans.approve, 'plans:approve', NONE, 204),
+    Route('POST', PLANS + '/{plan_id}/apply', plans.apply, 'plans:apply', OPTIONAL, 202),
+    Route('POST', S + '/plans', plans.create_of_stack, 'plans:create', REQUIRED, 201),
 
     Route('POST', S + '/snapshots', snapshots.create, 'stacks:snapshot', REQUIRED),
     Route('GET', S + '/snapshots', snapshots.index, 'stacks:list_snapshots'),
