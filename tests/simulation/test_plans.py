@@ -10,6 +10,7 @@ from heatlite.planning.states import Action
 from heatlite.rpc import messages
 from tests.simulation import planned
 from tests.simulation.cluster import Cluster, done, kill_engines_in
+from tests.simulation.test_statements import stored_definitions_read
 
 
 def template(**values):
@@ -126,6 +127,14 @@ def test_a_rollback_stays_inside_the_plan(cluster, stack_id):
 def test_killed_anywhere_the_plan_is_carried_out():
     """A whole life by plans, killed at each durable write and call."""
     assert kill_engines_in(by_plans, 5) > 30
+
+
+def test_a_plan_to_delete_reads_rows_in_blocks(cluster):
+    stack_id = cluster.create('big', template(**{f't{number}': 'one' for number in range(300)}))
+    done(cluster, stack_id, 'CREATE')
+    with stored_definitions_read() as seen:
+        made = planned.plan(cluster, action='delete', stack_id=stack_id)
+    assert made.summary['delete'] == 300 and 0 < len(seen) <= 3
 
 
 def by_plans(cluster):

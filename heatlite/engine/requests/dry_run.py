@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from heatlite.common import turns
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 from heatlite.db.stacks import Stack
@@ -26,6 +27,7 @@ from heatlite.planning import commands as c
 from heatlite.planning.states import Action, ResourceState
 from heatlite.planning.steps import Step
 
+STEPS_OF_COMMAND = 20       # of a turn
 DONE = ('added', 'updated', 'replaced', 'deleted')
 
 
@@ -59,6 +61,7 @@ class DryRun:
         self.changes: dict[str, Change] = {}
         self.failures: dict[str, str] = {}
         self._reached: set[str] = set()
+        self._stored: Resource | None = None
         self.begun: dict[str, set[Action]] = {}     # actions that the traversal began, in the order of their resources
         self.released: set[str] = set()             # resources that are deleted, but not their objects
 
@@ -95,6 +98,13 @@ class DryRun:
             self._undecided(name, before.get(name), reason)
         return self.changes
 
+    def stored(self, row: ResourceState) -> Resource:
+        """Return the object of the stored state of the row. What is stored is read in blocks, and each row of a block
+        only once, so that the last object is kept."""
+        if self._stored is None or self._stored.id != row.id:
+            self._stored = self.executor.stored_resource(row)
+        return self._stored
+
     def _undecided(self, name: str, row: ResourceState | None, why: str) -> None:
         known = self.changes.get(name)
         properties = known.properties if known is not None else {}
@@ -108,6 +118,7 @@ class DryRun:
         return _('The update does not get beyond %(name)s: %(why)s') % {'name': failed[0], 'why': failed[1]}
 
     def _answer(self, command: c.Command) -> c.Event | None:
+        turns.spend(STEPS_OF_COMMAND)
         match command:
             case c.Persist(step, row, wait=True):
                 self.leased.kept.pop(row.id, None)
@@ -152,7 +163,7 @@ class DryRun:
                 work.wanted()['Properties'])
         elif verb is Action.DELETE and name not in self.leased.traversal.wanted:
             self._change(name, 'deleted', row)
-            if self.executor.stored_resource(row).t.deletion_policy() == rsrc_defn.RETAIN:
+            if self.stored(row).t.deletion_policy() == rsrc_defn.RETAIN:
                 self.released.add(name)
         elif verb is Action.UPDATE:
             if self._is_replaced_after_all(work):

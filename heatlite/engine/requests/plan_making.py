@@ -61,7 +61,9 @@ def _in_order(found: Previewed) -> list[str]:
 
 def _generated(found: Previewed) -> set[str]:
     """Return the new members whose names will be others."""
-    return {name for name, change in found.changes.items() if change.kind == 'added'} if found.generates_names else set()
+    if not found.generates_names:
+        return set()
+    return {name for name, change in found.changes.items() if change.kind == 'added'}
 
 
 def _permissions(found: Previewed) -> Permissions:

@@ -179,7 +179,7 @@ class Preview:
     def _inside(self, above: Previewed, ahead: Ahead, run: DryRun, step: Step, row: ResourceState,
                 verb: Action) -> str | None:
         """Preview the nested stack of a resource. Returns the reason if its action would fail, else None."""
-        resource = (run.executor.stored_resource(row) if verb is Action.DELETE else
+        resource = (run.stored(row) if verb is Action.DELETE else
                     run.executor.resource(step, row, first=verb is not Action.UPDATE))
         if not isinstance(resource, StackResource):
             return None
