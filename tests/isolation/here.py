@@ -40,7 +40,8 @@ def things(project: str, first: int, word: str, users: str) -> Things:
         project_id=project, stack_name=f'{word}-stack', stack_id=rows.number(1, first), nested_name=f'{word}-nested',
         nested_id=rows.number(1, first + 1), deleted_name=f'{word}-deleted', deleted_id=rows.number(1, first + 2),
         resource_name=f'{word}-resource', handle_name=f'{word}-handle', physical_id=f'{word}-physical',
-        event_id=rows.number(2, first), snapshot_id=rows.number(3, first), plan_id=rows.number(11, first), output_key=f'{word}-output',
+        event_id=rows.number(2, first), snapshot_id=rows.number(3, first), plan_id=rows.number(11, first),
+        output_key=f'{word}-output',
         config_id=rows.number(4, first), deployment_id=rows.number(5, first), server_id=rows.number(6, first),
         user_project_id=users, tag=f'{word}-tag', username=f'{word}-user')
 

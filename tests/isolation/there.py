@@ -20,7 +20,8 @@ ABANDON = {'enable_stack_abandon': 'true', 'enable_stack_adopt': 'true'}
 # Tables and how the rows of a project are found in them.
 OF_STACK = '(SELECT id FROM stack WHERE project_id = {0})'
 ROWS = {'stack': 'project_id = {0}', 'snapshot': 'project_id = {0}', 'plan': 'project_id = {0}',
-        'software_config': 'project_id = {0}', 'software_deployment': 'project_id = {0}', 'credentials': 'project_id = {0}',
+        'software_config': 'project_id = {0}', 'software_deployment': 'project_id = {0}',
+        'credentials': 'project_id = {0}',
         **dict.fromkeys(('resource', 'resource_data', 'event', '`signal`', 'template', 'stack_tag'),
                         f'stack_id IN {OF_STACK}')}
 

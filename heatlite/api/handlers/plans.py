@@ -1,4 +1,7 @@
-"""Plans: what an action on a stack would do, to be looked at, approved and applied. Seen in the stack's project only."""
+"""Plans: what an action on a stack would do, to be looked at, approved and applied.
+
+Visible only in the stack's own project, even for admins.
+"""
 
 from __future__ import annotations
 
