@@ -68,6 +68,7 @@ OPERATIONS: Mapping[str, Operation] = {                 # by module and function
     'plans.delete': Operation('Delete a plan'),
     'plans.approve': Operation('Approve a plan'),
     'plans.apply': Operation('Do what a plan says, or nothing', 'NewStack', 'DigestBody'),
+    'explain.show': Operation('Explain what a stack waits for, or why it failed', 'OneExplanation'),
     'snapshots.create': Operation('Take a snapshot', 'Snapshot', 'SnapshotBody'),
     'snapshots.index': Operation('List snapshots', 'SnapshotList'),
     'snapshots.show': Operation('Show a snapshot', 'OneSnapshot'),

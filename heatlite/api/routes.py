@@ -9,6 +9,7 @@ from __future__ import annotations
 from heatlite.api.handlers import (
     actions,
     events,
+    explain,
     outputs,
     plans,
     resource_types,
@@ -89,6 +90,8 @@ TABLE: tuple[Route, ...] = (
     Route('GET', S + '/snapshots/{snapshot_id}', snapshots.show, 'stacks:show_snapshot'),
     Route('DELETE', S + '/snapshots/{snapshot_id}', snapshots.delete, 'stacks:delete_snapshot', NONE, 204),
     Route('POST', S + '/snapshots/{snapshot_id}/restore', snapshots.restore, 'stacks:restore_snapshot', NONE, 202),
+
+    Route('GET', S + '/explain', explain.show, 'stacks:explain'),
 
     Route('GET', S + '/outputs', outputs.index, 'stacks:list_outputs'),
     Route('GET', S + '/outputs/{output_key}', outputs.show, 'stacks:show_output'),

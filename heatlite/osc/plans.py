@@ -15,7 +15,7 @@ CHANGES = 2                             # exit code of `create` for a plan that 
 LISTED = ('id', 'stack_name', 'action', 'state', 'author', 'creation_time', 'expiry_time')
 
 
-class _Api:
+class Api:
     """Requests to the orchestration service. Errors are those of python-heatclient."""
 
     def __init__(self, app: Any) -> None:
@@ -61,7 +61,7 @@ class CreatePlan(command.Command):
         return parser
 
     def take_action(self, chosen: argparse.Namespace) -> int:
-        api = _Api(self.app)
+        api = Api(self.app)
         stack = self._stack(api, chosen)
         if chosen.delete:
             path, body = f'/stacks/{stack}/plans', {'action': 'delete'}
@@ -74,7 +74,7 @@ class CreatePlan(command.Command):
         show(self.app, plan, chosen.json)
         return 0 if plan['is_empty'] else CHANGES
 
-    def _stack(self, api: _Api, chosen: argparse.Namespace) -> str | None:
+    def _stack(self, api: Api, chosen: argparse.Namespace) -> str | None:
         """Return NAME/ID of the stack; None if it does not exist and can be created."""
         from heatclient import exc
         try:
@@ -85,7 +85,7 @@ class CreatePlan(command.Command):
             return None
         return f'{quote(found.stack_name, safe="")}/{found.id}'
 
-    def _body(self, api: _Api, chosen: argparse.Namespace) -> dict[str, Any]:
+    def _body(self, api: Api, chosen: argparse.Namespace) -> dict[str, Any]:
         files, template = template_utils.process_template_path(
             chosen.template, object_request=http.authenticated_fetcher(api.heat), existing=chosen.existing)
         names: list[str] = []
@@ -121,7 +121,7 @@ class ShowPlan(command.Command):
         return parser
 
     def take_action(self, chosen: argparse.Namespace) -> None:
-        show(self.app, _Api(self.app).get(_path(chosen.plan) + '?format=text')['plan'], chosen.json)
+        show(self.app, Api(self.app).get(_path(chosen.plan) + '?format=text')['plan'], chosen.json)
 
 
 class ListPlans(command.Lister):
@@ -136,7 +136,7 @@ class ListPlans(command.Lister):
     def take_action(self, chosen: argparse.Namespace) -> tuple[Sequence[str], Any]:
         query = '&'.join(f'{name}={quote(str(value), safe="")}' for name, value in (
             ('limit', chosen.limit), ('marker', chosen.marker)) if value is not None)
-        found = _Api(self.app).get(f'/plans?{query}')['plans']
+        found = Api(self.app).get(f'/plans?{query}')['plans']
         return LISTED, [[plan[name] for name in LISTED] for plan in found]
 
 
@@ -149,7 +149,7 @@ class ApprovePlan(command.Command):
         return parser
 
     def take_action(self, chosen: argparse.Namespace) -> None:
-        _Api(self.app).post(_path(chosen.plan, 'approve'))
+        Api(self.app).post(_path(chosen.plan, 'approve'))
 
 
 class ApplyPlan(command.ShowOne):
@@ -162,7 +162,7 @@ class ApplyPlan(command.ShowOne):
         return parser
 
     def take_action(self, chosen: argparse.Namespace) -> tuple[Sequence[str], Sequence[str]]:
-        made = _Api(self.app).post(_path(chosen.plan, 'apply'), {'digest': chosen.digest})
+        made = Api(self.app).post(_path(chosen.plan, 'apply'), {'digest': chosen.digest})
         return ('id',), (made['stack']['id'],)
 
 
@@ -175,6 +175,6 @@ class DeletePlan(command.Command):
         return parser
 
     def take_action(self, chosen: argparse.Namespace) -> None:
-        api = _Api(self.app)
+        api = Api(self.app)
         for plan_id in chosen.plan:
             api.delete(_path(plan_id))

@@ -212,6 +212,14 @@ def test_it_leaves_and_comes_back(run, files, tmp_path):
     assert run.json('stack', 'list') == []
 
 
+def test_explain(run, files):
+    run('stack', 'create', '--wait', '-t', files['fails'], 'failing', fails=True)
+    assert 'CREATE failed because of lamp' in run('stack', 'explain', 'failing')
+    found = json.loads(run('stack', 'explain', '--json', 'failing'))
+    assert [cause['path'] for cause in found['causes']] == [['lamp']] and found['state'] == 'failed'
+    run('stack', 'delete', '--yes', '--wait', 'failing')
+
+
 def test_a_breakpoint(run, files):
     run('stack', 'create', '-t', files['lamp'], '-e', files['hooked'], 'held')
     eventually('the breakpoint', lambda: 'pre-create' in run('stack', 'hook', 'poll', 'held'))
