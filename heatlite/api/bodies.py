@@ -41,6 +41,25 @@ def preview_update_stack(body: Body, stack_id: str, limits: Limits, existing: bo
     return messages.PreviewUpdateStack(**_update(body, stack_id, limits, existing), show_nested=show_nested)
 
 
+def plan_create(body: Body, limits: Limits) -> messages.CreatePlan:
+    """Parses the body of a plan of a new stack: that of its create. An adoption cannot be planned."""
+    fields = _creation(body, limits)
+    if 'adopt' in fields:
+        raise exception.HTTPBadRequest(_('The adoption of a stack cannot be planned.'))
+    return messages.CreatePlan(**fields, action=messages.CREATE)
+
+
+def plan_change(body: Body, stack_id: str, limits: Limits) -> messages.CreatePlan:
+    """Parses the body of a plan of an update, which is the body of the update, or of a delete."""
+    action = body.get('action', messages.UPDATE)
+    if action == messages.DELETE:
+        return messages.CreatePlan(action=action, stack_id=stack_id)
+    if action != messages.UPDATE:
+        raise messages.wrong('action', _('update or delete'), action)
+    patch = 'existing' in body and boolean('existing', body['existing'])
+    return messages.CreatePlan(**_update(body, stack_id, limits, patch), action=action)
+
+
 def validate_template(body: Body, limits: Limits, show_nested: bool,
                       ignore_errors: tuple[str, ...]) -> messages.ValidateTemplate:
     return messages.ValidateTemplate(**_source(body, limits, required=True), show_nested=show_nested,

@@ -82,6 +82,8 @@ QUERY_KEYS: Mapping[str, Mapping[str, Key]] = {         # by module and function
     'resources.index': {'nested_depth': Key(NATURAL, Reach.OWN), 'with_detail': Key(BOOLEAN),
                         **_filters(schemas.RESOURCE_FILTERS)},
     'resources.show': {'with_attr': Key(_many())},
+    'plans.index': {**_PAGE, 'stack_id': Key(TEXT)},
+    'plans.show': {'format': Key({'enum': ['json', 'text']})},
     'events.index': _EVENTS,
     'events.index_of_resource': _EVENTS,
     'software_configs.index': {

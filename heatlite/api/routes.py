@@ -9,7 +9,9 @@ from __future__ import annotations
 from heatlite.api.handlers import (
     actions,
     events,
+    explain,
     outputs,
+    plans,
     resource_types,
     resources,
     services,
@@ -33,6 +35,7 @@ R = S + '/resources/{resource_name}'
 CONFIG = P + '/software_configs'
 DEPLOYMENT = P + '/software_deployments'
 TYPES = P + '/resource_types'
+PLANS = P + '/plans'
 
 NONE, OPTIONAL, REQUIRED = Body.NONE, Body.OPTIONAL, Body.REQUIRED
 
@@ -74,11 +77,21 @@ TABLE: tuple[Route, ...] = (
     Route('DELETE', S + '/abandon', stacks.abandon, 'stacks:abandon'),
     Route('GET', S + '/export', stacks.export, 'stacks:export'),
 
+    Route('GET', PLANS, plans.index, 'plans:index'),
+    Route('POST', PLANS, plans.create, 'plans:create', REQUIRED, 201, own_project=True),
+    Route('GET', PLANS + '/{plan_id}', plans.show, 'plans:show'),
+    Route('DELETE', PLANS + '/{plan_id}', plans.delete, 'plans:delete', NONE, 204),
+    Route('POST', PLANS + '/{plan_id}/approve', plans.approve, 'plans:approve', NONE, 204),
+    Route('POST', PLANS + '/{plan_id}/apply', plans.apply, 'plans:apply', OPTIONAL, 202),
+    Route('POST', S + '/plans', plans.create_of_stack, 'plans:create', REQUIRED, 201),
+
     Route('POST', S + '/snapshots', snapshots.create, 'stacks:snapshot', REQUIRED),
     Route('GET', S + '/snapshots', snapshots.index, 'stacks:list_snapshots'),
     Route('GET', S + '/snapshots/{snapshot_id}', snapshots.show, 'stacks:show_snapshot'),
     Route('DELETE', S + '/snapshots/{snapshot_id}', snapshots.delete, 'stacks:delete_snapshot', NONE, 204),
     Route('POST', S + '/snapshots/{snapshot_id}/restore', snapshots.restore, 'stacks:restore_snapshot', NONE, 202),
+
+    Route('GET', S + '/explain', explain.show, 'stacks:explain'),
 
     Route('GET', S + '/outputs', outputs.index, 'stacks:list_outputs'),
     Route('GET', S + '/outputs/{output_key}', outputs.show, 'stacks:show_output'),

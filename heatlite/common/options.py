@@ -193,6 +193,14 @@ ALARMS: list[Opt] = [
              help='Seconds that a request which follows from an alarm may take. Addresses: template_fetch_deny.'),
 ]
 
+PLANS: list[Opt] = [
+    IntOpt('lifetime', default=86400, min=1, help='Seconds in which a plan can be applied.'),
+    IntOpt('max_plans_per_project', default=100, min=-1,
+           help='Most plans of one project that wait to be applied; -1: no limit.'),
+    BoolOpt('needs_approval', default=False,
+            help='A plan can be applied only after somebody else than its author has approved it.'),
+]
+
 EMBEDDED: list[Opt] = [
     StrOpt('state_dir', default='~/.local/share/heatlite', help='Where heatlite-all keeps its database and key.'),
 ]
@@ -306,6 +314,7 @@ GROUPS: dict[str, list[Opt]] = {
     'engine': ENGINE,
     'journal': JOURNAL,
     'alarms': ALARMS,
+    'plans': PLANS,
     'embedded': EMBEDDED,
     'metrics': METRICS,
     'heat_api': _listener(8004),

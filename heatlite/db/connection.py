@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
@@ -209,6 +209,11 @@ class Database:
 def clock(tx: sa.Connection) -> sa.ColumnElement[float]:
     """Seconds since 1970, by the clock of the database `tx` belongs to."""
     return _clock(tx.dialect.name, tx.get_execution_options().get('clock'))
+
+
+def moment(tx: sa.Connection) -> datetime:
+    """The time by the same clock, in UTC, as the columns have it."""
+    return datetime.fromtimestamp(float(tx.execute(sa.select(clock(tx))).scalar_one()), UTC).replace(tzinfo=None)
 
 
 def certifies(tx: sa.Connection) -> bool:

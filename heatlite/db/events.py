@@ -14,7 +14,7 @@ from heatlite.db.listing import Page
 from heatlite.db.resources import WORDS
 from heatlite.db.stacks import after
 from heatlite.db.tables import event
-from heatlite.planning.states import Event, Status
+from heatlite.planning.states import Action, Event, Status
 
 
 @dataclass(frozen=True)
@@ -160,3 +160,27 @@ def _carry_properties(tx: sa.Connection, stack_id: str, edge: int, going: sa.Col
         if carried:
             tx.execute(event.update().where(event.c.id.in_(carried)).values(
                 properties=sa.case(carried, value=event.c.id)))
+
+
+def beginning(tx: sa.Connection, stack_id: str) -> Shown | None:
+    """The event with which the stack's last action began, rollbacks excepted: they belong to the action before.
+
+    Index: (stack_id, id).
+    """
+    row = tx.execute(sa.select(*LISTED).where(
+        event.c.stack_id == stack_id, event.c.resource_id.is_(None), event.c.status == Status.IN_PROGRESS,
+        event.c.action != Action.ROLLBACK).order_by(event.c.id.desc()).limit(1)).first()
+    return None if row is None else Shown(*row)
+
+
+def since(tx: sa.Connection, stack_ids: Sequence[str], first: datetime, limit: int,
+          status: str | None = None) -> list[Shown]:
+    """Events of resources from `first` on, oldest first, at most `limit`; with this status, if given.
+
+    Index: (stack_id, id).
+    """
+    query = sa.select(*LISTED).where(event.c.stack_id.in_(list(stack_ids)), event.c.resource_id.is_not(None),
+                                     event.c.created_at >= first)
+    if status is not None:
+        query = query.where(event.c.status == status)
+    return [Shown(*row) for row in tx.execute(query.order_by(event.c.created_at, event.c.id).limit(limit))]

@@ -209,6 +209,39 @@ snapshot = _table(
     sa.Column('created_at', Time, nullable=False),
     sa.Index('ix_snapshot_stack_id', 'stack_id'))
 
+# What an action would do, to be looked at, approved and applied. Never changed but for its state.
+plan = _table(
+    'plan',
+    sa.Column('id', Id, primary_key=True),
+    sa.Column('project_id', sa.String(64), nullable=False),
+    sa.Column('stack_id', Id, nullable=True),                       # null: of a new stack
+    sa.Column('stack_name', Name, nullable=False),
+    sa.Column('action', Word, nullable=False),
+    sa.Column('state', Word, nullable=False),                       # READY, APPROVED, APPLIED
+    sa.Column('generation', sa.Integer, nullable=True),             # of the stack that it starts from
+    sa.Column('digest', sa.String(64), nullable=False),
+    sa.Column('author_id', sa.String(64), nullable=True),
+    sa.Column('author', sa.String(255), nullable=True),
+    sa.Column('approver_id', sa.String(64), nullable=True),
+    sa.Column('approver', sa.String(255), nullable=True),
+    sa.Column('summary', Json, nullable=False),                     # {action: number of resources}
+    sa.Column('document', Json, nullable=False),                    # as shown, hidden values masked
+    sa.Column('request', Json, nullable=False),                     # the fields of the message that is carried out
+    sa.Column('created_at', Time, nullable=False),
+    sa.Column('expires_at', Time, nullable=False),
+    sa.Column('approved_at', Time, nullable=True),
+    sa.Column('applied_at', Time, nullable=True),
+    sa.Index('ix_plan_project_id_created_at_id', 'project_id', 'created_at', 'id'),
+    sa.Index('ix_plan_stack_id', 'stack_id'),
+    sa.Index('ix_plan_expires_at', 'expires_at'))
+
+# What an applied plan allows in one stack of the tree; read by the engine that drives that stack.
+plan_permission = _table(
+    'plan_permission',
+    sa.Column('plan_id', Id, primary_key=True),
+    sa.Column('place', sa.String(64), primary_key=True),            # heatlite.planning.plan.place of the stack's path
+    sa.Column('permissions', Json, nullable=False))
+
 software_config = _table(
     'software_config',
     sa.Column('id', Id, primary_key=True),
@@ -354,6 +387,7 @@ SEALED = {
     signal: ('details',),
     signal_error: ('error',),
     snapshot: ('data',),
+    plan: ('document', 'request'),
     software_config: ('config',),
     software_deployment: ('input_values', 'output_values'),
     alarm: ('rule', 'reason_data'),

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
-from heatlite.db import resources, stacks, templates
+from heatlite.db import plans, resources, stacks, templates
 from heatlite.db.tables import (
     alarm,
     credentials,
@@ -61,6 +61,7 @@ def _remove(tx: sa.Connection, found: Sequence[sa.Row[Any]]) -> int:
     ids = [row.id for row in found]
     used = {each for row in found for each in (row.template_id, row.previous_template_id) if each}
     used.update(tx.execute(sa.select(template.c.id).where(template.c.stack_id.in_(ids))).scalars())
+    plans.remove_of_stacks(tx, ids)
     for table in OF_A_STACK:
         tx.execute(table.delete().where(table.c.stack_id.in_(ids)))
     tx.execute(stack.delete().where(stack.c.id.in_(ids)))

@@ -32,6 +32,7 @@ from heatlite.engine.reconcile.nesting import Children, Nesting
 from heatlite.engine.requests.alarms import Alarms
 from heatlite.engine.requests.endpoint import Endpoint
 from heatlite.engine.requests.health import Health
+from heatlite.engine.requests.plans import Bounds, Plans
 from heatlite.engine.requests.signals import Signals
 from heatlite.engine.requests.snapshots import Snapshots
 from heatlite.engine.requests.software import Software
@@ -77,6 +78,9 @@ class EngineService:
                         stack_adopt=conf.enable_stack_adopt, stack_abandon=conf.enable_stack_abandon)
         self.stacks = Stacks(runtime, database, self.registry, self.controller, self.engine_id, quotas,
                              TemplateLimits.of(conf), wake, conf.action_retry_limit, notify)
+        self.plans = Plans(runtime, database, self.stacks, Bounds(
+            lifetime=conf.plans.lifetime, per_project=conf.plans.max_plans_per_project,
+            needs_approval=conf.plans.needs_approval))
         self.snapshots = Snapshots(runtime, database, self.stacks, self.controller.read, conf.max_snapshots_per_stack)
         self.controller.snapshots = self.snapshots
         self.health = Health(runtime, database, sinks, wake)
@@ -170,6 +174,10 @@ class EngineService:
             messages.CancelStack: stacks.cancel,
             messages.AbandonStack: stacks.abandon,
             messages.ExportStack: stacks.export,
+            messages.CreatePlan: self.plans.make,
+            messages.ApprovePlan: self.plans.approve,
+            messages.ApplyPlan: self.plans.apply,
+            messages.DeletePlan: self.plans.delete,
             messages.SnapshotStack: self.snapshots.create,
             messages.RestoreSnapshot: self.snapshots.restore,
             messages.DeleteSnapshot: self.snapshots.delete,

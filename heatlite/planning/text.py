@@ -47,6 +47,10 @@ def check_unsupported(resource_type: str) -> str:
     return f'CHECK not supported for {resource_type}'
 
 
+def not_planned(name: str, action: str) -> str:
+    return f'NotPlanned: resources.{name}: {action} is not part of the applied plan; nothing was done to it'
+
+
 NEWER_UPDATE = 'preempted by a newer update'
 
 

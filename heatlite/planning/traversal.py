@@ -44,6 +44,7 @@ from heatlite.planning.commands import (
     TimedOut,
     TimerFired,
 )
+from heatlite.planning.plan import EVERYTHING, Permissions
 from heatlite.planning.states import DIRTY, NO_HANDLE, Action, ResourceState, Status
 from heatlite.planning.steps import Desired, Kind, Step
 from heatlite.planning.walk import Walk
@@ -88,8 +89,10 @@ class Traversal:
     def __init__(self, action: Action, wanted: Mapping[str, Desired], rows: Iterable[ResourceState],
                  template_id: str, *, next_row: int, uuid: Callable[[], str], random: Callable[[], float],
                  rollback: bool = False, avoid_template_id: str | None = None, retry_limit: int = 5,
-                 hooks: Hooks = no_hooks, held: Mapping[int, str] | None = None) -> None:
-        """`rollback`: roll back after a failure; `avoid_template_id`: the template being rolled back from.
+                 hooks: Hooks = no_hooks, held: Mapping[int, str] | None = None,
+                 permissions: Permissions = EVERYTHING) -> None:
+        """`rollback`: roll back after a failure; `avoid_template_id`: the template being rolled back from;
+        `permissions`: the actions that the applied plan allows.
 
         `hooks(name)`: the breakpoints a user has set for a resource, such as `pre-create`; `held`: row number ->
         breakpoint at which the row was held when the previous owner was interrupted.
@@ -108,7 +111,7 @@ class Traversal:
         self._ready: deque[Step] = deque()
         self._at_hook: dict[Step, ResourceState] = {}
         self._held = dict(held or {})
-        self._target(action, wanted, template_id, rollback, avoid_template_id, hooks)
+        self._target(action, wanted, template_id, rollback, avoid_template_id, hooks, permissions)
 
     # --- what may be asked ------------------------------------------------------------------------------
 
@@ -153,7 +156,8 @@ class Traversal:
     # --- targets ----------------------------------------------------------------------------------------
 
     def _target(self, action: Action, wanted: Mapping[str, Desired], template_id: str, rollback: bool,
-                avoid_template_id: str | None, hooks: Hooks) -> None:
+                avoid_template_id: str | None, hooks: Hooks, permissions: Permissions) -> None:
+        self.permissions = permissions
         self._hooks = hooks
         self.action = action
         self.wanted = wanted
@@ -195,13 +199,13 @@ class Traversal:
 
     def retarget(self, action: Action, wanted: Mapping[str, Desired], template_id: str, now: datetime, *,
                  rollback: bool = False, avoid_template_id: str | None = None, hooks: Hooks = no_hooks,
-                 abort: str | None = None) -> list[Command]:
+                 permissions: Permissions = EVERYTHING, abort: str | None = None) -> list[Command]:
         """Switch to the target of a newer request. Work in flight goes on, and its resource is decided on when it ends.
 
         `abort`: end work in flight when its current call returns, with this reason (used for deletes).
         """
         commands = self._release_hooks()
-        self._target(action, wanted, template_id, rollback, avoid_template_id, hooks)
+        self._target(action, wanted, template_id, rollback, avoid_template_id, hooks, permissions)
         if abort is not None:
             commands += [Abort(step, self._rows[number], abort) for number, step in self._busy.items()
                          if self._of(step).action is not Action.DELETE]
@@ -379,6 +383,8 @@ class Traversal:
     # --- one action on one row --------------------------------------------------------------------------
 
     def _begin(self, step: Step, row: ResourceState, action: Action, now: datetime) -> list[Command]:
+        if not self.permissions.allows(step.name, action, self.wanted):
+            return self._refused(step, row, action, text.not_planned(step.name, action))
         requires: Mapping[str, int] = row.requires
         is_new = row.action is Action.INIT
         brings = step.kind is Kind.APPLY and action in APPLYING
@@ -395,6 +401,10 @@ class Traversal:
         return [Persist(step, row, wait=True)]
 
     def _create_new(self, step: Step, old: ResourceState | None, now: datetime) -> list[Command]:
+        action = self._first_action(step)
+        if not self.permissions.allows(step.name, action, self.wanted):
+            self._fail(step.name, action, text.not_planned(step.name, action))
+            return self._report_failure() + self._free(step)
         row = ResourceState(
             id=self._next_row, name=step.name, uuid=self._uuid(), type=self.wanted[step.name].type,
             replaces=old.id if old else None, template_id=self.template_id, created_at=now)
@@ -404,7 +414,7 @@ class Traversal:
         if old is not None:
             commands.append(Persist(step, self._set(old._replace(replaced_by=row.id)), event=False))
         self._current[step.name] = row.id
-        return commands + self._begin(step, row, self._first_action(step), now)
+        return commands + self._begin(step, row, action, now)
 
     def _remember(self, step: Step) -> list[Command]:
         """Store the handle before the first wait, so that polling can go on after a crash."""
@@ -664,9 +674,13 @@ class Traversal:
     def _refused(self, step: Step, row: ResourceState, action: Action, why: str) -> list[Command]:
         """Fail the step without changing its row: no action was begun, and its stored state is still true."""
         self._occupy(step, row)
-        self._failures.append((row.name, action, why))
-        self._stopped = True
+        self._fail(row.name, action, why)
         return self._report_failure() + self._free(step)
+
+    def _fail(self, name: str, action: Action, why: str) -> None:
+        """Note a failure of the stack: nothing new starts."""
+        self._failures.append((name, action, why))
+        self._stopped = True
 
     def _may_retry(self, event: Failed, step: Step) -> bool:
         """Only creations and deletions are retried (docs/spec/engine.rst, "Retries")."""

@@ -99,6 +99,53 @@ class PreviewUpdateStack(UpdateStack):
     show_nested: bool = False
 
 
+CREATE, UPDATE, DELETE = PLANNED = ('create', 'update', 'delete')      # actions of plans
+
+
+@dataclass(frozen=True)
+class CreatePlan(Source):
+    """Plans an action, with the fields of its own message. `stack_name`: of a create; `stack_id`: of the others."""
+
+    answer = '{id} of the plan'
+    action: str = CREATE
+    stack_id: str = ''
+    stack_name: str = ''
+    existing: bool = False
+    clear_parameters: tuple[str, ...] = ()
+    timeout_mins: int | None = None
+    disable_rollback: bool | None = None
+    tags: tuple[str, ...] | None = None
+    converge: bool | None = None
+
+    def as_create(self) -> CreateStack:
+        """The create that this message plans."""
+        return CreateStack.from_arguments(
+            {**self.arguments(), 'disable_rollback': self.disable_rollback is not False})
+
+    def as_update(self) -> UpdateStack:
+        """The update that this message plans."""
+        return UpdateStack.from_arguments(self.arguments())
+
+
+@dataclass(frozen=True)
+class ApprovePlan(Message):
+    plan_id: str
+
+
+@dataclass(frozen=True)
+class ApplyPlan(Message):
+    """Applies a plan. `digest`: the one that the caller has seen, or None."""
+
+    answer = 'identity of the stack'
+    plan_id: str
+    digest: str | None = None
+
+
+@dataclass(frozen=True)
+class DeletePlan(Message):
+    plan_id: str
+
+
 @dataclass(frozen=True)
 class ValidateTemplate(Source):
     reads = True

@@ -149,7 +149,8 @@ class _Tree:
             return made[0].stored_resource(row) if row is not None and row.exists else made[0].unmade(name)
 
         facade = Facade(known.leased, resource, lambda context: _NoClients(context, self._refuse), self._runtime,
-                        nesting=_Inside(self, known), software=_NoSoftware(self._refuse))
+                        nesting=_Inside(self, known), software=_NotRead(self._refuse),
+                        alarms=_NotRead(self._refuse))
         records: Any = _Records(known.stack)
         made.append(StepExecutor(self._runtime, known.leased, NothingStored(), self._registry, facade, records,
                                  lambda lease: None))
@@ -336,8 +337,8 @@ class _NoClients:
         self._refuse(name)
 
 
-class _NoSoftware:
-    """Software configs and deployments, which are not read."""
+class _NotRead:
+    """In the place of use cases of ours that types ask: software configs and deployments, alarms."""
 
     def __init__(self, refuse: Callable[[str], NoReturn]) -> None:
         self._refuse = refuse

@@ -134,6 +134,18 @@ def snapshot(n, stack_id, **values):
             'created_at': minutes(n)} | values
 
 
+PLANNED = {'action': 'update', 'summary': {'update': 1}, 'is_empty': False, 'fails': None, 'changes': [], 'outputs': [],
+           'rollback_may_change': []}
+
+
+def plan(n, stack_id, **values):
+    return {'id': number(11, n), 'project_id': PROJECT, 'stack_id': stack_id, 'stack_name': 'web', 'action': 'update',
+            'state': 'READY', 'generation': 1, 'digest': 'a' * 64, 'author_id': 'u', 'author': 'ann',
+            'approver_id': None, 'approver': None, 'summary': json.dumps(PLANNED['summary']),
+            'document': json.dumps(PLANNED), 'request': '{}', 'created_at': minutes(n), 'expires_at': minutes(10 ** 6),
+            'approved_at': None, 'applied_at': None} | values
+
+
 def fill(engine):
     """Creates the tables in an empty database and writes all rows."""
     tables.metadata.create_all(engine)
@@ -151,6 +163,7 @@ def fill(engine):
         put(tables.resource, RESOURCES)
         put(tables.event, EVENTS)
         put(tables.snapshot, [snapshot(1, WEB), snapshot(2, BATCH)])
+        put(tables.plan, [plan(1, WEB), plan(2, BATCH, state='APPLIED', applied_at=minutes(3))])
         put(tables.software_config, [config(1), config(2), config(3, OTHER)])
         put(tables.software_deployment, [deployment(1), deployment(2, OTHER, config_id=number(4, 3))])
         put(tables.resource_data, [{'stack_id': WEB, 'resource_id': 5, 'key': 'user_id', 'value': 'guest',

@@ -9,7 +9,7 @@ from packaging.requirements import Requirement
 
 from tests.architecture import source
 
-OPTIONAL = frozenset({'pytest', 'psycopg2'})        # imported only by those who asked for them
+OPTIONAL = frozenset({'heatclient', 'osc_lib', 'psycopg2', 'pytest'})       # of extras: for those who asked for them
 OWN = frozenset({source.PACKAGE, 'cloudsim', 'heat'})
 BY_NAME = {'pymysql': 'the driver in URLs of databases'}
 

@@ -40,7 +40,8 @@ def things(project: str, first: int, word: str, users: str) -> Things:
         project_id=project, stack_name=f'{word}-stack', stack_id=rows.number(1, first), nested_name=f'{word}-nested',
         nested_id=rows.number(1, first + 1), deleted_name=f'{word}-deleted', deleted_id=rows.number(1, first + 2),
         resource_name=f'{word}-resource', handle_name=f'{word}-handle', physical_id=f'{word}-physical',
-        event_id=rows.number(2, first), snapshot_id=rows.number(3, first), output_key=f'{word}-output',
+        event_id=rows.number(2, first), snapshot_id=rows.number(3, first), plan_id=rows.number(11, first),
+        output_key=f'{word}-output',
         config_id=rows.number(4, first), deployment_id=rows.number(5, first), server_id=rows.number(6, first),
         user_project_id=users, tag=f'{word}-tag', username=f'{word}-user')
 
@@ -98,6 +99,9 @@ def plant(tx: Any, of: Things, first: int) -> None:
     put(sa.insert(tables.snapshot).values(rows.snapshot(
         first, of.stack_id, project_id=of.project_id, name=text('snapshot'), reason=text('kept'),
         data=json.dumps({**rows.EXPORT, 'name': of.stack_name}))))
+    put(sa.insert(tables.plan).values(rows.plan(
+        first, of.stack_id, project_id=of.project_id, stack_name=of.stack_name, author=of.username,
+        document=json.dumps({**rows.PLANNED, 'fails': text('fails')}), request=as_json('request'))))
     put(sa.insert(tables.software_config).values(rows.config(
         first, of.project_id, name=text('config'), group=text('group'), config=json.dumps(
             {'config': text('script'), 'inputs': [], 'outputs': [], 'options': {text('option'): text('choice')}}))))

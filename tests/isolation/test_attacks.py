@@ -73,7 +73,7 @@ def rows_of_victim(cluster):
     found = {}
     with cluster.database.reader() as tx:
         ours = sa.select(tables.stack.c.id).where(tables.stack.c.project_id == VICTIM)
-        for table in (tables.stack, tables.snapshot, tables.software_config, tables.software_deployment):
+        for table in (tables.stack, tables.snapshot, tables.plan, tables.software_config, tables.software_deployment):
             found[table.name] = tx.execute(table.select().where(table.c.project_id == VICTIM)).all()
         for table in (tables.resource, tables.resource_data, tables.event, tables.signal, tables.template):
             found[table.name] = tx.execute(table.select().where(table.c.stack_id.in_(ours))).all()
@@ -274,6 +274,7 @@ GIVEN = {
     'deployment_id': lambda cluster: cluster.ids['deployment'], 'server_id': lambda cluster: cluster.ids['server'],
     'template': lambda cluster: HOT, 'names': lambda cluster: ('config',),
     'input_values': lambda cluster: {'a': CANARY}}
+OTHERWISE = {messages.CreatePlan: {'action': messages.UPDATE}}
 NAMING = [kind for kind in server.MESSAGES.values()
           if {field.name for field in fields(kind)} & {'stack_id', 'config_id', 'deployment_id'}
           and kind is not messages.Wake]
@@ -286,7 +287,8 @@ def test_an_engine_refuses_what_an_api_should_have(place, kind):
     place.settle(place.victim)
     place.context = RequestContext(project_id=ATTACKER, roles=['member', 'reader'], overwrite=False)
     before = rows_of_victim(place)
-    message = kind(**{field.name: GIVEN[field.name](place) for field in fields(kind) if field.name in GIVEN})
+    given = {field.name: GIVEN[field.name](place) for field in fields(kind) if field.name in GIVEN}
+    message = kind(**given | OTHERWISE.get(kind, {}))
     said = ask(place, message)
     assert isinstance(said, exception.EntityNotFound | exception.NotFound), said
     assert rows_of_victim(place) == before

@@ -19,8 +19,9 @@ from tests.system.production import HOST, Answer, Person, Production
 ABANDON = {'enable_stack_abandon': 'true', 'enable_stack_adopt': 'true'}
 # Tables and how the rows of a project are found in them.
 OF_STACK = '(SELECT id FROM stack WHERE project_id = {0})'
-ROWS = {'stack': 'project_id = {0}', 'snapshot': 'project_id = {0}', 'software_config': 'project_id = {0}',
-        'software_deployment': 'project_id = {0}', 'credentials': 'project_id = {0}',
+ROWS = {'stack': 'project_id = {0}', 'snapshot': 'project_id = {0}', 'plan': 'project_id = {0}',
+        'software_config': 'project_id = {0}', 'software_deployment': 'project_id = {0}',
+        'credentials': 'project_id = {0}',
         **dict.fromkeys(('resource', 'resource_data', 'event', '`signal`', 'template', 'stack_tag'),
                         f'stack_id IN {OF_STACK}')}
 
@@ -55,6 +56,7 @@ def plant(cloud: Production, person: Person, word: str) -> tuple[Things, Person]
     cloud.finished(person, gone)
     snapshot = cloud.ask(person, 'POST', f'{path}/snapshots', {'name': f'{word}-snapshot'}).json
     assert cloud.finished(person, path) == 'SNAPSHOT_COMPLETE'
+    plan = cloud.ask(person, 'POST', f'{path}/plans', {'action': 'delete'}).json['plan']
     stack = get(path)['stack']
     config = cloud.ask(person, 'POST', '/software_configs', {
         'name': f'{word}-config', 'group': f'{word}-group', 'config': f'{word}-script'}).json['software_config']
@@ -76,6 +78,7 @@ def plant(cloud: Production, person: Person, word: str) -> tuple[Things, Person]
         nested_id=nested_id, deleted_name=f'{word}-deleted', deleted_id=gone.rsplit('/', 1)[1],
         resource_name=f'{word}-resource', handle_name=f'{word}-handle',
         physical_id=found[f'{word}-thing']['physical_resource_id'], event_id=event['id'], snapshot_id=snapshot['id'],
+        plan_id=plan['id'],
         output_key=f'{word}-output', config_id=config['id'], deployment_id=deployment['id'], server_id=server_id,
         user_project_id=stack['stack_user_project_id'], tag=f'{word}-tag', username=stack['stack_owner']), guest
 
@@ -125,7 +128,7 @@ def is_harmless(pair: Pair, own: Things) -> bool:
     assert route is not None
     if route.method == 'GET' or own.stack_id not in pair.real.path:
         return openapi.name_of(route) != 'snapshots.create' or own.stack_id not in pair.real.path
-    return any(f'{{{name}}}' in route.path for name in ('snapshot_id', 'resource_name'))
+    return any(f'{{{name}}}' in route.path for name in ('snapshot_id', 'resource_name', 'plan_id'))
 
 
 def run(cloud: Production, wanted: int | None, signed: int | None, seed: int) -> Report:

@@ -23,7 +23,7 @@ SAMPLE = {'OS::Neutron::ExtraRoute': 11, 'OS::Neutron::AddressScope': 9, 'OS::No
           'OS::Cinder::Volume': 7, 'OS::Cinder::VolumeAttachment': 9, 'OS::Cinder::VolumeType': 11,
           'OS::Heat::RandomString': 3, 'OS::Heat::ResourceGroup': 17, 'OS::Heat::SwiftSignalHandle': 7,
           'OS::Zaqar::Subscription': 9, 'AWS::S3::Bucket': 5, 'AWS::CloudWatch::Alarm': 7,
-          'AWS::ElasticLoadBalancing::LoadBalancer': 41, 'AWS::RDS::DBInstance': 23}             # type -> every which point
+          'AWS::ElasticLoadBalancing::LoadBalancer': 41, 'AWS::RDS::DBInstance': 23}     # type -> every which point
 # (type, check) -> why it does not pass. The original does the same.
 KNOWN = {
     ('OS::Heat::Delay', 'methods'): 'update_allowed, but there is no handle_update',      # an update replaces it

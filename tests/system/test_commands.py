@@ -65,16 +65,19 @@ class Session:
         self._process.wait()
         self._process.stdout.close()
 
-    def __call__(self, *arguments, fails=False):
-        """What is printed. Who asks is said by options: the command reads the environment once for all its runs."""
+    def __call__(self, *arguments, fails=False, code=None):
+        """What is printed. `code`: the exit code, if it is neither that of a success nor that of a failure.
+
+        Who asks is said by options: the command reads the environment once for all its runs.
+        """
         who = [part for name, value in self.environment.items()
                for part in (f'--{name.lower().replace("_", "-")}', value)]
         words = [str(each) for each in arguments]
         print(json.dumps([*who, *words]), file=self._process.stdin, flush=True)
-        code, said, complained = json.loads(self._process.stdout.readline())
+        ended, said, complained = json.loads(self._process.stdout.readline())
         self.ran.append(next((name for size in (4, 3, 2)
                               if (name := '_'.join(words[:size]).replace('-', '_')) in ALL), None))
-        assert bool(code) is fails, f'{words}: {complained}{said}'
+        assert ended == code if code is not None else bool(ended) is fails, f'{words}: {complained}{said}'
         return said if not fails else complained + said
 
     def json(self, *arguments):
@@ -112,6 +115,30 @@ def status(run, name):
 
 def settled(run, name, wanted):
     return eventually(wanted, lambda: status(run, name) == wanted)
+
+
+def test_plans(run, files):
+    said = run('stack', 'plan', 'create', '-t', files['lamp'], '--parameter', 'length=4', 'planned', code=2)
+    assert '2 to create' in said and '+ number (OS::Heat::RandomString)' in said
+    made, = run.json('stack', 'plan', 'list')
+    assert (made['stack_name'], made['action'], made['state']) == ('planned', 'create', 'READY')
+    assert run('stack', 'plan', 'show', made['id']) == said
+    run('stack', 'plan', 'approve', made['id'])
+    stack_id = run.json('stack', 'plan', 'apply', made['id'])['id']
+    settled(run, 'planned', 'CREATE_COMPLETE')
+    assert run.json('stack', 'show', 'planned')['id'] == stack_id
+    assert 'was applied at' in run('stack', 'plan', 'apply', made['id'], fails=True)
+    assert 'Nothing to do' in run('stack', 'plan', 'create', '--existing', 'planned', code=0)
+    plan = json.loads(run('stack', 'plan', 'create', '--existing', '--parameter', 'length=5', '--json', 'planned',
+                          code=2))
+    assert plan['summary']['replace'] == 1 and plan['changes'][0]['values'][0]['cause']['what'] == 'length'
+    run('stack', 'update', '--wait', '--existing', '--parameter', 'length=6', 'planned')
+    assert 'The stack has changed since plan' in run('stack', 'plan', 'apply', plan['id'], fails=True)
+    run('stack', 'plan', 'delete', plan['id'])
+    gone = json.loads(run('stack', 'plan', 'create', '--delete', '--json', 'planned', code=2))
+    assert [change['action'] for change in gone['changes']] == ['delete', 'delete']
+    run('stack', 'plan', 'apply', '--digest', gone['digest'], gone['id'])
+    eventually('the end', lambda: not run.json('stack', 'list'))
 
 
 def test_a_stack_lives(run, files):
@@ -183,6 +210,14 @@ def test_it_leaves_and_comes_back(run, files, tmp_path):
     assert run.json('stack', 'output', 'show', 'lamp', 'number')['output_value'] == number
     assert run('stack', 'delete', '--yes', '--wait', 'lamp')
     assert run.json('stack', 'list') == []
+
+
+def test_explain(run, files):
+    run('stack', 'create', '--wait', '-t', files['fails'], 'failing', fails=True)
+    assert 'CREATE failed because of lamp' in run('stack', 'explain', 'failing')
+    found = json.loads(run('stack', 'explain', '--json', 'failing'))
+    assert [cause['path'] for cause in found['causes']] == [['lamp']] and found['state'] == 'failed'
+    run('stack', 'delete', '--yes', '--wait', 'failing')
 
 
 def test_a_breakpoint(run, files):

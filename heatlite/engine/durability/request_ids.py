@@ -15,12 +15,17 @@ from heatlite.common.context import RequestContext
 from heatlite.db.stacks import Stack
 
 NAMES = ('request_id', 'global_request_id')
+PLAN = 'plan'                           # key of the applied plan, see `engine.reconcile.planned`
 
 
-def stored(context: RequestContext, request: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the column `request` of a stack: `request` with the ids of `context`."""
-    ids = {'request_id': context.request_id, 'global_request_id': context.global_request_id}
-    rest = {name: value for name, value in (request or {}).items() if name not in NAMES}
+def stored(context: RequestContext, request: Mapping[str, Any] | None,
+           plan: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the column `request` of a stack: `request` with the ids of `context`, and the plan that is applied.
+
+    The plan of a former request does not hold for this one.
+    """
+    ids = {'request_id': context.request_id, 'global_request_id': context.global_request_id, PLAN: plan}
+    rest = {name: value for name, value in (request or {}).items() if name not in ids}
     return {**rest, **{name: value for name, value in ids.items() if value is not None}}
 
 

@@ -26,7 +26,7 @@ from heatlite.engine.durability.pool import Pool
 from heatlite.engine.durability.timers import Timers
 from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.notify.notifications import Notify, silent
-from heatlite.engine.reconcile import events, loading, outputs, surrender
+from heatlite.engine.reconcile import events, loading, outputs, planned, surrender
 from heatlite.engine.reconcile import rollback as rollbacks
 from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.reconcile.executor import StepExecutor
@@ -44,6 +44,7 @@ from heatlite.engine.types.registry import Registry
 from heatlite.language.definition import StackDefinition
 from heatlite.planning import commands as c
 from heatlite.planning import text
+from heatlite.planning.plan import EVERYTHING, Permissions
 from heatlite.planning.states import Action, Change, Event, StackChange, Status
 from heatlite.planning.steps import avoided_template
 
@@ -458,7 +459,13 @@ class StackController:
         return leased.traversal.retarget(
             Action(row.action), desired(definition, row.action), row.template_id, self._runtime.now(),
             rollback=not row.disable_rollback, avoid_template_id=avoided_template(row.action, row.previous_template_id),
-            hooks=loading.hooks(definition), abort=text.USER_CANCEL if row.action == Action.DELETE else None)
+            hooks=loading.hooks(definition), permissions=self._permissions(row),
+            abort=text.USER_CANCEL if row.action == Action.DELETE else None)
+
+    def _permissions(self, row: stacks.Stack) -> Permissions:
+        if planned.of(row) is None:
+            return EVERYTHING
+        return self._database.retry_until_available(lambda tx: planned.permissions(tx, row), reading=True)
 
     def _take_row(self, leased: LeasedStack, row: stacks.Stack) -> None:
         """Make the stack follow the request in `row`."""

@@ -16,6 +16,7 @@ from heatlite.db import credentials, resources, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
 from heatlite.engine.durability import request_ids
+from heatlite.engine.reconcile import planned
 from heatlite.engine.reconcile.leased_stack import LeasedStack, desired
 from heatlite.engine.reconcile.nesting import StoredFacade
 from heatlite.language import definition as definitions
@@ -23,6 +24,7 @@ from heatlite.language import template as language_template
 from heatlite.language.definition import StackDefinition, StackIdentity
 from heatlite.language.environment import Environment
 from heatlite.language.registry import HOOK_TYPES, Registry
+from heatlite.planning.plan import EVERYTHING, Permissions
 from heatlite.planning.states import Action, ResourceState, Status
 from heatlite.planning.steps import avoided_template
 from heatlite.planning.traversal import Hooks, Traversal, no_hooks
@@ -46,13 +48,15 @@ def facade(row: stacks.Stack) -> StoredFacade | None:
 
 
 def traversal(runtime: Runtime, row: stacks.Stack, target: StackDefinition, rows: list[ResourceState],
-              retry_limit: int, held: Mapping[int, str] | None = None) -> Traversal:
-    """Make the traversal that the stack's row requests. `held`: row number -> breakpoint that holds it."""
+              retry_limit: int, held: Mapping[int, str] | None = None,
+              permissions: Permissions = EVERYTHING) -> Traversal:
+    """Make the traversal that the stack's row requests. `held`: row number -> breakpoint that holds it; `permissions`:
+    what the applied plan allows."""
     return Traversal(Action(row.action), desired(target, row.action), rows, row.template_id,
                      next_row=row.next_resource, uuid=runtime.uuid, random=runtime.random,
                      rollback=not row.disable_rollback,
                      avoid_template_id=avoided_template(row.action, row.previous_template_id), retry_limit=retry_limit,
-                     hooks=hooks(target), held=held)
+                     hooks=hooks(target), held=held, permissions=permissions)
 
 
 def hooks(target: StackDefinition) -> Hooks:
@@ -80,8 +84,10 @@ def load(runtime: Runtime, database: Database, lease: Lease, operator: Registry,
         rows = resources.light(tx, row.id)
         kept = kept_values(tx, row.id) if rows else {}
         context = stored_context(tx, row)
+        permissions = planned.permissions(tx, row)
     held = _held(database, row, target)
-    leased = LeasedStack(row, lease, target, context, traversal(runtime, row, target, rows, retry_limit, held))
+    leased = LeasedStack(row, lease, target, context, traversal(
+        runtime, row, target, rows, retry_limit, held, permissions))
     leased.kept.update(kept)
     return leased
 

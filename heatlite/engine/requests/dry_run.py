@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
+from heatlite.common import turns
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 from heatlite.db.stacks import Stack
+from heatlite.engine import rsrc_defn
 from heatlite.engine.reconcile.attribute_cache import REFERENCE
 from heatlite.engine.reconcile.diff import PropertyChange
 from heatlite.engine.reconcile.executor import StepExecutor
@@ -24,6 +27,7 @@ from heatlite.planning import commands as c
 from heatlite.planning.states import Action, ResourceState
 from heatlite.planning.steps import Step
 
+STEPS_OF_COMMAND = 20       # of a turn
 DONE = ('added', 'updated', 'replaced', 'deleted')
 
 
@@ -39,6 +43,7 @@ class Change:
     why: str = ''
     inside: str = ''                    # why the changes in its nested stack are unknown
     nested: Stack | None = None         # the row of the nested stack
+    given: Mapping[str, Any] = field(default_factory=dict)      # properties of a resource that would be made
 
 
 Inside = Callable[['DryRun', Step, ResourceState, Action], str | None]
@@ -56,6 +61,9 @@ class DryRun:
         self.changes: dict[str, Change] = {}
         self.failures: dict[str, str] = {}
         self._reached: set[str] = set()
+        self._stored: Resource | None = None
+        self.begun: dict[str, set[Action]] = {}     # actions that the traversal began, in the order of their resources
+        self.released: set[str] = set()             # resources that are deleted, but not their objects
 
     def run(self) -> dict[str, Change]:
         leased = self.leased
@@ -90,6 +98,13 @@ class DryRun:
             self._undecided(name, before.get(name), reason)
         return self.changes
 
+    def stored(self, row: ResourceState) -> Resource:
+        """Return the object of the stored state of the row. What is stored is read in blocks, and each row of a block
+        only once, so that the last object is kept."""
+        if self._stored is None or self._stored.id != row.id:
+            self._stored = self.executor.stored_resource(row)
+        return self._stored
+
     def _undecided(self, name: str, row: ResourceState | None, why: str) -> None:
         known = self.changes.get(name)
         properties = known.properties if known is not None else {}
@@ -103,6 +118,7 @@ class DryRun:
         return _('The update does not get beyond %(name)s: %(why)s') % {'name': failed[0], 'why': failed[1]}
 
     def _answer(self, command: c.Command) -> c.Event | None:
+        turns.spend(STEPS_OF_COMMAND)
         match command:
             case c.Persist(step, row, wait=True):
                 self.leased.kept.pop(row.id, None)
@@ -136,15 +152,19 @@ class DryRun:
     def _called(self, step: Step, row: ResourceState, verb: Action) -> c.Event:
         name = row.name
         self._reached.add(name)
+        self.begun.setdefault(name, set()).add(verb)
         work = self.executor.begin(step)
         if work.error is not None:
             self.failures[name] = why = self.leased.definition.mask.text(str(work.error))
             return c.Failed(step, why)
         if verb in (Action.CREATE, Action.ADOPT):
             self.executor.to_make.add(row.id)
-            self._change(name, 'added' if row.replaces is None else 'replaced', None)
+            self._change(name, 'added' if row.replaces is None else 'replaced', None).given = dict(
+                work.wanted()['Properties'])
         elif verb is Action.DELETE and name not in self.leased.traversal.wanted:
             self._change(name, 'deleted', row)
+            if self.stored(row).t.deletion_policy() == rsrc_defn.RETAIN:
+                self.released.add(name)
         elif verb is Action.UPDATE:
             if self._is_replaced_after_all(work):
                 return c.Failed(step, '', replace=True)

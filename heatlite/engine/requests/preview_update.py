@@ -6,7 +6,7 @@ The dry run of a nested stack finds its outputs: the parent can use those that d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
@@ -32,6 +32,8 @@ from heatlite.engine.requests import validation
 from heatlite.engine.requests.dry_run import Change, DryRun
 from heatlite.engine.resource import Resource
 from heatlite.engine.resource_services import Alarms, SoftwareConfigs
+from heatlite.engine.resources.members import Group
+from heatlite.engine.resources.scaled import ScaledGroup
 from heatlite.engine.resources.stack_resource import StackResource, as_template
 from heatlite.engine.types import tree_size
 from heatlite.engine.types.registry import Registry
@@ -57,6 +59,12 @@ class Previewed:
     changes: Mapping[str, Change] = field(default_factory=dict)
     inside: list[Previewed] = field(default_factory=list)
     fails: str = ''                     # why the update of the stack would fail
+    begun: Mapping[str, set[Action]] = field(default_factory=dict)      # actions that would begin, in this order
+    released: frozenset[str] = frozenset()                              # resources whose objects would stay
+    before: StackDefinition | None = None                               # the present definition
+    outputs_before: Sequence[Mapping[str, Any]] = ()
+    generates_names: bool = False       # new members get other names when they are made
+    most_spare: int = 0                 # members beyond its size while a group changes in batches
 
 
 class NotForeseen(Exception):
@@ -115,12 +123,23 @@ class Preview:
         self._alarms = alarms
         self._left = most if quota == tree_size.UNLIMITED else quota
 
-    def of_update(self, row: Stack, wanted: StackDefinition, mask: Mask, converge: bool) -> Previewed:
-        """Preview an update. Raises the errors for which it would be refused, also of nested stacks, and
-        RequestLimitExceeded."""
-        return self._of(replace(loading.as_updated(row), converge=converge), wanted, mask)
+    def of_create(self, row: Stack, wanted: StackDefinition) -> Previewed:
+        """Preview a create. `row`: the row of the new stack. Raises as `of_update`."""
+        return self._of(replace(row, id=NEW), wanted, wanted.mask)
 
-    def _of(self, row: Stack, wanted: StackDefinition, mask: Mask) -> Previewed:
+    def of_update(self, row: Stack, wanted: StackDefinition, mask: Mask, converge: bool,
+                  before: StackDefinition | None = None) -> Previewed:
+        """Preview an update. Raises the errors for which it would be refused, also of nested stacks, and
+        RequestLimitExceeded. `before`: the present definition, to tell the causes of changes."""
+        return self._of(replace(loading.as_updated(row), converge=converge), wanted, mask, before, row.outputs or ())
+
+    def of_delete(self, row: Stack, present: StackDefinition) -> Previewed:
+        """Preview a delete."""
+        return self._of(replace(loading.as_updated(row), action=Action.DELETE), present, present.mask, present,
+                        row.outputs or ())
+
+    def _of(self, row: Stack, wanted: StackDefinition, mask: Mask, before: StackDefinition | None = None,
+            outputs: Sequence[Mapping[str, Any]] = ()) -> Previewed:
         """Preview one stack. `row`: its row with the previewed action."""
         self._take(len(wanted.snippets))
         with self._database.reader() as tx:         # as the update itself would read them
@@ -130,11 +149,12 @@ class Preview:
         leased = LeasedStack(row, Lease(row.id, '', 0), wanted, self._context,
                              loading.traversal(self._runtime, row, wanted, list(rows), 0))
         leased.kept.update(kept)
-        found = Previewed(row, wanted, mask)
+        found = Previewed(row, wanted, mask, before=before, outputs_before=outputs)
         ahead = Ahead(self._nest(leased))
         run = DryRun(self._runtime, leased, self._executor(leased, ahead),
                      lambda *what: self._inside(found, ahead, *what))
         changes = run.run()
+        found.begun, found.released = run.begun, frozenset(run.released)
         order = [*leased.traversal.wanted, *(name for name in changes if name not in leased.traversal.wanted)]
         found.changes = {name: changes[name] for name in order}
         self._open(found)
@@ -161,7 +181,7 @@ class Preview:
     def _inside(self, above: Previewed, ahead: Ahead, run: DryRun, step: Step, row: ResourceState,
                 verb: Action) -> str | None:
         """Preview the nested stack of a resource. Returns the reason if its action would fail, else None."""
-        resource = (run.executor.stored_resource(row) if verb is Action.DELETE else
+        resource = (run.stored(row) if verb is Action.DELETE else
                     run.executor.resource(step, row, first=verb is not Action.UPDATE))
         if not isinstance(resource, StackResource):
             return None
@@ -183,7 +203,11 @@ class Preview:
             self._undecided(above, stored, change.inside)
             return None
         wanted = self._wanted_row(run.leased.row, resource, stored)
-        found = self._of(wanted, definition, mask | above.mask)
+        before = self._stored(stored)[0] if stored is not None and above.before is not None else None
+        found = self._of(wanted, definition, mask | above.mask, before,
+                         stored.outputs or () if stored is not None else ())
+        found.generates_names = isinstance(resource, ScaledGroup)
+        found.most_spare = resource.most_spare() if isinstance(resource, Group) else 0
         above.inside.append(found)
         if found.fails:
             return found.fails

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 from sqlalchemy import Connection
 
@@ -23,10 +23,11 @@ from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
 from heatlite.engine.durability import request_ids
 from heatlite.engine.notify.notifications import Notify, silent
-from heatlite.engine.reconcile import events, exports, implicit_dependencies, loading, outputs, rollback
+from heatlite.engine.reconcile import events, exports, implicit_dependencies, loading, outputs, planned, rollback
 from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.reconcile.controller import StackController
 from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.planned import Reference
 from heatlite.engine.requests import presenters, preview_create, sources, validation
 from heatlite.engine.requests import preview_update as previews
 from heatlite.engine.types import tree_size
@@ -35,6 +36,7 @@ from heatlite.engine.types.tree_size import UNLIMITED
 from heatlite.language import masking
 from heatlite.language.definition import StackDefinition, StackIdentity
 from heatlite.planning import text
+from heatlite.planning.plan import EVERYTHING
 from heatlite.planning.states import Action, Event, ResourceState, Status
 from heatlite.rpc import messages
 
@@ -49,6 +51,18 @@ class Quotas:
     stacks_per_project: int = 512
     stack_adopt: bool = False
     stack_abandon: bool = False
+
+
+class Applying(Protocol):
+    """A plan that a request applies."""
+
+    @property
+    def reference(self) -> Reference: ...
+
+    def accept(self, tx: Connection, stack_id: str, generation: int | None) -> None:
+        """Mark the plan as applied, in the transaction of the request. `generation`: of the stack; None: a new one.
+
+        Raises Conflict if the plan is no longer valid. May be called again, after a conflict of transactions."""
 
 
 class Stacks:
@@ -70,9 +84,23 @@ class Stacks:
 
     # --- create -----------------------------------------------------------------------------------------
 
-    def create(self, context: RequestContext, message: messages.CreateStack) -> dict[str, str]:
+    def create(self, context: RequestContext, message: messages.CreateStack,
+               plan: Applying | None = None) -> dict[str, str]:
         """Return the identity of the new stack, once its row, its resources, its first event and its lease are
-        stored."""
+        stored. `plan`: the plan that the request applies."""
+        now = self._runtime.now()
+        row, definition = self._checked_create(context, message, now)
+        authority = self._authority.record(context, definition, now)
+        row = replace(row, credentials_id=authority.id if authority is not None else None, request=request_ids.stored(
+            context, row.request, plan.reference if plan is not None else None))
+        rows = self._new_resources(definition, row.template_id, now)
+        row = replace(row, next_resource=len(rows) + 1)
+        self._store(context, row, definition, rows, now, authority, plan)
+        return dict(identity(row))
+
+    def _checked_create(self, context: RequestContext, message: messages.CreateStack,
+                        now: datetime) -> tuple[stacks.Stack, StackDefinition]:
+        """Return the row and the definition of a new stack, after all checks of its request."""
         if message.adopt is not None and not self._quotas.stack_adopt:
             raise exception.NotSupported(feature='Stack Adopt')
         stack_id = self._runtime.uuid()
@@ -84,19 +112,29 @@ class Stacks:
         validation.check_request(definition, self._registry, context)
         self._check_sizes(definition, context)
         action = Action.CREATE if message.adopt is None else Action.ADOPT
-        now = self._runtime.now()
-        authority = self._authority.record(context, definition, now)
-        row = replace(self._new_row(context, message, definition, stack_id, action, now),
-                      credentials_id=authority.id if authority is not None else None)
-        rows = self._new_resources(definition, row.template_id, now)
-        row = replace(row, next_resource=len(rows) + 1)
-        self._store(context, row, definition, rows, now, authority)
-        return dict(identity(row))
+        return self._new_row(context, message, definition, stack_id, action, now), definition
+
+    def foresee_create(self, context: RequestContext, message: messages.CreateStack) -> previews.Previewed:
+        """Return what a create would do. Raises what it would be refused with."""
+        row, definition = self._checked_create(context, message, self._runtime.now())
+        return self._preview(context).of_create(row, definition)
+
+    def _preview(self, context: RequestContext) -> previews.Preview:
+        return previews.Preview(
+            self._runtime, self._database, self._registry, context, self._controller.nest, self._controller.software,
+            self._controller.alarms, self._quotas.resources_per_stack, preview_create.MOST_SHOWN)
 
     def _store(self, context: RequestContext, row: stacks.Stack, definition: StackDefinition,
-               rows: list[ResourceState], now: datetime, authority: credentials.Credentials | None = None) -> None:
+               rows: list[ResourceState], now: datetime, authority: credentials.Credentials | None = None,
+               plan: Applying | None = None) -> None:
         """Store a new stack in one transaction, then drive it here or wake up another engine."""
+        permissions = EVERYTHING
+
         def store(tx: Connection) -> Lease | None:
+            nonlocal permissions
+            if plan is not None:
+                plan.accept(tx, row.id, None)
+            permissions = planned.permissions(tx, row)
             lease = leases.insert(tx, row.id, self._engine_id if self._controller.room() > 0 else None)
             stacks.insert(tx, row)              # StackExists when another request was faster
             context.check_in_time(self._runtime.now())
@@ -116,7 +154,8 @@ class Stacks:
         else:
             self._controller.adopt(LeasedStack(
                 row, lease, definition, request_ids.following(context, row),
-                loading.traversal(self._runtime, row, definition, rows, self._retry_limit)))
+                loading.traversal(self._runtime, row, definition, rows, self._retry_limit,
+                                  permissions=permissions)))
 
     def preview(self, context: RequestContext, message: messages.PreviewStack) -> dict[str, Any]:
         self._check_name_free(context, message.stack_name)
@@ -152,17 +191,13 @@ class Stacks:
 
     # --- update -----------------------------------------------------------------------------------------
 
-    def update(self, context: RequestContext, message: messages.UpdateStack) -> dict[str, str]:
+    def update(self, context: RequestContext, message: messages.UpdateStack,
+               plan: Applying | None = None) -> dict[str, str]:
+        """Return the identity of the stack, once the request is stored. `plan`: the plan that it applies."""
         row, stored = self._stored(message.stack_id, context)
         self._check_updatable(row)
         self._check_rights(row.id, context)
-        definition = self._redefine(row, stored, message)
-        self._check_size(definition)
-        before = loading.definition(stored, row, self._registry.operator)
-        validation.check_immutable(before, definition)
-        definition.hide_too(before.mask)
-        validation.check_request(definition, self._registry, context, updating=True)
-        self._check_sizes(definition, context)
+        definition, _before = self._checked_update(context, row, stored, message)
         now = self._runtime.now()
         renewed = self._renewed_authority(context, row, definition, now)
 
@@ -170,6 +205,8 @@ class Stacks:
             owner = self._claim(tx, row.id, context)
             current = self._current(tx, row.id, context)
             self._check_updatable(current)
+            if plan is not None:
+                plan.accept(tx, row.id, current.generation)
             credentials_id = current.credentials_id
             if renewed is not None:
                 credentials.insert(tx, renewed)
@@ -180,7 +217,7 @@ class Stacks:
                 tx, row.id, action=Action.UPDATE, reason=text.started(Action.UPDATE), now=now,
                 template_id=template_id, previous_template_id=rollback.last_good(current),
                 description=str(definition.description), parameters=definition.parameters.shown(),
-                request=request_ids.stored(context, None),
+                request=request_ids.stored(context, None, plan.reference if plan is not None else None),
                 timeout_mins=current.timeout_mins if message.timeout_mins is None else message.timeout_mins or None,
                 disable_rollback=(current.disable_rollback if message.disable_rollback is None
                                   else message.disable_rollback),
@@ -204,19 +241,37 @@ class Stacks:
             return None
         return self._authority.record(context, definition, now)
 
-    def preview_update(self, context: RequestContext, message: messages.PreviewUpdateStack) -> dict[str, Any]:
-        row, stored = self._stored(message.stack_id, context)
+    def _checked_update(self, context: RequestContext, row: stacks.Stack, stored: templates.Template,
+                        message: messages.UpdateStack) -> tuple[StackDefinition, StackDefinition]:
+        """Return the new and the present definition of a stack, after the checks of the request."""
         definition = self._redefine(row, stored, message)
         self._check_size(definition)
         before = loading.definition(stored, row, self._registry.operator)
         validation.check_immutable(before, definition)
+        definition.hide_too(before.mask)
         validation.check_request(definition, self._registry, context, updating=True)
         self._check_sizes(definition, context)
-        found = previews.Preview(
-            self._runtime, self._database, self._registry, context, self._controller.nest, self._controller.software,
-            self._controller.alarms, self._quotas.resources_per_stack, preview_create.MOST_SHOWN).of_update(
-                row, definition, definition.mask | before.mask, converge=bool(message.converge))
+        return definition, before
+
+    def preview_update(self, context: RequestContext, message: messages.PreviewUpdateStack) -> dict[str, Any]:
+        _row, found = self.foresee_update(context, message, with_causes=False)
         return presenters.changes(found, show_nested=message.show_nested)
+
+    def foresee_update(self, context: RequestContext, message: messages.UpdateStack,
+                       with_causes: bool = True) -> tuple[stacks.Stack, previews.Previewed]:
+        """Return the present row, and what an update would do. Raises what it would be refused with.
+
+        `with_causes`: with the present definitions, also of nested stacks, from which the causes of changes follow."""
+        row, stored = self._stored(message.stack_id, context)
+        definition, before = self._checked_update(context, row, stored, message)
+        return row, self._preview(context).of_update(
+            row, definition, definition.mask | before.mask, converge=bool(message.converge),
+            before=before if with_causes else None)
+
+    def foresee_delete(self, context: RequestContext, stack_id: str) -> tuple[stacks.Stack, previews.Previewed]:
+        """Return the present row, and what a delete would do."""
+        row, stored = self._stored(stack_id, context)
+        return row, self._preview(context).of_delete(row, loading.definition(stored, row, self._registry.operator))
 
     def validate(self, context: RequestContext, message: messages.ValidateTemplate) -> dict[str, Any]:
         definition = self._define(message, StackIdentity('validate', None, context.project_id or ''))
@@ -238,9 +293,17 @@ class Stacks:
 
     # --- other actions ----------------------------------------------------------------------------------
 
-    def delete(self, context: RequestContext, message: messages.DeleteStack) -> None:
-        """Delete a stack; accepted at any time, and aborts work in flight. A deleted stack is not found."""
-        self.begin(message.stack_id, Action.DELETE, lambda tx, row: {'request': None}, context)
+    def delete(self, context: RequestContext, message: messages.DeleteStack, plan: Applying | None = None) -> None:
+        """Delete a stack; accepted at any time, and aborts work in flight. A deleted stack is not found.
+
+        `plan`: the plan that the request applies."""
+        def store(tx: Connection, row: stacks.Stack) -> Mapping[str, Any]:
+            if plan is not None:
+                plan.accept(tx, row.id, row.generation)
+            return {'request': None}
+
+        self.begin(message.stack_id, Action.DELETE, store, context,
+                   plan=plan.reference if plan is not None else None)
 
     def act(self, context: RequestContext, message: messages.StackAction) -> None:
         action = Action(message.action.upper())
@@ -268,12 +331,12 @@ class Stacks:
                 accepted = stacks.accept(
                     tx, row.id, action=Action.ROLLBACK, reason=text.started(Action.ROLLBACK), now=now,
                     template_id=target_id, previous_template_id=row.template_id,
-                    request=request_ids.stored(context, row.request),
+                    request=request_ids.stored(context, row.request, planned.of(row)),
                     **self.as_shown(templates.get(tx, target_id), row))
             else:
                 accepted = stacks.accept(tx, row.id, action=row.action, status=Status.FAILED,
                                          reason=text.cancelled(row.action), now=now,
-                                         request=request_ids.stored(context, row.request))
+                                         request=request_ids.stored(context, row.request, planned.of(row)))
             event_rows.insert_many(tx, row.id, [self._event_of(accepted)])
             return owner, accepted
 
@@ -286,12 +349,13 @@ class Stacks:
 
     def begin(self, stack_id: str, action: Action,
               store: Callable[[Connection, stacks.Stack], Mapping[str, Any]] = lambda tx, row: {},
-              context: RequestContext | None = None, asked_by: RequestContext | None = None) -> stacks.Stack:
+              context: RequestContext | None = None, asked_by: RequestContext | None = None,
+              plan: Reference | None = None) -> stacks.Stack:
         """Accept an action requested by `context`, or by the engine itself (None). `store(tx, row)` raises to refuse
         it, or stores what belongs to it and returns keywords of `db.stacks.accept`; it may be called again.
 
-        `asked_by`: the context on whose behalf the engine acts. Raises EntityNotFound also for a stack of another
-        project."""
+        `asked_by`: the context on whose behalf the engine acts; `plan`: the plan that holds for the action. Raises
+        EntityNotFound also for a stack of another project."""
         now = self._runtime.now()
         if context is not None and action is not Action.CHECK:
             self._check_rights(stack_id, context)
@@ -302,7 +366,7 @@ class Stacks:
             requested = dict(store(tx, row))
             caller = context or asked_by
             if caller is not None:
-                requested['request'] = request_ids.stored(caller, requested.get('request', row.request))
+                requested['request'] = request_ids.stored(caller, requested.get('request', row.request), plan)
             accepted = stacks.accept(tx, row.id, action=action, reason=text.started(action), now=now, **requested)
             new = [self._event_of(accepted)]
             if action is Action.DELETE and row.status == Status.IN_PROGRESS and row.action != Action.DELETE:
@@ -347,7 +411,8 @@ class Stacks:
             converge=False, credentials_id=above.credentials_id, user_project_id=above.user_project_id, tags=None,
             parameters=definition.parameters.shown(), outputs=outputs.unknown(definition),
             request=request_ids.stored(request_ids.asking(parent.context), {
-                'facade': facade, **({'adopt': adopt.get('resources', {})} if adopt else {})}),
+                'facade': facade, **({'adopt': adopt.get('resources', {})} if adopt else {})},
+                planned.below(parent, resource_name)),
             created_at=now, updated_at=None, started_at=now, deleted_at=None)
         self._store(parent.context, row, definition, self._new_resources(definition, row.template_id, now), now)
         return row
@@ -374,7 +439,8 @@ class Stacks:
                     definition.files, now, stack_id=row.id, is_nested=True),
                 previous_template_id=rollback.last_good(current), description=str(definition.description),
                 parameters=definition.parameters.shown(), converge=converge,
-                request=request_ids.stored(request_ids.asking(parent.context), {'facade': facade}),
+                request=request_ids.stored(request_ids.asking(parent.context), {'facade': facade},
+                                           planned.below(parent, str(row.parent_resource))),
                 timeout_mins=current.timeout_mins if timeout_mins is None else timeout_mins)
             event_rows.insert_many(tx, row.id, [self._event_of(accepted)])
             return owner, accepted
@@ -383,9 +449,13 @@ class Stacks:
 
     def act_on_child(self, parent: LeasedStack, stack_id: str, action: Action, abandon: bool = False) -> stacks.Stack:
         """Begin an action of a nested stack. Raises EntityNotFound if it is gone, or of another project."""
+        plan = None
+        if planned.of(parent.row) is not None:
+            with self._database.reader() as tx:
+                plan = planned.below(parent, str(self._found(tx, stack_id, None).parent_resource))
         return self.begin(stack_id, action, lambda tx, row: {
             'request': {**(row.request or {}), **(exports.ABANDONING if abandon else {})}},
-            asked_by=_on_behalf_of(parent))
+            asked_by=_on_behalf_of(parent), plan=plan)
 
     def cancel_child(self, parent: LeasedStack, stack_id: str) -> None:
         try:

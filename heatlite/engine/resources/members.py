@@ -138,6 +138,10 @@ class Group(StackResource):
         """For groups: the next step of what a rolling update or a creation in batches is to reach; None at the end."""
         return None
 
+    def most_spare(self) -> int:
+        """For groups: the most members beyond its size while a rolling update runs."""
+        return 0
+
     def pause(self) -> float:
         """For groups: seconds between two batches."""
         return 0

@@ -158,6 +158,10 @@ class ScaledGroup(members.Group):
             self.data_delete(ROLLING_SIZE)
         return done
 
+    def most_spare(self) -> int:
+        policy = self.rolling_policy()
+        return 0 if policy is None else policy[0]
+
     def next_template(self) -> Template | None:
         policy = self.rolling_policy()
         if policy is None or self.goal is None:

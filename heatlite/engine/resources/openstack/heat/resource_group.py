@@ -179,6 +179,10 @@ class ResourceGroup(members.Group):
             self.BATCH_CREATE if self.action == self.CREATE else self.ROLLING_UPDATE]
         return found
 
+    def most_spare(self) -> int:
+        policy = self._policy()
+        return int(policy[self.MAX_BATCH_SIZE]) if policy else 0
+
     def next_template(self) -> Template | None:
         policy, current = self._policy(), self.current_members()
         if self.action == self.CREATE:

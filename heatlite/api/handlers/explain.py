@@ -1,0 +1,124 @@
+"""Explains the state of a stack: what it waits for, why it failed, what took long. Reads rows; calls no engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection
+
+from heatlite.api import finding, views
+from heatlite.api.wsgi import Request
+from heatlite.common.i18n import _
+from heatlite.db import events, leases, resources, stacks
+from heatlite.db.connection import moment
+from heatlite.planning import explanation
+from heatlite.planning.explanation import Happened, Path, Row
+from heatlite.planning.states import Status
+
+View = dict[str, Any]
+MOST = 50                               # entries of each list
+MOST_EVENTS = 2000
+MOST_STACKS = 1000                      # whose events are searched, outer ones first
+DEEPEST = 10 ** 6
+
+
+def show(req: Request, stack_name: str, stack_id: str) -> View:
+    """Explains a stack."""
+    with req.db.reader() as tx:
+        row = finding.visible(req, stacks.show(tx, stack_id), stack_name)
+        return {'explanation': explained(tx, row, timedelta(seconds=req.conf.stack_action_timeout))}
+
+
+def explained(tx: Connection, row: stacks.Stack, timeout: timedelta) -> View:
+    """The explanation of a stack. `timeout`: of its action, if the stack has none of its own.
+
+    Reads the rows of the stack and of nested ones that are not complete; lists are cut at MOST entries.
+    """
+    tree, now = _Tree(tx, row), moment(tx)
+    found = _waiting(tx, row, tree, now, timeout) if row.status == Status.IN_PROGRESS else {}
+    beginning = events.beginning(tx, row.id)
+    causes, chain = [], []
+    if beginning is not None:
+        causes, chain = _causes(tx, tree, beginning), _chain(tx, tree, beginning, now)
+    state = (explanation.WAITING if row.status == Status.IN_PROGRESS else
+             explanation.FAILED if causes else explanation.SETTLED)
+    return {
+        'stack_id': row.id, 'stack_name': row.name, 'action': row.action, 'status': row.status,
+        'status_reason': row.reason, 'state': state, 'since': views.when(row.started_at or row.created_at),
+        'engine': None, 'gives_up_at': None, 'waiting_for': [], 'blocked': [], **found, 'causes': causes[:MOST],
+        'not_started': [list(path) for path in explanation.not_started(
+            {each.path: each for each in tree.rows}, [tuple(cause['path']) for cause in causes])][:MOST],
+        'critical_path': chain[:MOST], 'summary': _summary(row, found, causes)}
+
+
+class _Tree:
+    """The rows of a stack, and of the nested ones that are not complete, with their paths."""
+
+    def __init__(self, tx: Connection, top: stacks.Stack) -> None:
+        self.paths: dict[str, Path] = {top.id: ()}
+        self.top = top.id
+        unfinished = [top.id]
+        for each in stacks.descendants(tx, top.root_id, top.id, DEEPEST):
+            self.paths[each.id] = (*self.paths[str(each.owner_id)], str(each.parent_resource))
+            if each.status != Status.COMPLETE:
+                unfinished.append(each.id)
+        self.rows = [row for stack_id in unfinished for row in self._rows(tx, stack_id)]
+
+    def _rows(self, tx: Connection, stack_id: str) -> Iterable[Row]:
+        above = self.paths[stack_id]
+        for row in resources.light(tx, stack_id):
+            if row.replaced_by is None:
+                yield Row((*above, row.name), row.type, row.action, row.status, row.reason, row.physical_id,
+                          tuple((*above, name) for name in row.requires),
+                          row.updated_at or row.created_at or datetime.min)
+
+    def happened(self, found: Iterable[events.Shown]) -> list[Happened]:
+        return [Happened((*self.paths[each.stack_id], each.resource_name), each.resource_type, each.action, each.status,
+                         each.reason, each.physical_id, each.created_at) for each in found]
+
+
+def _waiting(tx: Connection, row: stacks.Stack, tree: _Tree, now: datetime, default: timedelta) -> View:
+    begun = row.started_at or row.created_at
+    timeout = timedelta(minutes=row.timeout_mins) if row.timeout_mins else default
+    return {
+        'engine': leases.owner(tx, row.id), 'gives_up_at': views.when(begun + timeout),
+        'waiting_for': [{
+            'path': list(each.path), 'type': each.type, 'action': each.action, 'since': views.when(each.changed_at),
+            'seconds': max(int((now - each.changed_at).total_seconds()), 0), 'physical_resource_id': each.physical_id,
+            'reason': each.reason} for each in explanation.working(tree.rows)[:MOST]],
+        'blocked': [{'path': list(each.path), 'waits_for': [list(path) for path in each.waits_for][:MOST]}
+                    for each in explanation.blocked(tree.rows)[:MOST]]}
+
+
+def _causes(tx: Connection, tree: _Tree, beginning: events.Shown) -> list[View]:
+    failed = events.since(tx, list(tree.paths)[:MOST_STACKS], beginning.created_at, MOST_EVENTS, Status.FAILED)
+    return [{'path': list(each.path), 'type': each.type, 'action': each.action, 'reason': each.reason,
+             'time': views.when(each.at), 'physical_resource_id': each.physical_id,
+             'advice': explanation.advice(each.reason)} for each in explanation.first_causes(tree.happened(failed))]
+
+
+def _chain(tx: Connection, tree: _Tree, beginning: events.Shown, now: datetime) -> list[View]:
+    found = events.since(tx, [tree.top], beginning.created_at, MOST_EVENTS)
+    own = [row for row in tree.rows if len(row.path) == 1]
+    return [{'path': list(each.path), 'seconds': round(each.seconds, 1)}
+            for each in explanation.critical_path(own, tree.happened(found), now)]
+
+
+def _summary(row: stacks.Stack, found: Mapping[str, Any], causes: Sequence[Mapping[str, Any]]) -> str:
+    """One sentence for people."""
+    if causes:
+        first = causes[0]
+        return _('%(action)s failed because of %(path)s: %(reason)s') % {
+            'action': first['action'], 'path': '/'.join(first['path']), 'reason': first['reason']}
+    waiting = found.get('waiting_for')
+    if waiting:
+        first = waiting[0]
+        if found['engine'] is None:
+            return _('%s waits for an engine: none that is alive works on it.') % row.action
+        return _('%(action)s waits for %(path)s (%(type)s), for %(seconds)d s') % {
+            'action': row.action, 'path': '/'.join(first['path']), 'type': first['type'], 'seconds': first['seconds']}
+    if row.status == Status.IN_PROGRESS:
+        return _('%s has begun; no resource is in progress yet.') % row.action
+    return row.reason

@@ -1,0 +1,53 @@
+"""Holds the actions on a stack to the plan that is applied to its tree.
+
+The request of a stack's row names the plan and the path of the stack in it, so that a restart, another engine and
+nested stacks are held to it, too. A plan holds for the action that applies it and for its rollback, not for what comes
+after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection
+
+from heatlite.db import plans
+from heatlite.db.stacks import Stack
+from heatlite.engine.durability.request_ids import PLAN
+from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.planning.plan import EVERYTHING, Path, Permissions
+from heatlite.planning.states import Action, Status
+
+Reference = Mapping[str, Any]
+"""{id, path, is_open, is_rolled_back} of the plan, as stored with a request."""
+
+
+def reference(plan_id: str, path: Path = (), *, is_open: bool = False, is_rolled_back: bool = False) -> Reference:
+    return {'id': plan_id, 'path': list(path), 'is_open': is_open, 'is_rolled_back': is_rolled_back}
+
+
+def of(row: Stack) -> Reference | None:
+    """Return the plan to which the action in progress is held, or None."""
+    found: Reference | None = (row.request or {}).get(PLAN) if row.status == Status.IN_PROGRESS else None
+    return found
+
+
+def below(parent: LeasedStack, resource_name: str) -> Reference | None:
+    """Return the reference for the nested stack of a resource, or None."""
+    found = of(parent.row)
+    if found is None:
+        return None
+    is_open = found['is_open'] or parent.traversal.permissions.opens(resource_name)
+    return reference(found['id'], (*found['path'], resource_name), is_open=is_open,
+                     is_rolled_back=found['is_rolled_back'] or parent.row.action == Action.ROLLBACK)
+
+
+def permissions(tx: Connection, row: Stack) -> Permissions:
+    """Return what may be done in a stack: everything without a plan."""
+    found = of(row)
+    if found is None or found['is_open']:
+        return EVERYTHING
+    allowed = plans.permissions(tx, found['id'], tuple(found['path']))
+    is_rolled_back = found['is_rolled_back'] or row.action == Action.ROLLBACK
+    return allowed.when_rolled_back() if is_rolled_back else allowed

@@ -1,0 +1,71 @@
+"""Finds why a property changes between two definitions of a stack: the line of the template, a parameter, a file, or a
+resource whose change makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from heatlite.language.definition import StackDefinition
+from heatlite.language.expression import PLACEHOLDERS, calls, spelled
+from heatlite.language.functions.references import GetFile, GetParam, Ref
+from heatlite.planning.plan import Cause
+
+
+class Causes:
+    """The causes of changes in one stack. `changing`: names of the resources that the plan changes.
+
+    Positions are known if the template came as text.
+    """
+
+    def __init__(self, before: StackDefinition | None, after: StackDefinition, changing: Collection[str]) -> None:
+        self._before = before
+        self._after = after
+        self._changing = changing
+
+    def of(self, resource: str, name: str) -> Cause | None:
+        """Return the cause of the change of property `name`; None if the definitions do not tell one."""
+        new = self._after.resources.get(resource)
+        if new is None:
+            return None
+        path = new.property_path(name)
+        old = self._before.resources.get(resource) if self._before is not None else None
+        written = self._written(self._after, resource, name)
+        if old is None or self._written(self._before, resource, name) != written or old.type != new.type:
+            return self._at('template', '.'.join(map(str, path)), path)
+        expression = new.property_expressions.get(name)
+        return next(self._inputs(expression, path), None)
+
+    def _inputs(self, expression: Any, path: tuple[Any, ...]) -> Iterator[Cause]:
+        """Yield what the expression uses and what has changed: parameters and files first, then resources."""
+        found = calls(expression)
+        for trail, call in found:
+            named = call.args[0] if isinstance(call.args, list) and call.args else call.args
+            if not isinstance(named, str):
+                continue
+            place = (*path, *spelled(trail))
+            if isinstance(call, GetParam | Ref) and self._parameter(self._before, named) != self._parameter(
+                    self._after, named):
+                yield self._at('parameter', named, place)
+            elif isinstance(call, GetFile) and self._before is not None and (
+                    self._before.files.get(named) != self._after.files.get(named)):
+                yield self._at('file', named, place)
+        for trail, call in found:
+            for need in call.requirements(PLACEHOLDERS):
+                if isinstance(need.resource, str) and need.resource in self._changing:
+                    yield self._at('resource', need.resource, (*path, *spelled(trail)))
+
+    def _at(self, kind: str, what: str, path: tuple[Any, ...]) -> Cause:
+        line, column = self._after.template.position(path) or (None, None)
+        return Cause(kind, what, line, column)
+
+    @staticmethod
+    def _written(definition: StackDefinition | None, resource: str, name: str) -> Any:
+        """Return the property as the template has it, functions unresolved."""
+        found = definition.resources.get(resource) if definition is not None else None
+        properties = found.snippet.get(definition.keys.properties) if found is not None and definition else None
+        return properties.get(name) if isinstance(properties, dict) else None
+
+    @staticmethod
+    def _parameter(definition: StackDefinition | None, name: str) -> Any:
+        return definition.parameters.get(name) if definition is not None else None

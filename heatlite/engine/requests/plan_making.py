@@ -1,0 +1,151 @@
+"""Makes a plan of what the dry runs of a tree have found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from heatlite.engine.reconcile.diff import PropertyChange
+from heatlite.engine.requests.causes import Causes
+from heatlite.engine.requests.dry_run import Change
+from heatlite.engine.requests.preview_update import Previewed
+from heatlite.language.masking import Mask
+from heatlite.language.unknown import UNKNOWN, is_known
+from heatlite.planning.plan import (
+    ANY_ACTION,
+    NOTHING,
+    Path,
+    Permissions,
+    Plan,
+    PlanAction,
+    PlannedChange,
+    ValueChange,
+    value_changes,
+)
+from heatlite.planning.states import Action
+
+OF_KIND: Mapping[str, PlanAction] = {
+    'unchanged': PlanAction.NONE, 'updated': PlanAction.UPDATE, 'replaced': PlanAction.REPLACE,
+    'added': PlanAction.CREATE, 'deleted': PlanAction.DELETE, 'unknown': PlanAction.UNKNOWN}
+CONTAINERS = frozenset({PlanAction.UPDATE, PlanAction.NONE})    # of a nested stack: what counts is inside
+
+
+def made(action: str, found: Previewed) -> Plan:
+    """Return the plan of an action on the tree whose root was previewed as `found`."""
+    permissions: dict[Path, Permissions] = {}
+    changes = tuple(_changes(found, (), permissions))
+    return Plan(action, changes, tuple(_outputs(found)), permissions, found.fails)
+
+
+def _changes(found: Previewed, path: Path, permissions: dict[Path, Permissions]) -> Iterator[PlannedChange]:
+    """Yield the changes of one stack and of those inside, in order of execution."""
+    permissions[path] = permissions.get(path, NOTHING) | _permissions(found)
+    inside: dict[str, list[Previewed]] = {}
+    for each in found.inside:
+        inside.setdefault(str(each.row.parent_resource), []).append(each)
+    causes = Causes(found.before, found.definition, {
+        name for name, change in found.changes.items() if change.kind != 'unchanged'})
+    shown = {name: f'*{number}' for number, name in enumerate(sorted(_generated(found)), 1)}
+    for name in _in_order(found):
+        place = (*path, shown.get(name, name))
+        below = [change for each in inside.get(name, ()) for change in _changes(each, place, permissions)]
+        yield _change(found, found.changes[name], place, causes, below)
+        yield from below
+
+
+def _in_order(found: Previewed) -> list[str]:
+    """Return the names of the resources: those on which an action begins in their order, then the others."""
+    begun = [name for name in found.begun if name in found.changes]
+    return [*begun, *(name for name in found.changes if name not in found.begun)]
+
+
+def _generated(found: Previewed) -> set[str]:
+    """Return the new members whose names will be others."""
+    if not found.generates_names:
+        return set()
+    return {name for name, change in found.changes.items() if change.kind == 'added'}
+
+
+def _permissions(found: Previewed) -> Permissions:
+    """Return what the plan allows in one stack.
+
+    A create may delete what its failed attempts left. While a group changes in batches, nested stacks of members that
+    wait are updated with their old definition and the new files: what is inside passes through other states.
+    """
+    actions: dict[str, frozenset[Action]] = {}
+    generated = _generated(found)
+    unnamed = len(generated) + found.most_spare
+    containers = {str(each.row.parent_resource) for each in found.inside} if found.most_spare else ()
+    opened = []
+    for name, change in found.changes.items():
+        begun = frozenset(found.begun.get(name, ()))
+        if change.kind == 'unknown':
+            begun = ANY_ACTION
+        elif Action.CREATE in begun:
+            begun |= {Action.DELETE}
+        if name in containers:
+            begun |= {Action.UPDATE}
+        if name not in generated and (begun or unnamed):
+            actions[name] = begun
+        if change.kind == 'unknown' or change.inside or name in containers:
+            opened.append(name)
+    return Permissions(actions, frozenset(opened), unnamed=unnamed)
+
+
+def _change(found: Previewed, change: Change, path: Path, causes: Causes,
+            below: Iterable[PlannedChange]) -> PlannedChange:
+    action = _action(found, change)
+    values = tuple(_values(change, found.mask, causes))
+    if action in CONTAINERS and not values and not change.inside:
+        changed = [each for each in below if each.action is not PlanAction.NONE]
+        is_container = change.name in {str(each.row.parent_resource) for each in found.inside}
+        action = PlanAction.UPDATE if changed else PlanAction.NONE if is_container else action
+    may: tuple[PlanAction, ...] = ()
+    if action is PlanAction.UNKNOWN:
+        may = _may(found, change)
+    row, wanted = change.row, found.definition.resources.get(change.name)
+    kind = wanted.type if wanted is not None else row.type if row is not None else ''
+    reason = change.why or change.inside
+    return PlannedChange(path, kind, action, values, found.mask.text(reason) if reason else '', may,
+                         row.physical_id if row is not None else None)
+
+
+def _action(found: Previewed, change: Change) -> PlanAction:
+    action = OF_KIND[change.kind]
+    if action is PlanAction.DELETE and change.name in found.released:
+        return PlanAction.RELEASE
+    if action is PlanAction.CREATE and Action.ADOPT in found.begun.get(change.name, ()):
+        return PlanAction.IMPORT
+    return action
+
+
+def _may(found: Previewed, change: Change) -> tuple[PlanAction, ...]:
+    """Return the actions that may come of an unknown one."""
+    if change.name not in found.definition.resources or found.row.action == Action.DELETE:
+        return (PlanAction.NONE, PlanAction.DELETE)
+    if change.row is None:
+        return (PlanAction.NONE, PlanAction.CREATE)
+    return (PlanAction.NONE, PlanAction.UPDATE, PlanAction.REPLACE)
+
+
+def _values(change: Change, mask: Mask, causes: Causes) -> Iterator[ValueChange]:
+    differing: Mapping[str, PropertyChange] = change.properties or {
+        name: PropertyChange(None, value, False) for name, value in change.given.items()}
+    for name, each in differing.items():
+        cause = causes.of(change.name, name)
+        for path, before, after, is_unknown in value_changes(name, each.old, each.new, is_known):
+            yield ValueChange(path, mask(before), mask(after), is_unknown, each.forces_replacement, cause)
+
+
+def _outputs(found: Previewed) -> Iterator[ValueChange]:
+    """Yield the outputs that differ."""
+    before = {each['output_key']: each.get('output_value') for each in found.outputs_before}
+    after: dict[str, Any] = {each['output_key']: each.get('output_value') for each in found.row.outputs or ()}
+    if found.row.action == Action.DELETE:
+        after = {}
+    for name in dict.fromkeys((*before, *after)):
+        old, new = before.get(name), after.get(name)
+        if new is UNKNOWN or not is_known(new):
+            yield ValueChange((name,), found.mask(old), None, True)
+        elif old != new:
+            yield ValueChange((name,), found.mask(old), found.mask(new))

@@ -1,0 +1,199 @@
+"""Use cases of plans: what an action would do is computed, stored, approved, and then done exactly, or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import Connection
+
+from heatlite.common import exception
+from heatlite.common.context import RequestContext
+from heatlite.common.i18n import _
+from heatlite.common.runtime import Runtime
+from heatlite.common.timeutils import isotime
+from heatlite.db import plans, stacks
+from heatlite.db.connection import Database
+from heatlite.db.plans import StoredPlan
+from heatlite.engine.reconcile import planned
+from heatlite.engine.reconcile.planned import Reference
+from heatlite.engine.requests import plan_making
+from heatlite.engine.requests.preview_update import Previewed
+from heatlite.engine.requests.stacks import Stacks
+from heatlite.planning import plan as planning
+from heatlite.planning.states import Action, Status
+from heatlite.rpc import messages
+
+UNLIMITED = -1
+MOST_DIFFERENCES = 20                   # that a refusal names
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """`lifetime`: seconds in which a plan can be applied. `per_project`: plans that can be applied; -1: no limit."""
+
+    lifetime: int
+    per_project: int
+    needs_approval: bool
+
+
+class Plans:
+    def __init__(self, runtime: Runtime, database: Database, use_cases: Stacks, bounds: Bounds) -> None:
+        self._runtime = runtime
+        self._database = database
+        self._stacks = use_cases
+        self._bounds = bounds
+
+    def make(self, context: RequestContext, message: messages.CreatePlan) -> dict[str, Any]:
+        """Return the id of the new plan. Raises what the action itself would be refused with, ActionInProgress for a
+        stack in progress, RequestLimitExceeded."""
+        row, found = self._foresee(context, message)
+        project_id = context.owning_project()
+        made = plan_making.made(message.action, found)
+        document = planning.to_document(made)
+        now = self._runtime.now()
+        stored = StoredPlan(
+            id=self._runtime.uuid(), project_id=project_id, stack_id=row.id if row is not None else None,
+            stack_name=found.row.name, action=message.action, state=plans.READY,
+            generation=row.generation if row is not None else None, digest=planning.digest(document),
+            author_id=context.user_id, author=context.username, approver_id=None, approver=None,
+            summary=made.summary, document=document, request=_as_json(message), created_at=now,
+            expires_at=now + timedelta(seconds=self._bounds.lifetime), approved_at=None, applied_at=None)
+
+        def store(tx: Connection) -> None:
+            plans.remove_expired(tx, now)
+            if self._bounds.per_project != UNLIMITED and (
+                    plans.count_applicable(tx, project_id, now) >= self._bounds.per_project):
+                raise exception.RequestLimitExceeded(
+                    _('The project has %d plans that were not applied; delete some.') % self._bounds.per_project)
+            plans.insert(tx, stored, made.permissions)
+
+        self._database.retry(store)
+        return {'id': stored.id}
+
+    def approve(self, context: RequestContext, message: messages.ApprovePlan) -> None:
+        """Approve a plan. Raises Conflict unless it is READY, and for its own author if approval is required."""
+        now = self._runtime.now()
+
+        def store(tx: Connection) -> None:
+            found = self._found(tx, context, message.plan_id)
+            self._check_applicable(found)
+            if self._bounds.needs_approval and found.author_id == context.user_id:
+                raise exception.Conflict(_('A plan is approved by somebody else than its author.'))
+            if not plans.approve(tx, found.id, context.user_id, context.username, now):
+                raise exception.Conflict(_('Plan %s has been approved already.') % found.id)
+
+        self._database.retry(store)
+
+    def apply(self, context: RequestContext, message: messages.ApplyPlan) -> dict[str, str]:
+        """Carry out a plan, and return the identity of its stack. Raises Conflict, with the differences, if the plan
+        is not what would be done now."""
+        with self._database.reader() as tx:
+            stored = self._found(tx, context, message.plan_id)
+        self._check_applicable(stored)
+        if message.digest is not None and message.digest != stored.digest:
+            raise exception.Conflict(_('The digest of plan %(id)s is %(digest)s, not the one given.')
+                                     % {'id': stored.id, 'digest': stored.digest})
+        if self._bounds.needs_approval and stored.state != plans.APPROVED:
+            raise exception.Conflict(_('Plan %s has to be approved first.') % stored.id)
+        request = messages.CreatePlan.from_arguments(stored.request)
+        self._check_start(context, stored, request)
+        applied = _Applied(self._runtime, stored)
+        match stored.action:
+            case messages.CREATE:
+                return self._stacks.create(context, request.as_create(), applied)
+            case messages.UPDATE:
+                return self._stacks.update(context, request.as_update(), applied)
+        self._stacks.delete(context, messages.DeleteStack(str(stored.stack_id)), applied)
+        return {'tenant': stored.project_id, 'stack_name': stored.stack_name, 'stack_id': str(stored.stack_id)}
+
+    def delete(self, context: RequestContext, message: messages.DeletePlan) -> None:
+        """Delete a plan. Raises Conflict for an applied one: it belongs to the history of its stack."""
+        def store(tx: Connection) -> None:
+            found = self._found(tx, context, message.plan_id)
+            if not plans.delete(tx, found.id):
+                raise exception.Conflict(_('Plan %s has been applied.') % found.id)
+
+        self._database.retry(store)
+
+    # --- helpers ----------------------------------------------------------------------------------------
+
+    def _foresee(self, context: RequestContext,
+                 message: messages.CreatePlan) -> tuple[stacks.Stack | None, Previewed]:
+        """Return the present row of the stack, if there is one, and what would be done."""
+        match message.action:
+            case messages.CREATE:
+                return None, self._stacks.foresee_create(context, message.as_create())
+            case messages.UPDATE:
+                row, found = self._stacks.foresee_update(context, message.as_update())
+            case messages.DELETE:
+                row, found = self._stacks.foresee_delete(context, message.stack_id)
+            case _:
+                raise messages.wrong('action', ', '.join(messages.PLANNED), message.action)
+        if row.status == Status.IN_PROGRESS:
+            raise exception.ActionInProgress(stack_name=row.name, action=row.action)
+        if row.action == Action.SUSPEND and message.action == messages.UPDATE:
+            raise exception.NotSupported(feature=_('Updating a stack when it is suspended'))
+        return row, found
+
+    def _found(self, tx: Connection, context: RequestContext, plan_id: str) -> StoredPlan:
+        found = plans.show(tx, plan_id, context.project_id) if context.project_id is not None else None
+        if found is None:
+            raise exception.EntityNotFound(entity='Plan', name=plan_id)
+        return found
+
+    def _check_applicable(self, stored: StoredPlan) -> None:
+        if stored.state == plans.APPLIED:
+            raise exception.Conflict(_('Plan %(id)s was applied at %(at)s.')
+                                     % {'id': stored.id, 'at': isotime(stored.applied_at or stored.created_at)})
+        if stored.expires_at <= self._runtime.now():
+            raise exception.Conflict(_('Plan %(id)s expired at %(at)s; make a new one.')
+                                     % {'id': stored.id, 'at': isotime(stored.expires_at)})
+
+    def _check_start(self, context: RequestContext, stored: StoredPlan, request: messages.CreatePlan) -> None:
+        """Raise Conflict, naming the differences, if the stack is not the one that was planned with.
+
+        The transaction of the request checks it again."""
+        if stored.stack_id is None:
+            return
+        with self._database.reader() as tx:
+            row = stacks.get(tx, stored.stack_id)
+        if row is None or row.deleted_at is not None:
+            raise exception.Conflict(_('The stack of plan %s is gone.') % stored.id)
+        if row.status == Status.IN_PROGRESS:
+            raise exception.ActionInProgress(stack_name=row.name, action=row.action)
+        if row.generation == stored.generation:
+            return
+        _row, found = self._foresee(context, request)
+        after = planning.to_document(plan_making.made(stored.action, found))
+        told = planning.differences(stored.document, after)
+        raise exception.Conflict(' '.join([
+            _('The stack has changed since plan %s was made.') % stored.id,
+            '; '.join(told[:MOST_DIFFERENCES]) + '.' if told else _('A new plan would do the same.'),
+            *([_('There are %d more differences.') % (len(told) - MOST_DIFFERENCES)]
+              if len(told) > MOST_DIFFERENCES else [])]))
+
+
+class _Applied:
+    """A stored plan, for the transaction of the request that applies it (`requests.stacks.Applying`)."""
+
+    def __init__(self, runtime: Runtime, stored: StoredPlan) -> None:
+        self._runtime = runtime
+        self._stored = stored
+
+    @property
+    def reference(self) -> Reference:
+        return planned.reference(self._stored.id)
+
+    def accept(self, tx: Connection, stack_id: str, generation: int | None) -> None:
+        if generation != self._stored.generation:
+            raise exception.Conflict(_('The stack has changed while plan %s was applied.') % self._stored.id)
+        if not plans.apply(tx, self._stored.id, stack_id, self._runtime.now()):
+            raise exception.Conflict(_('Another request was faster to apply plan %s.') % self._stored.id)
+
+
+def _as_json(message: messages.CreatePlan) -> Mapping[str, Any]:
+    """Return the fields of the message, for storage. Positions in the template are not needed again."""
+    return {field.name: getattr(message, field.name) for field in fields(message) if field.name != 'template_text'}

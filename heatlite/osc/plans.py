@@ -1,0 +1,180 @@
+"""The commands `openstack stack plan ...`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from heatclient.common import http, template_utils
+from heatclient.common import utils as heat_utils
+from osc_lib.command import command
+
+CHANGES = 2                             # exit code of `create` for a plan that changes something
+LISTED = ('id', 'stack_name', 'action', 'state', 'author', 'creation_time', 'expiry_time')
+
+
+class Api:
+    """Requests to the orchestration service. Errors are those of python-heatclient."""
+
+    def __init__(self, app: Any) -> None:
+        self.heat = app.client_manager.orchestration
+        self._http = self.heat.http_client
+
+    def get(self, path: str) -> dict[str, Any]:
+        found: dict[str, Any] = self._http.get(path).json()
+        return found
+
+    def post(self, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        answer = self._http.post(path, **({} if body is None else {'data': body}))
+        return dict(answer.json()) if answer.content else {}
+
+    def delete(self, path: str) -> None:
+        self._http.delete(path)
+
+
+def _path(plan_id: str, *more: str) -> str:
+    return '/'.join(['/plans', quote(plan_id, safe=''), *more])
+
+
+class CreatePlan(command.Command):
+    """Show what a create, an update or a delete of a stack would do, and store it as a plan.
+
+    The exit code is 0 if nothing would change, 2 if something would, and 1 for an error.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument('stack', help='Name of a new stack; name or id of an existing one')
+        parser.add_argument('-t', '--template', help='Path or URL of the template')
+        parser.add_argument('-e', '--environment', action='append', help='Path or URL; may be repeated')
+        parser.add_argument('--parameter', action='append', metavar='KEY=VALUE', help='May be repeated')
+        parser.add_argument('--parameter-file', action='append', metavar='KEY=FILE', help='May be repeated')
+        parser.add_argument('--existing', action='store_true',
+                            help='Keep what is not given: template, environment, parameters')
+        parser.add_argument('--clear-parameter', action='append', help='With --existing: use the default again')
+        parser.add_argument('--delete', action='store_true', help='Plan to delete the stack')
+        parser.add_argument('--rollback', choices=['enabled', 'disabled'], help='What a failure leads to')
+        parser.add_argument('--converge', action='store_true', help='Compare with what the cloud really has')
+        parser.add_argument('--json', action='store_true', help='Print the plan as JSON')
+        return parser
+
+    def take_action(self, chosen: argparse.Namespace) -> int:
+        api = Api(self.app)
+        stack = self._stack(api, chosen)
+        if chosen.delete:
+            path, body = f'/stacks/{stack}/plans', {'action': 'delete'}
+        elif stack is not None:
+            path, body = f'/stacks/{stack}/plans', self._body(api, chosen)
+        else:
+            path, body = '/plans', {'stack_name': chosen.stack, **self._body(api, chosen)}
+        plan_id = api.post(path, body)['plan']['id']
+        plan = api.get(_path(plan_id) + '?format=text')['plan']
+        show(self.app, plan, chosen.json)
+        return 0 if plan['is_empty'] else CHANGES
+
+    def _stack(self, api: Api, chosen: argparse.Namespace) -> str | None:
+        """Return NAME/ID of the stack; None if it does not exist and can be created."""
+        from heatclient import exc
+        try:
+            found = api.heat.stacks.get(chosen.stack, resolve_outputs=False)
+        except exc.HTTPNotFound:
+            if chosen.delete or chosen.existing:
+                raise
+            return None
+        return f'{quote(found.stack_name, safe="")}/{found.id}'
+
+    def _body(self, api: Api, chosen: argparse.Namespace) -> dict[str, Any]:
+        files, template = template_utils.process_template_path(
+            chosen.template, object_request=http.authenticated_fetcher(api.heat), existing=chosen.existing)
+        names: list[str] = []
+        more, environment = template_utils.process_multiple_environments_and_files(
+            env_paths=chosen.environment, env_list_tracker=names)
+        body = {'template': template, 'files': {**files, **more}, 'environment': environment,
+                'environment_files': names or None, 'existing': chosen.existing or None,
+                'parameters': heat_utils.format_all_parameters(
+                    chosen.parameter, chosen.parameter_file, chosen.template),
+                'clear_parameters': chosen.clear_parameter, 'converge': chosen.converge or None,
+                'disable_rollback': None if chosen.rollback is None else chosen.rollback == 'disabled'}
+        return {name: value for name, value in body.items() if value is not None}
+
+
+def show(app: Any, plan: Mapping[str, Any], as_json: bool) -> None:
+    """Print a plan: its text with how to apply it, or JSON without the text."""
+    import json
+    if as_json:
+        print(json.dumps({name: value for name, value in plan.items() if name != 'text'}, indent=2), file=app.stdout)
+        return
+    print(plan['text'], file=app.stdout)
+    print(f"\nPlan {plan['id']} ({plan['state']}, until {plan['expiry_time']}, digest {plan['digest'][:12]})",
+          file=app.stdout)
+
+
+class ShowPlan(command.Command):
+    """Show a plan."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument('plan', help='Id of the plan')
+        parser.add_argument('--json', action='store_true', help='Print the plan as JSON')
+        return parser
+
+    def take_action(self, chosen: argparse.Namespace) -> None:
+        show(self.app, Api(self.app).get(_path(chosen.plan) + '?format=text')['plan'], chosen.json)
+
+
+class ListPlans(command.Lister):
+    """List plans, newest first."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument('--limit', type=int, help='The most plans to show')
+        parser.add_argument('--marker', help='Id of the plan before the first')
+        return parser
+
+    def take_action(self, chosen: argparse.Namespace) -> tuple[Sequence[str], Any]:
+        query = '&'.join(f'{name}={quote(str(value), safe="")}' for name, value in (
+            ('limit', chosen.limit), ('marker', chosen.marker)) if value is not None)
+        found = Api(self.app).get(f'/plans?{query}')['plans']
+        return LISTED, [[plan[name] for name in LISTED] for plan in found]
+
+
+class ApprovePlan(command.Command):
+    """Approve a plan."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument('plan', help='Id of the plan')
+        return parser
+
+    def take_action(self, chosen: argparse.Namespace) -> None:
+        Api(self.app).post(_path(chosen.plan, 'approve'))
+
+
+class ApplyPlan(command.ShowOne):
+    """Do what a plan says, or nothing; print the id of the stack."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument('plan', help='Id of the plan')
+        parser.add_argument('--digest', help='Refuse a plan with another digest than this one')
+        return parser
+
+    def take_action(self, chosen: argparse.Namespace) -> tuple[Sequence[str], Sequence[str]]:
+        made = Api(self.app).post(_path(chosen.plan, 'apply'), {'digest': chosen.digest})
+        return ('id',), (made['stack']['id'],)
+
+
+class DeletePlan(command.Command):
+    """Delete plans that were not applied."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument('plan', nargs='+', help='Ids of the plans')
+        return parser
+
+    def take_action(self, chosen: argparse.Namespace) -> None:
+        api = Api(self.app)
+        for plan_id in chosen.plan:
+            api.delete(_path(plan_id))

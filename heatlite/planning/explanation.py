@@ -1,0 +1,165 @@
+"""Explains the state of a tree of stacks from its rows and events: what it waits for, why it failed, what took long.
+
+Paths are names of resources from the explained stack down. Times are datetimes of one clock.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from heatlite.planning.states import Status
+
+Path = tuple[str, ...]
+WAITING, FAILED, SETTLED = 'waiting', 'failed', 'settled'
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A resource. `requires`: paths of the resources that it needs, in the same stack."""
+
+    path: Path
+    type: str
+    action: str
+    status: str
+    reason: str
+    physical_id: str | None
+    requires: tuple[Path, ...]
+    changed_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """An event of a resource."""
+
+    path: Path
+    type: str
+    action: str
+    status: str
+    reason: str
+    physical_id: str | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A resource that took time. `seconds`: from the beginning of its action to its end, or until now."""
+
+    path: Path
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """A resource whose action has not begun, and the resources that it waits for."""
+
+    path: Path
+    waits_for: tuple[Path, ...]
+
+
+def working(rows: Iterable[Row]) -> list[Row]:
+    """Return the resources in progress that no other one below accounts for, the longest running first."""
+    found = [row for row in rows if row.status == Status.IN_PROGRESS]
+    above = {row.path[:length] for row in found for length in range(1, len(row.path))}
+    return sorted((row for row in found if row.path not in above), key=lambda row: row.changed_at)
+
+
+def blocked(rows: Sequence[Row]) -> list[Blocked]:
+    """Return the resources that were not begun, with those of their requirements that are not complete."""
+    incomplete = {row.path for row in rows if row.status != Status.COMPLETE or row.action == 'INIT'}
+    found = []
+    for row in rows:
+        if row.action == 'INIT':
+            found.append(Blocked(row.path, tuple(path for path in row.requires if path in incomplete)))
+    return found
+
+
+def first_causes(events: Sequence[Happened]) -> list[Happened]:
+    """Return the failures that others follow from, the earliest first.
+
+    The failure of a resource with a nested stack follows from what failed inside, and an abort from the failure
+    before it. `events`: the failed ones of one action, in their order.
+    """
+    failed = {event.path for event in events}
+    inner = [event for event in events if not any(
+        path != event.path and path[:len(event.path)] == event.path for path in failed)]
+    first = [event for event in inner if not ABORTED.search(event.reason)]
+    seen: set[Path] = set()
+    found = []
+    for event in first or inner:
+        if event.path not in seen:
+            seen.add(event.path)
+            found.append(event)
+    return found
+
+
+ABORTED = re.compile(r'\baborted \(|preempted by a newer update|Stack .* cancelled')
+
+
+def critical_path(rows: Iterable[Row], events: Iterable[Happened], now: datetime) -> list[Span]:
+    """Return the chain of resources that the end of the action waited for, first one first.
+
+    `events`: of one action on the stack itself, without nested ones. It goes back from the resource that ended last to
+    the one of its requirements that ended last.
+    """
+    began: dict[Path, datetime] = {}
+    ended: dict[Path, datetime] = {}
+    for event in events:
+        if event.status == Status.IN_PROGRESS:
+            began.setdefault(event.path, event.at)
+        else:
+            ended[event.path] = event.at
+    requires = {row.path: row.requires for row in rows}
+    chain: list[Span] = []
+    path = max(began, key=lambda each: (each not in ended, ended.get(each, began[each])), default=None)
+    while path is not None:
+        chain.append(Span(path, max((ended.get(path, now) - began[path]).total_seconds(), 0.0)))
+        path = max((each for each in requires.get(path, ()) if each in began and each in ended),
+                   key=lambda each: ended[each], default=None)
+    return chain[::-1]
+
+
+# What a failure's text says -> what to do.
+ADVICE = tuple((re.compile(pattern, re.IGNORECASE), text) for pattern, text in (
+    (r'quota|limit.*exceeded|exceeds', 'Delete what is not needed, or have the quota raised, and try again.'),
+    (r'no valid host', 'No host has room for the server: take a smaller flavor or another availability zone.'),
+    (r'timed out|timeout', 'Raise timeout_mins of the stack, or find out why the object does not become ready.'),
+    (r'NotPlanned', 'The cloud was not as planned: make a new plan.'),
+    (r'could not be found|not found|NotFound',
+     'The object is not there, or not visible to the stack: check its name or id.'),
+    (r'already (exists|in use)|in use|conflict',
+     'Something else has it: take another name or address, or release it.'),
+    (r'forbidden|not authorized|unauthorized|policy',
+     'The user of the stack lacks a right, or its trust has ended: check its roles.'),
+    (r'engine went down',
+     'An engine ended during the call, and its result is not known: update the stack again.'),
+    (r'connect|unavailable|50[234]', 'The service did not answer: update the stack again when it does.'),
+    (r'WaitCondition|signal', 'The server did not signal: look at its console log.'),
+    (r'validation|invalid|must be|schema', 'A value is wrong: see the property that the message names.'),
+))
+
+
+def advice(reason: str) -> str | None:
+    """Return what to do about a failure with this text, or None."""
+    return next((text for pattern, text in ADVICE if pattern.search(reason)), None)
+
+
+def not_started(rows: Mapping[Path, Row], causes: Iterable[Path]) -> list[Path]:
+    """Return the resources that were not begun because they need, directly or not, one of `causes`."""
+    needed_by: dict[Path, list[Path]] = {}
+    for row in rows.values():
+        for path in row.requires:
+            needed_by.setdefault(path, []).append(row.path)
+    found: dict[Path, None] = {}
+    waiting = [path[:length] for path in causes for length in range(len(path), 0, -1)]
+    seen = set(waiting)
+    while waiting:
+        for path in needed_by.get(waiting.pop(), ()):
+            if path not in seen:
+                seen.add(path)
+                waiting.append(path)
+                if path in rows and rows[path].action == 'INIT':
+                    found[path] = None
+    return list(found)

@@ -1,0 +1,261 @@
+"""A plan: what an action will do to each resource of a tree, as values that are printed, stored and compared.
+
+A plan is made by a dry run of the traversal. Applying it drives the same traversal, which begins no action on a
+resource that the plan does not allow (`Permissions`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from heatlite.planning.states import Action
+
+Path = tuple[str, ...]
+"""Names of resources from the root stack down; the path of a stack is that of its resource in the parent."""
+
+
+class PlanAction(StrEnum):
+    """What becomes of a resource."""
+
+    CREATE = 'create'
+    UPDATE = 'update'
+    REPLACE = 'replace'
+    DELETE = 'delete'
+    RELEASE = 'release'                 # heatlite forgets it, and the object stays in the cloud
+    IMPORT = 'import'                   # an object that exists becomes a resource
+    NONE = 'none'
+    UNKNOWN = 'unknown'                 # one of `may`, which one is known only when it is carried out
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why a property changes. `kind`: template, parameter, file, resource, or type (a default, a conversion).
+
+    `what`: the path in the template, or the name of the parameter, file or resource. `line`, `column`: from 1, in the
+    template's text; None if it was not sent as text.
+    """
+
+    kind: str
+    what: str
+    line: int | None = None
+    column: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ValueChange:
+    """The change of one value. `path`: property, then keys and indexes. `is_unknown`: `after` is known only later."""
+
+    path: tuple[Any, ...]
+    before: Any
+    after: Any
+    is_unknown: bool = False
+    forces_replacement: bool = False
+    cause: Cause | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedChange:
+    """What becomes of one resource. `may`: the actions that may come of `unknown`; `reason`: why it is unknown or
+    replaced."""
+
+    path: Path
+    type: str
+    action: PlanAction
+    values: tuple[ValueChange, ...] = ()
+    reason: str = ''
+    may: tuple[PlanAction, ...] = ()
+    physical_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Permissions:
+    """The actions that a plan allows in one stack: resource name -> actions that may begin.
+
+    `is_open`: everything is allowed, as what is inside was not known. `open`: names of resources whose nested stacks
+    are open. `unnamed`: the most resources that may exist beside those in `actions`: members whose names are generated
+    when they are made, and spare members of a rolling update. Only then `actions` has all resources.
+    """
+
+    actions: Mapping[str, frozenset[Action]] = field(default_factory=dict)
+    open: frozenset[str] = frozenset()
+    is_open: bool = False
+    unnamed: int = 0
+
+    def allows(self, name: str, action: Action, names: Collection[str] = ()) -> bool:
+        """Whether the action may begin. `names`: of all resources of the stack's definition."""
+        if self.is_open or action in self.actions.get(name, ()):
+            return True
+        return (self.is_unnamed(name) and action in ANY_ACTION
+                and sum(each not in self.actions for each in names) <= self.unnamed)
+
+    def is_unnamed(self, name: str) -> bool:
+        """Whether the plan allows the resource without knowing its name."""
+        return self.unnamed > 0 and name not in self.actions
+
+    def opens(self, name: str) -> bool:
+        """Whether everything is allowed in the nested stack of a resource."""
+        return self.is_open or name in self.open or self.is_unnamed(name)
+
+    def __or__(self, other: Permissions) -> Permissions:
+        """What either allows: a replaced resource has an old nested stack and a new one, under the same path."""
+        return Permissions({name: self.actions.get(name, frozenset()) | other.actions.get(name, frozenset())
+                            for name in dict.fromkeys((*self.actions, *other.actions))}, self.open | other.open,
+                           self.is_open or other.is_open, self.unnamed + other.unnamed)
+
+    def when_rolled_back(self) -> Permissions:
+        """What a rollback may do: anything to the resources that the plan changes, and nothing to others."""
+        return Permissions({name: actions and ANY_ACTION for name, actions in self.actions.items()}, self.open,
+                           self.is_open, self.unnamed)
+
+    def to_json(self) -> dict[str, Any]:
+        return {'actions': {name: sorted(actions) for name, actions in self.actions.items()},
+                'open': sorted(self.open), 'is_open': self.is_open, 'unnamed': self.unnamed}
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Permissions:
+        return cls({name: frozenset(Action(each) for each in actions) for name, actions in stored['actions'].items()},
+                   frozenset(stored['open']), stored['is_open'], stored['unnamed'])
+
+
+ANY_ACTION = frozenset({Action.CREATE, Action.UPDATE, Action.DELETE, Action.ADOPT, Action.CHECK})
+EVERYTHING = Permissions(is_open=True)
+NOTHING = Permissions()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The changes of one action on a tree, in order of execution; outputs before and after; what may fail.
+
+    `permissions`: path of a stack -> what may be done in it.
+    """
+
+    action: str
+    changes: tuple[PlannedChange, ...]
+    outputs: tuple[ValueChange, ...]
+    permissions: Mapping[Path, Permissions]
+    fails: str = ''                     # why the action would fail
+
+    @property
+    def summary(self) -> dict[str, int]:
+        """Action -> number of resources."""
+        counted = Counter(change.action for change in self.changes)
+        return {str(action): counted[action] for action in PlanAction}
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing would change."""
+        return all(change.action is PlanAction.NONE for change in self.changes) and not self.outputs
+
+
+def digest(document: Any) -> str:
+    """Return the SHA-256 of a JSON document in canonical form, as hexadecimal digits."""
+    return hashlib.sha256(json.dumps(document, sort_keys=True, separators=(',', ':')).encode()).hexdigest()
+
+
+def place(path: Sequence[str]) -> str:
+    """Return a key of fixed length for the path of a stack."""
+    return digest(list(path))
+
+
+def value_changes(name: str, before: Any, after: Any,
+                  is_known: Callable[[Any], bool]) -> Iterator[tuple[tuple[Any, ...], Any, Any, bool]]:
+    """Yield (path, before, after, is unknown) for each value within a property that differs.
+
+    `is_known(value)`: whether the value has no unknown part. Maps are compared by key, lists of equal length by index;
+    all else is one value.
+    """
+    waiting: list[tuple[tuple[Any, ...], Any, Any]] = [((name,), before, after)]
+    while waiting:
+        path, old, new = waiting.pop()
+        inner = _inner(old, new)
+        if inner is not None:
+            waiting.extend(((*path, key), each, other) for key, each, other in reversed(inner))
+        elif not is_known(new):
+            yield path, old, None, True
+        elif old != new:
+            yield path, old, new, False
+
+
+def _inner(old: Any, new: Any) -> list[tuple[Any, Any, Any]] | None:
+    """Return the parts to compare one by one; None if the values are compared as a whole."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        keys = dict.fromkeys((*old, *new))
+        return [(key, old.get(key), new.get(key)) for key in keys]
+    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        return [(number, *pair) for number, pair in enumerate(zip(old, new, strict=True))]
+    return None
+
+
+def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """Return one sentence for each difference between two plans as documents (`to_document`)."""
+    told = []
+    old, new = ({tuple(change['path']): change for change in document['changes']} for document in (before, after))
+    for path in dict.fromkeys((*old, *new)):
+        was, now = old.get(path), new.get(path)
+        if was == now:
+            continue
+        acted, acts = (change['action'] if change else PlanAction.NONE.value for change in (was, now))
+        shown = '/'.join(path)
+        told.append(f'{shown}: {acted} was planned, now it would be {acts}' if acted != acts
+                    else f'{shown}: {acted}, but with other values')
+    return told
+
+
+def to_document(plan: Plan) -> dict[str, Any]:
+    """Return the plan as clients see it, without what belongs to its storage (id, author, times)."""
+    return {'action': plan.action, 'summary': plan.summary, 'is_empty': plan.is_empty, 'fails': plan.fails or None,
+            'changes': [_change(change) for change in plan.changes],
+            'outputs': [_value(value) for value in plan.outputs],
+            'rollback_may_change': ['/'.join((*path, name)) for path, permissions in plan.permissions.items()
+                                    for name, actions in permissions.actions.items() if actions]}
+
+
+def _change(change: PlannedChange) -> dict[str, Any]:
+    return {'path': list(change.path), 'type': change.type, 'action': str(change.action),
+            'reason': change.reason or None, 'may': [str(action) for action in change.may],
+            'physical_resource_id': change.physical_id, 'values': [_value(value) for value in change.values]}
+
+
+def _value(value: ValueChange) -> dict[str, Any]:
+    cause = value.cause
+    return {'path': list(value.path), 'before': value.before, 'after': value.after, 'unknown': value.is_unknown,
+            'forces_replacement': value.forces_replacement,
+            'cause': None if cause is None else {
+                'kind': cause.kind, 'what': cause.what, 'line': cause.line, 'column': cause.column}}
+
+
+MARKS: Mapping[str, str] = {'create': '+', 'update': '~', 'replace': '-/+', 'delete': '-', 'release': 'x',
+                            'import': '<', 'unknown': '?', 'none': ' '}
+
+
+def as_text(document: Mapping[str, Any]) -> Iterable[str]:
+    """Return the lines of a plan for people; unchanged resources are only counted."""
+    counted = [f'{count} to {name}' for name, count in document['summary'].items() if count and name != 'none']
+    yield ', '.join(counted) if counted else 'Nothing to do'
+    if document['fails']:
+        yield f"It would fail: {document['fails']}"
+    for change in document['changes']:
+        if change['action'] == 'none':
+            continue
+        also = f" (may be {' or '.join(change['may'])})" if change['may'] else ''
+        why = f": {change['reason']}" if change['reason'] else ''
+        yield f"{MARKS[change['action']]:>3} {'/'.join(change['path'])} ({change['type']}){also}{why}"
+        for value in change['values']:
+            yield f'      {_value_as_text(value)}'
+    for value in document['outputs']:
+        yield f'  = output {_value_as_text(value)}'
+
+
+def _value_as_text(value: Mapping[str, Any]) -> str:
+    after = '(known when it is applied)' if value['unknown'] else json.dumps(value['after'])
+    forced = '  # forces replacement' if value['forces_replacement'] else ''
+    cause = value['cause']
+    where = f" line {cause['line']}" if cause and cause['line'] else ''
+    why = f"  # {cause['kind']} {cause['what']}{where}" if cause else ''
+    return f"{'.'.join(map(str, value['path']))}: {json.dumps(value['before'])} -> {after}{forced}{why}"

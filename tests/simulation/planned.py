@@ -1,0 +1,141 @@
+"""Random lives of trees of stacks, each action by a plan: what was done is what the plan said, and nothing else.
+
+    python -m tests.simulation.planned [FIRST [COUNT]]         in one process
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.db import plans
+from heatlite.rpc import messages
+from tests.simulation import foretold
+from tests.simulation.cluster import Cluster
+from tests.simulation.foretold import REFUSED, Grown, Place, Tree, tree_of
+
+KINDS = {'none': 'unchanged', 'update': 'updated', 'replace': 'replaced', 'create': 'added', 'delete': 'deleted',
+         'release': 'deleted'}
+
+def plan(cluster: Cluster, **fields: Any) -> plans.StoredPlan | Exception:
+    """Make a plan; it must not touch the cloud."""
+    calls = len(cluster.cloud.calls)
+    made = cluster.ask(messages.CreatePlan(**fields), REFUSED)
+    assert len(cluster.cloud.calls) == calls, 'a plan touches nothing'
+    if isinstance(made, Exception):
+        return made
+    with cluster.database.reader() as tx:
+        found = plans.show(tx, made['id'], str(cluster.context.project_id))
+    assert found is not None
+    return found
+
+
+def apply(cluster: Cluster, plan_id: str) -> Any:
+    return cluster.ask(messages.ApplyPlan(plan_id), REFUSED)
+
+
+def expected(document: Mapping[str, Any], containers: set[Place]) -> tuple[Counter[Any], set[Place]]:
+    """(place, kind) of each known change, and the places of what is unknown. Containers are compared by what is in
+    them, as an update of theirs that changes nothing is none."""
+    found: Counter[Any] = Counter()
+    unknown: set[Place] = set()
+    for change in document['changes']:
+        place = tuple('*' if name.startswith('*') else name for name in change['path'])
+        if change['action'] == 'unknown':
+            unknown.add(place)
+        elif place not in containers:
+            found[place, KINDS[change['action']]] += 1
+    return found, unknown
+
+
+def below(place: Place, places: set[Place]) -> bool:
+    return any(place[:length] in places for length in range(1, len(place) + 1))
+
+
+def check(document: Mapping[str, Any], before: Tree | None, after: Tree) -> int:
+    """Compare a plan with what was done. Raises AssertionError. Returns how many changes were known."""
+    trees = [tree for tree in (before, after) if tree is not None]
+    scaled = set().union(*(tree.scaled() for tree in trees))
+    containers = {masked(place, scaled) for tree in trees for place in tree.places.values()}
+    planned, open_places = expected(document, containers)
+    unknown = {masked(place, scaled) for place in open_places}
+    done = foretold.done(before or Tree(lambda statement: [], ''), after)
+    seen: Counter[Any] = Counter()
+    for (place, kind), count in done.items():
+        place = masked(place, scaled)
+        if not below(place, unknown) and place not in containers:
+            seen[place, kind] += count
+    wanted: Counter[Any] = Counter()
+    for (place, kind), count in planned.items():
+        place = masked(place, scaled)
+        if not below(place, unknown) and place not in containers:
+            wanted[place, kind] += count
+    assert wanted == seen, (f'planned, not done: {dict(wanted - seen)}\ndone, not planned: {dict(seen - wanted)}\n'
+                            f'unknown: {sorted(unknown)}')
+    return sum(wanted.values())
+
+
+def masked(place: Place, scaled: Iterable[Place]) -> Place:
+    return tuple('*' if place[:depth] in scaled else name for depth, name in enumerate(place))
+
+
+def live(seed: int, updates: int = 3, kill_at: Iterable[int] = ()) -> int:
+    """One stack by plans from its create to its delete. Returns how many known changes were compared."""
+    rng = random.Random(seed)
+    grown = Grown(rng)
+    compared = 0
+    with Cluster(seed, engines=1, kill_at=kill_at) as cluster:
+        wanted, stack_id, before = grown.update(), None, None
+        for number in range(updates + 1):
+            fields = {'action': 'update', 'stack_id': stack_id} if stack_id else {'stack_name': 's'}
+            made = plan(cluster, **fields, **wanted)
+            if isinstance(made, Exception):
+                break
+            answer = apply(cluster, made.id)
+            assert not isinstance(answer, Exception), f'seed {seed}, action {number}: {answer}'
+            stack_id = answer['stack_id']
+            row = cluster.settle(stack_id)
+            assert 'NotPlanned' not in row.reason, f'seed {seed}, action {number}: {row.reason}'
+            after = tree_of(cluster, stack_id)
+            if row.status != 'COMPLETE':
+                break
+            assert not made.document['fails'], f'seed {seed}, action {number}: {made.document["fails"]}, but it did not'
+            try:
+                compared += check(made.document, before, after)
+            except AssertionError as error:
+                raise AssertionError(f'seed {seed}, action {number}: {row.action} {row.reason}\n{error}') from None
+            wanted, before = grown.next(wanted), after
+        if stack_id is not None:
+            made = plan(cluster, action='delete', stack_id=stack_id)
+            assert isinstance(made, plans.StoredPlan), made
+            assert not isinstance(apply(cluster, made.id), Exception)
+            row = cluster.settle(stack_id)
+            assert (row.action, row.status) == ('DELETE', 'COMPLETE'), f'seed {seed}: {row.reason}'
+            assert not cluster.cloud.objects, f'seed {seed}: {cluster.cloud.objects}'
+    return compared
+
+
+def main(arguments: list[str]) -> int:
+    first = int(arguments[0]) if arguments else 0
+    count = int(arguments[1]) if len(arguments) > 1 else 1
+    if count > 1:
+        logging.disable(logging.ERROR)
+    began, failed, compared = time.monotonic(), 0, 0
+    for seed in range(first, first + count):
+        try:
+            compared += live(seed)
+        except (AssertionError, exception.HeatException, TypeError, KeyError) as error:
+            failed += 1
+            print(f'{seed}: {type(error).__name__}: {error}', flush=True)
+    print(f'{count - failed} passed, {failed} failed in {time.monotonic() - began:.0f} s; {compared} changes compared')
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))

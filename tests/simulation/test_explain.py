@@ -1,0 +1,129 @@
+"""What failed first is found, wherever it is: faults planted at random places of random trees."""
+
+from __future__ import annotations
+
+import json
+import random
+from datetime import timedelta
+
+import pytest
+
+from heatlite.api.handlers import explain
+from heatlite.db import stacks
+from tests.simulation.cluster import Cluster, done
+from tests.simulation.foretold import REFUSED, Grown
+
+
+def explained(cluster, stack_id):
+    with cluster.database.reader() as tx:
+        return explain.explained(tx, stacks.get(tx, stack_id, deleted=True), timedelta(hours=1))
+
+
+def leaves(document, files, above=()):
+    """(path, properties) of each Sim::Thing of a template; '*' for members, whose names the type gives."""
+    for name, found in document['resources'].items():
+        yield from leaf(found, files, (*above, name))
+
+
+def leaf(found, files, path):
+    kind, properties = found['type'], found['properties']
+    if kind == 'Sim::Thing':
+        yield path, properties
+    elif 'resource_def' in properties and properties['count']:
+        yield from leaf(properties['resource_def'], files, (*path, '*'))
+    elif 'resource' in properties and properties['desired_capacity']:
+        yield from leaf(properties['resource'], files, (*path, '*'))
+
+
+def planted(seed):
+    """A random request with one failing thing, in the template itself or in a member, and its path."""
+    rng = random.Random(seed)
+    wanted = Grown(rng).update()
+    choices = list(leaves(wanted['template'], wanted['files']))
+    for name, text in wanted['files'].items():
+        document = json.loads(text)
+        uses = [each for each, found in wanted['template']['resources'].items() if found['type'] == name]
+        if uses:
+            path, properties = rng.choice(list(leaves(document, {})) or [(None, None)])
+            if path is not None and rng.random() < 0.5:
+                properties['fail'] = True
+                wanted['files'][name] = json.dumps(document)
+                return wanted, {(each, *path) for each in uses}
+    if not choices:
+        return None, None
+    path, properties = rng.choice(choices)
+    properties['fail'] = True
+    return wanted, {path}
+
+
+def fits(found, wanted):
+    return len(found) == len(wanted) and all(each in ('*', name) for name, each in zip(found, wanted, strict=True))
+
+
+def test_the_first_cause_is_found():
+    tried = right = 0
+    for seed in range(60):
+        wanted, paths = planted(seed)
+        if wanted is None:
+            continue
+        with Cluster(seed, engines=1) as cluster:
+            try:
+                stack_id = cluster.create('s', wanted['template'], wanted['environment'], files=wanted['files'])
+            except REFUSED:
+                continue
+            if cluster.settle(stack_id).status != 'FAILED':
+                continue                                    # a condition of the template keeps it out
+            tried += 1
+            found = explained(cluster, stack_id)
+            assert found['state'] == 'failed'
+            right += any(fits(found['causes'][0]['path'], path) for path in paths)
+    assert tried > 30
+    assert right >= 0.95 * tried, f'{right} of {tried}'
+
+
+TEMPLATE = {'heat_template_version': '2018-08-31', 'resources': {
+    'first': {'type': 'Sim::Thing', 'properties': {'value': 'one'}},
+    'slow': {'type': 'OS::Heat::TestResource', 'depends_on': 'first', 'properties': {'wait_secs': 1000}},
+    'last': {'type': 'Sim::Thing', 'depends_on': 'slow', 'properties': {'value': 'one'}}}}
+
+
+@pytest.fixture
+def cluster():
+    with Cluster(engines=1) as found:
+        yield found
+
+
+def test_a_stack_that_waits_says_for_what(cluster):
+    stack_id = cluster.create('s', TEMPLATE)
+    cluster.universe.run(lambda: cluster.states(stack_id)['slow'][-1][1] == 'IN_PROGRESS', 100.0)
+    found = explained(cluster, stack_id)
+    assert (found['state'], found['engine'] is not None) == ('waiting', True)
+    waited, = found['waiting_for']
+    assert (waited['path'], waited['action']) == (['slow'], 'CREATE')
+    assert found['blocked'] == [{'path': ['last'], 'waits_for': [['slow']]}]
+    assert found['gives_up_at'] > found['since']
+    assert [each['path'] for each in found['critical_path']] == [['first'], ['slow']]
+
+
+def test_what_was_not_started_follows_from_the_cause(cluster):
+    failing = json.loads(json.dumps(TEMPLATE))
+    failing['resources']['slow'] = {'type': 'Sim::Thing', 'depends_on': 'first', 'properties': {'fail': True}}
+    stack_id = cluster.create('s', failing)
+    assert cluster.settle(stack_id).status == 'FAILED'
+    found = explained(cluster, stack_id)
+    assert [each['path'] for each in found['causes']] == [['slow']]
+    assert found['not_started'] == [['last']]
+    assert found['summary'].startswith('CREATE failed because of slow: ')
+
+
+def test_a_rolled_back_update_still_tells_why(cluster):
+    stack_id = cluster.create('s', {'heat_template_version': '2018-08-31', 'resources': {
+        'a': {'type': 'Sim::Thing', 'properties': {'value': 'one'}}}})
+    done(cluster, stack_id, 'CREATE')
+    assert explained(cluster, stack_id)['state'] == 'settled'
+    cluster.update(stack_id, {'heat_template_version': '2018-08-31', 'resources': {
+        'a': {'type': 'Sim::Thing', 'properties': {'value': 'two'}},
+        'b': {'type': 'Sim::Thing', 'depends_on': 'a', 'properties': {'fail': True}}}}, disable_rollback=False)
+    done(cluster, stack_id, 'ROLLBACK')
+    found = explained(cluster, stack_id)
+    assert [each['path'] for each in found['causes']] == [['b']] and found['state'] == 'failed'
