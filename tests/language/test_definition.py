@@ -204,6 +204,9 @@ def test_a_facade_that_was_stored_hides_what_the_environment_names():
         def __init__(self):
             pass
 
+        def masked(self, text):
+            return text
+
     text = 'heat_template_version: 2018-08-31\nparameters: {p: {type: string}}'
     document = template.parse(text)
     environment = Environment({'parameters': {'p': 'hush hush'}, 'encrypted_param_names': ['p']})
