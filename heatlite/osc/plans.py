@@ -111,12 +111,20 @@ def show(app: Any, plan: Mapping[str, Any], as_json: bool) -> None:
           file=app.stdout)
 
 
-class ShowPlan(command.Command):
-    """Show a plan."""
+class _OfPlan(command.Command):
+    """A command about one plan."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument('plan', help='Id of the plan')
+        return parser
+
+
+class ShowPlan(_OfPlan):
+    """Show a plan."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
         parser.add_argument('--json', action='store_true', help='Print the plan as JSON')
         return parser
 
@@ -140,24 +148,18 @@ class ListPlans(command.Lister):
         return LISTED, [[plan[name] for name in LISTED] for plan in found]
 
 
-class ApprovePlan(command.Command):
+class ApprovePlan(_OfPlan):
     """Approve a plan."""
-
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument('plan', help='Id of the plan')
-        return parser
 
     def take_action(self, chosen: argparse.Namespace) -> None:
         Api(self.app).post(_path(chosen.plan, 'approve'))
 
 
-class ApplyPlan(command.ShowOne):
+class ApplyPlan(_OfPlan, command.ShowOne):
     """Do what a plan says, or nothing; print the id of the stack."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument('plan', help='Id of the plan')
         parser.add_argument('--digest', help='Refuse a plan with another digest than this one')
         return parser
 

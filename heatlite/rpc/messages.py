@@ -103,19 +103,12 @@ CREATE, UPDATE, DELETE = PLANNED = ('create', 'update', 'delete')      # actions
 
 
 @dataclass(frozen=True)
-class CreatePlan(Source):
+class CreatePlan(UpdateStack):
     """Plans an action, with the fields of its own message. `stack_name`: of a create; `stack_id`: of the others."""
 
     answer = '{id} of the plan'
     action: str = CREATE
-    stack_id: str = ''
     stack_name: str = ''
-    existing: bool = False
-    clear_parameters: tuple[str, ...] = ()
-    timeout_mins: int | None = None
-    disable_rollback: bool | None = None
-    tags: tuple[str, ...] | None = None
-    converge: bool | None = None
 
     def as_create(self) -> CreateStack:
         """The create that this message plans."""
