@@ -47,13 +47,13 @@ def pytest_collection_modifyitems(items):
 
 
 def shared(item):
-    """The parameters of what the tests of the item's module share: (fixture, index)."""
+    """The parameters of what the item shares with other tests of its module: (fixture, index)."""
     callspec = getattr(item, 'callspec', None)
     if callspec is None:
         return ()
     fixtures = item._fixtureinfo.name2fixturedefs
     return tuple((name, callspec.indices[name]) for name in callspec.params
-                 if name in fixtures and fixtures[name][-1].scope == 'module')
+                 if name in fixtures and fixtures[name][-1].scope in ('module', 'package', 'session'))
 
 
 @pytest.fixture(autouse=True, scope='module')

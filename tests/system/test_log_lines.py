@@ -133,8 +133,9 @@ def test_stacks_cannot_write_lines(service, end):
     assert status == 201, made
     stack = f"{url}/stacks/{name}/{made['stack']['id']}"
     eventually('the failure', lambda: ask('GET', stack)[1]['stack']['stack_status'] == 'CREATE_FAILED')
-    ask('POST', f'{stack}/resources/says/signal', {'what': bad(end)})
-    eventually('the signal', lambda: any('was not accepted' in file.read_text(errors='replace') for file in files))
+    assert ask('POST', f'{stack}/resources/says/signal', {'what': text})[0] == 200
+    refused = f"A signal to says in stack {made['stack']['id']} was not accepted"
+    eventually('the signal', lambda: any(refused in file.read_text(errors='replace') for file in files))
     ask('POST', f'{stack}/snapshots', {'name': bad(end)})
     ask('DELETE', stack)
     assert wrong_lines(files) == []
