@@ -181,6 +181,13 @@ class Enforcer(policy.Enforcer):
             self._looked = now
             super().load_rules(force_reload)
 
+    def register_default(self, default: policy.RuleDefault) -> None:
+        """Register a rule without the library's deep copy of it, which is most of the time: each enforcer gets rules of
+        its own from `list_rules`."""
+        if default.name in self.registered_rules:
+            raise policy.DuplicatePolicyError(default.name)
+        self.registered_rules[default.name] = default
+
 
 # The attributes of the caller that a rule may use: the values of `RequestContext.to_policy_values`.
 _VALUES = ('user_id', 'user_domain_id', 'system_scope', 'domain_id', 'project_id', 'project_domain_id',
