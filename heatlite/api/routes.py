@@ -12,6 +12,7 @@ from heatlite.api.handlers import (
     explain,
     outputs,
     plans,
+    progress,
     resource_types,
     resources,
     services,
@@ -92,6 +93,7 @@ TABLE: tuple[Route, ...] = (
     Route('POST', S + '/snapshots/{snapshot_id}/restore', snapshots.restore, 'stacks:restore_snapshot', NONE, 202),
 
     Route('GET', S + '/explain', explain.show, 'stacks:explain'),
+    Route('GET', S + '/progress', progress.show, 'stacks:progress'),
 
     Route('GET', S + '/outputs', outputs.index, 'stacks:list_outputs'),
     Route('GET', S + '/outputs/{output_key}', outputs.show, 'stacks:show_output'),

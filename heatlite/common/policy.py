@@ -103,6 +103,7 @@ RULES = (
     ('stacks:delete', MEMBER, NOT_STACK_USER, 'Delete a stack.'),
     ('stacks:detail', READER, NOT_STACK_USER, 'List stacks in detail.'),
     ('stacks:explain', READER, NOT_STACK_USER, 'Explain what a stack waits for, or why it failed.'),
+    ('stacks:progress', READER, NOT_STACK_USER, 'Tell how far the action of a stack has come.'),
     ('stacks:export', MEMBER, NOT_STACK_USER, 'Export a stack.'),
     ('stacks:generate_template', MEMBER, NOT_STACK_USER, 'Generate a template from a resource type.'),
     ('stacks:global_index', NOBODY, NEVER_CHANGED, 'List stacks of all projects.'),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
@@ -171,6 +171,21 @@ def beginning(tx: sa.Connection, stack_id: str) -> Shown | None:
         event.c.stack_id == stack_id, event.c.resource_id.is_(None), event.c.status == Status.IN_PROGRESS,
         event.c.action != Action.ROLLBACK).order_by(event.c.id.desc()).limit(1)).first()
     return None if row is None else Shown(*row)
+
+
+def last_duration(tx: sa.Connection, stack_id: str, action: str) -> timedelta | None:
+    """How long this action of the stack took when it was last completed; None: it never was, or its events are gone.
+
+    Index: (stack_id, id).
+    """
+    own = sa.select(event.c.id, event.c.created_at).where(
+        event.c.stack_id == stack_id, event.c.resource_id.is_(None), event.c.action == action).order_by(
+        event.c.id.desc()).limit(1)
+    end = tx.execute(own.where(event.c.status == Status.COMPLETE)).first()
+    if end is None:
+        return None
+    begin = tx.execute(own.where(event.c.status == Status.IN_PROGRESS, event.c.id < end.id)).first()
+    return None if begin is None else end.created_at - begin.created_at
 
 
 def since(tx: sa.Connection, stack_ids: Sequence[str], first: datetime, limit: int,

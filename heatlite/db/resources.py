@@ -15,6 +15,7 @@ from heatlite.db import bulk, codec
 from heatlite.db.bulk import chunks
 from heatlite.db.stacks import IDENTITY, Identity
 from heatlite.db.tables import resource, resource_data, stack
+from heatlite.planning import progress
 from heatlite.planning.states import NO_HANDLE, Action, ResourceState, Status
 
 HEAVY = ('properties', 'definition', 'metadata', 'attributes')
@@ -356,3 +357,19 @@ def counts(tx: sa.Connection, stack_id: str) -> list[Count]:
     kinds = (resource.c.type, resource.c.action, resource.c.status)
     return [Count(*row) for row in tx.execute(sa.select(*kinds, sa.func.count()).where(
         resource.c.stack_id == stack_id, resource.c.replaced_by.is_(None)).group_by(*kinds))]
+
+
+def counts_by_level(tx: sa.Connection, stack_ids: Sequence[str]) -> list[progress.Count]:
+    """The resources of these stacks by depth in the tree and state, without replaced ones. Primary keys."""
+    kinds = (stack.c.depth, stack.c.action, resource.c.action, resource.c.status)
+    return [progress.Count(*row) for chunk in chunks(stack_ids) for row in tx.execute(
+        sa.select(*kinds, sa.func.count()).join_from(stack, resource, resource.c.stack_id == stack.c.id).where(
+            stack.c.id.in_(chunk), resource.c.replaced_by.is_(None)).group_by(*kinds))]
+
+
+def in_progress(tx: sa.Connection, stack_ids: Sequence[str], limit: int) -> list[Shown]:
+    """Resources of these stacks that an action is in progress on, at most `limit`, the longest running first."""
+    found = [_shown((*row, None, None, None)) for chunk in chunks(stack_ids) for row in tx.execute(
+        sa.select(*_BRIEF).where(resource.c.stack_id.in_(chunk), resource.c.status == Status.IN_PROGRESS)
+        .order_by(sa.func.coalesce(resource.c.updated_at, resource.c.created_at)).limit(limit))]
+    return sorted(found, key=lambda each: each.updated_at or each.created_at)[:limit]

@@ -132,8 +132,8 @@ class SimDatabase(Database):
 
     def __init__(self, url: str, runtime: SimulatedRuntime, chaos: Chaos, seal: Callable[[str], str] | None,
                  lock: WriteLock, seal_sources: bool = True) -> None:
-        super().__init__(url, now=lambda: runtime.universe.time + runtime.universe.database_ahead, sleep=runtime.sleep,
-                         seal=seal, seal_sources=seal_sources, max_overflow=-1)
+        super().__init__(url, now=runtime.universe.database_time, sleep=runtime.sleep, seal=seal,
+                         seal_sources=seal_sources, max_overflow=-1)
         self.runtime, self._chaos, self._lock = runtime, chaos, lock
         self._open: tuple[Any, object] | None = None        # the transaction that is open for writing, and its lock
         self._broken: set[Any] = set()                      # transactions that the server has ended

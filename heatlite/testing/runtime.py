@@ -11,12 +11,13 @@ import itertools
 import random
 import uuid
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import greenlet
 
 EPOCH = datetime(2026, 1, 1)
+EPOCH_SECONDS = EPOCH.replace(tzinfo=UTC).timestamp()
 
 # Of all round trips, how many take time: (very slow, slow or very slow), and how long at most, in seconds (slow, very).
 SLOW = (0.001, 0.03)
@@ -42,6 +43,10 @@ class Universe:
         self.running: SimThread | None = None
         self.processes: list[SimulatedRuntime] = []
         self.interleaved = True                 # statements and calls give way (`SimulatedRuntime.give_way`)
+
+    def database_time(self) -> float:
+        """The database's clock: seconds since 1970."""
+        return EPOCH_SECONDS + self.time + self.database_ahead
 
     def process(self, name: str) -> SimulatedRuntime:
         self.processes.append(SimulatedRuntime(self, name))

@@ -35,7 +35,7 @@ def test_every_reference_leads_somewhere_and_every_shape_is_used(described):
 
 def test_every_route_has_its_own_name(described):
     names = [operation['operationId'] for path in described['paths'].values() for operation in path.values()]
-    assert len(names) == len(set(names)) == 73
+    assert len(names) == len(set(names)) >= len(openapi.OPERATIONS)
 
 
 def test_it_is_served_without_identity(api):

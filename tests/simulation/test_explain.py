@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from heatlite.api.handlers import explain
+from heatlite.api.handlers import explain, progress
 from heatlite.db import stacks
 from tests.simulation.cluster import Cluster, done
 from tests.simulation.foretold import REFUSED, Grown
@@ -17,6 +17,11 @@ from tests.simulation.foretold import REFUSED, Grown
 def explained(cluster, stack_id):
     with cluster.database.reader() as tx:
         return explain.explained(tx, stacks.get(tx, stack_id, deleted=True), timedelta(hours=1))
+
+
+def come(cluster, stack_id):
+    with cluster.database.reader() as tx:
+        return progress.seen(tx, stacks.get(tx, stack_id, deleted=True), timedelta(hours=1))
 
 
 def leaves(document, files, above=()):
@@ -127,3 +132,54 @@ def test_a_rolled_back_update_still_tells_why(cluster):
     done(cluster, stack_id, 'ROLLBACK')
     found = explained(cluster, stack_id)
     assert [each['path'] for each in found['causes']] == [['b']] and found['state'] == 'failed'
+
+
+def counted(found):
+    return [(level['depth'], level['complete'], level['in_progress'], level['failed'], level['waiting'])
+            for level in found['levels']]
+
+
+NESTED = {'heat_template_version': '2018-08-31', 'resources': {
+    'first': {'type': 'Sim::Thing', 'properties': {'value': 'one'}},
+    'group': {'type': 'OS::Heat::ResourceGroup', 'depends_on': 'first', 'properties': {
+        'count': 3, 'resource_def': {'type': 'OS::Heat::TestResource', 'properties': {
+            'value': '%index%', 'action_wait_secs': {'create': 100, 'update': 300}}}}},
+    'last': {'type': 'Sim::Thing', 'depends_on': 'group', 'properties': {'value': 'one'}}}}
+
+
+def test_how_far_it_has_come(cluster):
+    stack_id = cluster.create('s', NESTED)
+    cluster.universe.run(lambda: len(come(cluster, stack_id)['waiting_for']) == 3, 50.0)
+    found = come(cluster, stack_id)
+    assert counted(found) == [(0, 1, 1, 0, 1), (1, 0, 3, 0, 0)]
+    assert {(tuple(each['path']), each['type']) for each in found['waiting_for']} == {
+        (('group', str(number)), 'OS::Heat::TestResource') for number in range(3)}
+    assert (found['seconds_before'], found['gives_up_at'] > found['since']) == (None, True)
+    done(cluster, stack_id, 'CREATE')
+    found = come(cluster, stack_id)
+    assert counted(found) == [(0, 3, 0, 0, 0), (1, 3, 0, 0, 0)]
+    assert (found['waiting_for'], found['seconds_left'], found['gives_up_at']) == ([], None, None)
+
+
+def test_the_last_time_tells_how_long_it_will_take(cluster):
+    stack_id = cluster.create('s', NESTED)
+    done(cluster, stack_id, 'CREATE')
+    for turn in ('a', 'b'):
+        changed = json.loads(json.dumps(NESTED).replace('%index%', f'{turn}%index%'))
+        cluster.update(stack_id, changed)
+        if turn == 'a':
+            done(cluster, stack_id, 'UPDATE')
+    cluster.universe.run(lambda: len(come(cluster, stack_id)['waiting_for']) == 3, 50.0)
+    found = come(cluster, stack_id)
+    assert 300 <= found['seconds_before'] <= 320
+    assert found['seconds'] + found['seconds_left'] == pytest.approx(found['seconds_before'], abs=1)
+
+
+def test_a_nested_stack_is_a_stack_of_its_own(cluster):
+    stack_id = cluster.create('s', NESTED)
+    cluster.universe.run(lambda: len(come(cluster, stack_id)['waiting_for']) == 3, 50.0)
+    with cluster.database.reader() as tx:
+        inner = stacks.child(tx, stack_id, 'group').id
+    found = come(cluster, inner)
+    assert counted(found) == [(0, 0, 3, 0, 0)]
+    assert sorted(each['path'] for each in found['waiting_for']) == [['0'], ['1'], ['2']]

@@ -220,6 +220,20 @@ def test_explain(run, files):
     run('stack', 'delete', '--yes', '--wait', 'failing')
 
 
+def test_wait(run, files):
+    run('stack', 'create', '-t', files['lamp'], 'awaited')
+    assert 'awaited CREATE_COMPLETE: ' in run('stack', 'wait', '--interval', '0.2', 'awaited')
+    slow = files['lamp'].with_name('awaited.yaml')
+    slow.write_text(TEMPLATE.replace('{value: {get_attr', '{action_wait_secs: {update: 600}, value: {get_attr'))
+    stack_id = run.json('stack', 'update', '-t', slow, 'awaited')['id']
+    said = run('stack', 'wait', '--timeout', '0', '--quiet', 'awaited', code=3)
+    assert said == 'awaited is still UPDATE_IN_PROGRESS after 0 s\n'
+    run('stack', 'cancel', '--no-rollback', 'awaited')
+    assert 'awaited UPDATE_FAILED: ' in run('stack', 'wait', 'awaited', fails=True)
+    run('stack', 'delete', '--yes', 'awaited')
+    assert 'awaited DELETE_COMPLETE: ' in run('stack', 'wait', stack_id)
+
+
 def test_a_breakpoint(run, files):
     run('stack', 'create', '-t', files['lamp'], '-e', files['hooked'], 'held')
     eventually('the breakpoint', lambda: 'pre-create' in run('stack', 'hook', 'poll', 'held'))

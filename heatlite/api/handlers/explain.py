@@ -80,16 +80,25 @@ class _Tree:
 
 
 def _waiting(tx: Connection, row: stacks.Stack, tree: _Tree, now: datetime, default: timedelta) -> View:
-    begun = row.started_at or row.created_at
-    timeout = timedelta(minutes=row.timeout_mins) if row.timeout_mins else default
     return {
-        'engine': leases.owner(tx, row.id), 'gives_up_at': views.when(begun + timeout),
-        'waiting_for': [{
-            'path': list(each.path), 'type': each.type, 'action': each.action, 'since': views.when(each.changed_at),
-            'seconds': max(int((now - each.changed_at).total_seconds()), 0), 'physical_resource_id': each.physical_id,
-            'reason': each.reason} for each in explanation.working(tree.rows)[:MOST]],
+        'engine': leases.owner(tx, row.id), 'gives_up_at': gives_up_at(row, default),
+        'waiting_for': waited_for(tree.rows, now, MOST),
         'blocked': [{'path': list(each.path), 'waits_for': [list(path) for path in each.waits_for][:MOST]}
                     for each in explanation.blocked(tree.rows)[:MOST]]}
+
+
+def gives_up_at(row: stacks.Stack, default: timedelta) -> str | None:
+    """When the action in progress times out. `default`: after how long, if the stack does not say."""
+    timeout = timedelta(minutes=row.timeout_mins) if row.timeout_mins else default
+    return views.when((row.started_at or row.created_at) + timeout)
+
+
+def waited_for(rows: Iterable[Row], now: datetime, most: int) -> list[View]:
+    """The resources of `rows` that an action is in progress on, at most `most`, the longest running first."""
+    return [{'path': list(each.path), 'type': each.type, 'action': each.action, 'since': views.when(each.changed_at),
+             'seconds': max(int((now - each.changed_at).total_seconds()), 0),
+             'physical_resource_id': each.physical_id, 'reason': each.reason}
+            for each in explanation.working(rows)[:most]]
 
 
 def _causes(tx: Connection, tree: _Tree, beginning: events.Shown) -> list[View]:

@@ -1,0 +1,56 @@
+"""Tells how far the action of a stack has come. Costs a count of its resources: it is asked for again and again."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import Connection
+
+from heatlite.api import finding, views
+from heatlite.api.handlers import explain
+from heatlite.api.wsgi import Request
+from heatlite.db import events, resources, stacks
+from heatlite.db.connection import moment
+from heatlite.planning import progress
+from heatlite.planning.explanation import Path, Row
+from heatlite.planning.states import Status
+
+View = dict[str, Any]
+MOST = 5                                # resources that are waited for
+MOST_READ = 500                         # resources in progress among which those are looked for
+
+
+def show(req: Request, stack_name: str, stack_id: str) -> View:
+    """Tells how far a stack has come."""
+    with req.db.reader() as tx:
+        row = finding.visible(req, stacks.show(tx, stack_id), stack_name)
+        return {'progress': seen(tx, row, timedelta(seconds=req.conf.stack_action_timeout))}
+
+
+def seen(tx: Connection, row: stacks.Stack, timeout: timedelta) -> View:
+    """The progress of a stack. `timeout`: of its action, if the stack has none of its own."""
+    paths: dict[str, Path] = {row.id: ()}
+    for each in stacks.descendants(tx, row.root_id, row.id, explain.DEEPEST):
+        paths[each.id] = (*paths[str(each.owner_id)], str(each.parent_resource))
+    levels = progress.levels(replace(count, depth=count.depth - row.depth)
+                             for count in resources.counts_by_level(tx, list(paths)))
+    begun, is_running = row.started_at or row.created_at, row.status == Status.IN_PROGRESS
+    now, before = moment(tx), events.last_duration(tx, row.id, row.action) if is_running else None
+    rest = progress.remaining(levels, now - begun, before) if is_running else None
+    return {
+        'stack_id': row.id, 'stack_name': row.name, 'action': row.action, 'status': row.status,
+        'status_reason': row.reason, 'since': views.when(begun), 'seconds': _seconds(now - begun),
+        'seconds_before': None if before is None else _seconds(before),
+        'seconds_left': None if rest is None else _seconds(rest),
+        'gives_up_at': explain.gives_up_at(row, timeout) if is_running else None,
+        'levels': [{**asdict(level), 'total': level.total} for level in levels],
+        'waiting_for': explain.waited_for([
+            Row((*paths[each.stack_id], each.name), each.type, each.action, each.status, each.reason, each.physical_id,
+                (), each.updated_at or each.created_at)
+            for each in resources.in_progress(tx, list(paths), MOST_READ)], now, MOST)}
+
+
+def _seconds(time: timedelta) -> int:
+    return max(round(time.total_seconds()), 0)

@@ -1,0 +1,110 @@
+"""The command `openstack stack wait`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, TextIO
+from urllib.parse import quote
+
+from heatclient import exc
+from osc_lib.command import command
+
+from heatlite.osc.plans import Api
+
+FAILED, TIMED_OUT = 1, 3                # exit codes; 0: the action is complete
+WIDTH = 40                              # characters of a bar
+IN_PROGRESS, COMPLETE = 'IN_PROGRESS', 'COMPLETE'
+
+
+class WaitForStack(command.Command):
+    """Wait for the end of what a stack does now, and show how far it has come.
+
+    The exit code is 0 if it is complete, 1 if it failed, and 3 if --timeout was reached first.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument('stack', help='Name or id of the stack')
+        parser.add_argument('--timeout', type=float, metavar='SECONDS', help='Wait no longer than this')
+        parser.add_argument('--interval', type=float, metavar='SECONDS', default=1.0, help='Between two looks (1)')
+        parser.add_argument('--quiet', action='store_true', help='Print the end only')
+        return parser
+
+    def take_action(self, chosen: argparse.Namespace) -> int:
+        api = Api(self.app)
+        stack = api.heat.stacks.get(chosen.stack, resolve_outputs=False)
+        path = f'/stacks/{quote(stack.stack_name, safe="")}/{stack.id}/progress'
+        screen = Screen(None if chosen.quiet else sys.stderr)
+        deadline = None if chosen.timeout is None else time.monotonic() + chosen.timeout
+        while True:
+            found = progress(api, path)
+            if found is None:                       # deleted, and the row is gone
+                print(f'{stack.stack_name} is deleted', file=self.app.stdout)
+                return 0
+            screen.show(list(lines(found)))
+            if found['status'] != IN_PROGRESS:
+                print(f"{found['stack_name']} {found['action']}_{found['status']}: {found['status_reason']}",
+                      file=self.app.stdout)
+                return 0 if found['status'] == COMPLETE else FAILED
+            if deadline is not None and time.monotonic() >= deadline:
+                print(f"{found['stack_name']} is still {found['action']}_{IN_PROGRESS} after {chosen.timeout:g} s",
+                      file=self.app.stdout)
+                return TIMED_OUT
+            time.sleep(chosen.interval)
+
+
+def progress(api: Api, path: str) -> Mapping[str, Any] | None:
+    """Return how far the stack has come; None if there is no such stack any more."""
+    try:
+        found: Mapping[str, Any] = api.get(path)['progress']
+    except exc.HTTPNotFound:
+        return None
+    return found
+
+
+class Screen:
+    """Where progress is drawn: on a terminal over what was there, otherwise a line for each change."""
+
+    def __init__(self, stream: TextIO | None) -> None:
+        self._stream = stream
+        self._drawn: list[str] = []
+
+    def show(self, new: list[str]) -> None:
+        if self._stream is None or new == self._drawn:
+            return
+        if self._stream.isatty():
+            up = f'\x1b[{len(self._drawn)}A\x1b[J' if self._drawn else ''
+            print(up + '\n'.join(new), file=self._stream, flush=True)
+        elif new[:1] != self._drawn[:1]:
+            print(new[0], file=self._stream, flush=True)
+        self._drawn = new
+
+
+def lines(found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of a state of progress: all in one, each level, what holds it up."""
+    complete = sum(level['complete'] for level in found['levels'])
+    total = sum(level['total'] for level in found['levels'])
+    yield f"{found['stack_name']} {found['action']}_{found['status']}: {complete} of {total} resources"
+    for level in found['levels']:
+        name = 'stack' if level['depth'] == 0 else f"level {level['depth']}"
+        failed = f", {level['failed']} failed" if level['failed'] else ''
+        yield f"  {name:8} [{bar(level)}] {level['complete']}/{level['total']}{failed}"
+    if found['status'] == IN_PROGRESS:
+        left = '' if found['seconds_left'] is None else f", about {found['seconds_left']} s left"
+        yield f"  since {found['seconds']} s{left}"
+        for each in found['waiting_for'][:1]:
+            yield (f"  waits for {'/'.join(each['path'])} ({each['type']}) {each['action']} for {each['seconds']} s"
+                   + (f": {each['reason']}" if each['reason'] else ''))
+
+
+def bar(level: Mapping[str, int]) -> str:
+    """Return a bar of WIDTH characters: '#' complete, '>' in progress, '!' failed, '.' waiting."""
+    total = max(level['total'], 1)
+    drawn, done = '', 0
+    for kind, mark in (('complete', '#'), ('in_progress', '>'), ('failed', '!')):
+        done += level[kind]
+        drawn = drawn.ljust(done * WIDTH // total, mark)
+    return drawn.ljust(WIDTH, '.')
