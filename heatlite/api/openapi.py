@@ -69,6 +69,7 @@ OPERATIONS: Mapping[str, Operation] = {                 # by module and function
     'plans.approve': Operation('Approve a plan'),
     'plans.apply': Operation('Do what a plan says, or nothing', 'NewStack', 'DigestBody'),
     'explain.show': Operation('Explain what a stack waits for, or why it failed', 'OneExplanation'),
+    'explain.show_resource': Operation('Explain what a resource waits for, or why it failed', 'ResourceExplanation'),
     'progress.show': Operation('Tell how far the action of a stack has come', 'OneProgress'),
     'snapshots.create': Operation('Take a snapshot', 'Snapshot', 'SnapshotBody'),
     'snapshots.index': Operation('List snapshots', 'SnapshotList'),

@@ -93,6 +93,7 @@ TABLE: tuple[Route, ...] = (
     Route('POST', S + '/snapshots/{snapshot_id}/restore', snapshots.restore, 'stacks:restore_snapshot', NONE, 202),
 
     Route('GET', S + '/explain', explain.show, 'stacks:explain'),
+    Route('GET', S + '/resources/{path:.+}/explain', explain.show_resource, 'stacks:explain'),
     Route('GET', S + '/progress', progress.show, 'stacks:progress'),
 
     Route('GET', S + '/outputs', outputs.index, 'stacks:list_outputs'),

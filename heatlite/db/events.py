@@ -188,6 +188,14 @@ def last_duration(tx: sa.Connection, stack_id: str, action: str) -> timedelta | 
     return None if begin is None else end.created_at - begin.created_at
 
 
+def of_resource(tx: sa.Connection, stack_id: str, name: str, limit: int) -> list[Shown]:
+    """The newest `limit` events of a resource, oldest first. Index: (stack_id, id)."""
+    rows = tx.execute(sa.select(*LISTED).where(
+        event.c.stack_id == stack_id, event.c.resource_name == name, event.c.resource_id.is_not(None)).order_by(
+        event.c.id.desc()).limit(limit))
+    return [Shown(*row) for row in rows][::-1]
+
+
 def since(tx: sa.Connection, stack_ids: Sequence[str], first: datetime, limit: int,
           status: str | None = None) -> list[Shown]:
     """Events of resources from `first` on, oldest first, at most `limit`; with this status, if given.

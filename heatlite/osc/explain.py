@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import yaml
 from osc_lib.command import command
 
 from heatlite.osc.plans import Api
@@ -16,40 +18,102 @@ SHOWN = 10                              # entries of each list
 
 
 class ExplainStack(command.Command):
-    """Explain what a stack waits for, or why it failed, and what to do."""
+    """Explain what a stack or one of its resources waits for, or why it failed, and what to do."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument('stack', help='Name or id of the stack')
+        parser.add_argument('--resource', metavar='PATH',
+                            help='Explain this resource; names with slashes between, from the stack down')
+        parser.add_argument('-t', '--template', metavar='FILE',
+                            help='The template that the stack was made from: lines in it are shown')
         parser.add_argument('--json', action='store_true', help='Print the explanation as JSON')
         return parser
 
     def take_action(self, chosen: argparse.Namespace) -> None:
         api = Api(self.app)
         stack = api.heat.stacks.get(chosen.stack, resolve_outputs=False)
-        found = api.get(f'/stacks/{quote(stack.stack_name, safe="")}/{stack.id}/explain')['explanation']
-        print(json.dumps(found, indent=2) if chosen.json else '\n'.join(lines(found)), file=self.app.stdout)
+        resource = f'/resources/{quote(chosen.resource)}' if chosen.resource else ''
+        found = api.get(f'/stacks/{quote(stack.stack_name, safe="")}/{stack.id}{resource}/explain')['explanation']
+        if chosen.template:
+            locate(found, Path(chosen.template))
+        shown = resource_lines(found) if resource else lines(found)
+        print(json.dumps(found, indent=2) if chosen.json else '\n'.join(shown), file=self.app.stdout)
+
+
+def locate(found: Mapping[str, Any], template: Path) -> None:
+    """Add the line and column of what is written in the template itself, which the service has parsed only."""
+    document = yaml.compose(template.read_text(), Loader=yaml.SafeLoader)
+    for place in [cause['place'] for cause in found['causes']] + ([found['place']] if 'place' in found else []):
+        if place['file'] is None:
+            place['line'], place['column'] = position(document, place['path'].split('.'))
+
+
+def position(node: yaml.Node | None, path: Sequence[str]) -> tuple[int | None, int | None]:
+    """Return line and column, from 1, of the key at `path`, else of the longest part of it that exists."""
+    found: tuple[int | None, int | None] = (None, None)
+    for name in path:
+        if not isinstance(node, yaml.MappingNode):
+            break
+        key, node = next(((key, value) for key, value in node.value if key.value == name), (None, None))
+        if key is not None:
+            found = key.start_mark.line + 1, key.start_mark.column + 1
+    return found
+
+
+def written(place: Mapping[str, Any]) -> str:
+    """Return a place as text: FILE:LINE:COLUMN PATH, as far as it is known."""
+    file = place['file'] or 'template'
+    return (f"{file}:{place['line']}:{place['column']} " if place['line'] else f'{file} ') + (place['path'] or '')
+
+
+def resource_lines(found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of the explanation of a resource."""
+    yield f"{'/'.join(found['path'])} ({found['type']}) {found['action']}_{found['status']} since {found['since']}"
+    yield f"  {found['state']}" + (f": {found['status_reason']}" if found['status_reason'] else '')
+    yield f"  written at {written(found['place'])}"
+    yield f"  object {found['physical_resource_id'] or 'not known yet'}"
+    yield from _causes(found)
+    yield from _waiting_for(found)
+    for path in found['waits_for'][:SHOWN]:
+        yield f"  needs {'/'.join(path)}"
+    yield from _not_started(found)
+    for run in found['runs'][:SHOWN]:
+        yield f"  {run['since']} {run['action']}_{run['status']} {run['seconds']} s"
 
 
 def lines(found: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of an explanation."""
     yield f"{found['stack_name']} {found['action']}_{found['status']} since {found['since']}"
     yield found['summary']
-    for each in found['causes'][:SHOWN]:
-        yield f"  failed: {'/'.join(each['path'])} ({each['type']}) {each['action']} at {each['time']}:"
-        yield f"    {each['reason']}"
-        if each['advice']:
-            yield f"    {each['advice']}"
-    for each in found['waiting_for'][:SHOWN]:
-        yield (f"  waits for: {'/'.join(each['path'])} ({each['type']}) {each['action']} for {each['seconds']} s, "
-               f"object {each['physical_resource_id'] or 'not known yet'}")
+    yield from _causes(found)
+    yield from _waiting_for(found)
     for each in found['blocked'][:SHOWN]:
         needs = ', '.join('/'.join(path) for path in each['waits_for'])
         yield f"  not begun: {'/'.join(each['path'])}" + (f', needs {needs}' if needs else '')
-    for path in found['not_started'][:SHOWN]:
-        yield f"  not started because of it: {'/'.join(path)}"
+    yield from _not_started(found)
     if found['gives_up_at']:
         yield f"  gives up at {found['gives_up_at']}"
     if found['critical_path']:
         yield '  slowest chain: ' + ', '.join(
             f"{'/'.join(each['path'])} {each['seconds']} s" for each in found['critical_path'][-SHOWN:])
+
+
+def _causes(found: Mapping[str, Any]) -> Iterator[str]:
+    for each in found['causes'][:SHOWN]:
+        yield f"  failed: {'/'.join(each['path'])} ({each['type']}) {each['action']} at {each['time']}:"
+        yield f"    {each['reason']}"
+        yield f"    written at {written(each['place'])}"
+        if each['advice']:
+            yield f"    {each['advice']}"
+
+
+def _waiting_for(found: Mapping[str, Any]) -> Iterator[str]:
+    for each in found['waiting_for'][:SHOWN]:
+        yield (f"  waits for: {'/'.join(each['path'])} ({each['type']}) {each['action']} for {each['seconds']} s, "
+               f"object {each['physical_resource_id'] or 'not known yet'}")
+
+
+def _not_started(found: Mapping[str, Any]) -> Iterator[str]:
+    for path in found['not_started'][:SHOWN]:
+        yield f"  not started because of it: {'/'.join(path)}"

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from heatlite.planning.states import Status
 
 Path = tuple[str, ...]
 WAITING, FAILED, SETTLED = 'waiting', 'failed', 'settled'
+BLOCKED = 'blocked'                     # of a resource: not begun
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,35 @@ class Blocked:
 
     path: Path
     waits_for: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """An action on a resource. `ended` None: it goes on, or its end is not recorded."""
+
+    action: str
+    status: str
+    reason: str
+    began: datetime
+    ended: datetime | None
+
+
+def runs(events: Iterable[Happened]) -> list[Run]:
+    """Return the actions on a resource, the newest first. `events`: its own ones, oldest first."""
+    found: list[Run] = []
+    for event in events:
+        if event.status == Status.IN_PROGRESS:
+            found.append(Run(event.action, event.status, event.reason, event.at, None))
+        elif found and found[-1].ended is None and found[-1].action == event.action:
+            found[-1] = replace(found[-1], status=event.status, reason=event.reason, ended=event.at)
+    return found[::-1]
+
+
+def state_of(row: Row, lacking: Sequence[Path] | None) -> str:
+    """Return the state of a resource. `lacking`: the resources it waits for, if it was not begun."""
+    if lacking is not None:
+        return BLOCKED
+    return {Status.IN_PROGRESS: WAITING, Status.FAILED: FAILED}.get(Status(row.status), SETTLED)
 
 
 def working(rows: Iterable[Row]) -> list[Row]:

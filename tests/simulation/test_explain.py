@@ -9,6 +9,7 @@ from datetime import timedelta
 import pytest
 
 from heatlite.api.handlers import explain, progress
+from heatlite.common import exception
 from heatlite.db import stacks
 from tests.simulation.cluster import Cluster, done
 from tests.simulation.foretold import REFUSED, Grown
@@ -183,3 +184,76 @@ def test_a_nested_stack_is_a_stack_of_its_own(cluster):
     found = come(cluster, inner)
     assert counted(found) == [(0, 0, 3, 0, 0)]
     assert sorted(each['path'] for each in found['waiting_for']) == [['0'], ['1'], ['2']]
+
+
+MEMBER = """heat_template_version: 2018-08-31
+parameters: {fail: {type: boolean}}
+resources:
+  inner:
+    type: Sim::Thing
+    properties: {value: x, fail: {get_param: fail}}
+  after:
+    type: Sim::Thing
+    depends_on: inner
+    properties: {value: x}
+"""
+IN_A_FILE = {'heat_template_version': '2018-08-31', 'resources': {
+    'group': {'type': 'OS::Heat::ResourceGroup', 'properties': {
+        'count': 2, 'resource_def': {'type': 'member.yaml', 'properties': {'fail': True}}}},
+    'last': {'type': 'Sim::Thing', 'depends_on': 'group', 'properties': {'value': 'one'}}}}
+
+
+def of_resource(cluster, stack_id, path):
+    with cluster.database.reader() as tx:
+        return explain.of_resource(tx, stacks.get(tx, stack_id, deleted=True), tuple(path.split('/')))
+
+
+def test_the_line_in_the_file_of_a_member(cluster):
+    stack_id = cluster.create('s', IN_A_FILE, files={'member.yaml': MEMBER})
+    assert cluster.settle(stack_id).status == 'FAILED'
+    cause = explained(cluster, stack_id)['causes'][0]
+    assert cause['place'] == {'file': 'member.yaml', 'path': 'resources.inner', 'line': 4, 'column': 3}
+    number = cause['path'][1]
+    found = of_resource(cluster, stack_id, f'group/{number}/inner')
+    assert (found['state'], found['place'], [each['path'] for each in found['causes']]) == (
+        'failed', cause['place'], [cause['path']])
+    assert found['not_started'] == [['last'], ['group', number, 'after']]
+    assert [(run['action'], run['status']) for run in found['runs']] == [('CREATE', 'FAILED')]
+    blocked = of_resource(cluster, stack_id, f'group/{number}/after')
+    assert (blocked['state'], blocked['waits_for']) == ('blocked', [['group', number, 'inner']])
+    above = of_resource(cluster, stack_id, 'group')
+    assert (above['state'], [each['path'] for each in above['causes']]) == ('failed', [
+        each['path'] for each in explained(cluster, stack_id)['causes']])
+    assert above['place'] == {'file': None, 'path': 'resources.group', 'line': None, 'column': None}
+    assert above['not_started'] == [['last']]
+
+
+def test_the_file_that_a_name_is_mapped_to(cluster):
+    mapped = json.loads(json.dumps(IN_A_FILE).replace('member.yaml', 'My::Member'))
+    stack_id = cluster.create('s', mapped, {'resource_registry': {'My::Member': 'member.yaml'}},
+                              files={'member.yaml': MEMBER})
+    assert cluster.settle(stack_id).status == 'FAILED'
+    assert explained(cluster, stack_id)['causes'][0]['place']['file'] == 'member.yaml'
+
+
+def test_a_resource_that_waits_and_what_it_waits_for(cluster):
+    stack_id = cluster.create('s', NESTED)
+    cluster.universe.run(lambda: len(come(cluster, stack_id)['waiting_for']) == 3, 50.0)
+    found = of_resource(cluster, stack_id, 'group')
+    assert found['state'] == 'waiting'
+    assert sorted(each['path'] for each in found['waiting_for']) == [['group', str(number)] for number in range(3)]
+    assert of_resource(cluster, stack_id, 'last')['waits_for'] == [['group']]
+    assert of_resource(cluster, stack_id, 'first')['state'] == 'settled'
+    done(cluster, stack_id, 'CREATE')
+    found = of_resource(cluster, stack_id, 'group/1')           # below a stack that is complete
+    assert (found['state'], found['place']['path']) == ('settled', 'resources.group')
+    assert [(run['action'], run['status'], run['seconds'] >= 100) for run in found['runs']] == [
+        ('CREATE', 'COMPLETE', True)]
+
+
+@pytest.mark.parametrize('path', ['nothing', 'group/nothing', 'first/0', 'group//0', '/', 'group/0/0'])
+def test_a_resource_that_is_not_there(cluster, path):
+    stack_id = cluster.create('s', NESTED)
+    done(cluster, stack_id, 'CREATE')
+    with pytest.raises(exception.ResourceNotFound):
+        of_resource(cluster, stack_id, path)

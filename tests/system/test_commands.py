@@ -217,6 +217,8 @@ def test_explain(run, files):
     assert 'CREATE failed because of lamp' in run('stack', 'explain', 'failing')
     found = json.loads(run('stack', 'explain', '--json', 'failing'))
     assert [cause['path'] for cause in found['causes']] == [['lamp']] and found['state'] == 'failed'
+    said = run('stack', 'explain', '-t', files['fails'], '--resource', 'lamp', 'failing')
+    assert 'lamp (OS::Heat::TestResource) CREATE_FAILED' in said and 'written at template:8:3 resources.lamp' in said
     run('stack', 'delete', '--yes', '--wait', 'failing')
 
 

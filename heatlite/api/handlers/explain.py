@@ -1,7 +1,11 @@
-"""Explains the state of a stack: what it waits for, why it failed, what took long. Reads rows; calls no engine."""
+"""Explains the state of a stack or a resource: what it waits for, why it failed, what took long.
+
+It reads rows, and calls no engine.
+"""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -9,7 +13,9 @@ from typing import Any
 from sqlalchemy import Connection
 
 from heatlite.api import finding, views
+from heatlite.api.handlers.places import Places
 from heatlite.api.wsgi import Request
+from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.db import events, leases, resources, stacks
 from heatlite.db.connection import moment
@@ -20,6 +26,7 @@ from heatlite.planning.states import Status
 View = dict[str, Any]
 MOST = 50                               # entries of each list
 MOST_EVENTS = 2000
+MOST_RUNS = 50                          # events of a resource, newest ones
 MOST_STACKS = 1000                      # whose events are searched, outer ones first
 DEEPEST = 10 ** 6
 
@@ -31,12 +38,48 @@ def show(req: Request, stack_name: str, stack_id: str) -> View:
         return {'explanation': explained(tx, row, timedelta(seconds=req.conf.stack_action_timeout))}
 
 
+def show_resource(req: Request, stack_name: str, stack_id: str, path: str) -> View:
+    """Explains one resource. `path`: names from this stack down, with slashes between."""
+    with req.db.reader() as tx:
+        row = finding.visible(req, stacks.show(tx, stack_id), stack_name)
+        return {'explanation': of_resource(tx, row, tuple(path.split('/')))}
+
+
+def of_resource(tx: Connection, row: stacks.Stack, path: Path) -> View:
+    """The explanation of the resource at `path` in or below the stack `row`. Raises ResourceNotFound.
+
+    Reads the rows of the stack that the resource is in, and of unfinished ones below the resource.
+    """
+    tree = Tree(tx, row, path)
+    found = tree.row(path)
+    if found is None:
+        raise exception.ResourceNotFound(resource_name='/'.join(path), stack_name=row.name)
+    now, beginning = moment(tx), events.beginning(tx, row.id)
+    causes = [] if beginning is None else _causes(tx, tree, beginning, path)
+    lacking = next((each.waits_for for each in explanation.blocked(tree.rows) if each.path == path), None)
+    return {
+        'path': list(path), 'type': found.type, 'action': found.action, 'status': found.status,
+        'status_reason': found.reason, 'physical_resource_id': found.physical_id,
+        'state': explanation.state_of(found, lacking), 'since': views.when(found.changed_at),
+        'seconds': max(int((now - found.changed_at).total_seconds()), 0),
+        'waits_for': [list(each) for each in lacking or ()],
+        'waiting_for': [each for each in waited_for(tree.rows, now, MOST)
+                        if len(each['path']) > len(path) and tuple(each['path'])[:len(path)] == path],
+        'causes': causes,
+        'not_started': [list(each) for each in explanation.not_started(tree.by_path, [path])][:MOST],
+        'place': tree.places.of(path, found.reason),
+        'runs': [{'action': run.action, 'status': run.status, 'since': views.when(run.began),
+                  'seconds': round(((run.ended or now) - run.began).total_seconds(), 1), 'reason': run.reason}
+                 for run in explanation.runs(tree.happened(
+                     events.of_resource(tx, tree.stack_of(path), path[-1], MOST_RUNS)))]}
+
+
 def explained(tx: Connection, row: stacks.Stack, timeout: timedelta) -> View:
     """The explanation of a stack. `timeout`: of its action, if the stack has none of its own.
 
     Reads the rows of the stack and of nested ones that are not complete; lists are cut at MOST entries.
     """
-    tree, now = _Tree(tx, row), moment(tx)
+    tree, now = Tree(tx, row), moment(tx)
     found = _waiting(tx, row, tree, now, timeout) if row.status == Status.IN_PROGRESS else {}
     beginning = events.beginning(tx, row.id)
     causes, chain = [], []
@@ -47,24 +90,40 @@ def explained(tx: Connection, row: stacks.Stack, timeout: timedelta) -> View:
     return {
         'stack_id': row.id, 'stack_name': row.name, 'action': row.action, 'status': row.status,
         'status_reason': row.reason, 'state': state, 'since': views.when(row.started_at or row.created_at),
-        'engine': None, 'gives_up_at': None, 'waiting_for': [], 'blocked': [], **found, 'causes': causes[:MOST],
+        'engine': None, 'gives_up_at': None, 'waiting_for': [], 'blocked': [], **found, 'causes': causes,
         'not_started': [list(path) for path in explanation.not_started(
-            {each.path: each for each in tree.rows}, [tuple(cause['path']) for cause in causes])][:MOST],
+            tree.by_path, [tuple(cause['path']) for cause in causes])][:MOST],
         'critical_path': chain[:MOST], 'summary': _summary(row, found, causes)}
 
 
-class _Tree:
-    """The rows of a stack, and of the nested ones that are not complete, with their paths."""
+class Tree:
+    """The rows of a stack, and of the nested ones that are not complete, with their paths.
 
-    def __init__(self, tx: Connection, top: stacks.Stack) -> None:
+    `path`: read the stacks above this resource, whatever their state, and of others those below it only.
+    """
+
+    def __init__(self, tx: Connection, top: stacks.Stack, path: Path = ()) -> None:
         self.paths: dict[str, Path] = {top.id: ()}
         self.top = top.id
-        unfinished = [top.id]
+        wanted = [top.id]
         for each in stacks.descendants(tx, top.root_id, top.id, DEEPEST):
-            self.paths[each.id] = (*self.paths[str(each.owner_id)], str(each.parent_resource))
-            if each.status != Status.COMPLETE:
-                unfinished.append(each.id)
-        self.rows = [row for stack_id in unfinished for row in self._rows(tx, stack_id)]
+            self.paths[each.id] = place = (*self.paths[str(each.owner_id)], str(each.parent_resource))
+            is_above = bool(path) and place == path[:len(place)] and len(place) < len(path)
+            if is_above or (each.status != Status.COMPLETE and place[:len(path)] == path):
+                wanted.append(each.id)
+        self.rows = [row for stack_id in wanted for row in self._rows(tx, stack_id)]
+        self.places = Places(tx, top.template_id, self.row)
+
+    @functools.cached_property
+    def by_path(self) -> Mapping[Path, Row]:
+        return {row.path: row for row in self.rows}
+
+    def row(self, path: Path) -> Row | None:
+        return self.by_path.get(path)
+
+    def stack_of(self, path: Path) -> str:
+        """The id of the stack that the resource at `path` is in."""
+        return next(stack_id for stack_id, above in self.paths.items() if above == path[:-1])
 
     def _rows(self, tx: Connection, stack_id: str) -> Iterable[Row]:
         above = self.paths[stack_id]
@@ -79,7 +138,7 @@ class _Tree:
                          each.reason, each.physical_id, each.created_at) for each in found]
 
 
-def _waiting(tx: Connection, row: stacks.Stack, tree: _Tree, now: datetime, default: timedelta) -> View:
+def _waiting(tx: Connection, row: stacks.Stack, tree: Tree, now: datetime, default: timedelta) -> View:
     return {
         'engine': leases.owner(tx, row.id), 'gives_up_at': gives_up_at(row, default),
         'waiting_for': waited_for(tree.rows, now, MOST),
@@ -101,14 +160,16 @@ def waited_for(rows: Iterable[Row], now: datetime, most: int) -> list[View]:
             for each in explanation.working(rows)[:most]]
 
 
-def _causes(tx: Connection, tree: _Tree, beginning: events.Shown) -> list[View]:
+def _causes(tx: Connection, tree: Tree, beginning: events.Shown, below: Path = ()) -> list[View]:
     failed = events.since(tx, list(tree.paths)[:MOST_STACKS], beginning.created_at, MOST_EVENTS, Status.FAILED)
     return [{'path': list(each.path), 'type': each.type, 'action': each.action, 'reason': each.reason,
              'time': views.when(each.at), 'physical_resource_id': each.physical_id,
-             'advice': explanation.advice(each.reason)} for each in explanation.first_causes(tree.happened(failed))]
+             'advice': explanation.advice(each.reason), 'place': tree.places.of(each.path, each.reason)}
+            for each in explanation.first_causes(tree.happened(failed))
+            if each.path[:len(below)] == below][:MOST]
 
 
-def _chain(tx: Connection, tree: _Tree, beginning: events.Shown, now: datetime) -> list[View]:
+def _chain(tx: Connection, tree: Tree, beginning: events.Shown, now: datetime) -> list[View]:
     found = events.since(tx, [tree.top], beginning.created_at, MOST_EVENTS)
     own = [row for row in tree.rows if len(row.path) == 1]
     return [{'path': list(each.path), 'seconds': round(each.seconds, 1)}
