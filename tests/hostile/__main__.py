@@ -31,7 +31,7 @@ def grown(first: int, count: int | None, until: float) -> Iterator[Case]:
 def performed(campaign: Campaign, work: Case | Peer, stages: frozenset[str]) -> list[Row]:
     if isinstance(work, Case):
         return campaign.run([work], stages)
-    if work.cfn and campaign.target.cfn_port is None:
+    if work.api not in campaign.target.ports:
         return []
     return [attack(campaign, work)]
 

@@ -132,9 +132,7 @@ def attack(campaign: Campaign, peer: Peer) -> Row:
     """One attack below the level of requests."""
     target, began = campaign.target, time.monotonic()
     campaign.memory.reset()
-    port = target.cfn_port if peer.cfn else target.port
-    assert port is not None
-    statuses = peer.attack(target.hostile, port)
+    statuses = peer.attack(target.hostile, target.ports[peer.api])
     seconds = time.monotonic() - began
     time.sleep(SETTLES)
     seen = campaign.neighbour.between(began, time.monotonic())

@@ -13,10 +13,12 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from tests.hostile import metrics
 from tests.hostile.stages import settled
 from tests.hostile.tenants import Tenant
 
 HOST = '127.0.0.1'
+REST, CFN, CLOUDWATCH = 'rest', 'cfn', 'cloudwatch'
 CLOSED, SILENT = 0, -1
 LISTEN = 5.0            # seconds to wait for an answer
 DEADLINE = 10.0         # seconds the API gives a peer for its headers, by default
@@ -26,13 +28,13 @@ MANY = 1030             # connections of one peer
 
 @dataclass(frozen=True)
 class Peer:
-    """`attack(tenant, port)`: the statuses. `allowed`: what they may be. `cfn`: it goes to the CloudFormation API.
-    `within`: seconds until each answer, or until the connection is closed."""
+    """`attack(tenant, port)`: the statuses. `allowed`: what they may be. `api`: the one it goes to. `within`: seconds
+    until each answer, or until the connection is closed."""
 
     name: str
     attack: Callable[[Tenant, int], list[int]]
     allowed: frozenset[int]
-    cfn: bool = False
+    api: str = REST
     quick: bool = True
     within: float = 10.0
 
@@ -207,7 +209,12 @@ PEERS = (
     Peer('silent connections', silent, frozenset({200})),
     Peer('a header that drips', drip, frozenset({CLOSED, 400, 408}), quick=False, within=DEADLINE + 2.0),
     Peer('80 large signals', signals, frozenset({200, 204, 400})),
-    Peer('120 000 form fields', form, REFUSED, cfn=True),
-    Peer('100 MB of form', large_form, REFUSED, cfn=True),
-    Peer('15 000 parts', parts, REFUSED, cfn=True),
+    Peer('120 000 form fields', form, REFUSED, api=CFN),
+    Peer('100 MB of form', large_form, REFUSED, api=CFN),
+    Peer('15 000 parts', parts, REFUSED, api=CFN),
+    Peer('metrics unpacked', metrics.unpacked, frozenset({400, 413}), api=CLOUDWATCH),
+    Peer('metrics in documents', metrics.documents, frozenset({400, 413}), api=CLOUDWATCH),
+    Peer('many metrics', metrics.data, frozenset({200, 400}), api=CLOUDWATCH),
+    Peer('queries of metrics', metrics.queries, frozenset({200, 400}), api=CLOUDWATCH),
+    Peer('many alarms', metrics.alarms, frozenset({200, 400}), api=CLOUDWATCH),
 )

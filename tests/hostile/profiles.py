@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import resource
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.hostile.meters import children
+from tests.hostile.peers import CFN, CLOUDWATCH, REST
 from tests.hostile.tenants import Tenant
 from tests.system.processes import Program, answers, free_port
 from tests.system.production import Person, Production
@@ -16,13 +17,13 @@ from tests.system.production import Person, Production
 
 @dataclass(frozen=True)
 class Target:
-    """`programs`: those that must stay alive. `port`, `cfn_port`: of the APIs; None: there is no such API."""
+    """`programs`: those that must stay alive. `port`: of the REST API; `ports`: of all APIs there are, by name."""
 
     hostile: Tenant
     neighbour: Tenant
     programs: Callable[[], list[Program]]
     port: int
-    cfn_port: int | None = None
+    ports: Mapping[str, int]
 
     def pids(self) -> list[int]:
         return [program.process.pid for program in self.programs()]
@@ -48,20 +49,21 @@ def embedded(folder: Path) -> Iterator[Target]:
         assert program.process.stdout.readline(), program.log.read_text()
         answers(f'http://127.0.0.1:{port}/')
         yield Target(Tenant(f'http://127.0.0.1:{port}/v1/mallory'), Tenant(f'http://127.0.0.1:{port}/v1/alice'),
-                     lambda: [program], port)
+                     lambda: [program], port, {REST: port})
     finally:
         program.kill()
 
 
 @contextlib.contextmanager
 def production(folder: Path) -> Iterator[Target]:
-    """Both APIs and two engines on MariaDB, RabbitMQ and Keystone; both tenants are members of their projects."""
+    """All APIs and two engines on MariaDB, RabbitMQ and Keystone; both tenants are members of their projects."""
     with Production(folder) as cloud:
         def tenant(person: Person) -> Tenant:
-            return Tenant(f'{cloud.url}/v1/{person.project_id}', {'X-Auth-Token': person.token})
+            return Tenant(f'{cloud.url}/v1/{person.project_id}', {'X-Auth-Token': person.token}, person.ec2)
 
         yield Target(tenant(cloud.people['alpha']), tenant(cloud.people['beta']),
-                     lambda: [cloud.api, cloud.cfn, *cloud.engines], cloud.port, cloud.cfn_port)
+                     lambda: [cloud.api, cloud.cfn, cloud.cloudwatch, *cloud.engines], cloud.port,
+                     {REST: cloud.port, CFN: cloud.cfn_port, CLOUDWATCH: cloud.cloudwatch_port})
 
 
 PROFILES = {'embedded': embedded, 'production': production}

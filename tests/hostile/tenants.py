@@ -28,10 +28,11 @@ class Answer:
 
 @dataclass(frozen=True)
 class Tenant:
-    """`url`: the API with version and project. `headers`: who asks."""
+    """`url`: the API with version and project. `headers`: who asks. `key`: the EC2 key (access, secret)."""
 
     url: str
     headers: dict[str, str] = field(default_factory=dict)
+    key: tuple[str, str] = ('', '')
 
     def ask(self, method: str, path: str, body: Any = None, *, data: bytes | None = None,
             headers: dict[str, str] | None = None, patience: float = PATIENCE) -> Answer:
