@@ -2,7 +2,8 @@
 
 A change is a template before and one after, in which one property has another valid value. It passes when the update
 ends well, the resource is not replaced, and the cloud then holds what it holds when the resource is created with the
-new value; and when the same is so after the engine was killed on the way, at whichever point.
+new value; and when the same is so after the engine was killed on the way, at whichever point. It can be made by a plan,
+which then has to say what was done.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from heatlite.testing.another import NONE_NAMED, Named
 from heatlite.testing.clouds import Cloud
 from heatlite.testing.examples import Example, referred
 from heatlite.testing.report import FAILED, NOT_TRIED, PASSED, WARNED, Result
-from heatlite.testing.scenario import ResourceScenario
+from heatlite.testing.scenario import ResourceScenario, not_planned
 
 CHECKS = (EACH, CRASH) = ('each property', 'crash in each property')
 OTHER = '_other'                            # ends the name of a second resource like one of the example
@@ -125,9 +126,10 @@ class Trial:
 
     def __init__(self, type_name: str, kind: type[Resource], example: Example, cloud: Cloud,
                  register: Callable[[Any], None], crash_every: int, named: Named = NONE_NAMED, *,
-                 beside: bool = True) -> None:
-        """`crash_every`: of lives; `named`: of `of`. `beside`: also beside a replacement of what it depends on."""
-        self._with_neighbours = beside
+                 beside: bool = True, by_plans: bool = False) -> None:
+        """`crash_every`: of lives; `named`: of `of`. `beside`: also beside a replacement of what it depends on.
+        `by_plans`: changes are planned and the plans applied, those of the example that replace it included."""
+        self._with_neighbours, self._by_plans = beside, by_plans
         self.type_name, self.kind, self.example, self.cloud = type_name, kind, example, cloud
         self._register, self._every, self._named = register, crash_every, named
         self._scenario: ResourceScenario | None = None
@@ -153,13 +155,20 @@ class Trial:
 
     def run(self) -> Iterator[Result]:
         """For each property a result of both checks."""
-        for change in of(self.kind, self.example, self._named):
+        for change in self._changes():
             if isinstance(change, Untried):
                 yield from (self._result(check, change.name, NOT_TRIED, change.reason) for check in CHECKS)
                 continue
             yield self._tried(EACH, change, partial(self._each, change))
             yield self._tried(CRASH, change, partial(self._crash, change)) if self._every else (
                 self._result(CRASH, change.name, NOT_TRIED, NOT_ASKED))
+
+    def _changes(self) -> Iterator[Change | Untried]:
+        yield from of(self.kind, self.example, self._named)
+        for given in self.example.replace if self._by_plans else ():
+            after = {**self.example.properties, **given}
+            yield Change(', '.join(given), self.example.properties, {
+                name: value for name, value in after.items() if value is not None}, replaces=True)
 
     def _tried(self, check: str, change: Change, act: Callable[[], tuple[str, str]]) -> Result:
         try:
@@ -236,6 +245,8 @@ class Trial:
 
     def _once(self, change: Change, neighbour: str | None) -> tuple[str, Any, list[Any]]:
         """What is wrong with the update; what is there after it, the points on the way."""
+        if change.before == change.after:
+            raise Broken('the value is the same before and after')
         self.lives += 1
         scenario = self._made(change.after, change.extra)
         fresh = self._state(scenario, change.leaves)
@@ -243,9 +254,13 @@ class Trial:
         if neighbour is not None:
             scenario.mark_unhealthy(neighbour)
         before = scenario.row_ids()
+        self._given, scenario.extra = change.after, change.extra
+        plan = scenario.plan(change.after) if self._by_plans else None
         scenario.cluster.chaos.begin()
-        self._put(scenario, change.after, change.extra)
+        failure = scenario.put(change.after) if plan is None else scenario.apply(plan)
         points = scenario.cluster.chaos.end()
+        if failure is not None:
+            raise Broken(failure)
         rows, there = scenario.row_ids(), self._state(scenario, change.leaves)
         if len(rows) != 1:
             return f'{len(rows)} rows are left of it', there, points
@@ -254,6 +269,8 @@ class Trial:
         if change.replaces and rows == before:
             return 'it was not replaced', there, points
         wrong = _difference(fresh, there, change.unlike)
+        if plan is not None:
+            wrong = not_planned(plan, 'update' if rows == before else 'replace') or wrong
         if not wrong:
             self._put(scenario, None, {})
             left = self._kinds(scenario) - self._base

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from heatlite.common import runtime as runtimes
-from heatlite.db import resources
+from heatlite.db import plans, resources
+from heatlite.db.plans import StoredPlan
 from heatlite.engine.resource import Resource
 from heatlite.engine.service import EngineService
 from heatlite.planning.states import Action, Status
@@ -118,9 +119,27 @@ class ResourceScenario:
 
     def put(self, properties: Mapping[str, Any] | None, converge: bool = False) -> str | None:
         """Makes, changes or deletes it, and waits. Why that failed, or None."""
-        self.cluster.ask(messages.UpdateStack(
-            stack_id=self.stack_id, template=self.template(properties), environment=dict(self.example.environment),
-            converge=converge, timeout_mins=self.minutes))
+        self.cluster.ask(messages.UpdateStack(**self._update(properties), converge=converge))
+        return self._failure()
+
+    def plan(self, properties: Mapping[str, Any] | None) -> StoredPlan:
+        """Plans what `put` does. The document has the changes, by path."""
+        made = self.cluster.ask(messages.CreatePlan(action=messages.UPDATE, **self._update(properties)))
+        with self.cluster.database.reader() as tx:
+            found = plans.show(tx, made['id'], str(self.cluster.context.project_id))
+        assert found is not None
+        return found
+
+    def apply(self, plan: StoredPlan) -> str | None:
+        """Does what is planned, and waits. Why that failed, or None."""
+        self.cluster.ask(messages.ApplyPlan(plan.id))
+        return self._failure()
+
+    def _update(self, properties: Mapping[str, Any] | None) -> dict[str, Any]:
+        return {'stack_id': self.stack_id, 'template': self.template(properties),
+                'environment': dict(self.example.environment), 'timeout_mins': self.minutes}
+
+    def _failure(self) -> str | None:
         row = self.cluster.settle(self.stack_id)
         return None if row.status == 'COMPLETE' else self.reason()
 
@@ -223,3 +242,11 @@ class ResourceScenario:
 
 def _kind(thing: Thing) -> Any:
     return thing[0] if isinstance(thing, tuple) else thing
+
+
+def not_planned(plan: StoredPlan, done: str) -> str:
+    """How a plan differs from what was done to the resource; '' if it does not."""
+    planned = next(each for each in plan.document['changes'] if each['path'] == [IT])
+    if done in (planned['action'], *planned['may']):
+        return ''
+    return f"the plan said {planned['action']}, and what was done is {done}"

@@ -42,7 +42,7 @@ def trial(found, cloud_of, name: str) -> changes.Trial | None:
         return None
     every = crash.every(CRASH) if CRASH else SAMPLE.get(name, crash.NONE)
     return changes.Trial(name, found.types[name], example[1], cloud_of(name), found.register, every, example[0].named,
-                         beside=CRASH is not None)
+                         beside=CRASH is not None, by_plans=True)
 
 
 def main(names: list[str]) -> int:

@@ -60,7 +60,7 @@ def _queues(type_name: str) -> dict[str, Any]:
     """Alarms take queues that are there."""
     if not type_name.startswith('OS::Aodh::'):
         return {}
-    return {name: {'needs': {'queue': {'type': 'OS::Zaqar::Queue'}}, 'to': [{'get_resource': 'queue'}]}
+    return {name: {'needs': {'another_queue': {'type': 'OS::Zaqar::Queue'}}, 'to': [{'get_resource': 'another_queue'}]}
             for name in QUEUES}
 
 
