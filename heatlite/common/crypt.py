@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
+import hmac
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from oslo_config import cfg
@@ -77,6 +79,16 @@ def unseal(text: str, encryption_key: str | None = None) -> str:
     """Returns the text that was given to `seal`. Raises InvalidEncryptionKey."""
     method, _colon, secret = text.partition(':')
     return decrypt(method, secret, encryption_key) or ''
+
+
+def digest(texts: Iterable[str], encryption_key: str) -> str:
+    """Returns 64 hexadecimal digits that are equal for equal texts, and reveal nothing to those without the key."""
+    found = hmac.new(encryption_key.encode(), b'digest', hashlib.sha256)
+    for text in texts:
+        content = text.encode('utf-8', 'surrogatepass')
+        found.update(b'%d:' % len(content))
+        found.update(content)
+    return found.hexdigest()
 
 
 def encrypted_dict(data: Mapping[str, Any], encryption_key: str | None = None) -> dict[str, Any]:

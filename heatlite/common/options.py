@@ -201,6 +201,11 @@ PLANS: list[Opt] = [
             help='A plan can be applied only after somebody else than its author has approved it.'),
 ]
 
+REVISIONS: list[Opt] = [
+    IntOpt('keep', default=20, min=0, max=1000,
+           help='Most revisions of one stack: accepted definitions, to list, compare and go back to. 0: none.'),
+]
+
 EMBEDDED: list[Opt] = [
     StrOpt('state_dir', default='~/.local/share/heatlite', help='Where heatlite-all keeps its database and key.'),
 ]
@@ -315,6 +320,7 @@ GROUPS: dict[str, list[Opt]] = {
     'journal': JOURNAL,
     'alarms': ALARMS,
     'plans': PLANS,
+    'revisions': REVISIONS,
     'embedded': EMBEDDED,
     'metrics': METRICS,
     'heat_api': _listener(8004),

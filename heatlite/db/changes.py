@@ -13,7 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from heatlite.common import crypt
-from heatlite.db import signals
+from heatlite.db import revisions, signals
 from heatlite.db.bulk import Texts, Times, chunks, texts
 from heatlite.db.codec import clean, encode_or_null, encoder, sealed
 from heatlite.db.connection import certifies
@@ -163,6 +163,8 @@ def _write_stacks(tx: sa.Connection, gathered: _Gathered, statements: Texts, aga
         values.setdefault(stack_id, {}).update(_stack_values(change, gathered))
         if change.next_generation is not None:
             generations[stack_id] = change.next_generation
+        for each in change.revisions:
+            revisions.insert(tx, each)
         if change.release:
             released.add(stack_id)
         else:
@@ -207,6 +209,8 @@ def _stack_values(change: StackChange, gathered: _Gathered) -> dict[str, Any]:
     if change.next_generation is not None:
         values['generation'] = change.next_generation
         values['started_at'] = gathered.time(change.updated_at) or values.get('started_at')
+    if change.revision is not None:
+        values['revision'], values['outcome'] = change.revision, None
     if change.deleted_at is not None:
         values['deleted_at'] = gathered.time(change.deleted_at)
         values['live'] = None

@@ -41,6 +41,18 @@ def _plain(value: Any) -> Any:
 encode: Callable[[Any], str] = json.JSONEncoder(separators=(',', ':'), default=_plain).encode
 
 
+@dataclasses.dataclass(frozen=True)
+class Encoded:
+    """A value as JSON text, for large values that are encoded before the transaction that stores them."""
+
+    text: str
+
+
+def text_of(value: Any) -> str:
+    """The JSON text of a value, which may be encoded already."""
+    return value.text if isinstance(value, Encoded) else encode(value)
+
+
 def decode(text: str | None) -> Any:
     """Decodes a column. Raises InvalidEncryptionKey for text that was encrypted with another key than the configured
     one."""
@@ -75,6 +87,11 @@ def sealed(tx: sa.Connection, text: str) -> str:
     """Seals JSON text as the columns of tables.SEALED store it."""
     seal = tx.get_execution_options().get('seal')
     return text if seal is None or text in HIDES_NOTHING else seal(text)
+
+
+def source_sealed(tx: sa.Connection, text: str) -> str:
+    """Seals JSON text as the columns of tables.WRITTEN_BY_USERS store it."""
+    return sealed(tx, text) if tx.get_execution_options().get('seal_sources') else text
 
 
 def columns(table: sa.Table, cls: type) -> list[sa.Column[Any]]:

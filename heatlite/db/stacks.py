@@ -14,6 +14,7 @@ from heatlite.common import exception
 from heatlite.db import bulk, codec, leases
 from heatlite.db.listing import Page
 from heatlite.db.tables import SEALED, stack, stack_tag
+from heatlite.planning import revisions
 from heatlite.planning.states import Status
 
 
@@ -50,6 +51,8 @@ class Stack:
     updated_at: datetime | None
     started_at: datetime | None
     deleted_at: datetime | None
+    revision: int | None = None
+    outcome: str | None = None
 
 
 @dataclass(frozen=True)
@@ -144,6 +147,7 @@ _summary = codec.reader(Summary, 'tags')
 # The columns that a request may change besides the state.
 REQUESTED = frozenset({'template_id', 'previous_template_id', 'request', 'timeout_mins', 'disable_rollback', 'converge',
                        'tags', 'parameters', 'outputs', 'description', 'credentials_id', 'user_project_id', 'username'})
+ACCEPTED = ('action', 'status', 'reason', 'updated_at', 'started_at', 'generation', 'revision', 'outcome')
 SELECTED_AT_ONCE = 500                              # values in one IN list
 NEVER = datetime(1970, 1, 1)                        # stands for null where rows are sorted by `updated_at`
 
@@ -393,9 +397,9 @@ def accept(tx: sa.Connection, stack_id: str, *, action: str, reason: str, now: d
     if before is None:
         raise exception.StackNotFound(stack_name=stack_id)
     accepted = replace(before, action=str(action), status=str(status), reason=codec.clean(reason), updated_at=now,
-                       started_at=now, generation=before.generation + 1, **requested)
-    values = {name: getattr(accepted, name)
-              for name in ('action', 'status', 'reason', 'updated_at', 'started_at', 'generation', *requested)}
+                       started_at=now, generation=before.generation + 1, **requested,
+                       **_revised(before, 'template_id' in requested))
+    values = {name: getattr(accepted, name) for name in ACCEPTED + tuple(requested)}
     for name in JSON:
         if name in values:
             values[name] = _encoded(tx, name, values[name])
@@ -404,6 +408,21 @@ def accept(tx: sa.Connection, stack_id: str, *, action: str, reason: str, now: d
         tx.execute(stack_tag.delete().where(stack_tag.c.stack_id == stack_id))
         _set_tags(tx, stack_id, accepted.tags)
     return accepted
+
+
+def next_revision(before: Stack) -> int | None:
+    """The number of the next definition of a stack; None for a nested stack, which has no revisions.
+
+    The present definition of a stack without a number gets 1 (`engine.reconcile.revisions`).
+    """
+    return None if before.owner_id is not None else (before.revision or 1) + 1
+
+
+def _revised(before: Stack, has_definition: bool) -> dict[str, Any]:
+    """The columns `revision` and `outcome` when a request is accepted."""
+    if has_definition:
+        return {'revision': next_revision(before), 'outcome': None}
+    return {} if before.revision is None else {'outcome': revisions.settled(before.outcome, before.status)}
 
 
 def set_outputs(tx: sa.Connection, stack_id: str, outputs: Sequence[Mapping[str, Any]] | None) -> None:

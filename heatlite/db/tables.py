@@ -62,6 +62,8 @@ stack = _table(
     sa.Column('template_id', Id, nullable=False),
     sa.Column('previous_template_id', Id, nullable=True),           # the last good one: target of a rollback
     sa.Column('generation', sa.Integer, nullable=False, default=1), # grows with each accepted request
+    sa.Column('revision', sa.Integer, nullable=True),               # of a root: number of the accepted definition
+    sa.Column('outcome', Word, nullable=True),                      # of the revision; null: `status` is it
     sa.Column('next_resource', sa.Integer, nullable=False, default=1),
     sa.Column('timeout_mins', sa.Integer, nullable=True),
     sa.Column('disable_rollback', sa.Boolean, nullable=False),
@@ -208,6 +210,22 @@ snapshot = _table(
     sa.Column('data', Json, nullable=True),
     sa.Column('created_at', Time, nullable=False),
     sa.Index('ix_snapshot_stack_id', 'stack_id'))
+
+# The definitions that were accepted for a root stack. Rows are never updated: the outcome of a revision is stored with
+# the next one, that of the last with the stack.
+revision = _table(
+    'revision',
+    sa.Column('stack_id', Id, primary_key=True),
+    sa.Column('number', sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column('action', Word, nullable=True),
+    sa.Column('preceding', Word, nullable=True),                    # outcome of the revision before
+    sa.Column('author_id', sa.String(64), nullable=True),
+    sa.Column('author', sa.String(255), nullable=True),
+    sa.Column('plan_id', Id, nullable=True),
+    sa.Column('template_id', Id, nullable=False),                   # revisions with equal content share it
+    sa.Column('digest', sa.String(64), nullable=True),
+    sa.Column('parameters', Json, nullable=True),                   # as shown: texts, hidden ones masked
+    sa.Column('created_at', Time, nullable=False))
 
 # What an action would do, to be looked at, approved and applied. Never changed but for its state.
 plan = _table(
@@ -387,6 +405,7 @@ SEALED = {
     signal: ('details',),
     signal_error: ('error',),
     snapshot: ('data',),
+    revision: ('parameters',),
     plan: ('document', 'request'),
     software_config: ('config',),
     software_deployment: ('input_values', 'output_values'),

@@ -16,8 +16,9 @@ import sqlalchemy as sa
 from heatlite.common import crypt
 from heatlite.common.files import Files
 from heatlite.db import bulk, codec
+from heatlite.db.codec import Encoded
 from heatlite.db.tables import files as files_table
-from heatlite.db.tables import resource, stack, template
+from heatlite.db.tables import resource, revision, stack, template
 
 
 @dataclass(frozen=True)
@@ -39,17 +40,18 @@ _FILES = sa.select(files_table.c.content).join(template, template.c.files_id == 
 _HELD = sa.select(files_table.c.id).where(files_table.c.id == sa.bindparam('files_id')).with_for_update(read=True)
 
 
-def insert(tx: sa.Connection, template_id: str, document: Mapping[str, Any], environment: Mapping[str, Any],
+def insert(tx: sa.Connection, template_id: str, document: Mapping[str, Any] | Encoded, environment: Mapping[str, Any],
            files: Mapping[str, str] | None, now: datetime, *, stack_id: str | None = None,
            is_nested: bool = False) -> str:
     """Inserts a template and returns `template_id`. Files that have no row yet get one with the template's id.
 
     `is_nested`: the template of a nested stack, whose documents hold values that its parents received or computed.
     """
-    encode = codec.encoder(tx) if is_nested else codec.source_encoder(tx)
+    seal = codec.sealed if is_nested else codec.source_sealed
     files_id = _stored(tx, template_id, Files.of(files)) if files else None
     bulk.texts(tx.dialect.name).insert(tx, 'template', INSERTED, [
-        (template_id, encode(document), encode(environment), files_id, stack_id, bulk.Times()(now))])
+        (template_id, seal(tx, codec.text_of(document)), seal(tx, codec.encode(environment)), files_id, stack_id,
+         bulk.Times()(now))])
     return template_id
 
 
@@ -105,12 +107,15 @@ def _read(tx: sa.Connection, files_id: str | None) -> Files:
 
 
 def prune(tx: sa.Connection, stack_id: str) -> int:
-    """Removes templates of former requests that neither the stack nor its resources refer to; returns how many."""
+    """Removes templates of former requests that neither the stack nor its resources nor its revisions refer to; returns
+    how many."""
     used = set(tx.execute(sa.select(stack.c.template_id, stack.c.previous_template_id)
                           .where(stack.c.id == stack_id)).one())
     used.update(tx.execute(sa.select(resource.c.template_id).where(resource.c.stack_id == stack_id).distinct())
                 .scalars())
-    found = tx.execute(sa.select(template.c.id).where(template.c.stack_id == stack_id)).scalars()
+    found = tx.execute(sa.select(template.c.id).where(
+        template.c.stack_id == stack_id, template.c.id.not_in(
+            sa.select(revision.c.template_id).where(revision.c.stack_id == stack_id)))).scalars()
     return remove(tx, [each for each in found if each not in used])
 
 

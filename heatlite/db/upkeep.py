@@ -18,6 +18,7 @@ from heatlite.db.tables import (
     lease,
     resource,
     resource_data,
+    revision,
     signal,
     signal_error,
     snapshot,
@@ -29,7 +30,8 @@ from heatlite.planning.states import Status
 
 RESET = _('Stack status manually reset')
 # Tables with a `stack_id`.
-OF_A_STACK = (resource_data, resource, event, signal, signal_error, snapshot, lease, stack_tag, alarm)
+OF_A_STACK = (resource_data, resource, event, signal, signal_error, snapshot, revision, lease, stack_tag,
+               alarm)
 
 
 def purge(tx: sa.Connection, older_than: datetime, project_id: str | None = None, batch: int = 20) -> int:

@@ -29,6 +29,7 @@ from heatlite.engine.notify.notifications import Notify, silent
 from heatlite.engine.reconcile import loading
 from heatlite.engine.reconcile.controller import Limits, StackController
 from heatlite.engine.reconcile.nesting import Children, Nesting
+from heatlite.engine.reconcile.revisions import Recorder
 from heatlite.engine.requests.alarms import Alarms
 from heatlite.engine.requests.endpoint import Endpoint
 from heatlite.engine.requests.health import Health
@@ -65,8 +66,9 @@ class EngineService:
                         patience=conf.error_wait_time, observe=conf.observe_on_update, events=conf.max_events_per_stack)
         sinks = EventSinks(runtime, database, lambda stack_id: loading.for_reading(
             runtime, database, stack_id, self.registry.operator))
+        recorder = Recorder(conf.revisions.keep, conf.auth_encryption_key)
         self.controller = StackController(runtime, database, self.engine_id, self._journal, self._pool, self._timers,
-                                          self.registry, limits, self._may_act, sinks, notify)
+                                          self.registry, limits, self._may_act, sinks, recorder, notify)
         self._journal.refused = self.controller.let_go
         self._journal.noted = sinks.ring
         self.lease_manager = LeaseManager(
@@ -77,7 +79,7 @@ class EngineService:
                         stacks_per_project=conf.max_stacks_per_tenant,
                         stack_adopt=conf.enable_stack_adopt, stack_abandon=conf.enable_stack_abandon)
         self.stacks = Stacks(runtime, database, self.registry, self.controller, self.engine_id, quotas,
-                             TemplateLimits.of(conf), wake, conf.action_retry_limit, notify)
+                             TemplateLimits.of(conf), wake, recorder, conf.action_retry_limit, notify)
         self.plans = Plans(runtime, database, self.stacks, Bounds(
             lifetime=conf.plans.lifetime, per_project=conf.plans.max_plans_per_project,
             needs_approval=conf.plans.needs_approval))

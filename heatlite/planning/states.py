@@ -113,6 +113,29 @@ class Datum:
 
 
 @dataclass(frozen=True, slots=True)
+class Revision:
+    """One definition that was accepted for a root stack, as stored. `number`: 1, 2, ... within the stack.
+
+    `action`: the one that brought it in, `author`: the user who requested it; None: not known, and for rollbacks that
+    follow from a failure. `preceding`: the outcome of the revision before,
+    see `planning.revisions`. `digest`: equal for equal content; None: not
+    known. `parameters`: as users see them, hidden ones masked.
+    """
+
+    stack_id: str
+    number: int
+    action: str | None
+    preceding: str | None
+    author_id: str | None
+    author: str | None
+    plan_id: str | None
+    template_id: str
+    digest: str | None
+    parameters: Mapping[str, Any] | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class StackChange:
     """New values for a stack's own row; only the fields that are not None are written.
 
@@ -130,6 +153,8 @@ class StackChange:
     parameters: str | None = None                   # JSON, as users see them; changes with the template
     description: str | None = None
     next_generation: int | None = None              # the writer itself starts another request (rollback)
+    revision: int | None = None                     # number of the definition that this request brings in
+    revisions: tuple[Revision, ...] = ()            # to be recorded with it
     updated_at: datetime | None = None
     deleted_at: datetime | None = None              # marks the row as deleted and frees the name
     release: bool = False                           # release the lease, no work is left

@@ -1,5 +1,7 @@
 """Each statement that runs often uses the index its docstring names, on every database."""
 
+from dataclasses import replace
+
 import pytest
 import sqlalchemy as sa
 
@@ -9,10 +11,12 @@ from heatlite.db import (
     leases,
     metrics,
     resources,
+    revisions,
     shards,
     software_configs,
     software_deployments,
     stacks,
+    templates,
     upkeep,
 )
 from heatlite.db.tables import metadata
@@ -20,6 +24,7 @@ from heatlite.planning.alarms import Datapoint, Metric
 from heatlite.planning.states import Action
 from tests.db.rows import NOW, Wanted, engine, event, later, leased, nested, stack, state
 from tests.db.test_alarms import alarm, entry
+from tests.db.test_revisions import FIRST
 
 PRIMARY = {'sqlite': 'sqlite_autoindex_{}', 'mysql': 'PRIMARY', 'postgresql': '{}_pkey'}
 
@@ -55,6 +60,11 @@ CASES = [
     (lambda tx: leases.hand_over(tx, 'e9'), 'ix_lease_engine_id'),
     (lambda tx: software_configs.page(tx, 'p1', 20), 'ix_software_config_project_id_created_at_id'),
     (lambda tx: software_deployments.configs_of_server(tx, 'p1', 'v7'), 'ix_software_deployment_server_id'),
+    (lambda tx: revisions.page(tx, 's7', 20, 9), 'revision'),
+    (lambda tx: revisions.show(tx, 's7', 9), 'revision'),
+    (lambda tx: revisions.insert(tx, replace(FIRST, stack_id='s7', number=99)), 'revision'),
+    (lambda tx: revisions.remove_until(tx, 's7', 1), 'revision'),
+    (lambda tx: templates.prune(tx, 's7'), 'revision'),
     (lambda tx: upkeep.purge(tx, NOW, batch=5), 'ix_stack_deleted_at'),
     (lambda tx: metrics.find(tx, 'p1', [Metric('n', 'm7')]), 'uq_metric_project_id_digest'),
     (lambda tx: metrics.page(tx, 'p1', namespace='n', name='m7'), 'ix_metric_project_id_namespace_name'),
@@ -88,6 +98,9 @@ def full(make_database, clock):
                 state(row, action=Action.CREATE, physical_id=f'ph{number}-{row}')
                 for row in range(1, 2000 if number == 7 else 6)])
             events.insert_many(tx, f's{number}', [event(f'v{number}-{row}', row) for row in range(1, 6)])
+        tx.execute(metadata.tables['revision'].insert(), [
+            {'stack_id': f's{number}', 'number': revision, 'template_id': 't', 'created_at': NOW}
+            for number in range(600) for revision in range(1, 11)])
         configs, deployments = metadata.tables['software_config'], metadata.tables['software_deployment']
         tx.execute(configs.insert(), [{'id': f'c{number}', 'project_id': f'p{number % 50}', 'config': '{}',
                                        'created_at': NOW} for number in range(2000)])

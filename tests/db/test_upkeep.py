@@ -11,6 +11,7 @@ from heatlite.db import (
     events,
     leases,
     resources,
+    revisions,
     signals,
     snapshots,
     stacks,
@@ -21,6 +22,7 @@ from heatlite.db import (
 from heatlite.planning.states import Datum, Status
 from tests.db.rows import NOW, Wanted, change, engine, event, later, leased, nested, stack, state
 from tests.db.test_belongings import CREDENTIALS, SNAPSHOT
+from tests.db.test_revisions import FIRST
 
 
 def fill(tx, row):
@@ -30,6 +32,7 @@ def fill(tx, row):
     templates.insert(tx, f'old-{row.id}', {}, {}, {'f': 'x'}, NOW, stack_id=row.id)
     snapshots.insert(tx, replace(SNAPSHOT, id=f'n-{row.id}', stack_id=row.id))
     signals.insert(tx, row.id, 'r1', None, NOW)
+    revisions.insert(tx, replace(FIRST, stack_id=row.id, template_id=f'old-{row.id}'))
     assert not changes.write(tx, [change(row.id, row=state(1), data=(Datum('k', 'v'),),
                                          events=(event(f'v-{row.id}'),))]).lost
 

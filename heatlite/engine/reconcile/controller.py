@@ -35,6 +35,7 @@ from heatlite.engine.reconcile.leased_stack import LeasedStack, desired
 from heatlite.engine.reconcile.nesting import Nesting
 from heatlite.engine.reconcile.projects import Projects
 from heatlite.engine.reconcile.resource_writer import NothingStored
+from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.engine.reconcile.runner import Runner
 from heatlite.engine.reconcile.signal_dispatcher import SignalDispatcher
 from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
@@ -86,7 +87,7 @@ class StackController:
 
     def __init__(self, runtime: Runtime, database: Database, engine_id: str, journal: Journal, pool: Pool,
                  timers: Timers, registry: Registry, limits: Limits, may_act: Callable[[Lease], None],
-                 sinks: EventSinks, notify: Notify = silent) -> None:
+                 sinks: EventSinks, recorder: Recorder, notify: Notify = silent) -> None:
         self._runtime = runtime
         self._database = database
         self._engine_id = engine_id
@@ -97,6 +98,7 @@ class StackController:
         self._limits = limits
         self._may_act = may_act
         self._sinks = sinks
+        self._recorder = recorder
         self._notify = notify
         self._runners: dict[str, Runner] = {}
         self._authority = Authority(runtime, registry)
@@ -497,13 +499,15 @@ class StackController:
         started = text.started(Action.ROLLBACK)
         after = replace(leased.row, action=Action.ROLLBACK, status=Status.IN_PROGRESS, reason=started,
                         template_id=target_id, previous_template_id=leased.row.template_id,
-                        generation=leased.row.generation + 1, updated_at=now, started_at=now)
+                        parameters=definition.parameters.shown(), generation=leased.row.generation + 1,
+                        revision=stacks.next_revision(leased.row), updated_at=now, started_at=now)
         try:
             self._journal.write(self._change(leased, StackChange(
                 leased.row.generation, action=Action.ROLLBACK, status=Status.IN_PROGRESS, reason=started,
                 template_id=target_id, previous_template_id=leased.row.template_id,
-                parameters=codec.encode(definition.parameters.shown()), description=str(definition.description),
-                next_generation=after.generation, updated_at=now),
+                parameters=codec.encode(after.parameters), description=str(definition.description),
+                next_generation=after.generation, updated_at=now, revision=after.revision,
+                revisions=self._recorder.of(leased.row, after, Content.of(definition), None)),
                 failed, self._event(leased, Action.ROLLBACK, Status.IN_PROGRESS, started)))
         except Superseded:
             return self.catch_up(runner)
@@ -589,6 +593,7 @@ class StackController:
         """What the action has left behind: templates nobody refers to any more, and the old end of the history."""
         def tidy(tx: Connection) -> None:
             leases.lock(tx, leased.id)               # locked, so that no request is accepted in between
+            self._recorder.remove_old(tx, leased.row)
             templates.prune(tx, leased.id)
             if self._limits.events:
                 events_of.purge_over(tx, leased.id, self._limits.events)

@@ -28,6 +28,7 @@ from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.reconcile.controller import StackController
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.planned import Reference
+from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.engine.requests import presenters, preview_create, sources, validation
 from heatlite.engine.requests import preview_update as previews
 from heatlite.engine.types import tree_size
@@ -68,7 +69,7 @@ class Applying(Protocol):
 class Stacks:
     def __init__(self, runtime: Runtime, database: Database, registry: Registry, controller: StackController,
                  engine_id: str, quotas: Quotas, limits: Limits, wake: Callable[[str, str | None], None],
-                 retry_limit: int = 5, notify: Notify = silent) -> None:
+                 recorder: Recorder, retry_limit: int = 5, notify: Notify = silent) -> None:
         """`wake(stack_id, engine_id)`: wakes up the engine that owns a stack, or any engine (None)."""
         self._limits = limits
         self._notify = notify
@@ -80,6 +81,7 @@ class Stacks:
         self._engine_id = engine_id
         self._quotas = quotas
         self._wake = wake
+        self._recorder = recorder
         self._retry_limit = retry_limit
 
     # --- create -----------------------------------------------------------------------------------------
@@ -129,6 +131,7 @@ class Stacks:
                plan: Applying | None = None) -> None:
         """Store a new stack in one transaction, then drive it here or wake up another engine."""
         permissions = EVERYTHING
+        content = Content.of(definition)
 
         def store(tx: Connection) -> Lease | None:
             nonlocal permissions
@@ -138,8 +141,9 @@ class Stacks:
             lease = leases.insert(tx, row.id, self._engine_id if self._controller.room() > 0 else None)
             stacks.insert(tx, row)              # StackExists when another request was faster
             context.check_in_time(self._runtime.now())
-            templates.insert(tx, row.template_id, definition.template.document, definition.environment.document(),
-                             definition.files, now, stack_id=row.id, is_nested=row.owner_id is not None)
+            templates.insert(tx, row.template_id, content.document, content.environment, content.files, now,
+                             stack_id=row.id, is_nested=row.owner_id is not None)
+            self._recorder.record(tx, None, row, content, context, _id_of(plan))
             if authority is not None:
                 credentials.insert(tx, authority)
             resources.insert_many(tx, row.id, rows)
@@ -187,7 +191,7 @@ class Stacks:
             outputs=outputs.unknown(definition),
             request=request_ids.stored(
                 context, {'adopt': message.adopt.get('resources', {})} if message.adopt else None),
-            created_at=now, updated_at=None, started_at=now, deleted_at=None)
+            created_at=now, updated_at=None, started_at=now, deleted_at=None, revision=1)
 
     # --- update -----------------------------------------------------------------------------------------
 
@@ -200,6 +204,7 @@ class Stacks:
         definition, _before = self._checked_update(context, row, stored, message)
         now = self._runtime.now()
         renewed = self._renewed_authority(context, row, definition, now)
+        content = Content.of(definition)
 
         def accept(tx: Connection) -> tuple[Lease | str | None, stacks.Stack]:
             owner = self._claim(tx, row.id, context)
@@ -211,8 +216,8 @@ class Stacks:
             if renewed is not None:
                 credentials.insert(tx, renewed)
                 credentials_id = renewed.id
-            template_id = templates.insert(tx, self._runtime.uuid(), definition.template.document,
-                                           definition.environment.document(), definition.files, now, stack_id=row.id)
+            template_id = templates.insert(tx, self._runtime.uuid(), content.document, content.environment,
+                                           content.files, now, stack_id=row.id)
             accepted = stacks.accept(
                 tx, row.id, action=Action.UPDATE, reason=text.started(Action.UPDATE), now=now,
                 template_id=template_id, previous_template_id=rollback.last_good(current),
@@ -223,6 +228,7 @@ class Stacks:
                                   else message.disable_rollback),
                 converge=bool(message.converge), credentials_id=credentials_id,
                 tags=current.tags if message.existing and message.tags is None else list(message.tags or ()) or None)
+            self._recorder.record(tx, current, accepted, content, context, _id_of(plan))
             event_rows.insert_many(tx, row.id, [self._event_of(accepted)])
             return owner, accepted
 
@@ -328,11 +334,13 @@ class Stacks:
                                              % {'action': row.action, 'status': row.status})
             if message.rollback:
                 target_id = rollback.target(tx, row, self._runtime.uuid(), now)
+                target = templates.get(tx, target_id)
                 accepted = stacks.accept(
                     tx, row.id, action=Action.ROLLBACK, reason=text.started(Action.ROLLBACK), now=now,
                     template_id=target_id, previous_template_id=row.template_id,
                     request=request_ids.stored(context, row.request, planned.of(row)),
-                    **self.as_shown(templates.get(tx, target_id), row))
+                    **self.as_shown(target, row))
+                self._recorder.record(tx, row, accepted, Content.of_template(target), context)
             else:
                 accepted = stacks.accept(tx, row.id, action=row.action, status=Status.FAILED,
                                          reason=text.cancelled(row.action), now=now,
@@ -368,6 +376,9 @@ class Stacks:
             if caller is not None:
                 requested['request'] = request_ids.stored(caller, requested.get('request', row.request), plan)
             accepted = stacks.accept(tx, row.id, action=action, reason=text.started(action), now=now, **requested)
+            if 'template_id' in requested:
+                stored = templates.get(tx, accepted.template_id)
+                self._recorder.record(tx, row, accepted, Content.of_template(stored), caller)
             new = [self._event_of(accepted)]
             if action is Action.DELETE and row.status == Status.IN_PROGRESS and row.action != Action.DELETE:
                 new.insert(0, events.of_stack(self._runtime, row.id, row.name, row.action, Status.FAILED,
@@ -572,6 +583,10 @@ def _on_behalf_of(parent: LeasedStack) -> RequestContext:
     asking = request_ids.asking(parent.context)
     return RequestContext(project_id=parent.row.project_id, overwrite=False, request_id=asking.request_id,
                           global_request_id=asking.global_request_id)
+
+
+def _id_of(plan: Applying | None) -> str | None:
+    return None if plan is None else str(plan.reference['id'])
 
 
 class Unneeded(Exception):

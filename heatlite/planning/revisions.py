@@ -1,0 +1,38 @@
+"""What became of the definitions that were accepted for a stack: the outcomes of its revisions."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from heatlite.planning.states import Action, Status
+
+
+class Outcome(StrEnum):
+    """What became of a revision."""
+
+    IN_PROGRESS = 'IN_PROGRESS'
+    COMPLETE = 'COMPLETE'
+    FAILED = 'FAILED'
+    ROLLED_BACK = 'ROLLED_BACK'
+    SUPERSEDED = 'SUPERSEDED'           # another definition was accepted while its action was in progress
+
+
+# The actions that bring in a definition.
+DEFINING = frozenset({Action.CREATE, Action.ADOPT, Action.UPDATE, Action.ROLLBACK, Action.RESTORE})
+
+
+def settled(outcome: str | None, status: str) -> str:
+    """Return the outcome of a revision when a request is accepted that brings in no definition.
+
+    `outcome`: as stored with the stack; None: `status`, the status of the stack, is it. An action in progress ends.
+    """
+    if outcome is not None:
+        return outcome
+    return Outcome.FAILED if status == Status.IN_PROGRESS else status
+
+
+def followed(outcome: str | None, status: str, action: str) -> str:
+    """Return the outcome of a revision when `action` brings in the next definition; the rest as for `settled`."""
+    if action == Action.ROLLBACK:
+        return Outcome.ROLLED_BACK
+    return Outcome.SUPERSEDED if outcome is None and status == Status.IN_PROGRESS else settled(outcome, status)

@@ -1,0 +1,242 @@
+"""Revisions in whole lives: each accepted definition has a number, an outcome and its content."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+
+import pytest
+import sqlalchemy as sa
+
+from heatlite.db import revisions, tables
+from heatlite.planning.states import Action
+from heatlite.rpc import messages
+from tests.simulation.cluster import Cluster, done, kill_engines_in, wait
+from tests.simulation.test_plans import template
+
+
+@pytest.fixture
+def cluster():
+    with Cluster(engines=1) as found:
+        found.context.user_id, found.context.username = 'u1', 'ann'
+        yield found
+
+
+def create(cluster, **values):
+    stack_id = cluster.create('s', template(**values))
+    done(cluster, stack_id, 'CREATE')
+    return stack_id
+
+
+def update(cluster, stack_id, **values):
+    cluster.update(stack_id, template(**values))
+    return cluster.settle(stack_id)
+
+
+def history(cluster, stack_id):
+    """Oldest first."""
+    with cluster.database.reader() as tx:
+        return revisions.page(tx, stack_id)[::-1]
+
+
+def told(cluster, stack_id):
+    return [(each.number, each.action, each.outcome) for each in history(cluster, stack_id)]
+
+
+def templates_of(cluster, stack_id):
+    with cluster.database.reader() as tx:
+        return set(tx.execute(sa.select(tables.template.c.id).where(tables.template.c.stack_id == stack_id)).scalars())
+
+
+def values_of(cluster):
+    return sorted(each['value'] for each in cluster.cloud.objects.values())
+
+
+def failing(**values):
+    found = template(**values)
+    found['resources']['bad'] = {'type': 'Sim::Thing', 'properties': {'fail': True}}
+    return found
+
+
+def slow(**values):
+    found = template(**values)
+    found['resources']['slow'] = {'type': 'OS::Heat::TestResource', 'properties': {'wait_secs': 30}}
+    return found
+
+
+def test_numbers_authors_and_outcomes(cluster):
+    stack_id = create(cluster, a='one')
+    cluster.context.user_id, cluster.context.username = 'u2', 'bob'
+    update(cluster, stack_id, a='two')
+    cluster.update(stack_id, failing(a='three'))
+    cluster.settle(stack_id)
+    assert told(cluster, stack_id) == [(1, 'CREATE', 'COMPLETE'), (2, 'UPDATE', 'COMPLETE'), (3, 'UPDATE', 'FAILED')]
+    assert [each.author for each in history(cluster, stack_id)] == ['ann', 'bob', 'bob']
+    assert [each.author_id for each in history(cluster, stack_id)] == ['u1', 'u2', 'u2']
+    cluster.ask(messages.StackAction(stack_id, 'check'))
+    cluster.settle(stack_id)
+    assert told(cluster, stack_id)[2:] == [(3, 'UPDATE', 'FAILED')]         # not what the check came to
+    cluster.update(stack_id, slow(a='four'))
+    assert told(cluster, stack_id)[2:] == [(3, 'UPDATE', 'FAILED'), (4, 'UPDATE', 'IN_PROGRESS')]
+
+
+def test_rollbacks(cluster):
+    stack_id = create(cluster, a='one')
+    cluster.ask(messages.UpdateStack(stack_id=stack_id, template=failing(a='two'), disable_rollback=False))
+    done(cluster, stack_id, Action.ROLLBACK)
+    cluster.update(stack_id, slow(a='three'))
+    cluster.ask(messages.CancelStack(stack_id, rollback=True))
+    done(cluster, stack_id, Action.ROLLBACK)
+    assert told(cluster, stack_id) == [
+        (1, 'CREATE', 'COMPLETE'), (2, 'UPDATE', 'ROLLED_BACK'), (3, 'ROLLBACK', 'COMPLETE'),
+        (4, 'UPDATE', 'ROLLED_BACK'), (5, 'ROLLBACK', 'COMPLETE')]
+    found = history(cluster, stack_id)
+    assert [each.author for each in found] == ['ann', 'ann', None, 'ann', 'ann']
+    assert found[0].template_id == found[2].template_id == found[4].template_id
+    assert found[0].digest == found[2].digest == found[4].digest
+
+
+def test_a_failed_create_that_is_rolled_back(cluster):
+    stack_id = cluster.create('s', failing(a='one'), disable_rollback=False)
+    cluster.settle(stack_id)
+    assert told(cluster, stack_id) == [(1, 'CREATE', 'ROLLED_BACK'), (2, 'ROLLBACK', 'COMPLETE')]
+
+
+def test_requests_that_interrupt_others(cluster):
+    stack_id = create(cluster, a='one')
+    cluster.update(stack_id, slow(a='two'))
+    cluster.update(stack_id, slow(a='three'))
+    cluster.ask(messages.CancelStack(stack_id, rollback=False))
+    cluster.settle(stack_id)
+    cluster.update(stack_id, slow(a='four'))
+    cluster.delete(stack_id)
+    assert [outcome for _number, _action, outcome in told(cluster, stack_id)] == [
+        'COMPLETE', 'SUPERSEDED', 'FAILED', 'FAILED']
+
+
+def test_snapshots_that_are_restored(cluster):
+    stack_id = create(cluster, a='one')
+    made = cluster.ask(messages.SnapshotStack(stack_id, 'monday'))
+    done(cluster, stack_id, 'SNAPSHOT')
+    update(cluster, stack_id, a='two')
+    cluster.ask(messages.RestoreSnapshot(stack_id, made['id']))
+    done(cluster, stack_id, 'RESTORE')
+    assert told(cluster, stack_id)[1:] == [(2, 'UPDATE', 'COMPLETE'), (3, 'RESTORE', 'COMPLETE')]
+    found = history(cluster, stack_id)
+    assert found[0].template_id == found[2].template_id
+
+
+def test_nested_stacks_have_none(cluster):
+    grown = {'heat_template_version': '2018-08-31', 'resources': {'group': {
+        'type': 'OS::Heat::ResourceGroup', 'properties': {'count': 1, 'resource_def': {'type': 'Sim::Thing'}}}}}
+    stack_id = cluster.create('s', grown)
+    done(cluster, stack_id, 'CREATE')
+    with cluster.database.reader() as tx:
+        assert tx.execute(sa.select(tables.revision.c.stack_id)).scalars().all() == [stack_id]
+        nested = sa.select(tables.stack.c.revision).where(tables.stack.c.owner_id == stack_id)
+        assert tx.execute(nested).scalars().all() == [None]
+
+
+def test_equal_content_is_stored_once(cluster):
+    stack_id = create(cluster, a='one')
+    for value in ('two', 'one', 'two', 'one', 'one'):
+        done(cluster, stack_id, update(cluster, stack_id, a=value).action)
+    found = history(cluster, stack_id)
+    assert [found[0].template_id == each.template_id for each in found] == [True, False, True, False, True, True]
+    assert len({each.digest for each in found}) == len({each.template_id for each in found}) == 2
+    wait(cluster, 1.0)                              # for what follows the end of an action
+    assert len(templates_of(cluster, stack_id)) == 4            # and those of the present one and of the one before
+
+
+def test_another_stack_has_another_digest(cluster):
+    stack_id = create(cluster, a='one')
+    other = cluster.create('other', template(a='one'))
+    assert history(cluster, stack_id)[0].digest != history(cluster, other)[0].digest
+
+
+@contextlib.contextmanager
+def changes_of_revisions():
+    """Collect the statements, on any connection, that change the table."""
+    seen = []
+
+    def note(_connection, _cursor, statement, *_rest):
+        if re.match(r'(INSERT INTO|UPDATE|DELETE FROM) revision\b', statement):
+            seen.append(statement.split()[0])
+
+    sa.event.listen(sa.Engine, 'before_cursor_execute', note)
+    try:
+        yield seen
+    finally:
+        sa.event.remove(sa.Engine, 'before_cursor_execute', note)
+
+
+def test_what_requests_and_actions_cost():
+    with Cluster(engines=1, **{'revisions.keep': 2}) as cluster:
+        with changes_of_revisions() as seen:
+            stack_id = create(cluster, a='one', b='one')
+            wait(cluster, 1.0)
+        assert seen == ['INSERT']
+        with changes_of_revisions() as seen:
+            update(cluster, stack_id, a='two', c='one')
+            cluster.ask(messages.StackAction(stack_id, 'check'))
+            cluster.settle(stack_id)
+            wait(cluster, 1.0)
+        assert seen == ['INSERT']
+        with changes_of_revisions() as seen:
+            update(cluster, stack_id, a='three')
+            wait(cluster, 1.0)
+        assert seen == ['INSERT', 'DELETE']             # one more than are kept, when the action has ended
+
+
+@pytest.mark.parametrize('keep', [3, 1, 0])
+def test_retention(keep):
+    with Cluster(engines=1, **{'revisions.keep': keep}) as cluster:
+        stack_id = create(cluster, a='0')
+        for number in range(1, 6):
+            update(cluster, stack_id, a=str(number))
+            wait(cluster, 1.0)                      # for what follows the end of an action
+            assert len(history(cluster, stack_id)) <= keep
+        found = history(cluster, stack_id)
+        assert [each.number for each in found] == [4, 5, 6][3 - keep:]
+        used = {cluster.row(stack_id).template_id, cluster.row(stack_id).previous_template_id}
+        assert templates_of(cluster, stack_id) == {each.template_id for each in found} | used
+        cluster.update(stack_id, slow(a='x'))       # while an action is in progress nothing is tidied up
+        for number in range(6):
+            cluster.update(stack_id, slow(a=str(number)))
+            assert len(history(cluster, stack_id)) <= keep
+        assert cluster.row(stack_id).revision == 13
+
+
+def test_a_stack_from_before(cluster):
+    """The migration leaves the columns empty: the present definition gets its number when the stack is next changed."""
+    stack_id = create(cluster, a='one')
+    with cluster.database.writer() as tx:
+        tx.execute(tables.revision.delete())
+        tx.execute(tables.stack.update().values(revision=None, outcome=None))
+    cluster.ask(messages.StackAction(stack_id, 'check'))
+    cluster.settle(stack_id)
+    assert history(cluster, stack_id) == []
+    update(cluster, stack_id, a='two')
+    first, _second = history(cluster, stack_id)
+    assert told(cluster, stack_id) == [(1, None, 'COMPLETE'), (2, 'UPDATE', 'COMPLETE')]
+    assert (first.author, first.digest) == (None, None)
+
+
+def test_killed_anywhere_no_number_is_missing_or_used_twice():
+    assert kill_engines_in(life, 9) > 15
+
+
+def life(cluster):
+    stack_id = cluster.create('s', template(a='one', b='one'))
+    done(cluster, stack_id, 'CREATE')
+    cluster.update(stack_id, template(a='two', c='new'))
+    done(cluster, stack_id, 'UPDATE')
+    cluster.ask(messages.UpdateStack(stack_id=stack_id, template=failing(a='three'), disable_rollback=False))
+    done(cluster, stack_id, Action.ROLLBACK)
+    found = told(cluster, stack_id)
+    assert [number for number, _action, _outcome in found] == list(range(1, len(found) + 1))
+    assert cluster.row(stack_id).revision == len(found)
+    # A request that was accepted by an engine that died before it answered is sent again.
+    assert [action for _number, action, _outcome in found if action != 'UPDATE'] == ['CREATE', 'ROLLBACK']
+    assert found[-2][2] == 'ROLLED_BACK' and found[-1] == (len(found), 'ROLLBACK', 'COMPLETE')
+    assert values_of(cluster) == ['new', 'two']
