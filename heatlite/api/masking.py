@@ -49,6 +49,14 @@ def template(document: Mapping[str, Any], stored: Mapping[str, Any]) -> Any:
     return Mask(stored.get(masking.VALUES) or ())(document)
 
 
+def whole_template(document: Mapping[str, Any], stored: Mapping[str, Any]) -> Any:
+    """The template with all hidden values masked, also those that its author wrote as defaults.
+
+    `stored`: the environment.
+    """
+    return masking.of_documents(document, stored)(document)
+
+
 def export(data: Mapping[str, Any]) -> dict[str, Any]:
     """An export document without secrets, nested ones included: for snapshots, and for all callers but admins."""
     return _export(data, Mask(_secrets(data)), is_nested=False)

@@ -83,6 +83,8 @@ QUERY_KEYS: Mapping[str, Mapping[str, Key]] = {         # by module and function
                         **_filters(schemas.RESOURCE_FILTERS)},
     'resources.show': {'with_attr': Key(_many())},
     'plans.index': {**_PAGE, 'stack_id': Key(TEXT)},
+    'revisions.index': {**_PAGE, 'marker': Key(NATURAL)},
+    'revisions.diff': {'with': Key(NATURAL)},
     'plans.show': {'format': Key({'enum': ['json', 'text']})},
     'events.index': _EVENTS,
     'events.index_of_resource': _EVENTS,

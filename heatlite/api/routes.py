@@ -15,6 +15,7 @@ from heatlite.api.handlers import (
     progress,
     resource_types,
     resources,
+    revisions,
     services,
     snapshots,
     software_configs,
@@ -91,6 +92,10 @@ TABLE: tuple[Route, ...] = (
     Route('GET', S + '/snapshots/{snapshot_id}', snapshots.show, 'stacks:show_snapshot'),
     Route('DELETE', S + '/snapshots/{snapshot_id}', snapshots.delete, 'stacks:delete_snapshot', NONE, 204),
     Route('POST', S + '/snapshots/{snapshot_id}/restore', snapshots.restore, 'stacks:restore_snapshot', NONE, 202),
+
+    Route('GET', S + '/revisions', revisions.index, 'revisions:index'),
+    Route('GET', S + '/revisions/{number}', revisions.show, 'revisions:show'),
+    Route('GET', S + '/revisions/{number}/diff', revisions.diff, 'revisions:diff'),
 
     Route('GET', S + '/explain', explain.show, 'stacks:explain'),
     Route('GET', S + '/resources/{path:.+}/explain', explain.show_resource, 'stacks:explain'),

@@ -68,8 +68,15 @@ def event(event_number, stack_id, name, kind, action, status, **values):
     return row | values
 
 
+FORMER_TEMPLATE = {
+    'heat_template_version': '2018-08-31', 'description': 'A shop',
+    'parameters': {'flavor': {'type': 'string'}, 'secret': {'type': 'string', 'hidden': True, 'default': 'us3less'}},
+    'resources': {'net': {'type': 'OS::Neutron::Net', 'properties': {'name': 's3same'}},
+                  'port': {'type': 'OS::Neutron::Port'}}}
+FORMER_ENVIRONMENT = {'parameters': {'flavor': 'tiny', 'secret': 's3same'}}
+
 STACKS = [
-    stack(WEB, 'web', 1, tags=json.dumps(['blue', 'prod']), user_project_id=USERS, updated_at=minutes(30),
+    stack(WEB, 'web', 1, revision=2, tags=json.dumps(['blue', 'prod']), user_project_id=USERS, updated_at=minutes(30),
           parameters=json.dumps({'OS::stack_id': WEB, 'OS::stack_name': 'web', 'OS::project_id': PROJECT,
                                  'flavor': 'small', 'secret': '******'}),
           outputs=json.dumps([{'output_key': 'url', 'description': 'Where it is', 'output_value': 'http://web'},
@@ -146,6 +153,13 @@ def plan(n, stack_id, **values):
             'approved_at': None, 'applied_at': None} | values
 
 
+def revision(stack_id, n, **values):
+    return {'stack_id': stack_id, 'number': n, 'action': 'UPDATE', 'preceding': 'COMPLETE', 'author_id': 'u',
+            'author': 'ann', 'plan_id': None, 'template_id': number(7, 1), 'digest': f'{n:064x}',
+            'parameters': json.dumps({'OS::stack_id': stack_id, 'flavor': 'small', 'secret': '******'}),
+            'created_at': minutes(10 + n)} | values
+
+
 def fill(engine):
     """Creates the tables in an empty database and writes all rows."""
     tables.metadata.create_all(engine)
@@ -157,12 +171,17 @@ def fill(engine):
 
         put(tables.files, [{'id': number(9, 1), 'content': json.dumps({'inner.yaml': 'heat_template_version: x'})}])
         put(tables.template, [{'id': number(7, 1), 'document': json.dumps(TEMPLATE), 'environment': json.dumps(ours),
-                               'files_id': number(9, 1), 'created_at': START}])
+                               'files_id': number(9, 1), 'created_at': START},
+                              {'id': number(7, 2), 'document': json.dumps(FORMER_TEMPLATE), 'created_at': START,
+                               'environment': json.dumps(FORMER_ENVIRONMENT), 'files_id': None}])
         put(tables.stack, STACKS)
         put(tables.stack_tag, [{'stack_id': stack_id, 'tag': tag} for stack_id, tag in TAGS])
         put(tables.resource, RESOURCES)
         put(tables.event, EVENTS)
         put(tables.snapshot, [snapshot(1, WEB), snapshot(2, BATCH)])
+        put(tables.revision, [
+            revision(WEB, 2), revision(WEB, 1, action='CREATE', preceding=None, template_id=number(7, 2), parameters=(
+                json.dumps({'OS::stack_id': WEB, 'flavor': 'tiny', 'secret': '******'})))])
         put(tables.plan, [plan(1, WEB), plan(2, BATCH, state='APPLIED', applied_at=minutes(3))])
         put(tables.software_config, [config(1), config(2), config(3, OTHER)])
         put(tables.software_deployment, [deployment(1), deployment(2, OTHER, config_id=number(4, 3))])

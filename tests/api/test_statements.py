@@ -51,6 +51,11 @@ def counted(database):
     (f'{WEB}/events?nested_depth=2', 3),                            # what is nested in the stack
     (f'{WEB}/resources/net/events', 2),
     (f'{WEB}/resources/net/events/{rows.number(2, 3)}', 5),       # and what is hidden in its properties
+    (f'{WEB}/revisions', 2),
+    (f'{WEB}/revisions?marker=2&limit=1', 2),
+    (f'{WEB}/revisions/1', 3),                                      # the stack, the revision, its template
+    (f'{WEB}/revisions/2', 4),                                      # and its files
+    (f'{WEB}/revisions/2/diff', 6),                                 # and those of the one before
     (f'{WEB}/snapshots', 2),
     (f'{WEB}/snapshots/{rows.number(3, 1)}', 2),
     (f'{P}/software_configs', 1),

@@ -99,6 +99,9 @@ def plant(tx: Any, of: Things, first: int) -> None:
     put(sa.insert(tables.snapshot).values(rows.snapshot(
         first, of.stack_id, project_id=of.project_id, name=text('snapshot'), reason=text('kept'),
         data=json.dumps({**rows.EXPORT, 'name': of.stack_name}))))
+    put(sa.insert(tables.revision).values(rows.revision(
+        of.stack_id, 1, author=of.username, author_id=text('author'), template_id=template_id, parameters=json.dumps(
+            {'OS::stack_id': of.stack_id, text('parameter'): text('value')}))))
     put(sa.insert(tables.plan).values(rows.plan(
         first, of.stack_id, project_id=of.project_id, stack_name=of.stack_name, author=of.username,
         document=json.dumps({**rows.PLANNED, 'fails': text('fails')}), request=as_json('request'))))

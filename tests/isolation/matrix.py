@@ -151,7 +151,7 @@ def _lookups(of: Things) -> Iterator[str]:
 def _parts(of: Things) -> dict[str, tuple[str, ...]]:
     """The other fields of paths."""
     return {'resource_name': (of.resource_name, of.handle_name, of.physical_id), 'event_id': (of.event_id,),
-            'snapshot_id': (of.snapshot_id,), 'plan_id': (of.plan_id,),
+            'snapshot_id': (of.snapshot_id,), 'plan_id': (of.plan_id,), 'number': ('1',),
             'output_key': (of.output_key,), 'config_id': (of.config_id,),
             'deployment_id': (of.deployment_id,), 'server_id': (of.server_id, of.physical_id, of.stack_id),
             'type_name': ('OS::Heat::None', of.resource_name), 'version': ('heat_template_version.rocky',)}

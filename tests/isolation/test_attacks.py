@@ -75,7 +75,8 @@ def rows_of_victim(cluster):
         ours = sa.select(tables.stack.c.id).where(tables.stack.c.project_id == VICTIM)
         for table in (tables.stack, tables.snapshot, tables.plan, tables.software_config, tables.software_deployment):
             found[table.name] = tx.execute(table.select().where(table.c.project_id == VICTIM)).all()
-        for table in (tables.resource, tables.resource_data, tables.event, tables.signal, tables.template):
+        for table in (tables.resource, tables.resource_data, tables.event, tables.signal, tables.template,
+                      tables.revision):
             found[table.name] = tx.execute(table.select().where(table.c.stack_id.in_(ours))).all()
     return found
 

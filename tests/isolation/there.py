@@ -22,7 +22,7 @@ OF_STACK = '(SELECT id FROM stack WHERE project_id = {0})'
 ROWS = {'stack': 'project_id = {0}', 'snapshot': 'project_id = {0}', 'plan': 'project_id = {0}',
         'software_config': 'project_id = {0}', 'software_deployment': 'project_id = {0}',
         'credentials': 'project_id = {0}',
-        **dict.fromkeys(('resource', 'resource_data', 'event', '`signal`', 'template', 'stack_tag'),
+        **dict.fromkeys(('resource', 'resource_data', 'event', '`signal`', 'template', 'stack_tag', 'revision'),
                         f'stack_id IN {OF_STACK}')}
 
 

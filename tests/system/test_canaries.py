@@ -23,6 +23,7 @@ VISIBLE_IN_ANSWERS = [
     (WRITTEN_BY_THE_AUTHOR, '/snapshot', 'a snapshot holds the template and the files'),
     (WRITTEN_BY_THE_AUTHOR, '/snapshots', 'a snapshot holds the template and the files'),
     (WRITTEN_BY_THE_AUTHOR, '/export', 'an export holds the template and the files'),
+    ({'hidden default of a file'}, '/revision diff', 'the text of the files, as their author wrote them'),
     ({*SECOND, *PREVIEWED, 'hidden default', 'hidden default of a file'}, '/validate',
      'tells the caller what it has just sent itself; forms are filled from it; as Heat'),
     *(({'signal'}, page, 'what a signal brought is there to be read; as Heat')

@@ -75,12 +75,17 @@ class Life:
     def read(self, path):
         """Every page of a stack and of those below it, as a reader sees it."""
         for page in ('', '/environment', '/template', '/files', '/outputs', '/resources?with_detail=True', '/events',
-                     '/snapshots', '/export', '/resources?nested_depth=5&with_detail=True'):
+                     '/snapshots', '/export', '/resources?nested_depth=5&with_detail=True', '/revisions'):
             status, text = self.place.ask('reader', 'GET', path + page)
             self.note(page.split('?')[0] or '/stack', path + page, text)
             if page == '/snapshots' and status == 200:
                 for each in json.loads(text)['snapshots']:
                     self.note('/snapshot', path, self.place.ask('reader', 'GET', f'{path}/snapshots/{each["id"]}')[1])
+            if page == '/revisions':
+                for each in json.loads(text)['revisions']:
+                    link = f'{path}/revisions/{each["number"]}'
+                    self.note('/revision', link, self.place.ask('reader', 'GET', link)[1])
+                    self.note('/revision diff', link, self.place.ask('reader', 'GET', f'{link}/diff')[1])
             if page == '/events':
                 for each in json.loads(text)['events']:
                     link = f'{path}/resources/{each["resource_name"]}/events/{each["id"]}'
