@@ -20,6 +20,8 @@ SERVICE_UNAVAILABLE = '99001'               # the only error code that a validat
 # Keys that a PATCH may have and still change nothing.
 _HARMLESS = frozenset({'template', 'template_url', 'files', 'environment', 'environment_files', 'files_container',
                        'existing'})
+# Keys of a definition and of what it starts from.
+_OF_SOURCES = _HARMLESS | {'parameters', 'clear_parameters'}
 
 Body = Mapping[str, Any]
 
@@ -53,11 +55,25 @@ def plan_change(body: Body, stack_id: str, limits: Limits) -> messages.CreatePla
     """Parses the body of a plan of an update, which is the body of the update, or of a delete."""
     action = body.get('action', messages.UPDATE)
     if action == messages.DELETE:
+        if body.get('revision') is not None:
+            raise exception.HTTPBadRequest(_('A delete has no revision.'))
         return messages.CreatePlan(action=action, stack_id=stack_id)
     if action != messages.UPDATE:
         raise messages.wrong('action', _('update or delete'), action)
+    if body.get('revision') is not None:
+        return _plan_of_revision(body, stack_id)
     patch = 'existing' in body and boolean('existing', body['existing'])
     return messages.CreatePlan(**_update(body, stack_id, limits, patch), action=action)
+
+
+def _plan_of_revision(body: Body, stack_id: str) -> messages.CreatePlan:
+    """Parses the body of a plan of an update to the definition of a revision, which is all of its source."""
+    refused = [key for key in body if key in _OF_SOURCES]
+    if refused:
+        raise exception.HTTPBadRequest(
+            _('A plan of a revision has its definition; the request must not have: %s') % ', '.join(sorted(refused)))
+    return messages.CreatePlan(**_options(body), action=messages.UPDATE, stack_id=stack_id,
+                               converge=_converge(body), revision=natural('revision', body['revision']))
 
 
 def validate_template(body: Body, limits: Limits, show_nested: bool,
@@ -125,13 +141,17 @@ def _with_adopted(body: Body, document: Mapping[str, Any], limits: Limits) -> di
 
 def _update(body: Body, stack_id: str, limits: Limits, patch: bool) -> dict[str, Any]:
     fields = _options(body)
-    fields['converge'] = boolean('converge', body['converge']) if body.get('converge') is not None else None
+    fields['converge'] = _converge(body)
     existing = patch or ('existing' in body and boolean('existing', body['existing']))
     forgotten = body.get('clear_parameters') or ()
     if isinstance(forgotten, str) or not all(isinstance(name, str) for name in _listed('clear_parameters', forgotten)):
         raise messages.wrong('clear_parameters', _('a list of names'), forgotten)
     return {**fields, **_source(body, limits, required=not patch), 'stack_id': stack_id, 'existing': existing,
             'clear_parameters': tuple(forgotten) if existing else ()}
+
+
+def _converge(body: Body) -> bool | None:
+    return boolean('converge', body['converge']) if body.get('converge') is not None else None
 
 
 def _options(body: Body) -> dict[str, Any]:

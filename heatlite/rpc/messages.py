@@ -104,11 +104,14 @@ CREATE, UPDATE, DELETE = PLANNED = ('create', 'update', 'delete')      # actions
 
 @dataclass(frozen=True)
 class CreatePlan(UpdateStack):
-    """Plans an action, with the fields of its own message. `stack_name`: of a create; `stack_id`: of the others."""
+    """Plans an action, with the fields of its own message. `stack_name`: of a create; `stack_id`: of the others.
+
+    `revision`: of an update to the definition that has this number; the message has no other source."""
 
     answer = '{id} of the plan'
     action: str = CREATE
     stack_name: str = ''
+    revision: int | None = None
 
     def as_create(self) -> CreateStack:
         """The create that this message plans."""

@@ -8,9 +8,11 @@ import re
 import pytest
 import sqlalchemy as sa
 
-from heatlite.db import revisions, tables
+from heatlite.common import exception
+from heatlite.db import plans, revisions, tables
 from heatlite.planning.states import Action
 from heatlite.rpc import messages
+from tests.simulation import planned
 from tests.simulation.cluster import Cluster, done, kill_engines_in, wait
 from tests.simulation.test_plans import template
 
@@ -62,6 +64,13 @@ def slow(**values):
     found = template(**values)
     found['resources']['slow'] = {'type': 'OS::Heat::TestResource', 'properties': {'wait_secs': 30}}
     return found
+
+
+def back(cluster, stack_id, number, **fields):
+    """A plan to go back."""
+    made = planned.plan(cluster, action='update', stack_id=stack_id, revision=number, **fields)
+    assert isinstance(made, plans.StoredPlan), made
+    return made
 
 
 def test_numbers_authors_and_outcomes(cluster):
@@ -220,6 +229,67 @@ def test_a_stack_from_before(cluster):
     first, _second = history(cluster, stack_id)
     assert told(cluster, stack_id) == [(1, None, 'COMPLETE'), (2, 'UPDATE', 'COMPLETE')]
     assert (first.author, first.digest) == (None, None)
+    planned.apply(cluster, back(cluster, stack_id, 1).id)
+    done(cluster, stack_id, 'UPDATE')
+    assert values_of(cluster) == ['one']
+
+
+def test_going_back_gives_the_same_cloud(cluster):
+    stack_id = create(cluster, a='one', b='one')
+    cluster.ask(messages.UpdateStack(stack_id=stack_id, template=template(a='two', c='new'), tags=('kept',)))
+    done(cluster, stack_id, 'UPDATE')
+    made = back(cluster, stack_id, 1)
+    assert made.summary['create'] == made.summary['delete'] == made.summary['update'] == 1
+    assert made.document['revision'] == 1
+    planned.apply(cluster, made.id)
+    assert done(cluster, stack_id, 'UPDATE').tags == ['kept']
+    assert values_of(cluster) == ['one', 'one']
+    first, _second, third = history(cluster, stack_id)
+    assert (third.plan_id, third.template_id, third.digest) == (made.id, first.template_id, first.digest)
+
+
+HIDDEN = {'heat_template_version': '2018-08-31', 'parameters': {'word': {'type': 'string', 'hidden': True}},
+          'resources': {'thing': {'type': 'Sim::Thing', 'properties': {'value': {'get_param': 'word'}}}}}
+
+
+def test_going_back_uses_hidden_parameters_and_does_not_show_them(cluster):
+    stack_id = cluster.create('s', HIDDEN, {'parameters': {'word': 'open-sesame'}})
+    done(cluster, stack_id, 'CREATE')
+    cluster.ask(messages.UpdateStack(stack_id=stack_id, template=HIDDEN, environment={
+        'parameters': {'word': 'shut-sesame'}}))
+    done(cluster, stack_id, 'UPDATE')
+    first, second = history(cluster, stack_id)
+    assert first.digest != second.digest and first.template_id != second.template_id
+    made = back(cluster, stack_id, 1)
+    assert 'sesame' not in str(made.document) and made.summary['update'] == 1
+    planned.apply(cluster, made.id)
+    done(cluster, stack_id, 'UPDATE')
+    assert values_of(cluster) == ['open-sesame']
+    assert history(cluster, stack_id)[2].template_id == first.template_id
+
+
+def test_a_revision_that_is_gone(cluster):
+    stack_id = create(cluster, a='one')
+    refused = planned.plan(cluster, action='update', stack_id=stack_id, revision=7)
+    assert isinstance(refused, exception.EntityNotFound) and 'Revision (7)' in str(refused)
+    other = cluster.create('other', template(a='one'))
+    update(cluster, stack_id, a='two')
+    assert isinstance(planned.plan(cluster, action='update', stack_id=other, revision=2), exception.EntityNotFound)
+    cluster.context = replace_project(cluster.context)
+    assert isinstance(planned.plan(cluster, action='update', stack_id=stack_id, revision=1), exception.EntityNotFound)
+
+
+def replace_project(context):
+    context.project_id, context.roles, context.is_admin = 'another', [], False
+    return context
+
+
+def test_a_plan_outlives_its_revision():
+    with Cluster(engines=1, **{'revisions.keep': 1}) as cluster:
+        stack_id = create(cluster, a='one')
+        made = back(cluster, stack_id, 1)
+        update(cluster, stack_id, a='two')
+        assert isinstance(planned.apply(cluster, made.id), exception.Conflict)
 
 
 def test_killed_anywhere_no_number_is_missing_or_used_twice():

@@ -48,11 +48,14 @@ class Plans:
 
     def make(self, context: RequestContext, message: messages.CreatePlan) -> dict[str, Any]:
         """Return the id of the new plan. Raises what the action itself would be refused with, ActionInProgress for a
-        stack in progress, RequestLimitExceeded."""
+        stack in progress, RequestLimitExceeded, EntityNotFound for a revision that is gone."""
+        if message.revision is not None:
+            message = self._stacks.at_revision(context, message, message.revision)
         row, found = self._foresee(context, message)
         project_id = context.owning_project()
         made = plan_making.made(message.action, found)
-        document = planning.to_document(made)
+        document = {**planning.to_document(made),
+                    **({} if message.revision is None else {'revision': message.revision})}
         now = self._runtime.now()
         stored = StoredPlan(
             id=self._runtime.uuid(), project_id=project_id, stack_id=row.id if row is not None else None,

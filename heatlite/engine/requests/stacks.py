@@ -17,7 +17,7 @@ from heatlite.common.identifier import HeatIdentifier
 from heatlite.common.limits import Limits
 from heatlite.common.runtime import Runtime
 from heatlite.common.timeutils import isotime
-from heatlite.db import credentials, leases, resources, stacks, templates
+from heatlite.db import credentials, leases, resources, revisions, stacks, templates
 from heatlite.db import events as event_rows
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
@@ -31,6 +31,7 @@ from heatlite.engine.reconcile.planned import Reference
 from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.engine.requests import presenters, preview_create, sources, validation
 from heatlite.engine.requests import preview_update as previews
+from heatlite.engine.requests.sources import Update
 from heatlite.engine.types import tree_size
 from heatlite.engine.types.registry import Registry
 from heatlite.engine.types.tree_size import UNLIMITED
@@ -273,6 +274,19 @@ class Stacks:
         return row, self._preview(context).of_update(
             row, definition, definition.mask | before.mask, converge=bool(message.converge),
             before=before if with_causes else None)
+
+    def at_revision(self, context: RequestContext, message: Update, number: int) -> Update:
+        """Return the message with the definition of a revision of its stack as its source, and the present tags.
+
+        Raises EntityNotFound."""
+        with self._database.reader() as tx:
+            row = self._found(tx, message.stack_id, context)
+            found = revisions.definition(tx, row.id, number)
+        if found is None:
+            raise exception.EntityNotFound(entity='Revision', name=str(number))
+        _revision, stored = found
+        return replace(message, template=stored.document, environment=stored.environment, files=stored.files,
+                       tags=tuple(row.tags or ()) if message.tags is None else message.tags)
 
     def foresee_delete(self, context: RequestContext, stack_id: str) -> tuple[stacks.Stack, previews.Previewed]:
         """Return the present row, and what a delete would do."""

@@ -40,6 +40,7 @@ class Life:
         assert place.finished(path) == 'UPDATE_COMPLETE', self.why(path)
         self.gather(path)
         self.read(path)
+        self.plan_to_go_back(path)
         self.wrong(path, first)
         self.read(path)
         self.exports(path)
@@ -132,6 +133,12 @@ class Life:
         self.read(path)
         snapshot = json.dumps(self.place.json('reader', 'GET', f'{path}/snapshots'))
         self.note('/snapshots', path, snapshot)
+
+    def plan_to_go_back(self, path):
+        """The plan holds the hidden values of the first revision."""
+        made = self.place.json('member', 'POST', f'{path}/plans', {'action': 'update', 'revision': 1})['plan']
+        self.note('/plan', path, json.dumps(made))
+        self.note('/plan', path, self.place.ask('reader', 'GET', f'/plans/{made["id"]}?format=text')[1])
 
     def act(self, path, *actions):
         for action in actions:
