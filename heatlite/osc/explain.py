@@ -32,9 +32,8 @@ class ExplainStack(command.Command):
 
     def take_action(self, chosen: argparse.Namespace) -> None:
         api = Api(self.app)
-        stack = api.heat.stacks.get(chosen.stack, resolve_outputs=False)
         resource = f'/resources/{quote(chosen.resource)}' if chosen.resource else ''
-        found = api.get(f'/stacks/{quote(stack.stack_name, safe="")}/{stack.id}{resource}/explain')['explanation']
+        found = api.get(f'{api.stack(chosen.stack)}{resource}/explain')['explanation']
         if chosen.template:
             locate(found, Path(chosen.template))
         shown = resource_lines(found) if resource else lines(found)

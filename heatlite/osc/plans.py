@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from heatclient.common import http, template_utils
 from heatclient.common import utils as heat_utils
@@ -33,6 +33,16 @@ class Api:
     def delete(self, path: str) -> None:
         self._http.delete(path)
 
+    def stack(self, name_or_id: str) -> str:
+        """Return the path of a stack."""
+        found = self.heat.stacks.get(name_or_id, resolve_outputs=False)
+        return f'/stacks/{quote(found.stack_name, safe="")}/{found.id}'
+
+
+def query(**values: object) -> str:
+    """Return the query of a URL; what is None is left out."""
+    return '?' + urlencode({name: value for name, value in values.items() if value is not None})
+
 
 def _path(plan_id: str, *more: str) -> str:
     return '/'.join(['/plans', quote(plan_id, safe=''), *more])
@@ -54,6 +64,8 @@ class CreatePlan(command.Command):
         parser.add_argument('--existing', action='store_true',
                             help='Keep what is not given: template, environment, parameters')
         parser.add_argument('--clear-parameter', action='append', help='With --existing: use the default again')
+        parser.add_argument('--revision', type=int, metavar='NUMBER',
+                            help='Plan to go back to the definition of this revision, instead of giving one')
         parser.add_argument('--delete', action='store_true', help='Plan to delete the stack')
         parser.add_argument('--rollback', choices=['enabled', 'disabled'], help='What a failure leads to')
         parser.add_argument('--converge', action='store_true', help='Compare with what the cloud really has')
@@ -64,9 +76,9 @@ class CreatePlan(command.Command):
         api = Api(self.app)
         stack = self._stack(api, chosen)
         if chosen.delete:
-            path, body = f'/stacks/{stack}/plans', {'action': 'delete'}
+            path, body = f'{stack}/plans', {'action': 'delete'}
         elif stack is not None:
-            path, body = f'/stacks/{stack}/plans', self._body(api, chosen)
+            path, body = f'{stack}/plans', self._body(api, chosen)
         else:
             path, body = '/plans', {'stack_name': chosen.stack, **self._body(api, chosen)}
         plan_id = api.post(path, body)['plan']['id']
@@ -75,19 +87,19 @@ class CreatePlan(command.Command):
         return 0 if plan['is_empty'] else CHANGES
 
     def _stack(self, api: Api, chosen: argparse.Namespace) -> str | None:
-        """Return NAME/ID of the stack; None if it does not exist and can be created."""
+        """Return the path of the stack; None if it does not exist and can be created."""
         from heatclient import exc
         try:
-            found = api.heat.stacks.get(chosen.stack, resolve_outputs=False)
+            return api.stack(chosen.stack)
         except exc.HTTPNotFound:
-            if chosen.delete or chosen.existing:
+            if chosen.delete or chosen.existing or chosen.revision is not None:
                 raise
             return None
-        return f'{quote(found.stack_name, safe="")}/{found.id}'
 
     def _body(self, api: Api, chosen: argparse.Namespace) -> dict[str, Any]:
         files, template = template_utils.process_template_path(
-            chosen.template, object_request=http.authenticated_fetcher(api.heat), existing=chosen.existing)
+            chosen.template, object_request=http.authenticated_fetcher(api.heat),
+            existing=chosen.existing or chosen.revision is not None)
         names: list[str] = []
         more, environment = template_utils.process_multiple_environments_and_files(
             env_paths=chosen.environment, env_list_tracker=names)
@@ -97,6 +109,8 @@ class CreatePlan(command.Command):
                     chosen.parameter, chosen.parameter_file, chosen.template),
                 'clear_parameters': chosen.clear_parameter, 'converge': chosen.converge or None,
                 'disable_rollback': None if chosen.rollback is None else chosen.rollback == 'disabled'}
+        if chosen.revision is not None:             # what was not asked for would be a source beside the revision
+            body = {'revision': chosen.revision, **{name: value for name, value in body.items() if value != {}}}
         return {name: value for name, value in body.items() if value is not None}
 
 
@@ -142,9 +156,7 @@ class ListPlans(command.Lister):
         return parser
 
     def take_action(self, chosen: argparse.Namespace) -> tuple[Sequence[str], Any]:
-        query = '&'.join(f'{name}={quote(str(value), safe="")}' for name, value in (
-            ('limit', chosen.limit), ('marker', chosen.marker)) if value is not None)
-        found = Api(self.app).get(f'/plans?{query}')['plans']
+        found = Api(self.app).get('/plans' + query(limit=chosen.limit, marker=chosen.marker))['plans']
         return LISTED, [[plan[name] for name in LISTED] for plan in found]
 
 

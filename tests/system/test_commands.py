@@ -141,6 +141,36 @@ def test_plans(run, files):
     eventually('the end', lambda: not run.json('stack', 'list'))
 
 
+def test_revisions(run, files):
+    run('stack', 'create', '-t', files['lamp'], '--parameter', 'length=4', 'changed')
+    settled(run, 'changed', 'CREATE_COMPLETE')
+    run('stack', 'update', '--existing', '--parameter', 'length=5', 'changed')
+    settled(run, 'changed', 'UPDATE_COMPLETE')
+    listed = run.json('stack', 'revision', 'list', 'changed')
+    assert [(each['number'], each['action'], each['outcome']) for each in listed] == [
+        (2, 'UPDATE', 'COMPLETE'), (1, 'CREATE', 'COMPLETE')]
+    assert [each['number'] for each in run.json('stack', 'revision', 'list', '--limit', '1', '--marker', '2',
+                                                'changed')] == [1]
+    shown = run.json('stack', 'revision', 'show', 'changed', '1')
+    assert shown['template']['description'] == 'A lamp' and shown['parameters']['length'] == '4'
+    assert 'description: A lamp' in run('stack', 'revision', 'show', 'changed', '1')
+    said = run('stack', 'revision', 'diff', 'changed', '2')
+    assert '~ parameter length\n      value: "4" -> "5"' in said
+    assert 'No differences' in run('stack', 'revision', 'diff', '--with', '2', 'changed', '2')
+    assert json.loads(run('stack', 'revision', 'diff', '--json', 'changed', '1'))['resources'][0]['change'] == 'added'
+    assert 'The Revision (9) could not be found' in run('stack', 'revision', 'show', 'changed', '9', fails=True)
+    plan = json.loads(run('stack', 'plan', 'create', '--revision', '1', '--json', 'changed', code=2))
+    assert (plan['revision'], plan['summary']['replace']) == (1, 1)
+    refused = run('stack', 'plan', 'create', '--revision', '1', '--parameter', 'length=6', 'changed', fails=True)
+    assert 'the request must not have: parameters' in refused
+    run('stack', 'plan', 'apply', plan['id'])
+    settled(run, 'changed', 'UPDATE_COMPLETE')
+    assert run.json('stack', 'show', 'changed')['parameters']['length'] == '4'
+    assert run.json('stack', 'revision', 'list', 'changed')[0]['plan_id'] == plan['id']
+    run('stack', 'delete', '--yes', 'changed')
+    eventually('the end', lambda: not run.json('stack', 'list'))
+
+
 def test_a_stack_lives(run, files):
     made = run.json('stack', 'create', '--wait', '-t', files['lamp'], '--parameter', 'length=4', '--tags', 'a,b',
                     '--timeout', '5', 'lamp')

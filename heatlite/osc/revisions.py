@@ -1,0 +1,111 @@
+"""The commands `openstack stack revision ...`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import yaml
+from osc_lib.command import command
+
+from heatlite.osc.plans import Api, query
+
+LISTED = ('number', 'action', 'outcome', 'author', 'creation_time', 'plan_id')
+SHOWN = ('number', 'action', 'outcome', 'author', 'author_id', 'creation_time', 'plan_id', 'digest', 'parameters',
+         'files', 'environment', 'template')
+DOCUMENTS = ('parameters', 'files', 'environment', 'template')
+FOR_PROGRAMS = ('json', 'yaml')         # formats that print objects as they are
+# List of a comparison -> what its entries are.
+COMPARED = {'resources': 'resource', 'parameters': 'parameter', 'outputs': 'output', 'conditions': 'condition',
+            'parameter_definitions': 'definition of parameter', 'template': 'template', 'environment': 'environment',
+            'files': 'file'}
+MARKS = {'added': '+', 'removed': '-', 'changed': '~'}
+
+
+class ListRevisions(command.Lister):
+    """List the definitions that were accepted for a stack, newest first."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument('stack', help='Name or id of the stack')
+        parser.add_argument('--limit', type=int, help='The most revisions to show')
+        parser.add_argument('--marker', type=int, help='Number of the revision before the first')
+        return parser
+
+    def take_action(self, chosen: argparse.Namespace) -> tuple[Sequence[str], Any]:
+        api = Api(self.app)
+        found = api.get(f'{api.stack(chosen.stack)}/revisions{query(limit=chosen.limit, marker=chosen.marker)}')
+        return LISTED, [[revision[name] for name in LISTED] for revision in found['revisions']]
+
+
+class _OfRevision(command.Command):
+    """A command about one revision."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument('stack', help='Name or id of the stack')
+        parser.add_argument('revision', type=int, help='Number of the revision')
+        return parser
+
+
+class ShowRevision(_OfRevision, command.ShowOne):
+    """Show a revision with its template, its environment, its parameters and the names of its files."""
+
+    def take_action(self, chosen: argparse.Namespace) -> tuple[Sequence[str], Sequence[Any]]:
+        api = Api(self.app)
+        found = api.get(f'{api.stack(chosen.stack)}/revisions/{chosen.revision}')['revision']
+        if chosen.formatter not in FOR_PROGRAMS:
+            found.update({name: yaml.safe_dump(found[name], sort_keys=False).rstrip() for name in DOCUMENTS})
+        return SHOWN, [found[name] for name in SHOWN]
+
+
+class DiffRevisions(_OfRevision):
+    """Show what a revision changed, compared with the one before it or with another one."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument('--with', dest='other', type=int, metavar='NUMBER',
+                            help='Revision to compare with; by default the one before')
+        parser.add_argument('--json', action='store_true', help='Print the comparison as JSON')
+        return parser
+
+    def take_action(self, chosen: argparse.Namespace) -> None:
+        api = Api(self.app)
+        found = api.get(f'{api.stack(chosen.stack)}/revisions/{chosen.revision}/diff'
+                        f'{query(**{"with": chosen.other})}')['diff']
+        print(json.dumps(found, indent=2) if chosen.json else '\n'.join(lines(found)), file=self.app.stdout)
+
+
+def lines(found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of a comparison."""
+    if found['is_empty']:
+        yield 'No differences'
+    for name, kind in COMPARED.items():
+        for entry in found[name]:
+            of_type = f" ({entry['type']})" if entry.get('type') else ''
+            yield f"{MARKS[entry['change']]:>3} {kind} {entry['name']}{of_type}{_note(entry)}"
+            yield from (f'      {line}' for line in (_file(entry) if name == 'files' else _values(entry)))
+    if found['truncated']:
+        yield 'There are more differences.'
+
+
+def _values(entry: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of the values of one entry; the type of a resource is in its heading."""
+    for value in entry['values']:
+        path = '.'.join(map(str, value['path']))
+        if path not in ('type', 'Type') or entry['change'] == 'changed':
+            told = {'added': json.dumps(value['after']), 'removed': json.dumps(value['before'])}.get(
+                entry['change'], f"{json.dumps(value['before'])} -> {json.dumps(value['after'])}")
+            yield f"{path or 'value'}: {told}{_note(value)}"
+
+
+def _file(entry: Mapping[str, Any]) -> Iterator[str]:
+    yield from (entry['diff'] or '').splitlines()
+    if entry['truncated']:
+        yield '(more lines differ)'
+
+
+def _note(of: Mapping[str, Any]) -> str:
+    return '  # the hidden part differs' if of.get('hidden') else ''
