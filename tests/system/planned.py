@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
+from typing import Any
 
 from tests.simulation.foretold import Grown, Tree
 from tests.simulation.planned import check
@@ -21,19 +23,45 @@ def live(cloud: Production, person: Person, seed: int, updates: int = 3) -> int:
             assert made.status < 500, made.text
             break
         plan = made.json['plan']
-        answer = cloud.ask(person, 'POST', f"/plans/{plan['id']}/apply", {'digest': plan['digest']})
-        assert answer.status == 202, answer.text
-        stack_id = answer.json['stack']['id']
-        path = f'/stacks/p{seed}/{stack_id}'
-        status = cloud.finished(person, path)
-        reason = cloud.ask(person, 'GET', path).json['stack']['stack_status_reason']
-        assert 'NotPlanned' not in reason, f'seed {seed}, action {number}: {reason}'
-        after = Tree(cloud.rows, stack_id)
+        path, status = apply(cloud, person, plan, f'seed {seed}, action {number}')
+        after = Tree(cloud.rows, path.rpartition('/')[2])
         if not status.endswith('COMPLETE'):
             break
         compared += check(plan, before, after)
         wanted, before = grown.next(wanted), after
+    if path and seed % 2 == 0:
+        compared += go_back(cloud, person, path, f'seed {seed}')
     if path:
         plan = cloud.ask(person, 'POST', f'{path}/plans', {'action': 'delete'}).json['plan']
         assert cloud.ask(person, 'POST', f"/plans/{plan['id']}/apply").status == 202
     return compared
+
+
+def apply(cloud: Production, person: Person, plan: Mapping[str, Any], where: str) -> tuple[str, str]:
+    """The path of the stack, and its status afterwards."""
+    answer = cloud.ask(person, 'POST', f"/plans/{plan['id']}/apply", {'digest': plan['digest']})
+    assert answer.status == 202, answer.text
+    path = f"/stacks/{plan['stack_name']}/{answer.json['stack']['id']}"
+    status = cloud.finished(person, path)
+    reason = cloud.ask(person, 'GET', path).json['stack']['stack_status_reason']
+    assert 'NotPlanned' not in reason, f'{where}: {reason}'
+    return path, status
+
+
+def go_back(cloud: Production, person: Person, path: str, where: str) -> int:
+    """Go back to the first revision. Returns how many known changes were compared."""
+    known = cloud.ask(person, 'GET', f'{path}/revisions').json['revisions']
+    assert [each['number'] for each in known] == list(range(len(known), 0, -1))
+    assert all(each['outcome'] == 'COMPLETE' for each in known[1:])
+    before = Tree(cloud.rows, path.rpartition('/')[2])
+    made = cloud.ask(person, 'POST', f'{path}/plans', {'revision': 1})
+    assert made.status == 201, made.text
+    _path, status = apply(cloud, person, made.json['plan'], where)
+    assert status == 'UPDATE_COMPLETE', where
+    last = cloud.ask(person, 'GET', f'{path}/revisions?limit=1').json['revisions'][0]
+    assert (last['number'], last['outcome'], last['plan_id']) == (
+        len(known) + 1, 'COMPLETE', made.json['plan']['id'])
+    assert last['digest'] == known[-1]['digest']
+    difference = cloud.ask(person, 'GET', f"{path}/revisions/{last['number']}/diff?with=1").json['diff']
+    assert difference['is_empty'], difference
+    return check(made.json['plan'], before, Tree(cloud.rows, path.rpartition('/')[2]))
