@@ -85,8 +85,9 @@ def masked(place: Place, scaled: Iterable[Place]) -> Place:
     return tuple('*' if place[:depth] in scaled else name for depth, name in enumerate(place))
 
 
-def live(seed: int, updates: int = 3, kill_at: Iterable[int] = ()) -> int:
-    """One stack by plans from its create to its delete. Returns how many known changes were compared."""
+def live(seed: int, updates: int = 3, kill_at: Iterable[int] = (), goes_back: bool = False) -> int:
+    """One stack by plans from its create to its delete. Returns how many known changes were compared. `goes_back`:
+    after two definitions each update goes back to some revision."""
     rng = random.Random(seed)
     grown = Grown(rng)
     compared = 0
@@ -94,8 +95,10 @@ def live(seed: int, updates: int = 3, kill_at: Iterable[int] = ()) -> int:
         wanted, stack_id, before = grown.update(), None, None
         for number in range(updates + 1):
             fields = {'action': 'update', 'stack_id': stack_id} if stack_id else {'stack_name': 's'}
-            made = plan(cluster, **fields, **wanted)
+            going_back = goes_back and number > 1
+            made = plan(cluster, **fields, **({'revision': rng.randint(1, number)} if going_back else wanted))
             if isinstance(made, Exception):
+                assert not going_back, made
                 break
             answer = apply(cluster, made.id)
             assert not isinstance(answer, Exception), f'seed {seed}, action {number}: {answer}'

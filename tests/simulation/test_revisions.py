@@ -89,6 +89,13 @@ def test_numbers_authors_and_outcomes(cluster):
     assert told(cluster, stack_id)[2:] == [(3, 'UPDATE', 'FAILED'), (4, 'UPDATE', 'IN_PROGRESS')]
 
 
+def test_an_adopted_stack():
+    with Cluster(engines=1, enable_stack_adopt=True) as cluster:
+        stack_id = cluster.create('s', template(a='one'), adopt={'resources': {}})
+        cluster.settle(stack_id)
+        assert told(cluster, stack_id) == [(1, 'ADOPT', 'FAILED')]          # the id of the resource was not given
+
+
 def test_rollbacks(cluster):
     stack_id = create(cluster, a='one')
     cluster.ask(messages.UpdateStack(stack_id=stack_id, template=failing(a='two'), disable_rollback=False))
@@ -246,6 +253,10 @@ def test_going_back_gives_the_same_cloud(cluster):
     assert values_of(cluster) == ['one', 'one']
     first, _second, third = history(cluster, stack_id)
     assert (third.plan_id, third.template_id, third.digest) == (made.id, first.template_id, first.digest)
+
+
+def test_random_lives_that_go_back():
+    assert sum(planned.live(seed, goes_back=True) for seed in range(6)) > 30
 
 
 HIDDEN = {'heat_template_version': '2018-08-31', 'parameters': {'word': {'type': 'string', 'hidden': True}},
