@@ -343,7 +343,8 @@ class Collection:
             self.kind.see_all or call.is_asked('all_tenants', 'all_projects')))
         for field, values in call.query.items():        # one value of an indexed field: no need to look at all
             if len(values) == 1 and values[0] and field != 'project_id' and self.table.is_indexed(field) \
-                    and values[0].lower() not in ('true', 'false'):      # kept as they are, asked for as text
+                    and values[0].lower() not in ('true', 'false') and not values[0].startswith('in:'):
+                # Booleans are kept as they are and asked for as text; `in:` names several values.
                 return [thing for thing in self.table.find(field, values[0])
                         if everything or self.is_listed(call, thing)]
         if everything:

@@ -58,11 +58,17 @@ def chosen(call: Call, collection: Collection, things: list[Thing]) -> list[Thin
         if field == 'project_id' and 'project_id' not in collection.kind.fields:
             things = [thing for thing in things if thing.project_id in wanted]
         elif name == collection.kind.id or name == 'id':
-            some = {id for each in wanted if each.startswith('in:') for id in each[3:].split(',')}
-            things = [thing for thing in things if thing.id in wanted or thing.id in some]
+            things = [thing for thing in things if thing.id in wanted | _some(wanted)]
+        elif name == 'name':
+            things = [thing for thing in things if has(collection.filterable(thing, name), wanted | _some(wanted))]
         else:
             things = [thing for thing in things if has(collection.filterable(thing, name), wanted)]
     return things
+
+
+def _some(wanted: set[str]) -> set[str]:
+    """The values of `in:A,B`, which asks for any of them."""
+    return {value for each in wanted if each.startswith('in:') for value in each[3:].split(',')}
 
 
 def has(value: Any, wanted: set[str]) -> bool:

@@ -50,14 +50,15 @@ def replaceable(kind: type[Resource], names: set[str]) -> type[Resource]:
 class ResourceScenario:
     """`with ResourceScenario(...) as scenario`: the engines are up; `prepare()` makes the example's `needs`."""
 
-    def __init__(self, type_name: str, example: Example, cloud: Cloud, register: Callable[[Any], None]) -> None:
-        """`register(registry)`: adds the types that are checked."""
+    def __init__(self, type_name: str, example: Example, cloud: Cloud, register: Callable[[Any], None],
+                 **options: Any) -> None:
+        """`register(registry)`: adds the types that are checked. `options`: of the engines, as those of Cluster."""
         self.type_name, self.example, self.cloud = type_name, example, cloud
         self.unhealthy: set[str] = set()            # names in `needs` of what is replaced whenever it is unhealthy
         self._clock = 0.0
         self.calls = Calls(self._around)
         self.cluster = Cluster(project_id=cloud.project_id,
-                           prepare=lambda service: self._register(register, service))
+                           prepare=lambda service: self._register(register, service), **options)
         self.stack_id = ''
         self.before: list[Thing] | None = None      # things there without it
         self.with_beside = False                    # what refers to it is there, too
