@@ -223,6 +223,11 @@ class StepExecutor:
         return self._make(stored_definition(record), record, recorder or self._recorder(StepContext()),
                           self._environment_of(row))
 
+    def with_definition(self, resource: Resource, definition: rsrc_defn.ResourceDefinition) -> Resource:
+        """Return an object of the same stored state with another definition. For a preview."""
+        assert resource.record is not None
+        return self._make(definition, resource.record, self._recorder(StepContext()), self._environment)
+
     def kind_of(self, row: ResourceState) -> type[Resource]:
         """Return the class of the row's type. Raises StackValidationFailed if it is no longer registered."""
         return self._kind(row)

@@ -188,8 +188,17 @@ class DryRun:
         if doubt is not None and doubt.may_replace:
             self.executor.to_make.add(row.id)
         elif (work.resource is not None
-              and type(work.resource).get_reference_id is not Resource.get_reference_id):
+              and type(work.resource).get_reference_id is not Resource.get_reference_id
+              and not self._refers_by_id(work.resource, work, row)):
             self.leased.kept[row.id] = {REFERENCE: UNKNOWN}
+
+    def _refers_by_id(self, present: Resource, work: StepContext, row: ResourceState) -> bool:
+        """Whether the reference is the physical id, as the type says for the present and for the future properties."""
+        try:
+            future = self.executor.with_definition(present, work.wanted())
+            return all(each.get_reference_id() == row.physical_id for each in (present, future))
+        except Exception:                           # raised by the type: then nothing is known
+            return False
 
     def _change(self, name: str, kind: str, row: ResourceState | None) -> Change:
         known = self.changes.get(name)
