@@ -48,32 +48,50 @@ def plan_create(body: Body, limits: Limits) -> messages.CreatePlan:
     fields = _creation(body, limits)
     if 'adopt' in fields:
         raise exception.HTTPBadRequest(_('The adoption of a stack cannot be planned.'))
+    if body.get('refresh'):
+        raise _only_updates_refresh()
     return messages.CreatePlan(**fields, action=messages.CREATE)
 
 
 def plan_change(body: Body, stack_id: str, limits: Limits) -> messages.CreatePlan:
     """Parses the body of a plan of an update, which is the body of the update, or of a delete."""
     action = body.get('action', messages.UPDATE)
+    refresh = boolean('refresh', body['refresh']) if body.get('refresh') is not None else None
     if action == messages.DELETE:
         if body.get('revision') is not None:
             raise exception.HTTPBadRequest(_('A delete has no revision.'))
+        if refresh:
+            raise _only_updates_refresh()
         return messages.CreatePlan(action=action, stack_id=stack_id)
     if action != messages.UPDATE:
         raise messages.wrong('action', _('update or delete'), action)
     if body.get('revision') is not None:
-        return _plan_of_revision(body, stack_id)
+        return _plan_of_revision(body, stack_id, refresh)
     patch = 'existing' in body and boolean('existing', body['existing'])
-    return messages.CreatePlan(**_update(body, stack_id, limits, patch), action=action)
+    fields = _update(body, stack_id, limits, patch)
+    return messages.CreatePlan(**{**fields, 'converge': _refreshed(fields['converge'], refresh)}, action=action)
 
 
-def _plan_of_revision(body: Body, stack_id: str) -> messages.CreatePlan:
+def _refreshed(converge: bool | None, refresh: bool | None) -> bool | None:
+    """Return whether a plan looks at reality. Raises HTTPBadRequest if the two names of it differ."""
+    if refresh is not None and converge not in (None, refresh):
+        raise exception.HTTPBadRequest(_('In a plan, refresh and converge mean the same; they may not differ.'))
+    return converge or refresh
+
+
+def _only_updates_refresh() -> exception.HeatException:
+    return exception.HTTPBadRequest(_('refresh is only for the plan of an update.'))
+
+
+def _plan_of_revision(body: Body, stack_id: str, refresh: bool | None) -> messages.CreatePlan:
     """Parses the body of a plan of an update to the definition of a revision, which is all of its source."""
     refused = [key for key in body if key in _OF_SOURCES]
     if refused:
         raise exception.HTTPBadRequest(
             _('A plan of a revision has its definition; the request must not have: %s') % ', '.join(sorted(refused)))
     return messages.CreatePlan(**_options(body), action=messages.UPDATE, stack_id=stack_id,
-                               converge=_converge(body), revision=natural('revision', body['revision']))
+                               converge=_refreshed(_converge(body), refresh),
+                               revision=natural('revision', body['revision']))
 
 
 def validate_template(body: Body, limits: Limits, show_nested: bool,

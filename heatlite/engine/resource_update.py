@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from heatlite.common import exception
@@ -23,8 +23,21 @@ class Comparison:
     after_props: property_set.Properties
 
 
+@dataclass(frozen=True)
+class Observed:
+    """What the service says of an object. `values`: the properties that it tells; `is_gone`: there is no object."""
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+    is_gone: bool = False
+
+
 class Updates(Reading):
-    """A part of `Resource`. All methods are called on the *old* resource."""
+    """A part of `Resource`. All methods are called on the *old* resource.
+
+    `observed`: what `observe` has read; None before.
+    """
+
+    observed: Observed | None = None
 
     # --- for types to override ----------------------------------------------------------------------------
 
@@ -138,17 +151,20 @@ class Updates(Reading):
 
     def observe(self, comparison: Comparison) -> Comparison:
         """Return the comparison with live values in the old definition. Raises EntityNotFound if the object is gone."""
+        self.observed = Observed(is_gone=True)
         if self.resource_id is None:
             raise exception.EntityNotFound(entity='Resource', name=self.name)
         live = self.get_live_state(comparison.after_props)
-        seen = self._with_live(comparison, live)
+        self.observed = Observed(live)
+        seen = self.with_live(comparison, live)
         # A live value equal to the applied one is no drift; adding it would only make the definitions differ.
         drifted = {name: value for name, value in live.items()
                    if name not in comparison.before_props
                    or _value(seen.before_props, name) != _value(comparison.before_props, name)}
-        return self._with_live(comparison, drifted) if drifted else comparison
+        return self.with_live(comparison, drifted) if drifted else comparison
 
-    def _with_live(self, comparison: Comparison, live: Mapping[str, Any]) -> Comparison:
+    def with_live(self, comparison: Comparison, live: Mapping[str, Any]) -> Comparison:
+        """Return the comparison with these values in the old definition."""
         before = comparison.before.freeze(properties={**comparison.before_props.resolved_data(), **live})
         before_props = before.properties(self._schemata(), self.context)
         self.translate_properties(before_props, ignore_resolve_error=True)

@@ -68,7 +68,8 @@ class CreatePlan(command.Command):
                             help='Plan to go back to the definition of this revision, instead of giving one')
         parser.add_argument('--delete', action='store_true', help='Plan to delete the stack')
         parser.add_argument('--rollback', choices=['enabled', 'disabled'], help='What a failure leads to')
-        parser.add_argument('--converge', action='store_true', help='Compare with what the cloud really has')
+        parser.add_argument('--refresh', '--converge', dest='refresh', action='store_true',
+                            help='Compare an update with what the cloud really has, now and when it is applied')
         parser.add_argument('--json', action='store_true', help='Print the plan as JSON')
         return parser
 
@@ -76,7 +77,7 @@ class CreatePlan(command.Command):
         api = Api(self.app)
         stack = self._stack(api, chosen)
         if chosen.delete:
-            path, body = f'{stack}/plans', {'action': 'delete'}
+            path, body = f'{stack}/plans', {'action': 'delete', **({'refresh': True} if chosen.refresh else {})}
         elif stack is not None:
             path, body = f'{stack}/plans', self._body(api, chosen)
         else:
@@ -107,7 +108,7 @@ class CreatePlan(command.Command):
                 'environment_files': names or None, 'existing': chosen.existing or None,
                 'parameters': heat_utils.format_all_parameters(
                     chosen.parameter, chosen.parameter_file, chosen.template),
-                'clear_parameters': chosen.clear_parameter, 'converge': chosen.converge or None,
+                'clear_parameters': chosen.clear_parameter, 'refresh': chosen.refresh or None,
                 'disable_rollback': None if chosen.rollback is None else chosen.rollback == 'disabled'}
         if chosen.revision is not None:             # what was not asked for would be a source beside the revision
             body = {'revision': chosen.revision, **{name: value for name, value in body.items() if value != {}}}

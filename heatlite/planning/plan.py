@@ -12,12 +12,16 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from heatlite.planning.states import Action
 
 Path = tuple[str, ...]
 """Names of resources from the root stack down; the path of a stack is that of its resource in the parent."""
+
+NOT_READ: Final = object()              # in place of a live value
+MOST_NAMED = 5                          # values that one difference names
+LONGEST_NAMED = 100                     # characters of such a value
 
 
 class PlanAction(StrEnum):
@@ -49,7 +53,10 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class ValueChange:
-    """The change of one value. `path`: property, then keys and indexes. `is_unknown`: `after` is known only later."""
+    """The change of one value. `path`: property, then keys and indexes. `is_unknown`: `after` is known only later.
+
+    `before`: as stored; `live`: as the service reports it, or NOT_READ.
+    """
 
     path: tuple[Any, ...]
     before: Any
@@ -57,6 +64,7 @@ class ValueChange:
     is_unknown: bool = False
     forces_replacement: bool = False
     cause: Cause | None = None
+    live: Any = NOT_READ
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,25 +178,39 @@ def value_changes(name: str, before: Any, after: Any,
     `is_known(value)`: whether the value has no unknown part. Maps are compared by key, lists of equal length by index;
     all else is one value.
     """
-    waiting: list[tuple[tuple[Any, ...], Any, Any]] = [((name,), before, after)]
+    for path, (old, new), is_unknown in _differing(name, (before, after), is_known):
+        yield path, old, new, is_unknown
+
+
+def observed_changes(name: str, before: Any, live: Any, after: Any,
+                     is_known: Callable[[Any], bool]) -> Iterator[tuple[tuple[Any, ...], Any, Any, Any, bool]]:
+    """As `value_changes`, of three values: yield (path, before, live, after, is unknown)."""
+    for path, (old, real, new), is_unknown in _differing(name, (before, live, after), is_known):
+        yield path, old, real, new, is_unknown
+
+
+def _differing(name: str, values: tuple[Any, ...], is_known: Callable[[Any], bool]) -> Iterator[
+        tuple[tuple[Any, ...], tuple[Any, ...], bool]]:
+    """Yield (path, values, is unknown) where the values differ; the last one, if unknown, becomes None."""
+    waiting: list[tuple[tuple[Any, ...], tuple[Any, ...]]] = [((name,), values)]
     while waiting:
-        path, old, new = waiting.pop()
-        inner = _inner(old, new)
+        path, found = waiting.pop()
+        inner = _inner(found)
         if inner is not None:
-            waiting.extend(((*path, key), each, other) for key, each, other in reversed(inner))
-        elif not is_known(new):
-            yield path, old, None, True
-        elif old != new:
-            yield path, old, new, False
+            waiting.extend(((*path, key), each) for key, each in reversed(inner))
+        elif not is_known(found[-1]):
+            yield path, (*found[:-1], None), True
+        elif any(each != found[-1] for each in found):
+            yield path, found, False
 
 
-def _inner(old: Any, new: Any) -> list[tuple[Any, Any, Any]] | None:
+def _inner(values: tuple[Any, ...]) -> list[tuple[Any, tuple[Any, ...]]] | None:
     """Return the parts to compare one by one; None if the values are compared as a whole."""
-    if isinstance(old, Mapping) and isinstance(new, Mapping):
-        keys = dict.fromkeys((*old, *new))
-        return [(key, old.get(key), new.get(key)) for key in keys]
-    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        return [(number, *pair) for number, pair in enumerate(zip(old, new, strict=True))]
+    if all(isinstance(each, Mapping) for each in values):
+        keys = dict.fromkeys(key for each in values for key in each)
+        return [(key, tuple(each.get(key) for each in values)) for key in keys]
+    if all(isinstance(each, list) for each in values) and len({len(each) for each in values}) == 1:
+        return list(enumerate(zip(*values, strict=True)))
     return None
 
 
@@ -203,8 +225,17 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str
         acted, acts = (change['action'] if change else PlanAction.NONE.value for change in (was, now))
         shown = '/'.join(path)
         told.append(f'{shown}: {acted} was planned, now it would be {acts}' if acted != acts
-                    else f'{shown}: {acted}, but with other values')
+                    else f'{shown}: {acted}, but with other values{_of_values(was, now)}')
     return told
+
+
+def _of_values(was: Mapping[str, Any] | None, now: Mapping[str, Any] | None) -> str:
+    """Return the properties of which two planned changes differ, and what the service says now where it was read."""
+    old, new = ({_joined(value['path']): value for value in (change or {}).get('values', ())} for change in (was, now))
+    names = [name for name in dict.fromkeys((*old, *new)) if old.get(name) != new.get(name)]
+    told = [f"{name} ({json.dumps(new[name]['live'])[:LONGEST_NAMED]} in the cloud)"
+            if name in new and 'live' in new[name] else name for name in names[:MOST_NAMED]]
+    return f" of {', '.join(told)}" if told else ''
 
 
 def to_document(plan: Plan) -> dict[str, Any]:
@@ -227,7 +258,8 @@ def _value(value: ValueChange) -> dict[str, Any]:
     return {'path': list(value.path), 'before': value.before, 'after': value.after, 'unknown': value.is_unknown,
             'forces_replacement': value.forces_replacement,
             'cause': None if cause is None else {
-                'kind': cause.kind, 'what': cause.what, 'line': cause.line, 'column': cause.column}}
+                'kind': cause.kind, 'what': cause.what, 'line': cause.line, 'column': cause.column},
+            **({'live': value.live} if value.live is not NOT_READ else {})}
 
 
 MARKS: Mapping[str, str] = {'create': '+', 'update': '~', 'replace': '-/+', 'delete': '-', 'release': 'x',
@@ -238,6 +270,8 @@ def as_text(document: Mapping[str, Any]) -> Iterable[str]:
     """Return the lines of a plan for people; unchanged resources are only counted."""
     counted = [f'{count} to {name}' for name, count in document['summary'].items() if count and name != 'none']
     yield ', '.join(counted) if counted else 'Nothing to do'
+    if document.get('refreshed_at'):
+        yield f"Compared with the cloud at {document['refreshed_at']}"
     if document['fails']:
         yield f"It would fail: {document['fails']}"
     for change in document['changes']:
@@ -258,4 +292,10 @@ def _value_as_text(value: Mapping[str, Any]) -> str:
     cause = value['cause']
     where = f" line {cause['line']}" if cause and cause['line'] else ''
     why = f"  # {cause['kind']} {cause['what']}{where}" if cause else ''
-    return f"{'.'.join(map(str, value['path']))}: {json.dumps(value['before'])} -> {after}{forced}{why}"
+    is_drift = 'live' in value and value['live'] != value['before']
+    live = f" (in the cloud: {json.dumps(value['live'])})" if is_drift else ''
+    return f"{_joined(value['path'])}: {json.dumps(value['before'])}{live} -> {after}{forced}{why}"
+
+
+def _joined(path: Iterable[Any]) -> str:
+    return '.'.join(map(str, path))

@@ -209,3 +209,18 @@ def test_export_documents_are_masked_to_the_last_level():
      {'AWSTemplateFormatVersion': '2010-09-09', 'Resources': {}})])
 def test_the_template_of_a_deleted_stack(template, left):
     assert documents.emptied(template) == left
+
+
+@pytest.mark.parametrize('body, converge', [
+    ({}, None), ({'refresh': True}, True), ({'refresh': 'false'}, False), ({'converge': True}, True),
+    ({'converge': True, 'refresh': True}, True), ({'refresh': None}, None)])
+def test_a_plan_with_refresh_is_one_of_an_update_that_converges(body, converge):
+    assert bodies.plan_change({'template': HOT, **body}, 'id', LIMITS).converge is converge
+
+
+@pytest.mark.parametrize('body, words', [
+    ({'refresh': 'x'}, 'refresh'), ({'refresh': True, 'converge': False}, 'may not differ'),
+    ({'refresh': True, 'action': 'delete'}, 'only for the plan of an update')])
+def test_what_a_plan_cannot_refresh(body, words):
+    assert words in refusal(exception.HTTPBadRequest, bodies.plan_change, {'template': HOT, **body}, 'id', LIMITS)
+    assert 'only for' in refusal(exception.HTTPBadRequest, bodies.plan_create, {**NAMED, 'refresh': True}, LIMITS)

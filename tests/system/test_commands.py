@@ -129,6 +129,8 @@ def test_plans(run, files):
     assert run.json('stack', 'show', 'planned')['id'] == stack_id
     assert 'was applied at' in run('stack', 'plan', 'apply', made['id'], fails=True)
     assert 'Nothing to do' in run('stack', 'plan', 'create', '--existing', 'planned', code=0)
+    refreshed = run('stack', 'plan', 'create', '--existing', '--refresh', 'planned', code=0)
+    assert 'Nothing to do' in refreshed and 'Compared with the cloud at' in refreshed
     plan = json.loads(run('stack', 'plan', 'create', '--existing', '--parameter', 'length=5', '--json', 'planned',
                           code=2))
     assert plan['summary']['replace'] == 1 and plan['changes'][0]['values'][0]['cause']['what'] == 'length'

@@ -23,6 +23,7 @@ from heatlite.rpc import messages
 View = dict[str, Any]
 DIGEST = 64                                 # characters
 FORMATS = ('json', 'text')
+UNCHECKED: View = {'refreshed_at': None}    # of plans of former releases
 
 
 def create(req: Request) -> Created:
@@ -60,7 +61,9 @@ def show(req: Request, plan_id: str) -> View:
                                        % {'expected': ' or '.join(FORMATS), 'found': wanted[:DIGEST]})
     with req.db.reader() as tx:
         shown = _detail(req, _plan(req, tx, plan_id))
-    return {'plan': {**shown, 'text': '\n'.join(planning.as_text(shown))} if wanted == 'text' else shown}
+    if wanted == 'text':
+        shown['text'] = '\n'.join(planning.as_text(shown))
+    return {'plan': shown}
 
 
 def approve(req: Request, plan_id: str) -> None:
@@ -102,4 +105,4 @@ def _summary(req: Request, stored: StoredPlan) -> View:
 
 
 def _detail(req: Request, stored: StoredPlan) -> View:
-    return {**stored.document, **_summary(req, stored)}
+    return {**UNCHECKED, **stored.document, **_summary(req, stored)}

@@ -113,6 +113,11 @@ class StackController:
         # (stack, generation) -> the definition that a request has just built, so that the runner need not build it.
         self._fresh: dict[tuple[str, int], StackDefinition] = {}
 
+    @property
+    def observes(self) -> bool:
+        """Whether every update compares with the state that the services report."""
+        return self._limits.observe
+
     # --- taking and leaving -----------------------------------------------------------------------------
 
     def room(self) -> int:

@@ -11,9 +11,11 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.resource import Resource
+from heatlite.engine.resource_update import Observed
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.planning import text
 from heatlite.planning.decide import Verdict
+from heatlite.planning.plan import NOT_READ
 from heatlite.planning.states import DIRTY, Action, ResourceState
 
 UPDATE, REPLACE = RESTRICTABLE = ('update', 'replace')
@@ -82,22 +84,32 @@ def _ask(resource: Resource, kind: type[Resource], wanted: ResourceDefinition, l
 
 @dataclass(frozen=True)
 class PropertyChange:
-    """The change of one property, for previews. `new` may be or contain UNKNOWN."""
+    """The change of one property, for previews. `new` may be or contain UNKNOWN; `live`: NOT_READ, or the value that
+    the service reports."""
 
     old: Any
     new: Any
     forces_replacement: bool
+    live: Any = NOT_READ
 
 
-def property_changes(resource: Resource, wanted: ResourceDefinition) -> dict[str, PropertyChange]:
-    """Return every property that differs, whether or not the type ignores the change. For a preview."""
+def property_changes(resource: Resource, wanted: ResourceDefinition,
+                     observed: Observed | None = None) -> dict[str, PropertyChange]:
+    """Return every property that differs, whether or not the type ignores the change. For a preview.
+
+    `observed`: what the service says, if it was asked; then the properties of which it says something else than what
+    is stored differ, too.
+    """
     comparison = resource.compare(wanted)
     allowed = resource.calc_update_allowed(comparison.after_props)
+    live = observed.values if observed is not None else {}
+    seen = resource.with_live(comparison, live).before_props if live else comparison.before_props
     found = {}
     for name in comparison.after_props:
         old, new = _readable(comparison.before_props, name), _readable(comparison.after_props, name)
-        if old != new:
-            found[name] = PropertyChange(old, new, name not in allowed)
+        reported = _readable(seen, name) if name in live else NOT_READ
+        if old != new or reported not in (NOT_READ, old):
+            found[name] = PropertyChange(old, new, name not in allowed, reported)
     return found
 
 

@@ -357,10 +357,12 @@ class StepExecutor:
                 raise
             self.doubts[step.name] = unknowns.Doubt(unknowns.why(unknown), True)
             return Verdict(changed=True)
+        observed = work.resource.observed if work.resource is not None else None
         doubt = unknowns.find(kind, definition, stored, verdict, lambda wanted: ask(wanted)[0])
         if doubt is not None:
             self.doubts[step.name] = doubt
-        self.property_changes[step.name] = diff.property_changes(self.resource_as_stored(step, row, work), definition)
+        self.property_changes[step.name] = diff.property_changes(
+            self.resource_as_stored(step, row, work), definition, observed)
         return verdict
 
     def resource_as_stored(self, step: Step, row: ResourceState, work: StepContext) -> Resource:

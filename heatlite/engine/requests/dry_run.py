@@ -136,6 +136,7 @@ class DryRun:
         return None
 
     def _inspected(self, step: Step, row: ResourceState) -> c.Event:
+        self.leased.context.check_in_time(self._runtime.now())      # it may ask services, each time
         found = self.executor.inspect(step, row)
         self._reached.add(row.name)
         match found:

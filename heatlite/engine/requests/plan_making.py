@@ -9,10 +9,12 @@ from heatlite.engine.reconcile.diff import PropertyChange
 from heatlite.engine.requests.causes import Causes
 from heatlite.engine.requests.dry_run import Change
 from heatlite.engine.requests.preview_update import Previewed
+from heatlite.language.hiding import HIDDEN_TEXT
 from heatlite.language.masking import Mask
 from heatlite.language.unknown import UNKNOWN, is_known
 from heatlite.planning.plan import (
     ANY_ACTION,
+    NOT_READ,
     NOTHING,
     Path,
     Permissions,
@@ -20,6 +22,7 @@ from heatlite.planning.plan import (
     PlanAction,
     PlannedChange,
     ValueChange,
+    observed_changes,
     value_changes,
 )
 from heatlite.planning.states import Action
@@ -133,8 +136,14 @@ def _values(change: Change, mask: Mask, causes: Causes) -> Iterator[ValueChange]
         name: PropertyChange(None, value, False) for name, value in change.given.items()}
     for name, each in differing.items():
         cause = causes.of(change.name, name)
-        for path, before, after, is_unknown in value_changes(name, each.old, each.new, is_known):
-            yield ValueChange(path, mask(before), mask(after), is_unknown, each.forces_replacement, cause)
+        if each.live is NOT_READ:
+            for path, before, after, is_unknown in value_changes(name, each.old, each.new, is_known):
+                yield ValueChange(path, mask(before), mask(after), is_unknown, each.forces_replacement, cause)
+            continue
+        for path, before, live, after, is_unknown in observed_changes(name, each.old, each.live, each.new, is_known):
+            is_hidden = mask(before) != before or mask(after) != after      # then a changed one is a secret, too
+            yield ValueChange(path, mask(before), mask(after), is_unknown, each.forces_replacement, cause,
+                              HIDDEN_TEXT if is_hidden else mask(live))
 
 
 def _outputs(found: Previewed) -> Iterator[ValueChange]:

@@ -49,12 +49,13 @@ class Plans:
     def make(self, context: RequestContext, message: messages.CreatePlan) -> dict[str, Any]:
         """Return the id of the new plan. Raises what the action itself would be refused with, ActionInProgress for a
         stack in progress, RequestLimitExceeded, EntityNotFound for a revision that is gone."""
+        began = self._runtime.now()
         if message.revision is not None:
             message = self._stacks.at_revision(context, message, message.revision)
         row, found = self._foresee(context, message)
         project_id = context.owning_project()
         made = plan_making.made(message.action, found)
-        document = {**planning.to_document(made),
+        document = {**planning.to_document(made), 'refreshed_at': isotime(began) if found.is_observed else None,
                     **({} if message.revision is None else {'revision': message.revision})}
         now = self._runtime.now()
         stored = StoredPlan(
@@ -66,6 +67,7 @@ class Plans:
             expires_at=now + timedelta(seconds=self._bounds.lifetime), approved_at=None, applied_at=None)
 
         def store(tx: Connection) -> None:
+            context.check_in_time(now)          # reading from services may have taken long
             plans.remove_expired(tx, now)
             if self._bounds.per_project != UNLIMITED and (
                     plans.count_applicable(tx, project_id, now) >= self._bounds.per_project):
@@ -156,9 +158,10 @@ class Plans:
                                      % {'id': stored.id, 'at': isotime(stored.expires_at)})
 
     def _check_start(self, context: RequestContext, stored: StoredPlan, request: messages.CreatePlan) -> None:
-        """Raise Conflict, naming the differences, if the stack is not the one that was planned with.
+        """Raise Conflict, naming the differences, if the stack, or with `refresh` its objects in the cloud, are not
+        what was planned with.
 
-        The transaction of the request checks it again."""
+        The transaction of the request checks the stack again, and the run does nothing that is not planned."""
         if stored.stack_id is None:
             return
         with self._database.reader() as tx:
@@ -167,13 +170,17 @@ class Plans:
             raise exception.Conflict(_('The stack of plan %s is gone.') % stored.id)
         if row.status == Status.IN_PROGRESS:
             raise exception.ActionInProgress(stack_name=row.name, action=row.action)
-        if row.generation == stored.generation:
+        is_same_stack = row.generation == stored.generation
+        if is_same_stack and not stored.document.get('refreshed_at'):
             return
         _row, found = self._foresee(context, request)
         after = planning.to_document(plan_making.made(stored.action, found))
         told = planning.differences(stored.document, after)
+        if is_same_stack and not told:
+            return
         raise exception.Conflict(' '.join([
-            _('The stack has changed since plan %s was made.') % stored.id,
+            (_('What the cloud has is not what plan %s was made with.') if is_same_stack
+             else _('The stack has changed since plan %s was made.')) % stored.id,
             '; '.join(told[:MOST_DIFFERENCES]) + '.' if told else _('A new plan would do the same.'),
             *([_('There are %d more differences.') % (len(told) - MOST_DIFFERENCES)]
               if len(told) > MOST_DIFFERENCES else [])]))

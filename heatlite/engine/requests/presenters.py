@@ -60,7 +60,8 @@ def _change(change: Change, definition: StackDefinition, needed_by: Mapping[str,
         shown['nested_stack_id'] = dict(HeatIdentifier(nested.project_id, nested.name, nested.id))
     if change.properties:
         shown['changed_properties'] = sorted(change.properties)
-        shown['property_changes'] = {name: _property_change(each) for name, each in change.properties.items()}
+        shown['property_changes'] = {name: _property_change(each) for name, each in change.properties.items()
+                                     if each.old != each.new}
     if change.why:
         shown['reason' if change.kind == 'unknown' else 'replace_reason'] = change.why
     if change.inside and change.kind != 'unknown':

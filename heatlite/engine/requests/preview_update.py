@@ -65,6 +65,7 @@ class Previewed:
     outputs_before: Sequence[Mapping[str, Any]] = ()
     generates_names: bool = False       # new members get other names when they are made
     most_spare: int = 0                 # members beyond its size while a group changes in batches
+    is_observed: bool = False           # what services report was read, too
 
 
 class NotForeseen(Exception):
@@ -112,8 +113,10 @@ class Preview:
 
     def __init__(self, runtime: Runtime, database: Database, registry: Registry, context: RequestContext,
                  nest: Callable[[LeasedStack], Nesting], software: SoftwareConfigs, alarms: Alarms, quota: int,
-                 most: int) -> None:
-        """`quota`: the most resources of a tree, or UNLIMITED: then at most `most` are previewed."""
+                 most: int, observe: bool = False) -> None:
+        """`quota`: the most resources of a tree, or UNLIMITED: then at most `most` are previewed. `observe`: updates
+        compare with the state that services report, whether or not they say `converge`."""
+        self._observe = observe
         self._runtime = runtime
         self._database = database
         self._registry = registry
@@ -149,7 +152,9 @@ class Preview:
         leased = LeasedStack(row, Lease(row.id, '', 0), wanted, self._context,
                              loading.traversal(self._runtime, row, wanted, list(rows), 0))
         leased.kept.update(kept)
-        found = Previewed(row, wanted, mask, before=before, outputs_before=outputs)
+        is_update = row.id != NEW and row.action != Action.DELETE
+        found = Previewed(row, wanted, mask, before=before, outputs_before=outputs,
+                          is_observed=is_update and (self._observe or row.converge))
         ahead = Ahead(self._nest(leased))
         run = DryRun(self._runtime, leased, self._executor(leased, ahead),
                      lambda *what: self._inside(found, ahead, *what))
@@ -169,7 +174,7 @@ class Preview:
                         software=self._software, alarms=self._alarms)
         stored = StoredResourceCache(self._runtime, self._database, None, leased.id)
         made.append(StepExecutor(self._runtime, leased, NothingStored(), self._registry, facade, stored,
-                                 lambda lease: None, dry=True))
+                                 lambda lease: None, dry=True, observe=self._observe))
         return made[0]
 
     def _take(self, count: int) -> None:

@@ -125,7 +125,8 @@ class Stacks:
     def _preview(self, context: RequestContext) -> previews.Preview:
         return previews.Preview(
             self._runtime, self._database, self._registry, context, self._controller.nest, self._controller.software,
-            self._controller.alarms, self._quotas.resources_per_stack, preview_create.MOST_SHOWN)
+            self._controller.alarms, self._quotas.resources_per_stack, preview_create.MOST_SHOWN,
+            self._controller.observes)
 
     def _store(self, context: RequestContext, row: stacks.Stack, definition: StackDefinition,
                rows: list[ResourceState], now: datetime, authority: credentials.Credentials | None = None,
