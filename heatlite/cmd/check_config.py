@@ -115,6 +115,7 @@ def _places(conf: Any) -> Iterator[tuple[str, str]]:
             path = conf[group][name]
             if path and not os.access(path, os.R_OK):
                 yield ERROR, f'[{group}] {name}: {path} cannot be read'
+    yield from _prices(conf.plans.prices)
     if conf.cloud_backend:
         module = conf.cloud_backend.rpartition('.')[0]
         if module and not module.startswith(('heat.', 'heatlite.')):
@@ -122,6 +123,15 @@ def _places(conf: Any) -> Iterator[tuple[str, str]]:
                 importlib.import_module(module)
             except Exception as error:
                 yield ERROR, f'[DEFAULT] cloud_backend: {conf.cloud_backend}: {type(error).__name__}: {error}'
+
+
+def _prices(file: str) -> Iterator[tuple[str, str]]:
+    from heatlite.common import exception
+    from heatlite.engine.requests import price_file
+    try:
+        price_file.load(file)
+    except exception.HeatException as error:
+        yield ERROR, f'[plans] prices: {error}'
 
 
 def _is_secret(conf: Any, place: settings.Place) -> bool:

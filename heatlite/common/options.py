@@ -199,6 +199,13 @@ PLANS: list[Opt] = [
            help='Most plans of one project that wait to be applied; -1: no limit.'),
     BoolOpt('needs_approval', default=False,
             help='A plan can be applied only after somebody else than its author has approved it.'),
+    FloatOpt('check_timeout', default=10.0, min=0.0, max=60.0,
+             help='Seconds in which services have to answer when a plan is checked against quotas, sizes, zones and '
+                  'what is in use; what is not answered is not checked. 0: services are not asked.'),
+    BoolOpt('refuse_errors', default=False, help='A plan with a finding of level error cannot be applied.'),
+    StrOpt('prices', default='',
+           help='A YAML file with prices, from which plans say what a stack costs per hour. Read at the start and at '
+                'SIGHUP.'),
 ]
 
 REVISIONS: list[Opt] = [

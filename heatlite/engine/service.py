@@ -30,9 +30,11 @@ from heatlite.engine.reconcile import loading
 from heatlite.engine.reconcile.controller import Limits, StackController
 from heatlite.engine.reconcile.nesting import Children, Nesting
 from heatlite.engine.reconcile.revisions import Recorder
+from heatlite.engine.requests import price_file
 from heatlite.engine.requests.alarms import Alarms
 from heatlite.engine.requests.endpoint import Endpoint
 from heatlite.engine.requests.health import Health
+from heatlite.engine.requests.plan_checks import PlanChecks
 from heatlite.engine.requests.plans import Bounds, Plans
 from heatlite.engine.requests.signals import Signals
 from heatlite.engine.requests.snapshots import Snapshots
@@ -80,9 +82,10 @@ class EngineService:
                         stack_adopt=conf.enable_stack_adopt, stack_abandon=conf.enable_stack_abandon)
         self.stacks = Stacks(runtime, database, self.registry, self.controller, self.engine_id, quotas,
                              TemplateLimits.of(conf), wake, recorder, conf.action_retry_limit, notify)
+        self.plan_checks = PlanChecks(runtime, conf.plans.check_timeout, lambda: price_file.load(conf.plans.prices))
         self.plans = Plans(runtime, database, self.stacks, Bounds(
             lifetime=conf.plans.lifetime, per_project=conf.plans.max_plans_per_project,
-            needs_approval=conf.plans.needs_approval))
+            needs_approval=conf.plans.needs_approval, refuse_errors=conf.plans.refuse_errors), self.plan_checks)
         self.snapshots = Snapshots(runtime, database, self.stacks, self.controller.read, conf.max_snapshots_per_stack)
         self.controller.snapshots = self.snapshots
         self.health = Health(runtime, database, sinks, wake)
@@ -110,14 +113,15 @@ class EngineService:
         LOG.info('Engine %s is up (process %d)', self.engine_id, os.getpid())
 
     def reload(self) -> None:
-        """Reload plug-ins and environment files, for actions that begin from now on; running actions keep their
+        """Reload plug-ins, environment files and prices, for what begins from now on; running actions keep their
         types."""
-        try:
-            self.registry.reload_plugins()
-        except Exception:
-            LOG.exception('The plug-ins were not read again')
-        else:
-            LOG.info('The plug-ins were read again')
+        for what, reload in (('plug-ins', self.registry.reload_plugins), ('prices', self.plan_checks.reload)):
+            try:
+                reload()
+            except Exception:
+                LOG.exception('The %s were not read again', what)
+            else:
+                LOG.info('The %s were read again', what)
 
     def stop(self) -> None:
         """Stop all runners, write pending changes, and give up all leases."""

@@ -24,6 +24,14 @@ MOST_NAMED = 5                          # values that one difference names
 LONGEST_NAMED = 100                     # characters of such a value
 
 
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What counts of a resource: its type, and the values of the properties that count (`consumption.FACTS`)."""
+
+    type: str
+    values: Mapping[str, Any]
+
+
 class PlanAction(StrEnum):
     """What becomes of a resource."""
 
@@ -70,7 +78,11 @@ class ValueChange:
 @dataclass(frozen=True, slots=True)
 class PlannedChange:
     """What becomes of one resource. `may`: the actions that may come of `unknown`; `reason`: why it is unknown or
-    replaced."""
+    replaced.
+
+    `before`, `after`: what counts of its present and its future object; None: there is none, or its type does not
+    count. `is_gone`: the service does not know the present object any more.
+    """
 
     path: Path
     type: str
@@ -79,6 +91,9 @@ class PlannedChange:
     reason: str = ''
     may: tuple[PlanAction, ...] = ()
     physical_id: str | None = None
+    before: Measured | None = None
+    after: Measured | None = None
+    is_gone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,12 +269,15 @@ def _change(change: PlannedChange) -> dict[str, Any]:
 
 
 def _value(value: ValueChange) -> dict[str, Any]:
-    cause = value.cause
     return {'path': list(value.path), 'before': value.before, 'after': value.after, 'unknown': value.is_unknown,
-            'forces_replacement': value.forces_replacement,
-            'cause': None if cause is None else {
-                'kind': cause.kind, 'what': cause.what, 'line': cause.line, 'column': cause.column},
+            'forces_replacement': value.forces_replacement, 'cause': cause_document(value.cause),
             **({'live': value.live} if value.live is not NOT_READ else {})}
+
+
+def cause_document(cause: Cause | None) -> dict[str, Any] | None:
+    """Return a cause as clients see it."""
+    return None if cause is None else {
+        'kind': cause.kind, 'what': cause.what, 'line': cause.line, 'column': cause.column}
 
 
 MARKS: Mapping[str, str] = {'create': '+', 'update': '~', 'replace': '-/+', 'delete': '-', 'release': 'x',

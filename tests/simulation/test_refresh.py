@@ -112,6 +112,8 @@ def test_what_is_gone_is_planned_to_be_made_again(it):
     plan = it.plan(RESOURCES, converge=True)
     assert {each['path'][0]: each['action'] for each in plan.document['changes'] if each['action'] != 'none'} == {
         'plain_disk': 'replace'}
+    assert plan.document['findings'] == [{'level': 'note', 'path': ['plain_disk'], 'cause': None,
+                                          'text': 'Its object is gone in the cloud; it is made again.'}]
     it.apply(plan)
     done(it.cluster, it.id, 'UPDATE')
     assert it.plan(RESOURCES, converge=True).document['is_empty']

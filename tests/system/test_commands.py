@@ -134,6 +134,7 @@ def test_plans(run, files):
     plan = json.loads(run('stack', 'plan', 'create', '--existing', '--parameter', 'length=5', '--json', 'planned',
                           code=2))
     assert plan['summary']['replace'] == 1 and plan['changes'][0]['values'][0]['cause']['what'] == 'length'
+    assert (plan['findings'], plan['totals'], plan['cost'], plan['refreshed_at']) == ([], {}, None, None)
     run('stack', 'update', '--wait', '--existing', '--parameter', 'length=6', 'planned')
     assert 'The stack has changed since plan' in run('stack', 'plan', 'apply', plan['id'], fails=True)
     run('stack', 'plan', 'delete', plan['id'])

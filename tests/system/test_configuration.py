@@ -156,6 +156,7 @@ def test_check_config_of_a_good_file(tmp_path):
     ('[database]\nmax_pool_size = many\n', 'heatlite.conf:2: [database] max_pool_size = many'),
     ('[oslo_messaging_rabbit]\nrabbit_retry_interval = soon\n', 'heatlite.conf:2: [oslo_messaging_rabbit]'),
     ('[heat_api]\ncert_file = /none\n', '/none cannot be read'),
+    ('[plans]\nprices = /none\n', '[plans] prices: /none'),
     ('[trustee]\nauth_type = pasword\n', '[trustee] auth_type "pasword" is not known'),
 ])
 def test_check_config_finds(text, words, tmp_path):

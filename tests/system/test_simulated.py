@@ -17,7 +17,8 @@ def service(tmp_path_factory):
     """(URL of the API, URL of the cloud)."""
     folder = tmp_path_factory.mktemp('simulated')
     program = Program(folder / 'log', '--state-dir', folder / 'state', '--port', '0', '--cloud', 'simulated',
-                      '--auth', 'keystone', module='heatlite.cmd.all_in_one')
+                      '--auth', 'keystone', '--set', 'plans.check_timeout=1',
+                      module='heatlite.cmd.all_in_one')
     said = [program.process.stdout.readline().split() for _ in range(2)]
     assert said[1], program.log.read_text()
     yield said[0][-1], said[1][5].rstrip(';')
@@ -93,6 +94,39 @@ def test_old_names_of_properties_may_refer_to_what_is_not_there_yet(demo):
     assert status == 201, made
     stack = f"{url}/stacks/old/{made['stack']['id']}"
     assert ended(stack, token) == 'CREATE_COMPLETE', send('GET', stack, token=token)[2]['stack']
+    send('DELETE', stack, token=token)
+    assert ended(stack, token) == 'DELETE_COMPLETE'
+
+
+SHOP = """
+heat_template_version: 2018-08-31
+resources:
+  net: {type: "OS::Neutron::Net", properties: {name: shop}}
+  disk: {type: "OS::Cinder::Volume", properties: {size: 1, availability_zone: mars}}
+"""
+
+
+def test_a_plan_is_checked_and_looks_at_reality(service, demo, login):
+    url, token = demo
+    send('POST', f'{service[1]}/_sim/faults', {'kind': 'hang', 'service': 'network', 'path': '*quotas*'})
+    status, _, made = send('POST', f'{url}/plans', {'stack_name': 'shop', 'template': SHOP}, token)
+    assert status == 201, made
+    assert [(each['level'], each['path'], each['text']) for each in made['plan']['findings']] == [
+        ('error', ['disk'], 'There is no availability zone mars of the volume service; there is nova.'),
+        ('warning', [], 'Not checked: quotas of the network service; the service did not answer in time.')]
+    assert made['plan']['totals']['networks'] == {'before': 0, 'after': 1, 'at_once': 1}
+    wanted = SHOP.replace(', availability_zone: mars', '')
+    made = send('POST', f'{url}/stacks', {'stack_name': 'shop', 'template': wanted}, token)[2]
+    stack = f"{url}/stacks/shop/{made['stack']['id']}"
+    assert ended(stack, token) == 'CREATE_COMPLETE'
+    net = send('GET', f'{stack}/resources/net', token=token)[2]['resource']['physical_resource_id']
+    send('PUT', f"{login[0]['network']}/v2.0/networks/{net}", {'network': {'name': 'other'}}, token)
+    plan = send('POST', f'{stack}/plans', {'template': wanted, 'refresh': True}, token)[2]['plan']
+    [value] = [value for change in plan['changes'] for value in change['values']]
+    assert (value['before'], value['live'], value['after']) == ('shop', 'other', 'shop')
+    assert send('POST', f"{url}/plans/{plan['id']}/apply", {'digest': plan['digest']}, token)[0] == 202
+    assert ended(stack, token) == 'UPDATE_COMPLETE'
+    assert send('GET', f"{login[0]['network']}/v2.0/networks/{net}", token=token)[2]['network']['name'] == 'shop'
     send('DELETE', stack, token=token)
     assert ended(stack, token) == 'DELETE_COMPLETE'
 

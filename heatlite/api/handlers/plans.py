@@ -17,13 +17,14 @@ from heatlite.common.i18n import _
 from heatlite.common.limits import Limits
 from heatlite.db import plans
 from heatlite.db.plans import StoredPlan
+from heatlite.planning import findings
 from heatlite.planning import plan as planning
 from heatlite.rpc import messages
 
 View = dict[str, Any]
 DIGEST = 64                                 # characters
 FORMATS = ('json', 'text')
-UNCHECKED: View = {'refreshed_at': None}    # of plans of former releases
+UNCHECKED: View = {'findings': [], 'totals': {}, 'cost': None, 'refreshed_at': None}    # of plans of former releases
 
 
 def create(req: Request) -> Created:
@@ -62,7 +63,7 @@ def show(req: Request, plan_id: str) -> View:
     with req.db.reader() as tx:
         shown = _detail(req, _plan(req, tx, plan_id))
     if wanted == 'text':
-        shown['text'] = '\n'.join(planning.as_text(shown))
+        shown['text'] = '\n'.join([*planning.as_text(shown), *findings.as_text(shown)])
     return {'plan': shown}
 
 

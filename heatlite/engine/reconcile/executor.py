@@ -72,6 +72,7 @@ class StepExecutor:
         self.foreseen: dict[int, Resource] = {}     # preview: changed rows whose future attributes can be read
         self.doubts: dict[str, unknowns.Doubt] = {}   # preview: resources without a certain verdict
         self.property_changes: dict[str, dict[str, diff.PropertyChange]] = {}
+        self.gone: set[str] = set()                 # preview: resources whose objects the services do not know
         self._environments: dict[str, Environment] = {}     # former template -> its environment
 
     def use_types(self, registry: Registry) -> None:
@@ -358,12 +359,23 @@ class StepExecutor:
             self.doubts[step.name] = unknowns.Doubt(unknowns.why(unknown), True)
             return Verdict(changed=True)
         observed = work.resource.observed if work.resource is not None else None
+        if observed is not None and observed.is_gone and row.physical_id is not None:
+            self.gone.add(step.name)
         doubt = unknowns.find(kind, definition, stored, verdict, lambda wanted: ask(wanted)[0])
         if doubt is not None:
             self.doubts[step.name] = doubt
         self.property_changes[step.name] = diff.property_changes(
             self.resource_as_stored(step, row, work), definition, observed)
         return verdict
+
+    def type_of(self, row: ResourceState) -> str:
+        """Return the name of the built-in type, plug-in or template that the row's type name stands for. Raises
+        StackValidationFailed if it is no longer registered."""
+        return self._registry.meaning(row.type, row.name, self._environment_of(row))
+
+    def wanted_type(self, name: str) -> str:
+        """As `type_of`, for the type in the wanted definition."""
+        return self._registry.meaning(self._leased.definition.resources[name].type, name, self._environment)
 
     def resource_as_stored(self, step: Step, row: ResourceState, work: StepContext) -> Resource:
         record = self.records.get(row)

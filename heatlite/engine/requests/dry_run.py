@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from heatlite.common import turns
+from heatlite.common import exception, turns
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 from heatlite.db.stacks import Stack
@@ -24,6 +24,8 @@ from heatlite.engine.reconcile.step_context import StepContext
 from heatlite.engine.resource import Resource
 from heatlite.language.unknown import UNKNOWN
 from heatlite.planning import commands as c
+from heatlite.planning.consumption import measured
+from heatlite.planning.plan import Measured
 from heatlite.planning.states import Action, ResourceState
 from heatlite.planning.steps import Step
 
@@ -64,6 +66,7 @@ class DryRun:
         self._stored: Resource | None = None
         self.begun: dict[str, set[Action]] = {}     # actions that the traversal began, in the order of their resources
         self.released: set[str] = set()             # resources that are deleted, but not their objects
+        self.measured: dict[str, tuple[Measured | None, Measured | None]] = {}     # what counts before and after
 
     def run(self) -> dict[str, Change]:
         leased = self.leased
@@ -139,6 +142,7 @@ class DryRun:
         self.leased.context.check_in_time(self._runtime.now())      # it may ask services, each time
         found = self.executor.inspect(step, row)
         self._reached.add(row.name)
+        self._measure(step, row)
         match found:
             case c.Inspected(_, verdict) if verdict.refused is not None:
                 self.failures[row.name] = verdict.refused
@@ -160,10 +164,12 @@ class DryRun:
             return c.Failed(step, why)
         if verb in (Action.CREATE, Action.ADOPT):
             self.executor.to_make.add(row.id)
+            self._measure_wanted(name, work)
             self._change(name, 'added' if row.replaces is None else 'replaced', None).given = dict(
                 work.wanted()['Properties'])
         elif verb is Action.DELETE and name not in self.leased.traversal.wanted:
             self._change(name, 'deleted', row)
+            self.measured[name] = self._measured_row(row, self.stored(row).t), None
             if self.stored(row).t.deletion_policy() == rsrc_defn.RETAIN:
                 self.released.add(name)
         elif verb is Action.UPDATE:
@@ -176,6 +182,26 @@ class DryRun:
             self.failures[name] = failure
             return c.Failed(step, failure)
         return c.HandlerReturned(step, None, done=True)
+
+    # --- what counts --------------------------------------------------------------------------------------
+
+    def _measure(self, step: Step, row: ResourceState) -> None:
+        """Note what counts of a resource before and after; the definition that was applied is only read if it had to
+        be for the inspection, and is the wanted one otherwise."""
+        work = self.executor.context(step)
+        if work is None or work.definition is None:
+            return
+        present = work.definition if work.resource is None else work.resource.t
+        self.measured[row.name] = self._measured_row(row, present), None
+        self._measure_wanted(row.name, work)
+
+    def _measure_wanted(self, name: str, work: StepContext) -> None:
+        if work.definition is not None:
+            before, _after = self.measured.get(name, (None, None))
+            self.measured[name] = before, _measured(lambda: self.executor.wanted_type(name), work.definition)
+
+    def _measured_row(self, row: ResourceState, definition: rsrc_defn.ResourceDefinition) -> Measured | None:
+        return _measured(lambda: self.executor.type_of(row), definition) if row.physical_id is not None else None
 
     def _is_replaced_after_all(self, work: StepContext) -> bool:
         """Whether the type has no handle_update of its own, and so replaces the resource if any property changes."""
@@ -208,3 +234,11 @@ class DryRun:
         elif known.kind == 'updated' and kind == 'replaced':
             known.kind = kind
         return known
+
+
+def _measured(kind: Callable[[], str], definition: rsrc_defn.ResourceDefinition) -> Measured | None:
+    """Return what counts of a resource of this definition; None if its type is gone or does not count."""
+    try:
+        return measured(kind(), definition['Properties'])
+    except exception.StackValidationFailed:
+        return None

@@ -40,6 +40,14 @@ def made(action: str, found: Previewed) -> Plan:
     return Plan(action, changes, tuple(_outputs(found)), permissions, found.fails)
 
 
+def whole_mask(found: Previewed) -> Mask:
+    """Return the mask of all stacks of a tree together."""
+    mask = found.mask
+    for each in found.inside:
+        mask |= whole_mask(each)
+    return mask
+
+
 def _changes(found: Previewed, path: Path, permissions: dict[Path, Permissions]) -> Iterator[PlannedChange]:
     """Yield the changes of one stack and of those inside, in order of execution."""
     permissions[path] = permissions.get(path, NOTHING) | _permissions(found)
@@ -110,7 +118,8 @@ def _change(found: Previewed, change: Change, path: Path, causes: Causes,
     kind = wanted.type if wanted is not None else row.type if row is not None else ''
     reason = change.why or change.inside
     return PlannedChange(path, kind, action, values, found.mask.text(reason) if reason else '', may,
-                         row.physical_id if row is not None else None)
+                         row.physical_id if row is not None else None, *found.measured.get(change.name, (None, None)),
+                         is_gone=change.name in found.gone)
 
 
 def _action(found: Previewed, change: Change) -> PlanAction:

@@ -20,9 +20,11 @@ from heatlite.db.plans import StoredPlan
 from heatlite.engine.reconcile import planned
 from heatlite.engine.reconcile.planned import Reference
 from heatlite.engine.requests import plan_making
+from heatlite.engine.requests.plan_checks import PlanChecks
 from heatlite.engine.requests.preview_update import Previewed
 from heatlite.engine.requests.stacks import Stacks
 from heatlite.planning import plan as planning
+from heatlite.planning.findings import Level
 from heatlite.planning.states import Action, Status
 from heatlite.rpc import messages
 
@@ -32,19 +34,24 @@ MOST_DIFFERENCES = 20                   # that a refusal names
 
 @dataclass(frozen=True)
 class Bounds:
-    """`lifetime`: seconds in which a plan can be applied. `per_project`: plans that can be applied; -1: no limit."""
+    """`lifetime`: seconds in which a plan can be applied. `per_project`: plans that can be applied; -1: no limit.
+
+    `refuse_errors`: a plan with a finding of level error cannot be applied."""
 
     lifetime: int
     per_project: int
     needs_approval: bool
+    refuse_errors: bool
 
 
 class Plans:
-    def __init__(self, runtime: Runtime, database: Database, use_cases: Stacks, bounds: Bounds) -> None:
+    def __init__(self, runtime: Runtime, database: Database, use_cases: Stacks, bounds: Bounds,
+                 checks: PlanChecks) -> None:
         self._runtime = runtime
         self._database = database
         self._stacks = use_cases
         self._bounds = bounds
+        self._checks = checks
 
     def make(self, context: RequestContext, message: messages.CreatePlan) -> dict[str, Any]:
         """Return the id of the new plan. Raises what the action itself would be refused with, ActionInProgress for a
@@ -55,7 +62,9 @@ class Plans:
         row, found = self._foresee(context, message)
         project_id = context.owning_project()
         made = plan_making.made(message.action, found)
-        document = {**planning.to_document(made), 'refreshed_at': isotime(began) if found.is_observed else None,
+        document = {**planning.to_document(made),
+                    **self._checks.of(context, made).to_json(plan_making.whole_mask(found)),
+                    'refreshed_at': isotime(began) if found.is_observed else None,
                     **({} if message.revision is None else {'revision': message.revision})}
         now = self._runtime.now()
         stored = StoredPlan(
@@ -103,6 +112,7 @@ class Plans:
                                      % {'id': stored.id, 'digest': stored.digest})
         if self._bounds.needs_approval and stored.state != plans.APPROVED:
             raise exception.Conflict(_('Plan %s has to be approved first.') % stored.id)
+        self._check_findings(stored)
         request = messages.CreatePlan.from_arguments(stored.request)
         self._check_start(context, stored, request)
         applied = _Applied(self._runtime, stored)
@@ -156,6 +166,15 @@ class Plans:
         if stored.expires_at <= self._runtime.now():
             raise exception.Conflict(_('Plan %(id)s expired at %(at)s; make a new one.')
                                      % {'id': stored.id, 'at': isotime(stored.expires_at)})
+
+    def _check_findings(self, stored: StoredPlan) -> None:
+        """Raise Conflict for findings of level error, if the operator wants it."""
+        if not self._bounds.refuse_errors:
+            return
+        errors = [each['text'] for each in stored.document.get('findings') or () if each['level'] == Level.ERROR]
+        if errors:
+            raise exception.Conflict(' '.join([_('The checks of plan %s found errors.') % stored.id,
+                                               *errors[:MOST_DIFFERENCES]]))
 
     def _check_start(self, context: RequestContext, stored: StoredPlan, request: messages.CreatePlan) -> None:
         """Raise Conflict, naming the differences, if the stack, or with `refresh` its objects in the cloud, are not

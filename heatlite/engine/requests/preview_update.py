@@ -42,6 +42,7 @@ from heatlite.language.definition import StackDefinition, StackIdentity
 from heatlite.language.masking import Mask
 from heatlite.language.template import Template
 from heatlite.language.unknown import UNKNOWN, is_known
+from heatlite.planning.plan import Measured
 from heatlite.planning.states import Action, ResourceState
 from heatlite.planning.steps import Step
 
@@ -66,6 +67,8 @@ class Previewed:
     generates_names: bool = False       # new members get other names when they are made
     most_spare: int = 0                 # members beyond its size while a group changes in batches
     is_observed: bool = False           # what services report was read, too
+    gone: frozenset[str] = frozenset()                                  # resources whose objects are gone
+    measured: Mapping[str, tuple[Measured | None, Measured | None]] = field(default_factory=dict)   # before, after
 
 
 class NotForeseen(Exception):
@@ -160,6 +163,7 @@ class Preview:
                      lambda *what: self._inside(found, ahead, *what))
         changes = run.run()
         found.begun, found.released = run.begun, frozenset(run.released)
+        found.gone, found.measured = frozenset(run.executor.gone), run.measured
         order = [*leased.traversal.wanted, *(name for name in changes if name not in leased.traversal.wanted)]
         found.changes = {name: changes[name] for name in order}
         self._open(found)

@@ -187,6 +187,10 @@ class Registry:
             self._classes[kind] = class_options.with_options(kind, self._conf or cfg.CONF)
         return self._classes[kind]
 
+    def meaning(self, type_name: str, resource_name: str, environment: Environment | None = None) -> str:
+        """Return the last name in the chain of mappings of a type name. Raises StackValidationFailed."""
+        return self._level(environment).find(type_name, resource_name).type_name
+
     def get_class(self, type_name: str, resource_name: str | None = None) -> Any:
         return self.resolve(type_name, resource_name or '')
 

@@ -183,6 +183,11 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
 
     get_flavor_id = find_flavor_by_name_or_id
 
+    @shared.MEMOIZE_FINDER
+    def flavor_sizes(self) -> list[list[Any]]:
+        """Return [id, name, vCPU, MiB of memory, GiB of disk] of all flavors that the project may use."""
+        return [[each.id, each.name, each.vcpus, each.ram, each.disk] for each in self.client().flavors.list()]
+
     def get_flavor(self, flavor_identifier: str) -> Any:
         return self.client().flavors.get(self.find_flavor_by_name_or_id(flavor_identifier))
 

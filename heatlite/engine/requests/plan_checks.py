@@ -1,0 +1,141 @@
+"""Checks plans: reads quotas, sizes, zones and what is in use, as far as a plan depends on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
+from typing import TypeVar
+
+from heatlite.common.context import RequestContext
+from heatlite.common.i18n import _
+from heatlite.common.runtime import Runtime
+from heatlite.engine import clients
+from heatlite.engine.clients import inventory
+from heatlite.engine.requests import questions
+from heatlite.engine.requests.questions import Question
+from heatlite.planning import checks, consumption, findings, prices
+from heatlite.planning.checks import Checked, Hold, Image, Limit
+from heatlite.planning.consumption import COMPUTE, FACTS, SERVICE_OF, Flavor, Flavors, Meter
+from heatlite.planning.findings import Finding, Level
+from heatlite.planning.plan import Measured, Plan
+from heatlite.planning.prices import Prices
+
+K = TypeVar('K')
+T = TypeVar('T')
+
+MOST_ASKED = 100                        # objects of one type, or images, about which one plan asks
+
+
+class Reading:
+    """What one plan asks services: at most one question about each subject, whatever the number of resources."""
+
+    def __init__(self, context: RequestContext, plan: Plan) -> None:
+        self._clients = clients.of(context)
+        self._plan = plan
+        self.flavors = self._flavors()
+        self.limits = [Question(_('quotas of the %s service') % service,
+                                partial(inventory.limits, self._clients, service))
+                       for service in self._limiting_services()]
+        self.zones = {service: Question(_('availability zones of the %s service') % service,
+                                        partial(inventory.zones, self._clients, service))
+                      for service in sorted(self._zoned_services())}
+        self.images = list(self._images())
+        self.holds = list(self._holds())
+
+    @property
+    def all(self) -> list[Question[object]]:
+        return [*self.flavors, *self.limits, *self.zones.values(), *self.images, *self.holds]
+
+    def _measured(self) -> Iterator[Measured]:
+        """Yield each present and future object that counts."""
+        for change in self._plan.changes:
+            yield from (what for what in (change.before, change.after) if what is not None)
+
+    def _chosen(self) -> Iterator[Measured]:
+        """Yield the future objects that are made, or of which something that counts is changed."""
+        for change in self._plan.changes:
+            if change.after is not None and checks.is_chosen(change):
+                yield change.after
+
+    def _flavors(self) -> list[Question[dict[str, Flavor]]]:
+        if any(FACTS[what.type].flavor for what in self._measured()):
+            return [Question(_('flavors'), partial(inventory.flavors, self._clients))]
+        return []
+
+    def _limiting_services(self) -> list[str]:
+        """Return the services of which the plan adds something that has a quota."""
+        added = consumption.totals(self._plan.changes, {}).added
+        found = {SERVICE_OF[meter] for meter in added if meter in SERVICE_OF}
+        if any(FACTS[what.type].flavor for what in self._chosen()):
+            found.add(COMPUTE)                  # the size of a flavor may differ, which is not known yet
+        return sorted(found)
+
+    def _zoned_services(self) -> set[str]:
+        return {FACTS[what.type].zone_of for what in self._chosen()
+                if FACTS[what.type].zone and what.values.get(FACTS[what.type].zone)}
+
+    def _images(self) -> Iterator[Question[dict[str, Image]]]:
+        wanted = {value for what in self._chosen() if FACTS[what.type].image
+                  and isinstance(value := what.values.get(FACTS[what.type].image), str)}
+        for by in ('id', 'name') if wanted else ():
+            yield Question(_('images'), partial(inventory.images, self._clients, sorted(wanted)[:MOST_ASKED], by))
+
+    def _holds(self) -> Iterator[Question[list[Hold]]]:
+        own = {change.physical_id for change in self._plan.changes if change.physical_id is not None}
+        deleted: dict[str, list[str]] = {}
+        for change in self._plan.changes:
+            if checks.is_deleted(change) and change.physical_id is not None:
+                kind = change.before.type if change.before is not None else change.type
+                deleted.setdefault(kind, []).append(change.physical_id)
+        volumes = [each for kind in inventory.VOLUME_TYPES for each in deleted.get(kind, ())]
+        if volumes:
+            yield Question(_('volumes in use'), partial(
+                inventory.volumes_in_use, self._clients, frozenset(volumes), own))
+        for kind in inventory.PORTS_OF.keys() & deleted.keys():
+            yield Question(_('ports'), partial(
+                inventory.ports_in_use, self._clients, kind, deleted[kind][:MOST_ASKED], own))
+
+
+class PlanChecks:
+    def __init__(self, runtime: Runtime, seconds: float, load_prices: Callable[[], Prices | None]) -> None:
+        """`seconds`: in which services have to answer; 0: they are not asked. `load_prices()`: raises what is wrong
+        with the operator's file."""
+        self._runtime = runtime
+        self._seconds = seconds
+        self._load_prices = load_prices
+        self._prices = load_prices()
+
+    def reload(self) -> None:
+        """Read the prices again. Raises what is wrong with them; then the former ones hold."""
+        self._prices = self._load_prices()
+
+    def of(self, context: RequestContext, plan: Plan) -> Checked:
+        """Return the findings, totals and costs of a plan. A service that does not answer makes a warning."""
+        reading = Reading(context, plan)
+        if self._seconds:
+            questions.ask(self._runtime, context, reading.all, self._seconds)
+        flavors: Flavors = _merged(reading.flavors)
+        totals = consumption.totals(plan.changes, flavors)
+        images, limits = _merged(reading.images), _merged(reading.limits)
+        found = findings.bounded(self._findings(plan, reading, totals, flavors, images, limits))
+        cost = prices.cost(plan.changes, flavors, self._prices) if self._prices is not None else None
+        return Checked(found, totals, cost)
+
+    def _findings(self, plan: Plan, reading: Reading, totals: consumption.Totals, flavors: Flavors,
+                  images: Mapping[str, Image], limits: Mapping[Meter, Limit]) -> Iterator[Finding]:
+        zones: dict[str, Collection[str]] = {service: found for service, asked in reading.zones.items()
+                                             if (found := asked.answer(None)) is not None}
+        yield from checks.dry_run(plan)
+        yield from checks.quotas(totals, limits)
+        yield from checks.images_fit(plan.changes, flavors, images)
+        yield from checks.zones_exist(plan.changes, zones)
+        yield from checks.deletes_blocked(plan.changes, [hold for each in reading.holds for hold in each.answer([])])
+        yield from checks.uncertain(totals)
+        failures = {each.what: each.failure for each in reading.all if each.failure}
+        for what, why in failures.items():
+            yield Finding(Level.WARNING, _('Not checked: %(what)s; %(why)s.') % {'what': what, 'why': why})
+
+
+def _merged(asked: list[Question[dict[K, T]]]) -> dict[K, T]:
+    """Return the answers as one map."""
+    return {key: value for each in asked for key, value in each.answer({}).items()}

@@ -1,0 +1,73 @@
+"""Asks services several questions at once, within a time limit. A service that does not answer fails no request."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+from keystoneauth1 import exceptions as services
+
+from heatlite.common.context import RequestContext
+from heatlite.common.i18n import _
+from heatlite.common.runtime import Runtime
+
+LOG = logging.getLogger(__name__)
+
+T = TypeVar('T')
+T_co = TypeVar('T_co', covariant=True)
+
+
+class Question(Generic[T_co]):
+    """`what`: what is read, for messages. `failure`: why there is no answer, '' if there is one or nobody asked."""
+
+    def __init__(self, what: str, read: Callable[[], T_co]) -> None:
+        self.what = what
+        self.failure = ''
+        self._read = read
+        self._answers: list[T_co] = []
+
+    def ask(self) -> None:
+        try:
+            self._answers.append(self._read())
+        except Exception as error:              # of clients, of plug-ins in their place, of unexpected answers
+            LOG.info('Reading %s: %s: %s', self.what, type(error).__name__, error)
+            self.failure = _reason(error)
+
+    @property
+    def is_over(self) -> bool:
+        return bool(self._answers or self.failure)
+
+    def answer(self, otherwise: T) -> T_co | T:
+        """Return what was read, or `otherwise`."""
+        return self._answers[0] if self._answers else otherwise
+
+
+def ask(runtime: Runtime, context: RequestContext, questions: Sequence[Question[object]], seconds: float) -> None:
+    """Ask all questions, each in a green thread. Those without an answer after so many seconds are given up."""
+    done = runtime.flag()
+
+    def one(question: Question[object]) -> None:
+        with context.bound():
+            question.ask()
+        if all(each.is_over for each in questions):
+            done.set()
+
+    threads = [runtime.spawn(one, question) for question in questions]
+    if threads and not done.wait(seconds):
+        for thread, question in zip(threads, questions, strict=True):
+            if not question.is_over:
+                thread.kill()
+                question.failure = _('the service did not answer in time')
+
+
+def _reason(error: Exception) -> str:
+    """Return what the caller learns of an error: neither the service's address nor its words, which the log has."""
+    match error:
+        case services.Forbidden() | services.Unauthorized():
+            return _('the service refuses your credentials')
+        case services.CatalogException():
+            return _('the service is not in the catalogue')
+        case services.ConnectFailure() | services.HttpServerError():
+            return _('the service does not answer')
+    return _('the answer cannot be used')

@@ -1,0 +1,233 @@
+"""What resources consume of the cloud: instances, cores, memory, disks, addresses.
+
+`FACTS` says which properties of which type count. Sizes of flavors are handed in.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from heatlite.language.unknown import is_known
+from heatlite.planning.plan import Measured, Path, PlanAction, PlannedChange
+
+
+class Meter(StrEnum):
+    """A quantity that a service limits or sells."""
+
+    INSTANCES = 'instances'
+    VCPUS = 'vcpus'
+    RAM = 'ram_mib'
+    DISK = 'disk_gib'                   # of the flavors
+    SERVER_GROUPS = 'server_groups'
+    VOLUMES = 'volumes'
+    VOLUME_SIZE = 'volume_gib'
+    NETWORKS = 'networks'
+    SUBNETS = 'subnets'
+    PORTS = 'ports'
+    ROUTERS = 'routers'
+    FLOATING_ADDRESSES = 'floating_addresses'
+    SECURITY_GROUPS = 'security_groups'
+    SECURITY_GROUP_RULES = 'security_group_rules'
+
+
+Amounts = Counter[Meter]
+
+COMPUTE, VOLUME, NETWORK, IMAGE = 'compute', 'volume', 'network', 'image'
+SERVICE_OF: Mapping[Meter, str] = {
+    **dict.fromkeys((Meter.INSTANCES, Meter.VCPUS, Meter.RAM, Meter.SERVER_GROUPS), COMPUTE),
+    **dict.fromkeys((Meter.VOLUMES, Meter.VOLUME_SIZE), VOLUME),
+    **dict.fromkeys((Meter.NETWORKS, Meter.SUBNETS, Meter.PORTS, Meter.ROUTERS, Meter.FLOATING_ADDRESSES,
+                     Meter.SECURITY_GROUPS, Meter.SECURITY_GROUP_RULES), NETWORK)}
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a resource of one type counts for; texts are names of properties, '' where the type has none.
+
+    `each`: fixed amounts. `flavor`, `image`: of a server. `size`: GiB of a volume, `volume_type`: its type. `networks`:
+    a list of interfaces; one without `port` makes a port. `disks`: a list of disks; one with `volume_size` makes a
+    volume. `rules`: a list of security group rules. `zone`: an availability zone, `zone_of`: of this service.
+    """
+
+    each: Mapping[Meter, int] = field(default_factory=dict)
+    flavor: str = ''
+    image: str = ''
+    size: str = ''
+    volume_type: str = ''
+    networks: str = ''
+    disks: str = ''
+    rules: str = ''
+    zone: str = ''
+    zone_of: str = ''
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The properties that count."""
+        return tuple(name for name in (self.flavor, self.image, self.size, self.volume_type, self.networks, self.disks,
+                                       self.rules, self.zone) if name)
+
+
+DEFAULT_RULES = 2                       # of a new security group: all outgoing traffic, for two versions of IP
+PORT = Facts({Meter.PORTS: 1})
+NETWORKED = Facts({Meter.NETWORKS: 1})
+ADDRESS = Facts({Meter.FLOATING_ADDRESSES: 1})
+
+FACTS: Mapping[str, Facts] = {
+    'OS::Nova::Server': Facts(
+        {Meter.INSTANCES: 1}, flavor='flavor', image='image', networks='networks', disks='block_device_mapping_v2',
+        zone='availability_zone', zone_of=COMPUTE),
+    'AWS::EC2::Instance': Facts(
+        {Meter.INSTANCES: 1, Meter.PORTS: 1}, flavor='InstanceType', image='ImageId', zone='AvailabilityZone',
+        zone_of=COMPUTE),
+    'OS::Nova::ServerGroup': Facts({Meter.SERVER_GROUPS: 1}),
+    'OS::Cinder::Volume': Facts(
+        {Meter.VOLUMES: 1}, size='size', volume_type='volume_type', zone='availability_zone', zone_of=VOLUME),
+    'AWS::EC2::Volume': Facts({Meter.VOLUMES: 1}, size='Size', zone='AvailabilityZone', zone_of=VOLUME),
+    'OS::Neutron::Net': NETWORKED,
+    'OS::Neutron::ProviderNet': NETWORKED,
+    'OS::Neutron::Subnet': Facts({Meter.SUBNETS: 1}),
+    'OS::Neutron::Port': PORT,
+    'OS::Neutron::RouterInterface': PORT,
+    'OS::Octavia::LoadBalancer': PORT,
+    'AWS::EC2::NetworkInterface': PORT,
+    'OS::Neutron::Router': Facts({Meter.ROUTERS: 1}),
+    'OS::Neutron::FloatingIP': ADDRESS,
+    'AWS::EC2::EIP': ADDRESS,
+    'OS::Neutron::SecurityGroup': Facts({Meter.SECURITY_GROUPS: 1}, rules='rules'),
+    'OS::Neutron::SecurityGroupRule': Facts({Meter.SECURITY_GROUP_RULES: 1}),
+}
+
+
+def measured(type_name: str, properties: Mapping[str, Any]) -> Measured | None:
+    """Return what counts of a resource; None if its type is not among `FACTS`."""
+    facts = FACTS.get(type_name)
+    return None if facts is None else Measured(type_name, {name: properties.get(name) for name in facts.names})
+
+
+@dataclass(frozen=True, slots=True)
+class Flavor:
+    """Sizes of a flavor; `ram` in MiB, `disk` in GiB."""
+
+    id: str
+    name: str
+    vcpus: int
+    ram: int
+    disk: int
+
+
+Flavors = Mapping[str, Flavor]
+"""By id and by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Consumed:
+    """What one resource consumes. `volumes`: (volume type or None, GiB) of each; `is_certain`: all of it is known."""
+
+    amounts: Amounts
+    flavor: Flavor | None
+    volumes: tuple[tuple[str | None, int], ...]
+    is_certain: bool
+
+
+def consumed(what: Measured | None, flavors: Flavors) -> Consumed:
+    """Return what a resource consumes; nothing for None."""
+    if what is None:
+        return Consumed(Counter(), None, (), True)
+    facts, values = FACTS[what.type], what.values
+    amounts: Amounts = Counter(facts.each)
+    is_certain = all(is_known(value) for name, value in values.items() if name != facts.image)
+    flavor = flavors.get(str(values.get(facts.flavor))) if facts.flavor else None
+    if flavor is not None:
+        amounts.update({Meter.VCPUS: flavor.vcpus, Meter.RAM: flavor.ram, Meter.DISK: flavor.disk})
+    volumes = _volumes(facts, values)
+    amounts[Meter.VOLUMES] += len(volumes) - bool(facts.size)
+    amounts[Meter.VOLUME_SIZE] += sum(size or 0 for _type, size in volumes)
+    if facts.networks:
+        interfaces = _listed(values.get(facts.networks))
+        amounts[Meter.PORTS] += sum(_makes_port(each) for each in interfaces) if interfaces else 1
+    if facts.rules:
+        amounts[Meter.SECURITY_GROUP_RULES] += len(_listed(values.get(facts.rules))) + DEFAULT_RULES
+    is_certain = (is_certain and (flavor is not None or not facts.flavor)
+                  and all(size is not None for _type, size in volumes))
+    return Consumed(+amounts, flavor, tuple((kind, size or 0) for kind, size in volumes), is_certain)
+
+
+def _volumes(facts: Facts, values: Mapping[str, Any]) -> list[tuple[str | None, int | None]]:
+    """Return (volume type, GiB) of the volumes that a resource makes; None for what is not known."""
+    found: list[tuple[str | None, int | None]] = []
+    if facts.size:
+        kind = values.get(facts.volume_type) if facts.volume_type else None
+        found.append((kind if isinstance(kind, str) else None, _number(values.get(facts.size))))
+    for disk in _listed(values.get(facts.disks)) if facts.disks else ():
+        if isinstance(disk, Mapping) and disk.get('volume_size') is not None and not disk.get('volume_id'):
+            found.append((None, _number(disk['volume_size'])))
+    return found
+
+
+def _makes_port(interface: Any) -> bool:
+    return not isinstance(interface, Mapping) or not (
+        interface.get('port') or interface.get('allocate_network') == 'none')
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _number(value: Any) -> int | None:
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        return None
+
+
+@dataclass(slots=True)
+class Totals:
+    """What a plan consumes. `before`, `after`: of all resources of the tree. `added`: what is made; `freed`: what is
+    deleted, when depends on the order; `replaced`: the old objects of replacements, which exist beside the new ones.
+
+    `uncertain`: paths of resources of which not everything is known.
+    """
+
+    before: Amounts = field(default_factory=Counter)
+    after: Amounts = field(default_factory=Counter)
+    added: Amounts = field(default_factory=Counter)
+    freed: Amounts = field(default_factory=Counter)
+    replaced: Amounts = field(default_factory=Counter)
+    uncertain: list[Path] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, dict[str, int]]:
+        """Return {meter: {before, after, at_once}}; `at_once`: the most that may exist at one time."""
+        return {str(meter): {'before': self.before[meter], 'after': self.after[meter],
+                             'at_once': self.before[meter] + self.added[meter]}
+                for meter in Meter if self.before[meter] or self.after[meter] or self.added[meter]}
+
+
+def totals(changes: Iterable[PlannedChange], flavors: Flavors) -> Totals:
+    """Sum up what the changes of a plan consume. A resource whose action is not known stays as it is."""
+    found = Totals()
+    for change in changes:
+        if change.before is None and change.after is None:
+            continue
+        old, new = consumed(change.before, flavors), consumed(change.after, flavors)
+        found.before.update(old.amounts)
+        match change.action:
+            case PlanAction.UNKNOWN:
+                new = old
+            case PlanAction.CREATE:
+                found.added.update(new.amounts)
+            case PlanAction.REPLACE:
+                found.added.update(new.amounts)
+                found.replaced.update(old.amounts)
+            case PlanAction.UPDATE:
+                found.added.update(new.amounts - old.amounts)
+                found.freed.update(old.amounts - new.amounts)
+            case PlanAction.DELETE:
+                found.freed.update(old.amounts)
+        found.after.update(new.amounts)
+        if change.action is PlanAction.UNKNOWN or not (old.is_certain and new.is_certain):
+            found.uncertain.append(change.path)
+    return found

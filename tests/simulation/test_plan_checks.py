@@ -1,0 +1,168 @@
+"""Checks of plans against the simulated cloud: quotas, sizes, zones, what is in use; services that do not answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from heatlite.common import exception
+from heatlite.engine.types import registry
+from heatlite.planning.consumption import FACTS
+from heatlite.testing.clouds import simulated
+from tests.simulation.openstack import stack
+
+SERVER = {'image': 'cirros', 'flavor': 'm1.small', 'networks': [{'network': 'private'}]}
+DISK = ('OS::Cinder::Volume', {'size': 10})
+SHOP = {'server': ('OS::Nova::Server', SERVER), 'disk': DISK}
+
+
+@pytest.fixture(scope='module')
+def cloud():
+    with simulated() as found:
+        yield found
+
+
+@pytest.fixture
+def it(cloud):
+    with stack(cloud, engines=1) as found:
+        yield found
+
+
+def test_the_facts_name_properties_of_the_types():
+    types = registry.create()
+    for name, facts in FACTS.items():
+        assert set(facts.names) <= types.get_class(name).properties_schema.keys(), name
+    registry.use(None)
+
+
+def told(plan, level=None):
+    return [finding['text'] for finding in plan.document['findings'] if level in (None, finding['level'])]
+
+
+def test_a_plan_tells_what_it_asks_for(it):
+    plan = it.plan(SHOP)
+    assert told(plan) == []
+    assert plan.document['totals'] == {
+        'instances': {'before': 0, 'after': 1, 'at_once': 1}, 'vcpus': {'before': 0, 'after': 1, 'at_once': 1},
+        'ram_mib': {'before': 0, 'after': 2048, 'at_once': 2048}, 'disk_gib': {'before': 0, 'after': 20, 'at_once': 20},
+        'volumes': {'before': 0, 'after': 1, 'at_once': 1}, 'volume_gib': {'before': 0, 'after': 10, 'at_once': 10},
+        'ports': {'before': 0, 'after': 1, 'at_once': 1}}
+    assert plan.document['cost'] is None and plan.document['refreshed_at'] is None
+
+
+def test_a_quota_that_does_not_suffice_is_an_error(it):
+    it.quota('nova', ram=4000)
+    it.quota('cinder', gigabytes=25)
+    it.quota('neutron', port=100)
+    it.create(SHOP)
+    plan = it.plan({**SHOP, 'more': ('OS::Nova::Server', SERVER), 'disk2': DISK, 'disk3': DISK})
+    assert told(plan, 'error') == ['The quota of ram_mib is 4000, of which 2048 is used; the plan adds 2048.',
+                                   'The quota of volume_gib is 25, of which 10 is used; the plan adds 20.']
+    assert it.apply(plan)['stack_id'] == it.id          # it is the user's decision
+
+
+def test_old_objects_of_replacements_need_room_beside_the_new_ones(it):
+    it.quota('cinder', volumes=1)
+    it.create({'disk': DISK})
+    plan = it.plan({'disk': ('OS::Cinder::Volume', {'size': 10, 'availability_zone': 'nova'})})
+    assert plan.summary['replace'] == 1
+    assert told(plan, 'error') == ['The quota of volumes is 1, of which 1 is used; the plan adds 1 (1 of it beside '
+                                   'what is replaced).']
+    plan = it.plan({'other': DISK})
+    assert told(plan, 'warning') == ['The quota of volumes is 1, of which 1 is used; the plan adds 1 (1 is deleted, '
+                                     'perhaps too late).']
+
+
+def test_members_of_groups_are_counted(it):
+    def group(size, zone):
+        return {'group': ('OS::Heat::ResourceGroup', {'count': size, 'resource_def': {
+            'type': 'OS::Cinder::Volume', 'properties': {'size': 2, 'availability_zone': zone}}})}
+
+    it.quota('cinder', volumes=2)
+    it.create(group(1, 'nova'))
+    plan = it.plan(group(3, 'mars'))
+    assert plan.document['totals']['volume_gib'] == {'before': 2, 'after': 6, 'at_once': 8}
+    assert 'The quota of volumes is 2, of which 1 is used; the plan adds 3 (1 of it beside what is replaced).' in told(
+        plan, 'error')
+    assert sorted(each['path'] for each in plan.document['findings'] if 'mars' in each['text']) == [
+        ['group', '0'], ['group', '1'], ['group', '2']]
+
+
+def test_findings_name_resource_and_cause(it):
+    plan = it.plan({'server': ('OS::Nova::Server', {**SERVER, 'availability_zone': 'mars:host'})})
+    [finding] = plan.document['findings']
+    assert finding['path'] == ['server'] and finding['level'] == 'error'
+    assert finding['cause']['what'] == 'resources.server.properties.availability_zone'
+    assert finding['text'] == 'There is no availability zone mars of the compute service; there is nova.'
+
+
+def test_an_image_must_fit_the_flavor(it):
+    image = it.listed('glance', 'images', 'cirros')
+    it.request('glance', 'PATCH', f"/images/{image['id']}", [
+        {'op': 'replace', 'path': '/min_ram', 'value': 4096}, {'op': 'replace', 'path': '/min_disk', 'value': 30}],
+        headers={'Content-Type': 'application/openstack-images-v2.1-json-patch'})
+    for wanted in ('cirros', image['id']):
+        plan = it.plan({'server': ('OS::Nova::Server', {**SERVER, 'image': wanted})})
+        assert told(plan, 'error') == [
+            'Image cirros needs 4096 MiB of memory, flavor m1.small has 2048.',
+            'Image cirros needs a disk of 30 GiB, flavor m1.small has 20.']
+
+
+def test_what_others_use_cannot_be_deleted(it):
+    net = {'net': ('OS::Neutron::Net', {}), 'subnet': ('OS::Neutron::Subnet', {
+        'network': {'get_resource': 'net'}, 'cidr': '10.9.0.0/24'})}
+    it.create({**net, 'port': ('OS::Neutron::Port', {'network': {'get_resource': 'net'}}), 'disk': DISK})
+    assert told(it.plan()) == []
+    port = it.request('neutron', 'POST', '/ports', {'port': {'network_id': it.physical_id('net')}})['port']
+    server = it.server()
+    it.request('nova', 'POST', f'/servers/{server}/os-volume_attachments',
+               {'volumeAttachment': {'volumeId': it.physical_id('disk')}})
+    it.cloud.advance(100)
+    plan = it.plan()
+    by = {finding['path'][0]: finding['text'] for finding in plan.document['findings'] if finding['level'] == 'error'}
+    assert set(by) == {'net', 'subnet', 'disk'}
+    assert by['net'] == f"It is in use outside the stack, by port {port['id']}, and cannot be deleted."
+    assert by['disk'] == f"It is in use outside the stack, by server {server}, and cannot be deleted."
+
+
+@pytest.mark.parametrize('fault, why', [
+    ({'kind': 'error', 'status': 503}, 'the service does not answer'),
+    ({'kind': 'error', 'status': 403}, 'the service refuses your credentials')])
+def test_a_service_that_does_not_answer_is_a_warning(it, fault, why):
+    it.fault(service='volume', path='*limits*', count=0, **fault)
+    plan = it.plan(SHOP)
+    assert told(plan) == [f'Not checked: quotas of the volume service; {why}.']
+    assert plan.document['totals']['volume_gib']['after'] == 10
+
+
+def test_requests_do_not_depend_on_the_number_of_resources(it):
+    it.plan({f's{number}': ('OS::Nova::Server', {**SERVER, 'availability_zone': 'nova'}) for number in range(2)})
+    before = it.count_requests()
+    it.plan({f's{number}': ('OS::Nova::Server', {**SERVER, 'availability_zone': 'nova'}) for number in range(2)})
+    few = it.count_requests() - before
+    it.plan({f's{number}': ('OS::Nova::Server', {**SERVER, 'availability_zone': 'nova'}) for number in range(30)})
+    assert 0 < few < 10 and it.count_requests() - before - few == few
+
+
+def test_the_operator_may_refuse_plans_with_errors(cloud):
+    with stack(cloud, engines=1, **{'plans.refuse_errors': True}) as it:
+        plan = it.plan({'server': ('OS::Nova::Server', {**SERVER, 'availability_zone': 'mars'})})
+        refused = it.apply(plan, (exception.Conflict,))
+        assert isinstance(refused, exception.Conflict) and 'no availability zone mars' in str(refused)
+        assert it.apply(it.plan({'disk': DISK}))
+
+
+def test_prices_make_costs(cloud, tmp_path):
+    prices = tmp_path / 'prices.yaml'
+    prices.write_text('currency: EUR\nflavors: {m1.small: 0.02}\nvolume_types: {default: 0.0001}\n'
+                      'each: {ports: 0.001}\n')
+    with stack(cloud, engines=1, **{'plans.prices': str(prices)}) as it:
+        it.create({'disk': DISK})
+        assert it.plan(SHOP).document['cost'] == {
+            'currency': 'EUR', 'per_hour': {'before': '0.001', 'after': '0.022'}, 'without_price': []}
+
+
+def test_services_are_not_asked_if_the_operator_does_not_want_it(cloud):
+    with stack(cloud, engines=1, **{'plans.check_timeout': 0.0}) as it:
+        plan = it.plan({'disk': DISK})
+        assert told(plan) == [] and plan.document['totals']['volumes']['after'] == 1
+        assert not any('limits' in each for each in it.requests())
