@@ -1,5 +1,6 @@
 """The table of what is promised, measured: `python -m tests.bench sqlite|mariadb|postgresql`, and what the template
-language costs alone: `python -m tests.bench language`; metrics and alarms: `python -m tests.bench alarms`.
+language costs alone: `python -m tests.bench language`; metrics and alarms: `python -m tests.bench alarms`; plans with
+their checks: `python -m tests.bench plans`.
 
 The bare write limit of the database is measured in the same run. Quote medians, and how busy the machine was.
 """
@@ -16,11 +17,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.bench import deployments, language, scenarios, writes
+from tests.bench import deployments, language, plans, scenarios, writes
 from tests.bench.scenarios import act, flat
 from tests.system.processes import ask, eventually
 
-LANGUAGE, ALARMS = 'language', 'alarms'
+LANGUAGE, ALARMS, PLANS = 'language', 'alarms', 'plans'
 
 
 def whole_life(deployment, count: int) -> dict:
@@ -109,7 +110,7 @@ def table(found: dict) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog='python -m tests.bench', description=__doc__)
-    parser.add_argument('backend', choices=['sqlite', *deployments.SERVERS, LANGUAGE, ALARMS])
+    parser.add_argument('backend', choices=['sqlite', *deployments.SERVERS, LANGUAGE, ALARMS, PLANS])
     parser.add_argument('--sizes', default='1000,10000')
     parser.add_argument('--json', action='store_true')
     parser.add_argument('--scenarios', nargs='?', const=','.join(scenarios.SCENARIOS), metavar='NAME,NAME',
@@ -121,6 +122,8 @@ def main() -> None:
                                           *(['--json'] if chosen.json else [])]))
     if chosen.backend == LANGUAGE:
         found, shown = language.measure(), language.table
+    elif chosen.backend == PLANS:
+        found, shown = plans.measure(chosen.smaller), plans.table
     elif chosen.scenarios:
         found, shown = scenarios.measure(chosen.backend, chosen.scenarios.split(','), chosen.smaller), scenarios.table
     else:
