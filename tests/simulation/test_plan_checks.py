@@ -87,6 +87,17 @@ def test_members_of_groups_are_counted(it):
         ['group', '0'], ['group', '1'], ['group', '2']]
 
 
+def test_hidden_values_do_not_appear_in_findings(it):
+    plan = it.planned(action='create', stack_name='s', template={
+        'heat_template_version': '2021-04-16',
+        'parameters': {'zone': {'type': 'string', 'hidden': True, 'default': 'sesame'}},
+        'resources': {'group': {'type': 'OS::Heat::ResourceGroup', 'properties': {'count': 1, 'resource_def': {
+            'type': 'OS::Cinder::Volume', 'properties': {
+                'size': 1, 'availability_zone': {'get_param': 'zone'}}}}}}})
+    assert told(plan, 'error') == ['There is no availability zone ****** of the volume service; there is nova.']
+    assert 'sesame' not in str(plan.document)
+
+
 def test_findings_name_resource_and_cause(it):
     plan = it.plan({'server': ('OS::Nova::Server', {**SERVER, 'availability_zone': 'mars:host'})})
     [finding] = plan.document['findings']
