@@ -85,16 +85,31 @@ def masked(place: Place, scaled: Iterable[Place]) -> Place:
     return tuple('*' if place[:depth] in scaled else name for depth, name in enumerate(place))
 
 
-def live(seed: int, updates: int = 3, kill_at: Iterable[int] = (), goes_back: bool = False) -> int:
+def drift(cluster: Cluster, rng: random.Random) -> None:
+    """Change some objects behind the engine's back, and remove some."""
+    for ident in list(cluster.cloud.objects):
+        if rng.random() < 0.1:
+            del cluster.cloud.objects[ident]
+        elif rng.random() < 0.3:
+            cluster.cloud.objects[ident]['value'] = rng.choice(['drifted', 'one', 'two'])
+
+
+def live(seed: int, updates: int = 3, kill_at: Iterable[int] = (), goes_back: bool = False,
+         drifts: bool = False) -> int:
     """One stack by plans from its create to its delete. Returns how many known changes were compared. `goes_back`:
-    after two definitions each update goes back to some revision."""
+    after two definitions each update goes back to some revision. `drifts`: the cloud changes before each plan of an
+    update, which looks at reality."""
     rng = random.Random(seed)
+    elsewhere = random.Random(f'drift {seed}')
     grown = Grown(rng)
     compared = 0
     with Cluster(seed, engines=1, kill_at=kill_at) as cluster:
         wanted, stack_id, before = grown.update(), None, None
         for number in range(updates + 1):
             fields = {'action': 'update', 'stack_id': stack_id} if stack_id else {'stack_name': 's'}
+            if drifts and stack_id:
+                drift(cluster, elsewhere)
+                fields['converge'] = True
             going_back = goes_back and number > 1
             made = plan(cluster, **fields, **({'revision': rng.randint(1, number)} if going_back else wanted))
             if isinstance(made, Exception):

@@ -23,6 +23,11 @@ def test_random_lives(first):
     assert sum(planned.live(seed) for seed in range(first, first + 10)) > 50
 
 
+def test_random_lives_in_a_cloud_that_changes():
+    """Each plan of an update looks at reality, which is not as stored. In seed 9 a scaling group gets new members."""
+    assert sum(planned.live(seed, drifts=True) for seed in range(7, 13)) > 30
+
+
 @pytest.fixture
 def cluster():
     with Cluster(engines=1) as found:

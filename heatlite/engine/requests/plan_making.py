@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from heatlite.engine.reconcile.diff import PropertyChange
@@ -106,7 +107,7 @@ def _permissions(found: Previewed) -> Permissions:
 def _change(found: Previewed, change: Change, path: Path, causes: Causes,
             below: Iterable[PlannedChange]) -> PlannedChange:
     action = _action(found, change)
-    values = tuple(_values(change, found.mask, causes))
+    values = tuple(_values(change, path[-1], found.mask, causes))
     if action in CONTAINERS and not values and not change.inside:
         changed = [each for each in below if each.action is not PlanAction.NONE]
         is_container = change.name in {str(each.row.parent_resource) for each in found.inside}
@@ -140,11 +141,14 @@ def _may(found: Previewed, change: Change) -> tuple[PlanAction, ...]:
     return (PlanAction.NONE, PlanAction.UPDATE, PlanAction.REPLACE)
 
 
-def _values(change: Change, mask: Mask, causes: Causes) -> Iterator[ValueChange]:
+def _values(change: Change, shown: str, mask: Mask, causes: Causes) -> Iterator[ValueChange]:
+    """Yield the values of a resource that differ. `shown`: its name in the plan, which differs from a generated one."""
     differing: Mapping[str, PropertyChange] = change.properties or {
         name: PropertyChange(None, value, False) for name, value in change.given.items()}
     for name, each in differing.items():
         cause = causes.of(change.name, name)
+        if cause is not None and shown != change.name:
+            cause = replace(cause, what=cause.what.replace(change.name, shown))
         if each.live is NOT_READ:
             for path, before, after, is_unknown in value_changes(name, each.old, each.new, is_known):
                 yield ValueChange(path, mask(before), mask(after), is_unknown, each.forces_replacement, cause)
