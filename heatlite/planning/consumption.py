@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from heatlite.common import turns
 from heatlite.language.unknown import is_known
 from heatlite.planning.plan import Measured, Path, PlanAction, PlannedChange
 
@@ -71,6 +72,7 @@ class Facts:
                                        self.rules, self.zone) if name)
 
 
+STEPS = 10                              # of a turn, for one resource
 DEFAULT_RULES = 2                       # of a new security group: all outgoing traffic, for two versions of IP
 PORT = Facts({Meter.PORTS: 1})
 NETWORKED = Facts({Meter.NETWORKS: 1})
@@ -137,9 +139,10 @@ def consumed(what: Measured | None, flavors: Flavors) -> Consumed:
     """Return what a resource consumes; nothing for None."""
     if what is None:
         return Consumed(Counter(), None, (), True)
+    turns.spend(STEPS)
     facts, values = FACTS[what.type], what.values
     amounts: Amounts = Counter(facts.each)
-    is_certain = all(is_known(value) for name, value in values.items() if name != facts.image)
+    is_certain = all(is_known(value) for name, value in values.items() if name not in (facts.image, facts.zone))
     flavor = flavors.get(str(values.get(facts.flavor))) if facts.flavor else None
     if flavor is not None:
         amounts.update({Meter.VCPUS: flavor.vcpus, Meter.RAM: flavor.ram, Meter.DISK: flavor.disk})

@@ -55,7 +55,8 @@ def test_amounts(what, counted):
 
 @pytest.mark.parametrize('what, is_certain', [
     (server(), True), (server(UNKNOWN), False), (server('?'), False), (server(networks=[{'network': UNKNOWN}]), False),
-    (server(image=UNKNOWN), True), (disk(), True), (disk(UNKNOWN), False), (disk(None), False)])
+    (server(image=UNKNOWN, availability_zone=UNKNOWN), True), (disk(), True), (disk(UNKNOWN), False),
+    (disk(None), False)])
 def test_what_is_not_known_is_told(what, is_certain):
     assert consumed(what, FLAVORS).is_certain is is_certain
 

@@ -170,6 +170,11 @@ def test_prices_make_costs(cloud, tmp_path):
         it.create({'disk': DISK})
         assert it.plan(SHOP).document['cost'] == {
             'currency': 'EUR', 'per_hour': {'before': '0.001', 'after': '0.022'}, 'without_price': []}
+        [(_runtime, engine)] = it.cluster.engines
+        for text in ('currency: USD\n', 'currency: [\n'):      # at SIGHUP; the second one is broken, the first stays
+            prices.write_text(text)
+            engine.reload()
+            assert it.plan(SHOP).document['cost']['currency'] == 'USD'
 
 
 def test_services_are_not_asked_if_the_operator_does_not_want_it(cloud):
