@@ -47,10 +47,10 @@ class PlanAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why a property changes. `kind`: template, parameter, file, resource, or type (a default, a conversion).
+    """Why a property changes. `kind`: template, parameter, file, resource, type (a default, a conversion), or cloud.
 
-    `what`: the path in the template, or the name of the parameter, file or resource. `line`, `column`: from 1, in the
-    template's text; None if it was not sent as text.
+    `what`: the path in the template, the name of the parameter, file or resource, or the id of the object that was
+    changed in the cloud. `line`, `column`: from 1, in the template's text; None if it was not sent as text.
     """
 
     kind: str

@@ -89,6 +89,9 @@ def test_a_plan_shows_stored_live_and_wanted_values(it):
     wanted = {**RESOURCES, 'net': ('OS::Neutron::Net', {'name': 'z', 'admin_state_up': True})}
     plan = it.plan(wanted, converge=True)
     assert drift(plan) == {('net', 'name'): ('a', 'x', 'z')}
+    assert plan.document['changes'][0]['values'][0]['cause']['what'] == 'resources.net.properties.name'
+    cause = it.plan(RESOURCES, converge=True).document['changes'][0]['values'][0]['cause']
+    assert (cause['kind'], cause['what']) == ('cloud', it.physical_id('net'))
     assert plan.document['refreshed_at'] is not None
     assert it.plan(wanted).document['changes'][0]['values'][0].get('live', 'not read') == 'not read'
 

@@ -17,6 +17,7 @@ from heatlite.planning.plan import (
     ANY_ACTION,
     NOT_READ,
     NOTHING,
+    Cause,
     Path,
     Permissions,
     Plan,
@@ -155,8 +156,10 @@ def _values(change: Change, shown: str, mask: Mask, causes: Causes) -> Iterator[
             continue
         for path, before, live, after, is_unknown in observed_changes(name, each.old, each.live, each.new, is_known):
             is_hidden = mask(before) != before or mask(after) != after      # then a changed one is a secret, too
-            yield ValueChange(path, mask(before), mask(after), is_unknown, each.forces_replacement, cause,
-                              HIDDEN_TEXT if is_hidden else mask(live))
+            is_drift = before == after and not is_unknown
+            changed_there = Cause('cloud', str(change.row.physical_id)) if is_drift and change.row else None
+            yield ValueChange(path, mask(before), mask(after), is_unknown, each.forces_replacement,
+                              changed_there or cause, HIDDEN_TEXT if is_hidden else mask(live))
 
 
 def _outputs(found: Previewed) -> Iterator[ValueChange]:
