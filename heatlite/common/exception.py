@@ -226,6 +226,18 @@ class ActionInProgress(HeatException):
     msg_fmt = _('Stack %(stack_name)s already has an action (%(action)s) in progress.')
 
 
+class StackProtected(HeatException):
+    http_code = 409
+    cfn_code = 'ValidationError'
+    msg_fmt = _('Stack %(stack_name)s is protected: %(blocked)s.')
+
+
+class StackLocked(HeatException):
+    http_code = 409
+    cfn_code = 'ValidationError'
+    msg_fmt = _('Stack %(stack_name)s was locked by %(owner)s at %(at)s: %(reason)s')
+
+
 class Conflict(_OneMessage):
     """A request that conflicts with the present state and may succeed later."""
 

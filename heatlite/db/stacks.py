@@ -358,6 +358,16 @@ def descendants(tx: sa.Connection, root_id: str, stack_id: str, depth: int) -> l
     return found
 
 
+def path(tx: sa.Connection, nested: Stack | Identity) -> tuple[str, ...]:
+    """The names of the resources that lead from the root to a stack; () for a root. One SELECT for each level."""
+    names: list[str] = []
+    at: Stack | Identity | None = nested
+    while at is not None and at.owner_id is not None:
+        names.append(str(at.parent_resource))
+        at = identity(tx, at.owner_id)
+    return tuple(reversed(names))
+
+
 def child(tx: sa.Connection, stack_id: str, resource_name: str) -> Identity | None:
     """The live nested stack of a resource. Index: (owner_id)."""
     row = tx.execute(sa.select(*IDENTITY).where(

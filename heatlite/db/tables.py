@@ -260,6 +260,13 @@ plan_permission = _table(
     sa.Column('place', sa.String(64), primary_key=True),            # heatlite.planning.plan.place of the stack's path
     sa.Column('permissions', Json, nullable=False))
 
+# What must not be done to the stacks of a tree; `stack_id` is that of the root. Written for trees that have some only.
+guard = _table(
+    'guard',
+    sa.Column('stack_id', Id, primary_key=True),
+    sa.Column('protections', Json, nullable=True),                  # list, heatlite.planning.protection.Protection
+    sa.Column('lock', Json, nullable=True))                         # heatlite.db.guards.Lock
+
 software_config = _table(
     'software_config',
     sa.Column('id', Id, primary_key=True),

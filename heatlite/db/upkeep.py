@@ -15,6 +15,7 @@ from heatlite.db.tables import (
     alarm,
     credentials,
     event,
+    guard,
     lease,
     resource,
     resource_data,
@@ -31,7 +32,7 @@ from heatlite.planning.states import Status
 RESET = _('Stack status manually reset')
 # Tables with a `stack_id`.
 OF_A_STACK = (resource_data, resource, event, signal, signal_error, snapshot, revision, lease, stack_tag,
-               alarm)
+              alarm, guard)
 
 
 def purge(tx: sa.Connection, older_than: datetime, project_id: str | None = None, batch: int = 20) -> int:

@@ -33,6 +33,7 @@ from heatlite.engine.reconcile.revisions import Recorder
 from heatlite.engine.requests import price_file
 from heatlite.engine.requests.alarms import Alarms
 from heatlite.engine.requests.endpoint import Endpoint
+from heatlite.engine.requests.guards import Guards
 from heatlite.engine.requests.health import Health
 from heatlite.engine.requests.plan_checks import PlanChecks
 from heatlite.engine.requests.plans import Bounds, Plans
@@ -86,6 +87,7 @@ class EngineService:
         self.plans = Plans(runtime, database, self.stacks, Bounds(
             lifetime=conf.plans.lifetime, per_project=conf.plans.max_plans_per_project,
             needs_approval=conf.plans.needs_approval, refuse_errors=conf.plans.refuse_errors), self.plan_checks)
+        self.guards = Guards(runtime, database)
         self.snapshots = Snapshots(runtime, database, self.stacks, self.controller.read, conf.max_snapshots_per_stack)
         self.controller.snapshots = self.snapshots
         self.health = Health(runtime, database, sinks, wake)
@@ -184,6 +186,9 @@ class EngineService:
             messages.ApprovePlan: self.plans.approve,
             messages.ApplyPlan: self.plans.apply,
             messages.DeletePlan: self.plans.delete,
+            messages.SetProtections: self.guards.protect,
+            messages.LockStack: self.guards.lock,
+            messages.UnlockStack: self.guards.unlock,
             messages.SnapshotStack: self.snapshots.create,
             messages.RestoreSnapshot: self.snapshots.restore,
             messages.DeleteSnapshot: self.snapshots.delete,

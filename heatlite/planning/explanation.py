@@ -156,6 +156,7 @@ ADVICE = tuple((re.compile(pattern, re.IGNORECASE), text) for pattern, text in (
     (r'quota|limit.*exceeded|exceeds', 'Delete what is not needed, or have the quota raised, and try again.'),
     (r'no valid host', 'No host has room for the server: take a smaller flavor or another availability zone.'),
     (r'timed out|timeout', 'Raise timeout_mins of the stack, or find out why the object does not become ready.'),
+    (r'\bProtected: ', 'Change the template so that it leaves the resource alone, or remove the protection.'),
     (r'NotPlanned', 'The cloud was not as planned: make a new plan.'),
     (r'could not be found|not found|NotFound',
      'The object is not there, or not visible to the stack: check its name or id.'),

@@ -10,14 +10,14 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final
 
+from heatlite.planning import protection, text
+from heatlite.planning.protection import UNGUARDED, Blocked, Denial, Guard, Protection
+from heatlite.planning.protection import Path as Path
 from heatlite.planning.states import Action
-
-Path = tuple[str, ...]
-"""Names of resources from the root stack down; the path of a stack is that of its resource in the parent."""
 
 NOT_READ: Final = object()              # in place of a live value
 MOST_NAMED = 5                          # values that one difference names
@@ -96,22 +96,35 @@ class PlannedChange:
     is_gone: bool = False
 
 
+# What an action does to a resource that exists, as protections name it.
+DENIABLE: Mapping[Action, Denial] = {Action.UPDATE: Denial.UPDATE, Action.DELETE: Denial.DELETE}
+
+
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """The actions that a plan allows in one stack: resource name -> actions that may begin.
+    """The actions that may begin in one stack: those that a plan allows (resource name -> actions) and that no
+    protection denies.
 
     `is_open`: everything is allowed, as what is inside was not known. `open`: names of resources whose nested stacks
     are open. `unnamed`: the most resources that may exist beside those in `actions`: members whose names are generated
-    when they are made, and spare members of a rolling update. Only then `actions` has all resources.
+    when they are made, and spare members of a rolling update. Only then `actions` has all resources. `guard`: what
+    protections deny; it is not part of a plan.
     """
 
     actions: Mapping[str, frozenset[Action]] = field(default_factory=dict)
     open: frozenset[str] = frozenset()
     is_open: bool = False
     unnamed: int = 0
+    guard: Guard = UNGUARDED
+
+    def refusal(self, name: str, action: Action, names: Collection[str] = ()) -> str:
+        """Return why the action may not begin; '' if it may. `names`: of all resources of the stack's definition."""
+        if not self.allows(name, action, names):
+            return text.not_planned(name, action)
+        return self.guard.refusal(name, DENIABLE[action]) if action in DENIABLE else ''
 
     def allows(self, name: str, action: Action, names: Collection[str] = ()) -> bool:
-        """Whether the action may begin. `names`: of all resources of the stack's definition."""
+        """Whether the plan allows the action."""
         if self.is_open or action in self.actions.get(name, ()):
             return True
         return (self.is_unnamed(name) and action in ANY_ACTION
@@ -133,8 +146,7 @@ class Permissions:
 
     def when_rolled_back(self) -> Permissions:
         """What a rollback may do: anything to the resources that the plan changes, and nothing to others."""
-        return Permissions({name: actions and ANY_ACTION for name, actions in self.actions.items()}, self.open,
-                           self.is_open, self.unnamed)
+        return replace(self, actions={name: actions and ANY_ACTION for name, actions in self.actions.items()})
 
     def to_json(self) -> dict[str, Any]:
         return {'actions': {name: sorted(actions) for name, actions in self.actions.items()},
@@ -163,6 +175,7 @@ class Plan:
     outputs: tuple[ValueChange, ...]
     permissions: Mapping[Path, Permissions]
     fails: str = ''                     # why the action would fail
+    blockers: tuple[Blocked, ...] = ()  # what protections deny of it
 
     @property
     def summary(self) -> dict[str, int]:
@@ -174,6 +187,18 @@ class Plan:
     def is_empty(self) -> bool:
         """Whether nothing would change."""
         return all(change.action is PlanAction.NONE for change in self.changes) and not self.outputs
+
+
+# What a planned change does to a resource that exists, as protections name it.
+DENIABLE_CHANGES: Mapping[PlanAction, Denial] = {
+    PlanAction.UPDATE: Denial.UPDATE, PlanAction.REPLACE: Denial.REPLACE, PlanAction.DELETE: Denial.DELETE,
+    PlanAction.RELEASE: Denial.DELETE}
+
+
+def blockers(protections: Sequence[Protection], changes: Iterable[PlannedChange]) -> tuple[Blocked, ...]:
+    """Return what protections deny of the changes. Those that are unknown are not among them."""
+    return tuple(protection.blocked(protections, (
+        (change.path, DENIABLE_CHANGES[change.action]) for change in changes if change.action in DENIABLE_CHANGES)))
 
 
 def digest(document: Any) -> str:
@@ -256,6 +281,7 @@ def _of_values(was: Mapping[str, Any] | None, now: Mapping[str, Any] | None) -> 
 def to_document(plan: Plan) -> dict[str, Any]:
     """Return the plan as clients see it, without what belongs to its storage (id, author, times)."""
     return {'action': plan.action, 'summary': plan.summary, 'is_empty': plan.is_empty, 'fails': plan.fails or None,
+            'blockers': [each.to_json() for each in plan.blockers],
             'changes': [_change(change) for change in plan.changes],
             'outputs': [_value(value) for value in plan.outputs],
             'rollback_may_change': ['/'.join((*path, name)) for path, permissions in plan.permissions.items()
@@ -292,6 +318,8 @@ def as_text(document: Mapping[str, Any]) -> Iterable[str]:
         yield f"Compared with the cloud at {document['refreshed_at']}"
     if document['fails']:
         yield f"It would fail: {document['fails']}"
+    for blocker in document.get('blockers', ()):    # plans of the previous release have none
+        yield f'Protected: {protection.Blocked.from_json(blocker)}'
     for change in document['changes']:
         if change['action'] == 'none':
             continue

@@ -51,6 +51,15 @@ def not_planned(name: str, action: str) -> str:
     return f'NotPlanned: resources.{name}: {action} is not part of the applied plan; nothing was done to it'
 
 
+def denied(action: str, protected: str, reason: str) -> str:
+    """`protected`: the path of the protection."""
+    return f'{action} is denied by the protection of {protected}' + (f' ({reason})' if reason else '')
+
+
+def protected(name: str, why: str) -> str:
+    return f'Protected: resources.{name}: {why}; nothing was done to it'
+
+
 NEWER_UPDATE = 'preempted by a newer update'
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any
@@ -45,6 +46,7 @@ from heatlite.planning.commands import (
     TimerFired,
 )
 from heatlite.planning.plan import EVERYTHING, Permissions
+from heatlite.planning.protection import Denial
 from heatlite.planning.states import DIRTY, NO_HANDLE, Action, ResourceState, Status
 from heatlite.planning.steps import Desired, Kind, Step
 from heatlite.planning.walk import Walk
@@ -92,7 +94,7 @@ class Traversal:
                  hooks: Hooks = no_hooks, held: Mapping[int, str] | None = None,
                  permissions: Permissions = EVERYTHING) -> None:
         """`rollback`: roll back after a failure; `avoid_template_id`: the template being rolled back from;
-        `permissions`: the actions that the applied plan allows.
+        `permissions`: the actions that the applied plan and the protections allow.
 
         `hooks(name)`: the breakpoints a user has set for a resource, such as `pre-create`; `held`: row number ->
         breakpoint at which the row was held when the previous owner was interrupted.
@@ -383,8 +385,9 @@ class Traversal:
     # --- one action on one row --------------------------------------------------------------------------
 
     def _begin(self, step: Step, row: ResourceState, action: Action, now: datetime) -> list[Command]:
-        if not self.permissions.allows(step.name, action, self.wanted):
-            return self._refused(step, row, action, text.not_planned(step.name, action))
+        why = self.permissions.refusal(step.name, action, self.wanted)
+        if why:
+            return self._refused(step, row, action, why)
         requires: Mapping[str, int] = row.requires
         is_new = row.action is Action.INIT
         brings = step.kind is Kind.APPLY and action in APPLYING
@@ -402,8 +405,9 @@ class Traversal:
 
     def _create_new(self, step: Step, old: ResourceState | None, now: datetime) -> list[Command]:
         action = self._first_action(step)
-        if not self.permissions.allows(step.name, action, self.wanted):
-            self._fail(step.name, action, text.not_planned(step.name, action))
+        why = self.permissions.refusal(step.name, action, self.wanted)
+        if why:
+            self._fail(step.name, action, why)
             return self._report_failure() + self._free(step)
         row = ResourceState(
             id=self._next_row, name=step.name, uuid=self._uuid(), type=self.wanted[step.name].type,
@@ -547,6 +551,9 @@ class Traversal:
             case decide.Update():
                 return self._begin(step, row, Action.UPDATE, now)
             case decide.Replace(because, announced):
+                why = self.permissions.guard.refusal(row.name, Denial.REPLACE)
+                if why:
+                    return self._refused(step, row, Action.UPDATE, why)
                 return self._replace(step, row, because, announced, now)
             case decide.Refuse(reason, why):
                 told = row._replace(action=Action.UPDATE, status=Status.FAILED, reason=why)
@@ -640,14 +647,19 @@ class Traversal:
     def _failed(self, event: Failed, now: datetime) -> list[Command]:
         step = event.step
         progress = self._of(step)
+        denied = self.permissions.guard.refusal(step.name, Denial.REPLACE) if event.replace else ''
         if step in self._inspecting:                # the inspection itself failed
             self._inspecting.remove(step)
             if self._stopped:
                 return self._free(step)
+            if denied:
+                return self._refused(step, self._rows[progress.row_id], Action.UPDATE, denied)
             self._busy[progress.row_id] = step
             progress.action = Action.UPDATE
         row = self._rows[progress.row_id]
         is_wanted = self._is_wanted(step)
+        if denied and progress.action is Action.UPDATE:
+            event = replace(event, reason=denied, replace=False)
         progress.error = progress.error or (f'{event.reason}: {progress.away}' if progress.away else event.reason)
         if event.replace and progress.action is Action.UPDATE and is_wanted and not self._stopped:
             row = self._set(row._replace(status=Status.COMPLETE, handle=NO_HANDLE,

@@ -143,6 +143,28 @@ class DeletePlan(Message):
 
 
 @dataclass(frozen=True)
+class SetProtections(Message):
+    """Replaces the protections of a stack: planning.protection.Protection.to_json."""
+
+    stack_id: str
+    protections: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class LockStack(Message):
+    stack_id: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class UnlockStack(Message):
+    """Removes the lock of a stack. `of_anybody`: the caller may remove the lock of another user."""
+
+    stack_id: str
+    of_anybody: bool = False
+
+
+@dataclass(frozen=True)
 class ValidateTemplate(Source):
     reads = True
     answer = 'docs/spec/rest.rst, "Validating a template"'

@@ -45,7 +45,7 @@ from heatlite.engine.types.registry import Registry
 from heatlite.language.definition import StackDefinition
 from heatlite.planning import commands as c
 from heatlite.planning import text
-from heatlite.planning.plan import EVERYTHING, Permissions
+from heatlite.planning.plan import Permissions
 from heatlite.planning.states import Action, Change, Event, StackChange, Status
 from heatlite.planning.steps import avoided_template
 
@@ -470,8 +470,6 @@ class StackController:
             abort=text.USER_CANCEL if row.action == Action.DELETE else None)
 
     def _permissions(self, row: stacks.Stack) -> Permissions:
-        if planned.of(row) is None:
-            return EVERYTHING
         return self._database.retry_until_available(lambda tx: planned.permissions(tx, row), reading=True)
 
     def _take_row(self, leased: LeasedStack, row: stacks.Stack) -> None:

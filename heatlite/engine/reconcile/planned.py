@@ -1,4 +1,4 @@
-"""Holds the actions on a stack to the plan that is applied to its tree.
+"""Holds the actions on a stack to the plan that is applied to its tree, and to the protections of the tree.
 
 The request of a stack's row names the plan and the path of the stack in it, so that a restart, another engine and
 nested stacks are held to it, too. A plan holds for the action that applies it and for its rollback, not for what comes
@@ -8,6 +8,7 @@ after.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection
@@ -15,6 +16,7 @@ from sqlalchemy import Connection
 from heatlite.db import plans
 from heatlite.db.stacks import Stack
 from heatlite.engine.durability.request_ids import PLAN
+from heatlite.engine.reconcile import protected
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.planning.plan import EVERYTHING, Path, Permissions
 from heatlite.planning.states import Action, Status
@@ -44,7 +46,12 @@ def below(parent: LeasedStack, resource_name: str) -> Reference | None:
 
 
 def permissions(tx: Connection, row: Stack) -> Permissions:
-    """Return what may be done in a stack: everything without a plan."""
+    """Return what may be done in a stack: what its plan allows, and no protection denies."""
+    return replace(of_plan(tx, row), guard=protected.guard(tx, row))
+
+
+def of_plan(tx: Connection, row: Stack) -> Permissions:
+    """Return what the plan allows in a stack: everything without one. Nothing can be protected in a new stack."""
     found = of(row)
     if found is None or found['is_open']:
         return EVERYTHING

@@ -16,6 +16,7 @@ from heatlite.db import leases, resources, stacks
 from heatlite.db.connection import Database
 from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.reconcile import attribute_cache
+from heatlite.engine.requests import guarding
 from heatlite.planning.states import Action, Event, ResourceState, Status
 from heatlite.planning.steps import current_rows_of
 from heatlite.rpc import messages
@@ -43,6 +44,7 @@ class Health:
             row = stacks.get(tx, message.stack_id, for_update=True)
             if row is None or not context.may_see(row.project_id, row.user_project_id):
                 raise exception.EntityNotFound(entity='Stack', name=message.stack_id)
+            guarding.check_lock(tx, row)
             rows = {state.id: state for state in resources.light(tx, row.id)}
             found = self._find(tx, row, rows, message.resource)
             # After a cancel the action has ended, but its work in flight may not have.

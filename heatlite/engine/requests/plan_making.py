@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,9 +24,11 @@ from heatlite.planning.plan import (
     PlanAction,
     PlannedChange,
     ValueChange,
+    blockers,
     observed_changes,
     value_changes,
 )
+from heatlite.planning.protection import Protection
 from heatlite.planning.states import Action
 
 OF_KIND: Mapping[str, PlanAction] = {
@@ -35,11 +37,11 @@ OF_KIND: Mapping[str, PlanAction] = {
 CONTAINERS = frozenset({PlanAction.UPDATE, PlanAction.NONE})    # of a nested stack: what counts is inside
 
 
-def made(action: str, found: Previewed) -> Plan:
-    """Return the plan of an action on the tree whose root was previewed as `found`."""
+def made(action: str, found: Previewed, protections: Sequence[Protection] = ()) -> Plan:
+    """Return the plan of an action on the tree whose root was previewed as `found`. `protections`: of the tree."""
     permissions: dict[Path, Permissions] = {}
     changes = tuple(_changes(found, (), permissions))
-    return Plan(action, changes, tuple(_outputs(found)), permissions, found.fails)
+    return Plan(action, changes, tuple(_outputs(found)), permissions, found.fails, blockers(protections, changes))
 
 
 def whole_mask(found: Previewed) -> Mask:

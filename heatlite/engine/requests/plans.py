@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import timedelta
 from typing import Any
@@ -14,7 +14,7 @@ from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 from heatlite.common.timeutils import isotime
-from heatlite.db import plans, stacks
+from heatlite.db import guards, plans, stacks
 from heatlite.db.connection import Database
 from heatlite.db.plans import StoredPlan
 from heatlite.engine.reconcile import planned
@@ -25,6 +25,7 @@ from heatlite.engine.requests.preview_update import Previewed
 from heatlite.engine.requests.stacks import Stacks
 from heatlite.planning import plan as planning
 from heatlite.planning.findings import Level
+from heatlite.planning.protection import Protection
 from heatlite.planning.states import Action, Status
 from heatlite.rpc import messages
 
@@ -61,7 +62,7 @@ class Plans:
             message = self._stacks.at_revision(context, message, message.revision)
         row, found = self._foresee(context, message)
         project_id = context.owning_project()
-        made = plan_making.made(message.action, found)
+        made = plan_making.made(message.action, found, self._protections(row))
         document = {**planning.to_document(made),
                     **self._checks.of(context, made).to_json(plan_making.whole_mask(found)),
                     'refreshed_at': isotime(began) if found.is_observed else None,
@@ -152,6 +153,12 @@ class Plans:
         if row.action == Action.SUSPEND and message.action == messages.UPDATE:
             raise exception.NotSupported(feature=_('Updating a stack when it is suspended'))
         return row, found
+
+    def _protections(self, row: stacks.Stack | None) -> Sequence[Protection]:
+        if row is None:
+            return ()                               # of a new stack
+        with self._database.reader() as tx:
+            return guards.of(tx, row.root_id).protections
 
     def _found(self, tx: Connection, context: RequestContext, plan_id: str) -> StoredPlan:
         found = plans.show(tx, plan_id, context.project_id) if context.project_id is not None else None

@@ -20,6 +20,7 @@ from heatlite.engine.durability import request_ids
 from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.reconcile.controller import StackController
 from heatlite.engine.reconcile.signal_dispatcher import hook_of
+from heatlite.engine.requests import guarding
 from heatlite.engine.types.registry import Registry
 from heatlite.language.registry import HOOK_TYPES
 from heatlite.planning.states import Event, ResourceState
@@ -57,7 +58,8 @@ class Signals:
     def signal(self, context: RequestContext, message: messages.SignalResource) -> Any:
         """Store a signal. With `wait`, return the resource's metadata after it was handled; else None at once.
 
-        Raises ResourceNotFound, ResourceNotAvailable, NotSupported, ResourceActionNotSupported, RequestLimitExceeded.
+        Raises ResourceNotFound, ResourceNotAvailable, NotSupported, ResourceActionNotSupported, RequestLimitExceeded,
+        StackLocked.
         """
         now = self._runtime.now()
 
@@ -67,6 +69,7 @@ class Signals:
             row = stacks.get(tx, message.stack_id)
             if row is None or not context.may_see(row.project_id, row.user_project_id):
                 raise exception.EntityNotFound(entity='Stack', name=message.stack_id)
+            guarding.check_lock(tx, row)
             resource = self._find(tx, row, message.resource_name)
             hook = hook_of(message.details)
             if hook is not None:

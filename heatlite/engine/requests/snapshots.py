@@ -20,6 +20,7 @@ from heatlite.db import snapshots, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.engine.reconcile import exports, rollback
 from heatlite.engine.reconcile.facade import Stack as Facade
+from heatlite.engine.requests import guarding
 from heatlite.engine.requests.stacks import Stacks
 from heatlite.planning import text
 from heatlite.planning.states import Action, Status
@@ -83,6 +84,7 @@ class Snapshots:
             row = stacks.get(tx, message.stack_id)
             if row is None or not context.may_see(row.project_id, row.user_project_id):
                 raise exception.EntityNotFound(entity='Stack', name=message.stack_id)
+            guarding.check_lock(tx, row)
             found = self._found(tx, row, message.snapshot_id)
             if found.status == Status.IN_PROGRESS and found.action != Action.DELETE:
                 raise exception.NotSupported(feature=_('Deleting in-progress snapshot'))

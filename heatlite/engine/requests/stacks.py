@@ -29,7 +29,7 @@ from heatlite.engine.reconcile.controller import StackController
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.planned import Reference
 from heatlite.engine.reconcile.revisions import Content, Recorder
-from heatlite.engine.requests import presenters, preview_create, sources, validation
+from heatlite.engine.requests import guarding, plan_making, presenters, preview_create, sources, validation
 from heatlite.engine.requests import preview_update as previews
 from heatlite.engine.requests.sources import Update
 from heatlite.engine.types import tree_size
@@ -139,7 +139,7 @@ class Stacks:
             nonlocal permissions
             if plan is not None:
                 plan.accept(tx, row.id, None)
-            permissions = planned.permissions(tx, row)
+            permissions = planned.of_plan(tx, row)
             lease = leases.insert(tx, row.id, self._engine_id if self._controller.room() > 0 else None)
             stacks.insert(tx, row)              # StackExists when another request was faster
             context.check_in_time(self._runtime.now())
@@ -203,7 +203,8 @@ class Stacks:
         row, stored = self._stored(message.stack_id, context)
         self._check_updatable(row)
         self._check_rights(row.id, context)
-        definition, _before = self._checked_update(context, row, stored, message)
+        definition, before = self._checked_update(context, row, stored, message)
+        self._check_protected(context, row, definition, before, message)
         now = self._runtime.now()
         renewed = self._renewed_authority(context, row, definition, now)
         content = Content.of(definition)
@@ -211,6 +212,7 @@ class Stacks:
         def accept(tx: Connection) -> tuple[Lease | str | None, stacks.Stack]:
             owner = self._claim(tx, row.id, context)
             current = self._current(tx, row.id, context)
+            guarding.check_lock(tx, current)
             self._check_updatable(current)
             if plan is not None:
                 plan.accept(tx, row.id, current.generation)
@@ -235,6 +237,16 @@ class Stacks:
             return owner, accepted
 
         return dict(identity(self._commit(accept, definition)))
+
+    def _check_protected(self, context: RequestContext, row: stacks.Stack, definition: StackDefinition,
+                         before: StackDefinition, message: messages.UpdateStack) -> None:
+        """Raise StackProtected if an update would do what protections deny. Only the stacks that have some are
+        previewed for it. What is not known before the update is refused when it comes to it."""
+        with self._database.reader() as tx:
+            protections = guarding.check_lock(tx, row).protections
+        if protections:
+            found = self._previewed_update(context, row, definition, before, message, with_causes=False)
+            guarding.refuse(row, plan_making.made(messages.UPDATE, found, protections).blockers)
 
     def _renewed_authority(self, context: RequestContext, row: stacks.Stack, definition: StackDefinition,
                            now: datetime) -> credentials.Credentials | None:
@@ -272,7 +284,12 @@ class Stacks:
         `with_causes`: with the present definitions, also of nested stacks, from which the causes of changes follow."""
         row, stored = self._stored(message.stack_id, context)
         definition, before = self._checked_update(context, row, stored, message)
-        return row, self._preview(context).of_update(
+        return row, self._previewed_update(context, row, definition, before, message, with_causes)
+
+    def _previewed_update(self, context: RequestContext, row: stacks.Stack, definition: StackDefinition,
+                          before: StackDefinition, message: messages.UpdateStack,
+                          with_causes: bool) -> previews.Previewed:
+        return self._preview(context).of_update(
             row, definition, definition.mask | before.mask, converge=bool(message.converge),
             before=before if with_causes else None)
 
@@ -343,6 +360,7 @@ class Stacks:
         def accept(tx: Connection) -> tuple[Lease | str | None, stacks.Stack]:
             owner = self._claim(tx, message.stack_id, context)
             row = self._current(tx, message.stack_id, context)
+            guarding.check_lock(tx, row)
             allowed = (Action.UPDATE,) if message.rollback else (Action.UPDATE, Action.CREATE)
             if row.action not in allowed or row.status != Status.IN_PROGRESS:
                 raise exception.NotSupported(feature=_('Cancelling update when stack is %(action)s_%(status)s')
@@ -386,6 +404,10 @@ class Stacks:
         def accept(tx: Connection) -> tuple[Lease | str | None, stacks.Stack]:
             owner = self._claim(tx, stack_id, context)
             row = self._current(tx, stack_id, context or asked_by)
+            if context is not None and action is not Action.CHECK:
+                guarding.check_lock(tx, row)
+            if action is Action.DELETE:
+                guarding.check_delete(tx, row)
             requested = dict(store(tx, row))
             caller = context or asked_by
             if caller is not None:
@@ -458,6 +480,9 @@ class Stacks:
         def accept(tx: Connection) -> tuple[Lease | str | None, stacks.Stack]:
             owner = self._claim(tx, row.id)
             current = self._current(tx, row.id, None)
+            if parent.row.status != Status.IN_PROGRESS:     # on a signal; an action that has begun goes on
+                guarding.check_lock(tx, current)
+            guarding.check_members(tx, current, definition.resources)
             accepted = stacks.accept(
                 tx, row.id, action=Action.UPDATE, reason=text.started(Action.UPDATE), now=now,
                 template_id=templates.insert(

@@ -1,0 +1,34 @@
+"""Reads what the protections of a tree deny in one of its stacks."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection
+
+from heatlite.db import guards, resources, stacks
+from heatlite.db.stacks import Stack
+from heatlite.planning import protection
+from heatlite.planning.protection import UNGUARDED, Guard, Path
+
+DEEPEST = 1000                          # levels: more than any tree has
+
+
+def guard(tx: Connection, row: Stack) -> Guard:
+    """Return what is denied in a stack. One statement by primary key, a few more if the tree has protections."""
+    protections = guards.of(tx, row.root_id).protections
+    if not protections:
+        return UNGUARDED
+    path = stacks.path(tx, row)
+    inside = inner_paths(tx, row, path) if protection.reach_inside(protections, path) else []
+    return protection.guard(path, protections, inside)
+
+
+def inner_paths(tx: Connection, row: Stack, path: Path) -> list[Path]:
+    """Return the paths of all resources in nested stacks below a stack. `path`: its own."""
+    below = stacks.descendants(tx, row.root_id, row.id, DEEPEST)
+    names = resources.names(tx, [each.id for each in below])
+    paths = {row.id: path}
+    found = []
+    for each in below:
+        at = paths[each.id] = (*paths[str(each.owner_id)], str(each.parent_resource))
+        found += [(*at, name) for name in names.get(each.id, ())]
+    return found

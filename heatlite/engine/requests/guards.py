@@ -1,0 +1,76 @@
+"""Use cases of guards: the protections of a stack and its lock."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection
+
+from heatlite.common import exception
+from heatlite.common.context import RequestContext
+from heatlite.common.i18n import _
+from heatlite.common.runtime import Runtime
+from heatlite.common.timeutils import isotime
+from heatlite.db import guards, leases, stacks
+from heatlite.db.connection import Database
+from heatlite.db.guards import Lock
+from heatlite.engine.requests import guarding
+from heatlite.planning.protection import Protection
+from heatlite.planning.states import Status
+from heatlite.rpc import messages
+
+
+class Guards:
+    def __init__(self, runtime: Runtime, database: Database) -> None:
+        self._runtime = runtime
+        self._database = database
+
+    def protect(self, context: RequestContext, message: messages.SetProtections) -> None:
+        """Replace the protections of a stack. They hold for every action that begins from now on, also of engines that
+        take the stack over. Raises EntityNotFound, HTTPBadRequest for a nested stack."""
+        found = [Protection.from_json(each) for each in message.protections]
+
+        def store(tx: Connection) -> None:
+            guards.set_protections(tx, self._root(tx, context, message.stack_id).id, found)
+
+        self._database.retry(store)
+
+    def lock(self, context: RequestContext, message: messages.LockStack) -> None:
+        """Lock a stack; its owner may do so again, to change the reason. Raises StackLocked for another one's lock,
+        ActionInProgress, EntityNotFound, HTTPBadRequest for a nested stack."""
+        new = Lock(message.reason, context.user_id, context.username, isotime(self._runtime.now()))
+
+        def store(tx: Connection) -> None:
+            row = self._root(tx, context, message.stack_id)
+            if not self._is_owner(context, guards.of(tx, row.id).lock):
+                guarding.check_lock(tx, row)
+            if row.status == Status.IN_PROGRESS:
+                raise exception.ActionInProgress(stack_name=row.name, action=row.action)
+            guards.set_lock(tx, row.id, new)
+
+        self._database.retry(store)
+
+    def unlock(self, context: RequestContext, message: messages.UnlockStack) -> None:
+        """Remove the lock of a stack. Raises Forbidden for another one's lock unless the caller may remove any,
+        EntityNotFound also if there is none."""
+        def store(tx: Connection) -> None:
+            row = self._root(tx, context, message.stack_id)
+            found = guards.of(tx, row.id).lock
+            if found is None:
+                raise exception.EntityNotFound(entity='Lock of stack', name=row.name)
+            if not message.of_anybody and not self._is_owner(context, found):
+                raise exception.Forbidden(_("the lock of %s") % (found.owner or _('somebody')))
+            guards.set_lock(tx, row.id, None)
+
+        self._database.retry(store)
+
+    def _is_owner(self, context: RequestContext, lock: Lock | None) -> bool:
+        return lock is None or lock.owner_id == context.user_id
+
+    def _root(self, tx: Connection, context: RequestContext, stack_id: str) -> stacks.Stack:
+        leases.lock(tx, stack_id)                   # before the stack, as everywhere
+        context.check_in_time(self._runtime.now())
+        row = stacks.get(tx, stack_id, for_update=True)
+        if row is None or not context.may_see(row.project_id, row.user_project_id):
+            raise exception.EntityNotFound(entity='Stack', name=stack_id)
+        if row.owner_id is not None:
+            raise exception.HTTPBadRequest(_('Protections and locks belong to the root stack, %s.') % row.root_id)
+        return row

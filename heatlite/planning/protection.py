@@ -1,0 +1,154 @@
+"""Protections: what nobody may do to a stack or to resources of its tree, whether a user, a signal, autoscaling or a
+rollback asks for it.
+
+A protection holds for the resource at its path and for everything inside the resource's nested stack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from heatlite.planning import text
+
+Path = tuple[str, ...]
+"""Names of resources from the root stack down; the path of a stack is that of its resource in the parent."""
+
+
+class Denial(StrEnum):
+    """What a protection denies."""
+
+    UPDATE = 'update'
+    REPLACE = 'replace'
+    DELETE = 'delete'
+
+
+# A replacement deletes the old object: it is denied where deletes are.
+DENIED_BY: Mapping[Denial, frozenset[Denial]] = {
+    Denial.UPDATE: frozenset({Denial.UPDATE}), Denial.REPLACE: frozenset({Denial.REPLACE, Denial.DELETE}),
+    Denial.DELETE: frozenset({Denial.DELETE})}
+
+
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """`path`: patterns of names, in which `*` stands for any text; the empty path is the stack itself."""
+
+    path: Path
+    deny: frozenset[Denial]
+    reason: str = ''
+
+    def denies(self, path: Path, action: Denial) -> bool:
+        """Whether the action on the resource, or stack, at this path is denied."""
+        return (not self.deny.isdisjoint(DENIED_BY[action]) and len(self.path) <= len(path)
+                and all(map(matches, self.path, path)))
+
+    def __str__(self) -> str:
+        return '/'.join(self.path) or 'the stack'
+
+    def to_json(self) -> dict[str, Any]:
+        return {'path': '/'.join(self.path), 'deny': sorted(self.deny), 'reason': self.reason}
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Protection:
+        return cls(parsed(stored['path']), frozenset(Denial(each) for each in stored['deny']), stored['reason'])
+
+
+def parsed(path: str) -> Path:
+    """Return the patterns of a path as text, such as `group/*/server`."""
+    return tuple(path.split('/')) if path else ()
+
+
+def matches(pattern: str, name: str) -> bool:
+    """Whether a name fits a pattern. Takes time proportional to their lengths multiplied, at most."""
+    first, *others = pattern.split('*')
+    if not others:
+        return pattern == name
+    *inner, last = others
+    if not name.startswith(first) or not name.endswith(last) or len(first) + len(last) > len(name):
+        return False
+    at, end = len(first), len(name) - len(last)
+    for part in inner:                              # the leftmost place of each part leaves most for the others
+        found = name.find(part, at, end)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return True
+
+
+def denying(protections: Iterable[Protection], path: Path, action: Denial) -> Protection | None:
+    """Return the first protection that denies the action on what is at this path, or None."""
+    return next((each for each in protections if each.denies(path, action)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """An action that a protection denies. `path`: of the resource, or of a stack."""
+
+    path: Path
+    action: Denial
+    protection: Protection
+
+    def __str__(self) -> str:
+        denied = text.denied(self.action, str(self.protection), self.protection.reason)
+        return f"{'/'.join(self.path) or 'the stack'}: {denied}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {'path': list(self.path), 'action': str(self.action), 'protection': self.protection.to_json()}
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Blocked:
+        return cls(tuple(stored['path']), Denial(stored['action']), Protection.from_json(stored['protection']))
+
+
+def blocked(protections: Sequence[Protection], actions: Iterable[tuple[Path, Denial]]) -> list[Blocked]:
+    """Return those of the actions on resources that are denied."""
+    return [Blocked(path, action, found) for path, action in actions
+            if (found := denying(protections, path, action)) is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What protections deny in one stack. `path`: of the stack in its tree.
+
+    `inside`: resource name -> {action: what it would do to something in the resource's nested stack}.
+    """
+
+    path: Path = ()
+    protections: tuple[Protection, ...] = ()
+    inside: Mapping[str, Mapping[Denial, Blocked]] = field(default_factory=dict)
+
+    def blocks(self, name: str, action: Denial) -> Blocked | None:
+        """Return what denies the action on a resource of the stack, or None."""
+        path = (*self.path, name)
+        found = denying(self.protections, path, action)
+        return Blocked(path, action, found) if found is not None else self.inside.get(name, {}).get(action)
+
+    def refusal(self, name: str, action: Denial) -> str:
+        """Return the failure of an action that is denied; '' if it is not."""
+        found = self.blocks(name, action)
+        return '' if found is None else text.protected(name, str(found))
+
+
+UNGUARDED = Guard()
+
+
+def reach_inside(protections: Iterable[Protection], path: Path) -> bool:
+    """Whether a protection may hold for something inside nested stacks of the stack at this path."""
+    return any(len(each.path) > len(path) + 1 and all(map(matches, each.path, path)) for each in protections)
+
+
+def guard(path: Path, protections: Sequence[Protection], inside: Iterable[Path]) -> Guard:
+    """Return what is denied in the stack at `path`. `inside`: paths of the resources in its nested stacks.
+
+    A resource is neither deleted nor replaced if that would delete or replace something protected inside it.
+    """
+    found: dict[str, dict[Denial, Blocked]] = {}
+    for each in inside:
+        of_resource = found.setdefault(each[len(path)], {})
+        for action in (Denial.REPLACE, Denial.DELETE):
+            denied = denying(protections, each, action) if action not in of_resource else None
+            if denied is not None:
+                of_resource[action] = Blocked(each, action, denied)
+    return Guard(path, tuple(protections), found)

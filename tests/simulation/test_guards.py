@@ -1,0 +1,260 @@
+"""Protections and locks in whole lives: what they deny is refused before anything is stored where that can be known,
+and otherwise before its call to the cloud."""
+
+from __future__ import annotations
+
+import pytest
+
+from heatlite.common import exception
+from heatlite.db import guards, stacks
+from heatlite.planning.states import Action
+from heatlite.rpc import messages
+from tests.simulation import planned
+from tests.simulation.cluster import Cluster, done, kill_engines_in
+from tests.simulation.test_scaling import child, handled, scaled, signal
+
+
+def template(**resources):
+    return {'heat_template_version': '2018-08-31', 'resources': resources}
+
+
+def thing(value='one', **more):
+    return {'type': 'Sim::Thing', 'properties': {'value': value, **more}}
+
+
+def group(count=2, value='one', **more):
+    return {'type': 'OS::Heat::ResourceGroup', 'properties': {'count': count, 'resource_def': thing(value, **more)}}
+
+
+@pytest.fixture
+def cluster():
+    with Cluster(engines=1) as found:
+        yield found
+
+
+def made(cluster, **resources):
+    stack_id = cluster.create('s', template(**resources))
+    done(cluster, stack_id, 'CREATE')
+    return stack_id
+
+
+def protect(cluster, stack_id, path, *deny, reason=''):
+    cluster.ask(messages.SetProtections(stack_id, ({'path': path, 'deny': list(deny), 'reason': reason},)))
+
+
+def refused(cluster, message, error=exception.StackProtected):
+    """The text of the refusal. Neither the cloud nor a stack changes."""
+    def everything():
+        with cluster.database.reader() as tx:
+            return (tx.exec_driver_sql('SELECT id, action, status, generation FROM stack').all(),
+                    tx.exec_driver_sql('SELECT count(*) FROM template').all(), list(cluster.cloud.calls))
+
+    before = everything()
+    answer = cluster.ask(message, (error,))
+    assert isinstance(answer, error), answer
+    assert everything() == before
+    return str(answer)
+
+
+def update(stack_id, **resources):
+    return messages.UpdateStack(stack_id=stack_id, template=template(**resources))
+
+
+@pytest.mark.parametrize(('path', 'deny', 'changed', 'told'), [
+    ('a', 'update', {'a': thing('two')}, 'a: update is denied by the protection of a'),
+    ('a', 'replace', {'a': thing(fixed='new')}, 'a: replace is denied by the protection of a'),
+    ('a', 'delete', {'a': thing(fixed='new')}, 'a: replace is denied by the protection of a'),
+    ('a', 'delete', {}, 'a: delete is denied by the protection of a'),
+    ('', 'delete', {}, 'a: delete is denied by the protection of the stack'),
+    ('group/*', 'update', {'a': thing(), 'group': group(value='two')},
+     'group/0: update is denied by the protection of group/*'),
+    ('gr*p/1', 'delete', {'a': thing(), 'group': group(count=1)}, 'group/1: delete is denied by the protection of gr'),
+    ('group/1', 'delete', {'a': thing()}, 'group/1: delete is denied by the protection of group/1'),
+    ('group', 'delete', {'a': thing(), 'group': group(count=1)}, 'group/1: delete is denied by the protection of gr'),
+])
+def test_an_update_is_refused_before_anything_is_stored(cluster, path, deny, changed, told):
+    stack_id = made(cluster, a=thing(), group=group())
+    protect(cluster, stack_id, path, deny)
+    changed = {'group': group(), **changed} if 'group' not in path else changed
+    assert told in refused(cluster, update(stack_id, **changed))
+    cluster.ask(update(stack_id, a=thing(), group=group(), more=thing()))           # all else is allowed
+    done(cluster, stack_id, 'UPDATE')
+    cluster.ask(messages.SetProtections(stack_id))
+    cluster.ask(update(stack_id, **changed))
+    done(cluster, stack_id, 'UPDATE')
+
+
+@pytest.mark.parametrize('path', ['', 'a', 'group', 'group/1', '*/0'])
+def test_a_stack_with_something_protected_is_not_deleted(cluster, path):
+    stack_id = made(cluster, a=thing(), group=group())
+    protect(cluster, stack_id, path, 'delete', reason='it is ours')
+    assert 'delete is denied by the protection of ' in (text := refused(cluster, messages.DeleteStack(stack_id)))
+    assert '(it is ours)' in text
+    if path not in ('', 'a'):
+        nested = child(cluster, stack_id)
+        assert 'group' in refused(cluster, messages.DeleteStack(nested.id))         # nor by the back door
+    cluster.ask(messages.SetProtections(stack_id))
+    cluster.delete(stack_id)
+    cluster.settle(stack_id)
+    assert not cluster.cloud.objects
+
+
+def test_what_does_not_exist_protects_nothing(cluster):
+    stack_id = made(cluster, a=thing(), group=group())
+    protect(cluster, stack_id, '*/2', 'delete')
+    cluster.ask(update(stack_id, a=thing()))
+    done(cluster, stack_id, 'UPDATE')
+
+
+def test_scaling_down_by_a_signal_is_refused(cluster):
+    stack_id = cluster.create('s', scaled(least=1, desired_capacity=2, policy={'scaling_adjustment': -1}))
+    done(cluster, stack_id, 'CREATE')
+    protect(cluster, stack_id, 'group/*', 'delete')
+    before, calls = child(cluster, stack_id).generation, list(cluster.cloud.calls)
+    text = str(cluster.ask(messages.SignalResource(stack_id, 'policy', None, True), (exception.StackProtected,)))
+    assert 'delete is denied by the protection of group/*' in text
+    assert (child(cluster, stack_id).generation, cluster.cloud.calls) == (before, calls)
+    cluster.settle(stack_id)
+    protect(cluster, stack_id, 'group', 'update')
+    text = str(cluster.ask(messages.SignalResource(stack_id, 'policy', None, True), (exception.StackProtected,)))
+    assert 'group: update is denied' in text and cluster.cloud.calls == calls
+
+
+def by_surprise(cluster):
+    """What is not known before the update: `b` is replaced because `a` is."""
+    def resources(word):
+        return {'a': thing(fixed=word), 'b': thing(fixed={'get_resource': 'a'}),
+                'c': {**thing(word), 'depends_on': 'b'}}
+    stack_id = cluster.create('s', template(**resources('old')))
+    done(cluster, stack_id, 'CREATE')
+    protect(cluster, stack_id, 'b', 'delete', reason='data')
+    before = cluster.states(stack_id)
+    cluster.ask(update(stack_id, **resources('new')))
+    row = cluster.settle(stack_id)
+    assert (row.action, row.status) == ('UPDATE', 'FAILED')
+    assert row.reason == ('Resource UPDATE failed: Protected: resources.b: b: replace is denied by the protection of b '
+                          '(data); nothing was done to it'), row.reason
+    after = cluster.states(stack_id)
+    assert (after['b'], after['c']) == (before['b'], before['c'])
+    assert before['b'][0][2] in cluster.cloud.objects
+
+
+def test_what_is_known_later_is_refused_before_its_call(cluster):
+    by_surprise(cluster)
+
+
+def test_killed_anywhere_nothing_protected_is_touched():
+    assert kill_engines_in(by_surprise, 17) > 20
+
+
+def test_a_rollback_deletes_nothing_protected(cluster):
+    stack_id = made(cluster, a=thing())
+    protect(cluster, stack_id, 'new*', 'delete')
+    cluster.ask(messages.UpdateStack(stack_id=stack_id, disable_rollback=False, template=template(
+        a=thing(), new=thing(), bad={**thing(fail=True), 'depends_on': 'new'})))
+    row = cluster.settle(stack_id)
+    assert (row.action, row.status) == (Action.ROLLBACK, 'FAILED')
+    assert 'Protected: resources.new: new: delete is denied by the protection of new*' in row.reason
+    assert len(cluster.cloud.objects) == 2
+
+
+def test_a_protection_that_comes_during_an_action_holds_for_its_rollback_inside_a_group(cluster):
+    stack_id = made(cluster, group=group())
+    slow = {'type': 'OS::Heat::TestResource', 'properties': {'wait_secs': 100, 'fail': True},
+            'depends_on': 'group'}
+    cluster.ask(messages.UpdateStack(stack_id=stack_id, disable_rollback=False,
+                                     template=template(group=group(count=3), slow=slow)))
+    assert cluster.universe.run(lambda: 'slow' in cluster.states(stack_id)
+                                and cluster.states(stack_id)['slow'][0][0] == 'CREATE', limit=300)
+    protect(cluster, stack_id, 'group/2', 'delete')
+    row = cluster.settle(stack_id)
+    assert (row.action, row.status) == (Action.ROLLBACK, 'FAILED')
+    assert 'group/2: delete is denied' in row.reason and len(cluster.cloud.objects) == 3
+
+
+def test_plans_show_what_is_denied_and_are_not_applied(cluster):
+    stack_id = made(cluster, a=thing(), b=thing())
+    protect(cluster, stack_id, 'a', 'update', 'delete')
+    made_of = planned.plan(cluster, action='update', stack_id=stack_id, template=template(a=thing('two'), b=thing()))
+    assert [each['path'] for each in made_of.document['blockers']] == [['a']]
+    assert 'a: update is denied' in refused(cluster, messages.ApplyPlan(made_of.id))
+    gone = planned.plan(cluster, action='delete', stack_id=stack_id)
+    assert [each['action'] for each in gone.document['blockers']] == ['delete']
+    assert 'a: delete is denied' in refused(cluster, messages.ApplyPlan(gone.id))
+
+
+# --- locks ------------------------------------------------------------------------------------------------
+
+def lock(cluster, stack_id, reason='maintenance'):
+    return cluster.ask(messages.LockStack(stack_id, reason), (exception.HeatException,))
+
+
+def test_a_lock_refuses_all_changes_but_a_check(cluster):
+    stack_id = cluster.create('s', scaled(desired_capacity=2))
+    done(cluster, stack_id, 'CREATE')
+    nested = child(cluster, stack_id).id
+    signal(cluster, stack_id)                       # accepted before the lock, handled behind it, or in time
+    lock(cluster, stack_id)
+    handled(cluster)
+    cluster.settle(stack_id)
+    member = next(iter(cluster.states(nested)))
+    for message in (
+            update(stack_id), messages.DeleteStack(stack_id), messages.DeleteStack(nested),
+            messages.StackAction(stack_id, 'suspend'), messages.SnapshotStack(stack_id),
+            messages.SignalResource(stack_id, 'policy'), messages.MarkUnhealthy(nested, member, True),
+            messages.CancelStack(stack_id, True)):
+        assert 'was locked by' in (text := refused(cluster, message, exception.StackLocked)), message
+        assert text.endswith(': maintenance')
+    cluster.ask(messages.StackAction(stack_id, 'check'))
+    cluster.settle(stack_id)
+    cluster.ask(messages.UnlockStack(stack_id))
+    cluster.delete(stack_id)
+    cluster.settle(stack_id)
+    assert not cluster.cloud.objects
+
+
+def test_autoscaling_does_not_change_a_locked_stack(cluster):
+    """A signal that was stored while there was no lock, as those of alarms are."""
+    stack_id = cluster.create('s', scaled(desired_capacity=2))
+    done(cluster, stack_id, 'CREATE')
+    lock(cluster, stack_id)
+    with cluster.database.writer() as tx:
+        tx.exec_driver_sql('INSERT INTO "signal" (stack_id, resource_name, created_at) '
+                           "VALUES (?, 'policy', '2026-01-01')", (stack_id,))
+        tx.exec_driver_sql('UPDATE lease SET wanted = 1 WHERE stack_id = ?', (stack_id,))
+    calls = list(cluster.cloud.calls)
+    handled(cluster)
+    cluster.settle(stack_id)
+    assert cluster.cloud.calls == calls and child(cluster, stack_id).action == 'CREATE'
+
+
+def test_a_lock_belongs_to_its_owner(cluster):
+    stack_id = made(cluster, a=thing())
+    cluster.context.user_id = 'ann'
+    lock(cluster, stack_id)
+    lock(cluster, stack_id, 'longer')               # the owner may say so again
+    cluster.context.user_id = 'bob'
+    assert isinstance(lock(cluster, stack_id), exception.StackLocked)
+    assert isinstance(cluster.ask(messages.UnlockStack(stack_id), (exception.Forbidden,)), exception.Forbidden)
+    with cluster.database.reader() as tx:
+        assert guards.of(tx, stack_id).lock.reason == 'longer'
+    cluster.ask(messages.UnlockStack(stack_id, of_anybody=True))
+    gone = cluster.ask(messages.UnlockStack(stack_id), (exception.EntityNotFound,))
+    assert isinstance(gone, exception.EntityNotFound)
+
+
+def test_a_stack_in_progress_and_a_nested_one_are_not_locked(cluster):
+    stack_id = made(cluster, group=group())
+    assert isinstance(lock(cluster, child(cluster, stack_id).id), exception.HTTPBadRequest)
+    cluster.ask(update(stack_id, group=group(count=3)))
+    with cluster.database.reader() as tx:
+        assert stacks.get(tx, stack_id).status == 'IN_PROGRESS'
+    assert isinstance(lock(cluster, stack_id), exception.ActionInProgress)
+
+
+def test_guards_of_another_project_are_not_found(cluster):
+    stack_id = made(cluster, a=thing())
+    cluster.context.project_id = 'another'
+    for message in (messages.SetProtections(stack_id), messages.LockStack(stack_id, 'x'),
+                    messages.UnlockStack(stack_id, True)):
+        assert isinstance(cluster.ask(message, (exception.EntityNotFound,)), exception.EntityNotFound)
