@@ -20,7 +20,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from heatlite.api import openapi, routes
 from heatlite.api.cfn import application
 from heatlite.api.cloudwatch import application as cloudwatch
-from heatlite.api.handlers import actions
+from heatlite.api.handlers import actions, guards
 from heatlite.api.handlers import stacks as stack_handlers
 from heatlite.api.query_keys import QUERY_KEYS, Reach
 from heatlite.common import policy
@@ -62,6 +62,7 @@ def requests() -> dict[str, list[str]]:
         found[f'cloudwatch:{action}'] = [f'``Action={action}`` of the CloudWatch API']
     for method, kind in application.SIGNALS:
         found['resource:signal'].append(f'``{method} /v1/{kind}/{{arn}}`` of the CFN API')
+    found[guards.UNLOCK_ANY] = [f'{found["stacks:unlock"][0]} of another user']
     for handler, keys in QUERY_KEYS.items():
         for key, each in keys.items():
             if each.rule is not None:

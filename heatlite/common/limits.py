@@ -71,6 +71,9 @@ MOST_METADATA: Final = 2_097_152        # characters of the metadata of one reso
 MOST_SIGNALS: Final = 8_388_608         # characters of the pending signals of one stack
 SIGNAL: Final = 4_096                   # characters added for each of them
 
+MOST_PROTECTIONS: Final = 100           # protections of one tree of stacks
+PROTECTION_PATH: Final = 1_024          # characters of the path of a protection
+
 USUAL: Final = Limits()                 # when no options are available
 
 # --- HTTP requests to all APIs ---------------------------------------------------------------------------

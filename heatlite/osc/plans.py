@@ -30,6 +30,10 @@ class Api:
         answer = self._http.post(path, **({} if body is None else {'data': body}))
         return dict(answer.json()) if answer.content else {}
 
+    def put(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        found: dict[str, Any] = self._http.put(path, data=body).json()
+        return found
+
     def delete(self, path: str) -> None:
         self._http.delete(path)
 

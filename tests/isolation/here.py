@@ -105,6 +105,11 @@ def plant(tx: Any, of: Things, first: int) -> None:
     put(sa.insert(tables.plan).values(rows.plan(
         first, of.stack_id, project_id=of.project_id, stack_name=of.stack_name, author=of.username,
         document=json.dumps({**rows.PLANNED, 'fails': text('fails')}), request=as_json('request'))))
+    put(sa.insert(tables.guard).values(
+        stack_id=of.stack_id, protections=json.dumps([{'path': of.resource_name, 'deny': ['delete'],
+                                                       'reason': text('protection')}]),
+        lock=json.dumps({'reason': text('lock'), 'owner_id': 'u', 'owner': of.username,
+                         'locked_at': '2026-01-01T00:00:00Z'})))
     put(sa.insert(tables.software_config).values(rows.config(
         first, of.project_id, name=text('config'), group=text('group'), config=json.dumps(
             {'config': text('script'), 'inputs': [], 'outputs': [], 'options': {text('option'): text('choice')}}))))

@@ -237,6 +237,10 @@ def _bodies(route: Route, of: Things, own: Things) -> Iterator[Any]:
         case 'resources.signal':
             yield {'status': 'FAILURE', 'data': 'x', 'id': '1'}
             yield {'unset_hook': 'pre-create'}
+        case 'guards.set_protections':
+            yield {'protections': [{'path': of.resource_name, 'deny': ['delete'], 'reason': of.username}]}
+        case 'guards.set_lock':
+            yield {'reason': of.username}
         case 'snapshots.create':
             yield {'name': 'mine'}
         case _:

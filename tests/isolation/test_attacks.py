@@ -76,7 +76,7 @@ def rows_of_victim(cluster):
         for table in (tables.stack, tables.snapshot, tables.plan, tables.software_config, tables.software_deployment):
             found[table.name] = tx.execute(table.select().where(table.c.project_id == VICTIM)).all()
         for table in (tables.resource, tables.resource_data, tables.event, tables.signal, tables.template,
-                      tables.revision):
+                      tables.revision, tables.guard):
             found[table.name] = tx.execute(table.select().where(table.c.stack_id.in_(ours))).all()
     return found
 
@@ -271,9 +271,10 @@ GIVEN = {
     'stack_id': lambda cluster: cluster.victim, 'snapshot_id': lambda cluster: cluster.snapshot,
     'resource_name': lambda cluster: 'config', 'resource': lambda cluster: 'config',
     'unhealthy': lambda cluster: True, 'rollback': lambda cluster: True,
-    'action': lambda cluster: 'suspend', 'config_id': lambda cluster: cluster.ids['config'],
-    'deployment_id': lambda cluster: cluster.ids['deployment'], 'server_id': lambda cluster: cluster.ids['server'],
-    'template': lambda cluster: HOT, 'names': lambda cluster: ('config',),
+    'reason': lambda cluster: 'x', 'action': lambda cluster: 'suspend',
+    'config_id': lambda cluster: cluster.ids['config'], 'deployment_id': lambda cluster: cluster.ids['deployment'],
+    'server_id': lambda cluster: cluster.ids['server'], 'template': lambda cluster: HOT,
+    'names': lambda cluster: ('config',),
     'input_values': lambda cluster: {'a': CANARY}}
 OTHERWISE = {messages.CreatePlan: {'action': messages.UPDATE}}
 NAMING = [kind for kind in server.MESSAGES.values()

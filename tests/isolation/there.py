@@ -22,8 +22,8 @@ OF_STACK = '(SELECT id FROM stack WHERE project_id = {0})'
 ROWS = {'stack': 'project_id = {0}', 'snapshot': 'project_id = {0}', 'plan': 'project_id = {0}',
         'software_config': 'project_id = {0}', 'software_deployment': 'project_id = {0}',
         'credentials': 'project_id = {0}',
-        **dict.fromkeys(('resource', 'resource_data', 'event', '`signal`', 'template', 'stack_tag', 'revision'),
-                        f'stack_id IN {OF_STACK}')}
+        **dict.fromkeys(('resource', 'resource_data', 'event', '`signal`', 'template', 'stack_tag', 'revision',
+                         'guard'), f'stack_id IN {OF_STACK}')}
 
 
 def template(word: str) -> dict[str, Any]:
@@ -57,6 +57,8 @@ def plant(cloud: Production, person: Person, word: str) -> tuple[Things, Person]
     snapshot = cloud.ask(person, 'POST', f'{path}/snapshots', {'name': f'{word}-snapshot'}).json
     assert cloud.finished(person, path) == 'SNAPSHOT_COMPLETE'
     plan = cloud.ask(person, 'POST', f'{path}/plans', {'action': 'delete'}).json['plan']
+    protected = {'path': f'{word}-resource', 'deny': ['delete'], 'reason': f'{word}-protection'}
+    assert cloud.ask(person, 'PUT', f'{path}/protections', {'protections': [protected]}).status == 200
     stack = get(path)['stack']
     config = cloud.ask(person, 'POST', '/software_configs', {
         'name': f'{word}-config', 'group': f'{word}-group', 'config': f'{word}-script'}).json['software_config']

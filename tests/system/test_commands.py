@@ -174,6 +174,26 @@ def test_revisions(run, files):
     eventually('the end', lambda: not run.json('stack', 'list'))
 
 
+def test_guards(run, files):
+    run('stack', 'create', '--wait', '-t', files['lamp'], 'guarded')
+    run('stack', 'protect', 'guarded', '--resource', 'number', '--deny', 'delete', '--reason', 'ours')
+    made = run.json('stack', 'protect', 'guarded', '--resource', 'lamp')
+    assert made == run.json('stack', 'protection', 'show', 'guarded') == [
+        {'path': 'number', 'deny': 'delete', 'reason': 'ours'},
+        {'path': 'lamp', 'deny': 'delete, replace, update', 'reason': ''}]
+    assert 'number: delete is denied by the protection of number (ours)' in run(
+        'stack', 'delete', '--yes', 'guarded', fails=True)
+    plan = run('stack', 'plan', 'create', '--delete', 'guarded', code=2)
+    assert 'Protected: number: delete is denied by the protection of number (ours)' in plan
+    assert 'replace is denied' in run('stack', 'update', '--existing', '--parameter', 'length=5', 'guarded', fails=True)
+    assert run.json('stack', 'unprotect', 'guarded', '--resource', 'lamp') == made[:1]
+    assert run.json('stack', 'unprotect', 'guarded', '--all') == []
+    assert run.json('stack', 'lock', 'guarded', '--reason', 'the cloud moves')['reason'] == 'the cloud moves'
+    assert ': the cloud moves' in run('stack', 'delete', '--yes', 'guarded', fails=True)
+    run('stack', 'unlock', 'guarded')
+    run('stack', 'delete', '--yes', '--wait', 'guarded')
+
+
 def test_a_stack_lives(run, files):
     made = run.json('stack', 'create', '--wait', '-t', files['lamp'], '--parameter', 'length=4', '--tags', 'a,b',
                     '--timeout', '5', 'lamp')

@@ -1,0 +1,103 @@
+"""Guards of a stack over HTTP: what must not be done to it or its resources, and the lock."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.api import finding
+from heatlite.api.query import LONGEST_NAME, text
+from heatlite.api.wsgi import Request
+from heatlite.common import limits
+from heatlite.common.i18n import _
+from heatlite.db import guards
+from heatlite.db.guards import Guards
+from heatlite.db.stacks import Identity
+from heatlite.planning.protection import Denial
+from heatlite.rpc import messages
+
+View = dict[str, Any]
+UNLOCK_ANY = 'stacks:unlock_any'        # the rule of those who may remove the lock of another user
+
+
+def protections(req: Request, stack_name: str, stack_id: str) -> View:
+    """The protections of a stack; for a nested stack, of its root."""
+    _stack, found = _found(req, stack_name, stack_id)
+    return {'protections': [each.to_json() for each in found.protections]}
+
+
+def set_protections(req: Request, stack_name: str, stack_id: str) -> View:
+    """Replaces all protections of a stack."""
+    stack, _former = _found(req, stack_name, stack_id)
+    wanted = _protections(req.require_json())
+    req.call(messages.SetProtections(stack.id, wanted))
+    return {'protections': list(wanted)}
+
+
+def delete_protections(req: Request, stack_name: str, stack_id: str) -> None:
+    stack, _former = _found(req, stack_name, stack_id)
+    req.call(messages.SetProtections(stack.id))
+
+
+def lock(req: Request, stack_name: str, stack_id: str) -> View:
+    """The lock of a stack, or null; for a nested stack, of its root."""
+    _stack, found = _found(req, stack_name, stack_id)
+    return _lock(found)
+
+
+def set_lock(req: Request, stack_name: str, stack_id: str) -> View:
+    """Locks a stack. `reason` in the body: told to those whose changes are refused."""
+    stack, _former = _found(req, stack_name, stack_id)
+    reason = text(req.require_json(), 'reason', LONGEST_NAME)
+    if not reason:
+        raise messages.wrong('reason', _('a text'), reason)
+    req.call(messages.LockStack(stack.id, reason))
+    return _lock(_found(req, stack_name, stack_id)[1])
+
+
+def delete_lock(req: Request, stack_name: str, stack_id: str) -> None:
+    """Removes the lock of the caller; with the policy rule `stacks:unlock_any` that of anybody."""
+    stack, _former = _found(req, stack_name, stack_id)
+    req.call(messages.UnlockStack(stack.id, req.services.policy.allows(req.context, UNLOCK_ANY)))
+
+
+def _found(req: Request, stack_name: str, stack_id: str) -> tuple[Identity, Guards]:
+    with req.db.reader() as tx:
+        stack = finding.live_stack(req, tx, stack_name, stack_id)
+        return stack, guards.of(tx, stack.root_id)
+
+
+def _lock(found: Guards) -> View:
+    kept = found.lock
+    return {'lock': None if kept is None else {
+        'reason': kept.reason, 'owner': kept.owner, 'creation_time': kept.locked_at}}
+
+
+def _protections(body: Mapping[str, Any]) -> tuple[View, ...]:
+    """Parses the body. Raises HTTPBadRequest, naming the field."""
+    given = body.get('protections')
+    if not isinstance(given, list):
+        raise messages.wrong('protections', _('a list'), type(given).__name__)
+    if len(given) > limits.MOST_PROTECTIONS:
+        raise messages.wrong('protections', _('at most %d') % limits.MOST_PROTECTIONS, len(given))
+    return tuple(_protection(f'protections.{number}', each) for number, each in enumerate(given))
+
+
+def _protection(at: str, given: Any) -> View:
+    if not isinstance(given, Mapping) or not given.keys() <= {'path', 'deny', 'reason'}:
+        raise messages.wrong(at, _('an object with path, deny and reason'), str(given)[:LONGEST_NAME])
+    path = _text(at, given, 'path', limits.PROTECTION_PATH)
+    if path is None or (path and not all(path.split('/'))):
+        raise messages.wrong(f'{at}.path', _('names of resources, separated by slashes, or an empty text'), path)
+    deny = given.get('deny')
+    if not isinstance(deny, list) or not deny or not all(isinstance(each, str) and each in set(Denial)
+                                                         for each in deny):
+        raise messages.wrong(f'{at}.deny', _('a list of %s') % ', '.join(Denial), str(deny)[:LONGEST_NAME])
+    return {'path': path, 'deny': sorted(set(deny)), 'reason': _text(at, given, 'reason', LONGEST_NAME) or ''}
+
+
+def _text(at: str, given: Mapping[str, Any], key: str, most: int) -> str | None:
+    value = given.get(key)
+    if value is not None and (not isinstance(value, str) or len(value) > most):
+        raise messages.wrong(f'{at}.{key}', _('a text of at most %d characters') % most, str(value)[:LONGEST_NAME])
+    return value
