@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from heatlite.common import options, settings
+from heatlite.common import exception, options, settings
 from heatlite.common.i18n import _
 
 ERROR, WARNING = 'error', 'warning'
@@ -39,6 +39,12 @@ def findings(conf: Any) -> Iterator[tuple[str, str]]:
         yield WARNING, text
     yield from _needed(conf)
     yield from _places(conf)
+    if conf.plan_policies.rules_file:
+        from heatlite.engine.requests.policy_rules import Rules
+        try:
+            Rules.load(conf.plan_policies.rules_file)
+        except exception.Error as error:
+            yield ERROR, str(error)
 
 
 def register_libraries(conf: Any) -> None:

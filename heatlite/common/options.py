@@ -206,11 +206,22 @@ PLANS: list[Opt] = [
     StrOpt('prices', default='',
            help='A YAML file with prices, from which plans say what a stack costs per hour. Read at the start and at '
                 'SIGHUP.'),
+    BoolOpt('required', default=False,
+            help='Stacks are created, updated, restored and deleted only by plans; requests without one are refused.'),
 ]
 
 REVISIONS: list[Opt] = [
     IntOpt('keep', default=20, min=0, max=1000,
            help='Most revisions of one stack: accepted definitions, to list, compare and go back to. 0: none.'),
+]
+
+PLAN_POLICIES: list[Opt] = [
+    StrOpt('rules_file', help='YAML file with rules in CEL about plans; needs the extra "policies".'),
+    ListOpt('webhooks', default=[], help='URLs of policy servers, to which each plan is posted.'),
+    FloatOpt('timeout', default=5.0, min=0.1, max=30.0,
+             help='Seconds that all policy servers together may take for one plan.'),
+    BoolOpt('fail_open', default=False,
+            help='A rule that cannot be evaluated, or a server that gives no verdict: warn instead of deny.'),
 ]
 
 EMBEDDED: list[Opt] = [
@@ -328,6 +339,7 @@ GROUPS: dict[str, list[Opt]] = {
     'alarms': ALARMS,
     'plans': PLANS,
     'revisions': REVISIONS,
+    'plan_policies': PLAN_POLICIES,
     'embedded': EMBEDDED,
     'metrics': METRICS,
     'heat_api': _listener(8004),

@@ -18,7 +18,7 @@ import time
 import urllib.error
 import urllib.request
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit, urlunsplit
@@ -64,16 +64,39 @@ def post(url: str, body: bytes, timeout: float, content_type: str = 'application
     The addresses are those from which templates may be fetched. Redirects are not followed, and the answer's content is
     not read. Raises URLFetchError.
     """
+    with _posted(url, body, timeout, content_type) as answer:
+        return answer.status
+
+
+def ask(url: str, body: bytes, timeout: float, limit: int) -> bytes:
+    """Posts JSON to an HTTP URL and returns the content of the answer, at most `limit` bytes, within `timeout` seconds.
+
+    For URLs of the operator only: all addresses are permitted. Redirects are not followed. Raises URLFetchError, also
+    for any other status than 200.
+    """
+    with _posted(url, body, timeout, 'application/json', is_trusted=True) as answer:
+        if answer.status != 200:
+            raise _Broken(f'the answer is {answer.status}')
+        found = _content(answer, limit)
+        if len(found) > limit:
+            raise _Broken(f'the answer has more than {limit} bytes')
+        return found
+
+
+@contextmanager
+def _posted(url: str, body: bytes, timeout: float, content_type: str,
+            is_trusted: bool = False) -> Iterator[http.client.HTTPResponse]:
+    """The answer to `body`. Errors of the block, too, become URLFetchError."""
     deadline = time.monotonic() + timeout
     try:
         parts = urlsplit(url)
         if parts.scheme not in ('http', 'https') or not parts.hostname:
             raise _Broken('the address is not one of HTTP')
-        with _reach(parts, deadline) as connection:
+        with _reach(parts, deadline, is_trusted) as connection:
             connection.request('POST', _target(parts), body, {
                 'Content-Type': content_type, 'Connection': 'close', **_credentials(parts)})
-            return connection.getresponse().status
-    except (_Broken, OSError, ValueError, EOFError, http.client.HTTPException) as error:
+            yield connection.getresponse()
+    except (_Broken, OSError, ValueError, EOFError, zlib.error, http.client.HTTPException) as error:
         why = str(error) if isinstance(error, _Broken) else type(error).__name__
         raise URLFetchError(_('%(url)s was not reached: %(why)s') % {'url': shown(url), 'why': why}) from None
 
@@ -144,13 +167,13 @@ def _ask(parts: SplitResult, limit: int, deadline: float) -> bytes | str:
 
 
 @contextmanager
-def _reach(parts: SplitResult, deadline: float) -> Iterator[http.client.HTTPConnection]:
-    """A connection to an address that was checked."""
+def _reach(parts: SplitResult, deadline: float, is_trusted: bool = False) -> Iterator[http.client.HTTPConnection]:
+    """A connection to an address that was checked, unless it `is_trusted`."""
     assert parts.hostname is not None
     secure = parts.scheme == 'https'
     port = parts.port or (443 if secure else 80)
     connection = http.client.HTTPConnection(parts.hostname, port)
-    wrapped = _connect(parts.hostname, port, deadline)
+    wrapped = _connect(parts.hostname, port, deadline, is_trusted)
     try:
         if secure:
             wrapped.settimeout(_left(deadline))
@@ -190,14 +213,12 @@ def _content(answer: http.client.HTTPResponse, limit: int) -> bytes:
 
 # --- permitted addresses -----------------------------------------------------------------------------------
 
-def _connect(host: str, port: int, deadline: float) -> socket.socket:
-    denied = addresses.Networks(cfg.CONF.get('template_fetch_deny', options.FETCH_DENY))
-    allowed = addresses.Networks(cfg.CONF.get('template_fetch_allow', []))
+def _connect(host: str, port: int, deadline: float, is_trusted: bool) -> socket.socket:
+    is_permitted = (lambda address: True) if is_trusted else _permission(host)
     broken: Exception = _Broken('the name has no address')
     found = runtime.blocking(socket.getaddrinfo, host, port, 0, socket.SOCK_STREAM)
     for family, kind, protocol, _name, address in found:
-        if not (allowed.name(host) or allowed.include(address[0])) and (
-                denied.name(host) or denied.include(address[0])):
+        if not is_permitted(str(address[0])):
             broken = _Broken('its address is in template_fetch_deny')
             continue
         made = socket.socket(family, kind, protocol)
@@ -209,6 +230,14 @@ def _connect(host: str, port: int, deadline: float) -> socket.socket:
             made.close()
             broken = error
     raise broken
+
+
+def _permission(host: str) -> Callable[[str], bool]:
+    """Returns a function: address -> whether templates may be fetched from there."""
+    denied = addresses.Networks(cfg.CONF.get('template_fetch_deny', options.FETCH_DENY))
+    allowed = addresses.Networks(cfg.CONF.get('template_fetch_allow', []))
+    return lambda address: (allowed.name(host) or allowed.include(address)
+                            or not (denied.name(host) or denied.include(address)))
 
 
 def _context() -> ssl.SSLContext:

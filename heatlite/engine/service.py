@@ -10,7 +10,7 @@ from typing import Any
 
 from oslo_config import cfg
 
-from heatlite.common import crypt, urlfetch
+from heatlite.common import crypt, exception, urlfetch
 from heatlite.common.context import RequestContext
 from heatlite.common.limits import Limits as TemplateLimits
 from heatlite.common.runtime import Runtime
@@ -36,6 +36,8 @@ from heatlite.engine.requests.endpoint import Endpoint
 from heatlite.engine.requests.guards import Guards
 from heatlite.engine.requests.health import Health
 from heatlite.engine.requests.plan_checks import PlanChecks
+from heatlite.engine.requests.plan_policies import PlanPolicies
+from heatlite.engine.requests.plan_policies import Settings as PolicySettings
 from heatlite.engine.requests.plans import Bounds, Plans
 from heatlite.engine.requests.signals import Signals
 from heatlite.engine.requests.snapshots import Snapshots
@@ -80,13 +82,16 @@ class EngineService:
             missing=self._missing)
         quotas = Quotas(resources_per_stack=conf.max_resources_per_stack,
                         stacks_per_project=conf.max_stacks_per_tenant,
-                        stack_adopt=conf.enable_stack_adopt, stack_abandon=conf.enable_stack_abandon)
+                        stack_adopt=conf.enable_stack_adopt, stack_abandon=conf.enable_stack_abandon,
+                        plan_required=conf.plans.required)
         self.stacks = Stacks(runtime, database, self.registry, self.controller, self.engine_id, quotas,
                              TemplateLimits.of(conf), wake, recorder, conf.action_retry_limit, notify)
         self.plan_checks = PlanChecks(runtime, conf.plans.check_timeout, lambda: price_file.load(conf.plans.prices))
+        self.policies = PlanPolicies(runtime, PolicySettings.of(conf))
         self.plans = Plans(runtime, database, self.stacks, Bounds(
             lifetime=conf.plans.lifetime, per_project=conf.plans.max_plans_per_project,
-            needs_approval=conf.plans.needs_approval, refuse_errors=conf.plans.refuse_errors), self.plan_checks)
+            needs_approval=conf.plans.needs_approval, refuse_errors=conf.plans.refuse_errors), self.plan_checks,
+            self.policies)
         self.guards = Guards(runtime, database)
         self.snapshots = Snapshots(runtime, database, self.stacks, self.controller.read, conf.max_snapshots_per_stack)
         self.controller.snapshots = self.snapshots
@@ -115,11 +120,14 @@ class EngineService:
         LOG.info('Engine %s is up (process %d)', self.engine_id, os.getpid())
 
     def reload(self) -> None:
-        """Reload plug-ins, environment files and prices, for what begins from now on; running actions keep their
-        types."""
-        for what, reload in (('plug-ins', self.registry.reload_plugins), ('prices', self.plan_checks.reload)):
+        """Reload plug-ins, environment files, prices and the rules about plans, for what begins from now on; running
+        actions keep their types."""
+        for what, reload in (('plug-ins', self.registry.reload_plugins), ('prices', self.plan_checks.reload),
+                             ('rules about plans', self.policies.reload)):
             try:
                 reload()
+            except exception.Error as error:
+                LOG.error('The %s were not read again: %s', what, error)
             except Exception:
                 LOG.exception('The %s were not read again', what)
             else:

@@ -18,6 +18,7 @@ from heatlite.planning import protection, text
 from heatlite.planning.protection import UNGUARDED, Blocked, Denial, Guard, Protection
 from heatlite.planning.protection import Path as Path
 from heatlite.planning.states import Action
+from heatlite.planning.verdict import Decision, Verdict
 
 NOT_READ: Final = object()              # in place of a live value
 MOST_NAMED = 5                          # values that one difference names
@@ -320,6 +321,9 @@ def as_text(document: Mapping[str, Any]) -> Iterable[str]:
         yield f"It would fail: {document['fails']}"
     for blocker in document.get('blockers', ()):    # plans of the previous release have none
         yield f'Protected: {protection.Blocked.from_json(blocker)}'
+    for each in map(Verdict.from_json, document.get('policies', ())):       # added when the plan is stored
+        if each.decision is not Decision.ALLOW:
+            yield f'Policy {each}'
     for change in document['changes']:
         if change['action'] == 'none':
             continue

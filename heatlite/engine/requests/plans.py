@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from typing import Any
 
@@ -21,12 +21,14 @@ from heatlite.engine.reconcile import planned
 from heatlite.engine.reconcile.planned import Reference
 from heatlite.engine.requests import plan_making
 from heatlite.engine.requests.plan_checks import PlanChecks
+from heatlite.engine.requests.plan_policies import PlanPolicies
 from heatlite.engine.requests.preview_update import Previewed
 from heatlite.engine.requests.stacks import Stacks
 from heatlite.planning import plan as planning
 from heatlite.planning.findings import Level
 from heatlite.planning.protection import Protection
 from heatlite.planning.states import Action, Status
+from heatlite.planning.verdict import Verdict, denials
 from heatlite.rpc import messages
 
 UNLIMITED = -1
@@ -47,7 +49,8 @@ class Bounds:
 
 class Plans:
     def __init__(self, runtime: Runtime, database: Database, use_cases: Stacks, bounds: Bounds,
-                 checks: PlanChecks) -> None:
+                 checks: PlanChecks, policies: PlanPolicies) -> None:
+        self._policies = policies
         self._runtime = runtime
         self._database = database
         self._stacks = use_cases
@@ -71,10 +74,12 @@ class Plans:
         stored = StoredPlan(
             id=self._runtime.uuid(), project_id=project_id, stack_id=row.id if row is not None else None,
             stack_name=found.row.name, action=message.action, state=plans.READY,
-            generation=row.generation if row is not None else None, digest=planning.digest(document),
+            generation=row.generation if row is not None else None, digest='',
             author_id=context.user_id, author=context.username, approver_id=None, approver=None,
             summary=made.summary, document=document, request=_as_json(message), created_at=now,
             expires_at=now + timedelta(seconds=self._bounds.lifetime), approved_at=None, applied_at=None)
+        document = {**stored.document, 'policies': [each.to_json() for each in self._verdicts(stored)]}
+        stored = replace(stored, document=document, digest=planning.digest(document))
 
         def store(tx: Connection) -> None:
             context.check_in_time(now)          # reading from services may have taken long
@@ -116,6 +121,7 @@ class Plans:
         self._check_findings(stored)
         request = messages.CreatePlan.from_arguments(stored.request)
         self._check_start(context, stored, request)
+        self._check_policies(stored)
         applied = _Applied(self._runtime, stored)
         match stored.action:
             case messages.CREATE:
@@ -210,6 +216,21 @@ class Plans:
             '; '.join(told[:MOST_DIFFERENCES]) + '.' if told else _('A new plan would do the same.'),
             *([_('There are %d more differences.') % (len(told) - MOST_DIFFERENCES)]
               if len(told) > MOST_DIFFERENCES else [])]))
+
+
+    def _check_policies(self, stored: StoredPlan) -> None:
+        """Raise Conflict, with the reasons, if a policy denies the plan now."""
+        denied = denials(self._verdicts(stored))
+        if denied:
+            raise exception.Conflict(_('Plan %(id)s is denied by policy. %(policies)s') % {
+                'id': stored.id, 'policies': '. '.join(map(str, denied))})
+
+    def _verdicts(self, stored: StoredPlan) -> tuple[Verdict, ...]:
+        """Ask the policies about a plan as it is shown, with whose it is, without what they said before."""
+        document = {name: value for name, value in stored.document.items() if name != 'policies'}
+        return self._policies.verdicts(stored.project_id, {
+            'project_id': stored.project_id, 'stack_id': stored.stack_id, 'stack_name': stored.stack_name,
+            'author': stored.author, 'approver': stored.approver, **document})
 
 
 class _Applied:

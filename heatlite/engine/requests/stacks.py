@@ -42,6 +42,7 @@ from heatlite.planning.plan import EVERYTHING
 from heatlite.planning.states import Action, Event, ResourceState, Status
 from heatlite.rpc import messages
 
+PLANNED = (Action.DELETE, Action.RESTORE)       # with creates and updates, what [plans] required is about
 NAME = re.compile(r'[a-zA-Z][a-zA-Z0-9_.-]{0,254}\Z')
 
 
@@ -53,6 +54,7 @@ class Quotas:
     stacks_per_project: int = 512
     stack_adopt: bool = False
     stack_abandon: bool = False
+    plan_required: bool = False         # creates, updates, restores and deletes without a plan are refused
 
 
 class Applying(Protocol):
@@ -91,6 +93,7 @@ class Stacks:
                plan: Applying | None = None) -> dict[str, str]:
         """Return the identity of the new stack, once its row, its resources, its first event and its lease are
         stored. `plan`: the plan that the request applies."""
+        self._check_planned(plan)
         now = self._runtime.now()
         row, definition = self._checked_create(context, message, now)
         authority = self._authority.record(context, definition, now)
@@ -200,6 +203,7 @@ class Stacks:
     def update(self, context: RequestContext, message: messages.UpdateStack,
                plan: Applying | None = None) -> dict[str, str]:
         """Return the identity of the stack, once the request is stored. `plan`: the plan that it applies."""
+        self._check_planned(plan)
         row, stored = self._stored(message.stack_id, context)
         self._check_updatable(row)
         self._check_rights(row.id, context)
@@ -323,6 +327,11 @@ class Stacks:
             message = replace(message, files=stored.files)
         return self._define(message, StackIdentity(row.name, row.id, row.project_id))
 
+    def _check_planned(self, plan: object) -> None:
+        """Raise Forbidden for a request without a plan if the operator requires plans."""
+        if plan is None and self._quotas.plan_required:
+            raise exception.Forbidden(_('this request without a plan: make one, and apply it'))
+
     def _check_updatable(self, row: stacks.Stack) -> None:
         if row.action == Action.SUSPEND:
             raise exception.NotSupported(feature=_('Updating a stack when it is suspended'))
@@ -398,6 +407,8 @@ class Stacks:
         `asked_by`: the context on whose behalf the engine acts; `plan`: the plan that holds for the action. Raises
         EntityNotFound also for a stack of another project."""
         now = self._runtime.now()
+        if context is not None and action in PLANNED:
+            self._check_planned(plan)
         if context is not None and action is not Action.CHECK:
             self._check_rights(stack_id, context)
 

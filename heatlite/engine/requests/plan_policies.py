@@ -1,0 +1,100 @@
+"""Asks the operator's policies about a plan: rules of a file, and servers.
+
+Nothing of a policy server is trusted: the time of all of them together, the size of their answers and the number of
+plans that wait for them are bounded. One that gives no verdict counts as the option fail_open says.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from oslo_config import cfg
+
+from heatlite.common import exception, urlfetch
+from heatlite.common.i18n import _
+from heatlite.common.runtime import Runtime
+from heatlite.engine.requests.policy_rules import Rules
+from heatlite.planning import verdict
+from heatlite.planning.verdict import Decision, Verdict
+
+LOG = logging.getLogger(__name__)
+
+LARGEST_ANSWER = 65_536                 # bytes
+MOST_WAITING = 16                       # plans of one engine that wait for policy servers
+MOST_WAITING_OF_PROJECT = 4             # so that no project takes all of them
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`timeout`: seconds that all servers may take together for one plan."""
+
+    rules_file: str | None
+    webhooks: Sequence[str]
+    timeout: float
+    fail_open: bool
+
+    @classmethod
+    def of(cls, conf: cfg.ConfigOpts) -> Settings:
+        given = conf.plan_policies
+        return cls(given.rules_file, given.webhooks, given.timeout, given.fail_open)
+
+
+class PlanPolicies:
+    def __init__(self, runtime: Runtime, settings: Settings) -> None:
+        """Raises Error for a wrong rules file."""
+        self._runtime = runtime
+        self._settings = settings
+        self._rules: Rules | None = None
+        self._waiting: Counter[str] = Counter()     # project -> plans that wait for servers
+        self.reload()
+
+    def reload(self) -> None:
+        """Read the rules anew. Raises Error for a wrong file; the former rules hold then."""
+        path = self._settings.rules_file
+        self._rules = Rules.load(path) if path else None
+
+    def verdicts(self, project_id: str, plan: Mapping[str, Any]) -> tuple[Verdict, ...]:
+        """Return what each policy says about a plan. `plan`: as shown, with whose it is. Raises HTTPServiceUnavailable
+        while too many plans wait for policy servers."""
+        found = self._rules.verdicts(plan, self._when_broken) if self._rules is not None else []
+        if self._settings.webhooks:
+            with self._one_waiting(project_id):
+                found += self._of_servers(plan)
+        return tuple(found)
+
+    @property
+    def _when_broken(self) -> Decision:
+        return Decision.WARN if self._settings.fail_open else Decision.DENY
+
+    @contextmanager
+    def _one_waiting(self, project_id: str) -> Iterator[None]:
+        if self._waiting.total() >= MOST_WAITING or self._waiting[project_id] >= MOST_WAITING_OF_PROJECT:
+            raise exception.HTTPServiceUnavailable(_('Too many plans wait for policy servers; try again later.'))
+        self._waiting[project_id] += 1
+        try:
+            yield
+        finally:
+            self._waiting[project_id] -= 1
+            if not self._waiting[project_id]:
+                del self._waiting[project_id]
+
+    def _of_servers(self, plan: Mapping[str, Any]) -> list[Verdict]:
+        body = json.dumps({'plan': plan}).encode('ascii')
+        end = self._runtime.monotonic() + self._settings.timeout
+        return [self._of_server(url, body, end) for url in self._settings.webhooks]
+
+    def _of_server(self, url: str, body: bytes, end: float) -> Verdict:
+        name = urlfetch.shown(url)
+        try:
+            answer = urlfetch.ask(url, body, max(end - self._runtime.monotonic(), 0.0), LARGEST_ANSWER)
+            return verdict.answered(name, json.loads(answer))
+        except (urlfetch.URLFetchError, ValueError, RecursionError) as error:
+            why = str(error)
+        LOG.warning('The policy server %s gave no verdict: %s', name, why)
+        return Verdict(name, self._when_broken, (_('it gave no verdict: %s') % why,))

@@ -1,0 +1,149 @@
+"""Policies about plans as rules in the operator's file, written in the Common Expression Language (CEL).
+
+The library bounds an evaluation: at most 10 000 iterations, and regular expressions in linear time. Changes that are
+too large for it are not evaluated. Between two evaluations other requests run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from heatlite.common import exception, turns
+from heatlite.common.i18n import _
+from heatlite.planning.verdict import MOST_REASONS, Decision, Verdict
+
+CHANGE, PLAN = SUBJECTS = ('change', 'plan')
+FIELDS = {'name', 'for', 'when', 'verdict', 'reason'}
+LARGEST_CHANGE = 1_048_576              # characters of one change as JSON
+MOST_VALUES = 1_000                     # values of one change
+STEPS_OF_EVALUATION = 50                # of a turn
+CEL = 'cel_expr_python'
+
+
+class NotEvaluated(Exception):
+    """A rule gave no answer. Its text says why."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`when`: the compiled expression; if it is true of the plan, or of one of its changes, this is the verdict."""
+
+    name: str
+    subject: str
+    when: Any
+    decision: Decision
+    reason: str
+
+
+class Rules:
+    """The rules of one file."""
+
+    def __init__(self, environment: Any, rules: Sequence[Rule]) -> None:
+        self._environment = environment
+        self._rules = rules
+
+    @classmethod
+    def load(cls, path: str) -> Rules:
+        """Read and compile the rules. Raises Error, naming what is wrong."""
+        try:
+            from cel_expr_python import cel
+        except ImportError:
+            raise exception.Error(_('Rules for plans need the library %s: install heatlite[policies].') % CEL) from None
+        environment = cel.NewEnv(variables=dict.fromkeys(SUBJECTS, cel.Type.DYN))
+        try:
+            document = yaml.safe_load(Path(path).read_text(encoding='utf-8'))
+        except (OSError, ValueError, yaml.YAMLError) as error:
+            raise _wrong(path, str(error)) from None
+        if not isinstance(document, dict) or not isinstance(document.get('rules'), list) or len(document) > 1:
+            raise _wrong(path, _('a map with the list "rules" is required'))
+        rules = [_rule(f'{path}: rules.{number}', each, environment, (cel.Type.BOOL, cel.Type.DYN))
+                 for number, each in enumerate(document['rules'])]
+        if len({rule.name for rule in rules}) < len(rules):
+            raise _wrong(path, _('two rules have the same name'))
+        return cls(environment, rules)
+
+    def verdicts(self, plan: Mapping[str, Any], when_broken: Decision) -> list[Verdict]:
+        """Return the verdict of each rule. `plan`: as a document. `when_broken`: the decision of a rule that cannot be
+        evaluated."""
+        changes = [each for each in plan['changes'] if each['action'] != 'none']
+        header = {name: value for name, value in plan.items() if name != 'changes'}
+        hits: dict[str, list[str]] = {rule.name: [] for rule in self._rules}
+        broken: dict[str, str] = {}
+        self._judge([rule for rule in self._rules if rule.subject == PLAN], {PLAN: header, CHANGE: None}, '', hits,
+                    broken)
+        of_changes = [rule for rule in self._rules if rule.subject == CHANGE]
+        for change in changes if of_changes else ():
+            where = '/'.join(change['path'])
+            if len(change['values']) > MOST_VALUES or len(json.dumps(change)) > LARGEST_CHANGE:
+                for rule in of_changes:
+                    broken.setdefault(rule.name, _('the change of %s is too large to be evaluated') % where)
+                continue
+            self._judge(of_changes, {PLAN: header, CHANGE: change}, where, hits, broken)
+        return [_verdict(rule, hits[rule.name], broken.get(rule.name), when_broken) for rule in self._rules]
+
+    def _judge(self, rules: Iterable[Rule], subject: Mapping[str, Any], where: str, hits: dict[str, list[str]],
+               broken: dict[str, str]) -> None:
+        activation = self._environment.Activation(subject)
+        for rule in rules:
+            turns.spend(STEPS_OF_EVALUATION)
+            try:
+                if _evaluated(rule, activation):
+                    hits[rule.name].append(where)
+            except NotEvaluated as error:
+                at = f'{where}: ' if where else ''
+                broken.setdefault(rule.name, _('the rule cannot be evaluated: %s') % f'{at}{error}')
+
+
+def _evaluated(rule: Rule, activation: Any) -> bool:
+    try:
+        found = rule.when.eval(activation).plain_value()
+    except RuntimeError as error:
+        raise NotEvaluated(_first_line(error)) from None
+    if not isinstance(found, bool):                 # an error is a value, too: its text
+        raise NotEvaluated(_first_line(found))
+    return found
+
+
+def _verdict(rule: Rule, hits: Sequence[str], broken: str | None, when_broken: Decision) -> Verdict:
+    if hits:
+        shown = ', '.join(hit for hit in hits[:MOST_REASONS] if hit)
+        more = _(' and %d more') % (len(hits) - MOST_REASONS) if len(hits) > MOST_REASONS else ''
+        return Verdict(rule.name, rule.decision, (f'{rule.reason} ({shown}{more})' if shown else rule.reason,))
+    if broken is not None:
+        return Verdict(rule.name, when_broken, (broken,))
+    return Verdict(rule.name, Decision.ALLOW)
+
+
+def _rule(at: str, given: Any, environment: Any, types: Sequence[Any]) -> Rule:
+    if not isinstance(given, dict) or not given.keys() <= FIELDS or not all(
+            isinstance(each, str) and each for each in given.values()):
+        raise _wrong(at, _('texts are required, of %s') % ', '.join(sorted(FIELDS)))
+    missing = sorted({'name', 'when', 'verdict', 'reason'} - given.keys())
+    if missing:
+        raise _wrong(at, _('%s is missing') % ', '.join(missing))
+    subject = given.get('for', CHANGE)
+    if subject not in SUBJECTS:
+        raise _wrong(at, _('"for" is change or plan'))
+    if given['verdict'] not in (Decision.WARN, Decision.DENY):
+        raise _wrong(at, _('"verdict" is warn or deny'))
+    try:
+        when = environment.compile(given['when'])
+    except RuntimeError as error:
+        raise _wrong(at, str(error)) from None
+    if when.return_type() not in types:
+        raise _wrong(at, _('"when" is neither true nor false'))
+    return Rule(given['name'], subject, when, Decision(given['verdict']), given['reason'])
+
+
+def _first_line(error: object) -> str:
+    return str(error).partition('\n')[0][:200]
+
+
+def _wrong(at: str, why: str) -> exception.Error:
+    return exception.Error(_('Wrong rules for plans, %(at)s: %(why)s') % {'at': at, 'why': why})
