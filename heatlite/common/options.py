@@ -217,11 +217,11 @@ REVISIONS: list[Opt] = [
 
 PLAN_POLICIES: list[Opt] = [
     StrOpt('rules_file', help='YAML file with rules in CEL about plans; needs the extra "policies".'),
-    ListOpt('webhooks', default=[], help='URLs of policy servers, to which each plan is posted.'),
+    ListOpt('servers', default=[], help='URLs of policy servers, to which each plan is posted.'),
     FloatOpt('timeout', default=5.0, min=0.1, max=30.0,
              help='Seconds that all policy servers together may take for one plan.'),
     BoolOpt('fail_open', default=False,
-            help='A rule that cannot be evaluated, or a server that gives no verdict: warn instead of deny.'),
+            help='A rule that cannot be evaluated, or a server that gives no ruling: warn instead of deny.'),
 ]
 
 EMBEDDED: list[Opt] = [

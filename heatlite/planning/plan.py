@@ -17,8 +17,8 @@ from typing import Any, Final
 from heatlite.planning import protection, text
 from heatlite.planning.protection import UNGUARDED, Blocked, Denial, Guard, Protection
 from heatlite.planning.protection import Path as Path
+from heatlite.planning.ruling import Effect, Ruling
 from heatlite.planning.states import Action
-from heatlite.planning.verdict import Decision, Verdict
 
 NOT_READ: Final = object()              # in place of a live value
 MOST_NAMED = 5                          # values that one difference names
@@ -321,8 +321,8 @@ def as_text(document: Mapping[str, Any]) -> Iterable[str]:
         yield f"It would fail: {document['fails']}"
     for blocker in document.get('blockers', ()):    # plans of the previous release have none
         yield f'Protected: {protection.Blocked.from_json(blocker)}'
-    for each in map(Verdict.from_json, document.get('policies', ())):       # added when the plan is stored
-        if each.decision is not Decision.ALLOW:
+    for each in map(Ruling.from_json, document.get('policies', ())):       # added when the plan is stored
+        if each.effect is not Effect.ALLOW:
             yield f'Policy {each}'
     for change in document['changes']:
         if change['action'] == 'none':

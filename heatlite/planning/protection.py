@@ -48,7 +48,7 @@ class Protection:
         return '/'.join(self.path) or 'the stack'
 
     def to_json(self) -> dict[str, Any]:
-        return {'path': '/'.join(self.path), 'deny': sorted(self.deny), 'reason': self.reason}
+        return {'path': '/'.join(self.path), 'deny': sorted(map(str, self.deny)), 'reason': self.reason}
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Protection:

@@ -71,7 +71,11 @@ def test_former_rules_on_demand(tmp_path):
 
 def test_operators_override(tmp_path):
     rules = make(tmp_path, {'stacks:create': 'role:builder', 'resource_types:OS::Nova::Server': 'role:builder',
-                            'resource_types:OS::Toys::*': '!'})
+                            'resource_types:OS::Toys::*': '!', 'plans:approve': 'role:approver',
+                            'stacks:unprotect': 'role:guard'})
+    assert rules.allows(caller('approver'), 'plans:approve') and rules.allows(caller('member'), 'plans:apply')
+    assert not rules.allows(caller('member'), 'plans:approve')
+    assert not rules.allows(caller('member'), 'stacks:unprotect')
     assert rules.allows(caller('builder'), 'stacks:create')
     assert not rules.allows(caller('member'), 'stacks:create')
     assert not rules.allows_type(caller('member'), 'OS::Nova::Server')

@@ -187,9 +187,12 @@ def test_plans_show_what_is_denied_and_are_not_applied(cluster):
 
 RULES = '''
 rules:
-- {name: no-two, when: "change.values.exists(v, v.path == ['value'] && v.after == 'two')", verdict: deny, reason: no two}
-- {name: look, for: plan, when: plan.summary.delete > 0, verdict: warn, reason: something goes}
-- {name: secrets, when: "change.values.exists(v, v.after == 's3cret')", verdict: deny, reason: it was shown}
+- name: no-two
+  when: change.values.exists(v, v.path == ['value'] && v.after == 'two')
+  effect: deny
+  reason: no two
+- {name: look, for: plan, when: plan.summary.delete > 0, effect: warn, reason: something goes}
+- {name: secrets, when: "change.values.exists(v, v.after == 's3cret')", effect: deny, reason: it was shown}
 '''
 
 
@@ -199,12 +202,13 @@ def test_a_policy_denies_a_plan_when_it_is_made_and_when_it_is_applied(tmp_path)
     with Cluster(engines=1, **{'plan_policies.rules_file': str(path), 'plans.required': True}) as cluster:
         hidden = {**template(a=thing({'get_param': 'p'})), 'parameters': {'p': {'type': 'string', 'hidden': True}}}
         first = planned.plan(cluster, stack_name='s', template=hidden, environment={'parameters': {'p': 's3cret'}})
-        assert [each['verdict'] for each in first.document['policies']] == ['allow', 'allow', 'allow']
+        assert [each['effect'] for each in first.document['policies']] == ['allow', 'allow', 'allow']
         assert 's3cret' not in str(first.document)
         stack_id = planned.apply(cluster, first.id)['stack_id']
         done(cluster, stack_id, 'CREATE')
+        protect(cluster, stack_id, 'b', 'delete')
         denied = planned.plan(cluster, action='update', stack_id=stack_id, template=template(b=thing('two')))
-        assert [(each['policy'], each['verdict'], each['reasons']) for each in denied.document['policies']] == [
+        assert [(each['policy'], each['effect'], each['reasons']) for each in denied.document['policies']] == [
             ('no-two', 'deny', ['no two (b)']), ('look', 'warn', ['something goes']), ('secrets', 'allow', [])]
         text = refused(cluster, messages.ApplyPlan(denied.id), exception.Conflict)
         assert text == f'Plan {denied.id} is denied by policy. no-two: deny: no two (b)'

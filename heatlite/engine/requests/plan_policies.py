@@ -1,7 +1,7 @@
 """Asks the operator's policies about a plan: rules of a file, and servers.
 
 Nothing of a policy server is trusted: the time of all of them together, the size of their answers and the number of
-plans that wait for them are bounded. One that gives no verdict counts as the option fail_open says.
+plans that wait for them are bounded. One that gives no ruling counts as the option fail_open says.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from heatlite.common import exception, urlfetch
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 from heatlite.engine.requests.policy_rules import Rules
-from heatlite.planning import verdict
-from heatlite.planning.verdict import Decision, Verdict
+from heatlite.planning import ruling
+from heatlite.planning.ruling import Effect, Ruling
 
 LOG = logging.getLogger(__name__)
 
@@ -35,14 +35,14 @@ class Settings:
     """`timeout`: seconds that all servers may take together for one plan."""
 
     rules_file: str | None
-    webhooks: Sequence[str]
+    servers: Sequence[str]
     timeout: float
     fail_open: bool
 
     @classmethod
     def of(cls, conf: cfg.ConfigOpts) -> Settings:
         given = conf.plan_policies
-        return cls(given.rules_file, given.webhooks, given.timeout, given.fail_open)
+        return cls(given.rules_file, given.servers, given.timeout, given.fail_open)
 
 
 class PlanPolicies:
@@ -59,18 +59,18 @@ class PlanPolicies:
         path = self._settings.rules_file
         self._rules = Rules.load(path) if path else None
 
-    def verdicts(self, project_id: str, plan: Mapping[str, Any]) -> tuple[Verdict, ...]:
+    def rulings(self, project_id: str, plan: Mapping[str, Any]) -> tuple[Ruling, ...]:
         """Return what each policy says about a plan. `plan`: as shown, with whose it is. Raises HTTPServiceUnavailable
         while too many plans wait for policy servers."""
-        found = self._rules.verdicts(plan, self._when_broken) if self._rules is not None else []
-        if self._settings.webhooks:
+        found = self._rules.rulings(plan, self._when_broken) if self._rules is not None else []
+        if self._settings.servers:
             with self._one_waiting(project_id):
                 found += self._of_servers(plan)
         return tuple(found)
 
     @property
-    def _when_broken(self) -> Decision:
-        return Decision.WARN if self._settings.fail_open else Decision.DENY
+    def _when_broken(self) -> Effect:
+        return Effect.WARN if self._settings.fail_open else Effect.DENY
 
     @contextmanager
     def _one_waiting(self, project_id: str) -> Iterator[None]:
@@ -84,17 +84,17 @@ class PlanPolicies:
             if not self._waiting[project_id]:
                 del self._waiting[project_id]
 
-    def _of_servers(self, plan: Mapping[str, Any]) -> list[Verdict]:
+    def _of_servers(self, plan: Mapping[str, Any]) -> list[Ruling]:
         body = json.dumps({'plan': plan}).encode('ascii')
         end = self._runtime.monotonic() + self._settings.timeout
-        return [self._of_server(url, body, end) for url in self._settings.webhooks]
+        return [self._of_server(url, body, end) for url in self._settings.servers]
 
-    def _of_server(self, url: str, body: bytes, end: float) -> Verdict:
+    def _of_server(self, url: str, body: bytes, end: float) -> Ruling:
         name = urlfetch.shown(url)
         try:
             answer = urlfetch.ask(url, body, max(end - self._runtime.monotonic(), 0.0), LARGEST_ANSWER)
-            return verdict.answered(name, json.loads(answer))
+            return ruling.answered(name, json.loads(answer))
         except (urlfetch.URLFetchError, ValueError, RecursionError) as error:
             why = str(error)
-        LOG.warning('The policy server %s gave no verdict: %s', name, why)
-        return Verdict(name, self._when_broken, (_('it gave no verdict: %s') % why,))
+        LOG.warning('The policy server %s gave no ruling: %s', name, why)
+        return Ruling(name, self._when_broken, (_('it gave no ruling: %s') % why,))

@@ -27,8 +27,8 @@ from heatlite.engine.requests.stacks import Stacks
 from heatlite.planning import plan as planning
 from heatlite.planning.findings import Level
 from heatlite.planning.protection import Protection
+from heatlite.planning.ruling import Ruling, denials
 from heatlite.planning.states import Action, Status
-from heatlite.planning.verdict import Verdict, denials
 from heatlite.rpc import messages
 
 UNLIMITED = -1
@@ -78,7 +78,7 @@ class Plans:
             author_id=context.user_id, author=context.username, approver_id=None, approver=None,
             summary=made.summary, document=document, request=_as_json(message), created_at=now,
             expires_at=now + timedelta(seconds=self._bounds.lifetime), approved_at=None, applied_at=None)
-        document = {**stored.document, 'policies': [each.to_json() for each in self._verdicts(stored)]}
+        document = {**stored.document, 'policies': [each.to_json() for each in self._rulings(stored)]}
         stored = replace(stored, document=document, digest=planning.digest(document))
 
         def store(tx: Connection) -> None:
@@ -220,15 +220,15 @@ class Plans:
 
     def _check_policies(self, stored: StoredPlan) -> None:
         """Raise Conflict, with the reasons, if a policy denies the plan now."""
-        denied = denials(self._verdicts(stored))
+        denied = denials(self._rulings(stored))
         if denied:
             raise exception.Conflict(_('Plan %(id)s is denied by policy. %(policies)s') % {
                 'id': stored.id, 'policies': '. '.join(map(str, denied))})
 
-    def _verdicts(self, stored: StoredPlan) -> tuple[Verdict, ...]:
+    def _rulings(self, stored: StoredPlan) -> tuple[Ruling, ...]:
         """Ask the policies about a plan as it is shown, with whose it is, without what they said before."""
         document = {name: value for name, value in stored.document.items() if name != 'policies'}
-        return self._policies.verdicts(stored.project_id, {
+        return self._policies.rulings(stored.project_id, {
             'project_id': stored.project_id, 'stack_id': stored.stack_id, 'stack_name': stored.stack_name,
             'author': stored.author, 'approver': stored.approver, **document})
 

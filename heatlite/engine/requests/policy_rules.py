@@ -16,10 +16,10 @@ import yaml
 
 from heatlite.common import exception, turns
 from heatlite.common.i18n import _
-from heatlite.planning.verdict import MOST_REASONS, Decision, Verdict
+from heatlite.planning.ruling import MOST_REASONS, Effect, Ruling
 
 CHANGE, PLAN = SUBJECTS = ('change', 'plan')
-FIELDS = {'name', 'for', 'when', 'verdict', 'reason'}
+FIELDS = {'name', 'for', 'when', 'effect', 'reason'}
 LARGEST_CHANGE = 1_048_576              # characters of one change as JSON
 MOST_VALUES = 1_000                     # values of one change
 STEPS_OF_EVALUATION = 50                # of a turn
@@ -32,12 +32,12 @@ class NotEvaluated(Exception):
 
 @dataclass(frozen=True)
 class Rule:
-    """`when`: the compiled expression; if it is true of the plan, or of one of its changes, this is the verdict."""
+    """`when`: the compiled expression; if it is true of the plan, or of one of its changes, this is the effect."""
 
     name: str
     subject: str
     when: Any
-    decision: Decision
+    effect: Effect
     reason: str
 
 
@@ -68,11 +68,11 @@ class Rules:
             raise _wrong(path, _('two rules have the same name'))
         return cls(environment, rules)
 
-    def verdicts(self, plan: Mapping[str, Any], when_broken: Decision) -> list[Verdict]:
-        """Return the verdict of each rule. `plan`: as a document. `when_broken`: the decision of a rule that cannot be
+    def rulings(self, plan: Mapping[str, Any], when_broken: Effect) -> list[Ruling]:
+        """Return the ruling of each rule. `plan`: as a document. `when_broken`: the effect of a rule that cannot be
         evaluated."""
         changes = [each for each in plan['changes'] if each['action'] != 'none']
-        header = {name: value for name, value in plan.items() if name != 'changes'}
+        header = json.loads(json.dumps({name: value for name, value in plan.items() if name != 'changes'}))
         hits: dict[str, list[str]] = {rule.name: [] for rule in self._rules}
         broken: dict[str, str] = {}
         self._judge([rule for rule in self._rules if rule.subject == PLAN], {PLAN: header, CHANGE: None}, '', hits,
@@ -80,12 +80,13 @@ class Rules:
         of_changes = [rule for rule in self._rules if rule.subject == CHANGE]
         for change in changes if of_changes else ():
             where = '/'.join(change['path'])
-            if len(change['values']) > MOST_VALUES or len(json.dumps(change)) > LARGEST_CHANGE:
+            written = json.dumps(change)            # read again: the library takes plain values only
+            if len(change['values']) > MOST_VALUES or len(written) > LARGEST_CHANGE:
                 for rule in of_changes:
                     broken.setdefault(rule.name, _('the change of %s is too large to be evaluated') % where)
                 continue
-            self._judge(of_changes, {PLAN: header, CHANGE: change}, where, hits, broken)
-        return [_verdict(rule, hits[rule.name], broken.get(rule.name), when_broken) for rule in self._rules]
+            self._judge(of_changes, {PLAN: header, CHANGE: json.loads(written)}, where, hits, broken)
+        return [_ruling(rule, hits[rule.name], broken.get(rule.name), when_broken) for rule in self._rules]
 
     def _judge(self, rules: Iterable[Rule], subject: Mapping[str, Any], where: str, hits: dict[str, list[str]],
                broken: dict[str, str]) -> None:
@@ -110,35 +111,35 @@ def _evaluated(rule: Rule, activation: Any) -> bool:
     return found
 
 
-def _verdict(rule: Rule, hits: Sequence[str], broken: str | None, when_broken: Decision) -> Verdict:
+def _ruling(rule: Rule, hits: Sequence[str], broken: str | None, when_broken: Effect) -> Ruling:
     if hits:
         shown = ', '.join(hit for hit in hits[:MOST_REASONS] if hit)
         more = _(' and %d more') % (len(hits) - MOST_REASONS) if len(hits) > MOST_REASONS else ''
-        return Verdict(rule.name, rule.decision, (f'{rule.reason} ({shown}{more})' if shown else rule.reason,))
+        return Ruling(rule.name, rule.effect, (f'{rule.reason} ({shown}{more})' if shown else rule.reason,))
     if broken is not None:
-        return Verdict(rule.name, when_broken, (broken,))
-    return Verdict(rule.name, Decision.ALLOW)
+        return Ruling(rule.name, when_broken, (broken,))
+    return Ruling(rule.name, Effect.ALLOW)
 
 
 def _rule(at: str, given: Any, environment: Any, types: Sequence[Any]) -> Rule:
     if not isinstance(given, dict) or not given.keys() <= FIELDS or not all(
             isinstance(each, str) and each for each in given.values()):
         raise _wrong(at, _('texts are required, of %s') % ', '.join(sorted(FIELDS)))
-    missing = sorted({'name', 'when', 'verdict', 'reason'} - given.keys())
+    missing = sorted({'name', 'when', 'effect', 'reason'} - given.keys())
     if missing:
         raise _wrong(at, _('%s is missing') % ', '.join(missing))
     subject = given.get('for', CHANGE)
     if subject not in SUBJECTS:
         raise _wrong(at, _('"for" is change or plan'))
-    if given['verdict'] not in (Decision.WARN, Decision.DENY):
-        raise _wrong(at, _('"verdict" is warn or deny'))
+    if given['effect'] not in (Effect.WARN, Effect.DENY):
+        raise _wrong(at, _('"effect" is warn or deny'))
     try:
         when = environment.compile(given['when'])
     except RuntimeError as error:
         raise _wrong(at, str(error)) from None
     if when.return_type() not in types:
         raise _wrong(at, _('"when" is neither true nor false'))
-    return Rule(given['name'], subject, when, Decision(given['verdict']), given['reason'])
+    return Rule(given['name'], subject, when, Effect(given['effect']), given['reason'])
 
 
 def _first_line(error: object) -> str:
