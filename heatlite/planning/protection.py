@@ -6,11 +6,13 @@ A protection holds for the resource at its path and for everything inside the re
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from heatlite.common import turns
 from heatlite.planning import text
 
 Path = tuple[str, ...]
@@ -102,28 +104,35 @@ class Blocked:
         return cls(tuple(stored['path']), Denial(stored['action']), Protection.from_json(stored['protection']))
 
 
-def blocked(protections: Sequence[Protection], actions: Iterable[tuple[Path, Denial]]) -> list[Blocked]:
-    """Return those of the actions on resources that are denied."""
-    return [Blocked(path, action, found) for path, action in actions
-            if (found := denying(protections, path, action)) is not None]
+def blocked(protections: Sequence[Protection], actions: Iterable[tuple[Path, Denial]]) -> Iterator[Blocked]:
+    """Yield those of the actions on resources that are denied."""
+    for path, action in actions:
+        turns.spend(len(protections))
+        found = denying(protections, path, action)
+        if found is not None:
+            yield Blocked(path, action, found)
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """What protections deny in one stack. `path`: of the stack in its tree.
-
-    `inside`: resource name -> {action: what it would do to something in the resource's nested stack}.
-    """
+    """What protections deny in one stack. `path`: of the stack in its tree; `inside`: resource name -> paths of the
+    resources in its nested stack, at any depth."""
 
     path: Path = ()
     protections: tuple[Protection, ...] = ()
-    inside: Mapping[str, Mapping[Denial, Blocked]] = field(default_factory=dict)
+    inside: Mapping[str, Sequence[Path]] = field(default_factory=dict)
 
     def blocks(self, name: str, action: Denial) -> Blocked | None:
-        """Return what denies the action on a resource of the stack, or None."""
-        path = (*self.path, name)
-        found = denying(self.protections, path, action)
-        return Blocked(path, action, found) if found is not None else self.inside.get(name, {}).get(action)
+        """Return what denies the action on a resource of the stack, or None.
+
+        A resource is neither deleted nor replaced if that would delete or replace something protected inside it.
+        """
+        if not self.protections:
+            return None
+        paths: Iterable[Path] = [(*self.path, name)]
+        if action is not Denial.UPDATE:
+            paths = itertools.chain(paths, self.inside.get(name, ()))
+        return next(blocked(self.protections, ((path, action) for path in paths)), None)
 
     def refusal(self, name: str, action: Denial) -> str:
         """Return the failure of an action that is denied; '' if it is not."""
@@ -140,15 +149,8 @@ def reach_inside(protections: Iterable[Protection], path: Path) -> bool:
 
 
 def guard(path: Path, protections: Sequence[Protection], inside: Iterable[Path]) -> Guard:
-    """Return what is denied in the stack at `path`. `inside`: paths of the resources in its nested stacks.
-
-    A resource is neither deleted nor replaced if that would delete or replace something protected inside it.
-    """
-    found: dict[str, dict[Denial, Blocked]] = {}
+    """Return what is denied in the stack at `path`. `inside`: paths of the resources in its nested stacks."""
+    found: dict[str, list[Path]] = {}
     for each in inside:
-        of_resource = found.setdefault(each[len(path)], {})
-        for action in (Denial.REPLACE, Denial.DELETE):
-            denied = denying(protections, each, action) if action not in of_resource else None
-            if denied is not None:
-                of_resource[action] = Blocked(each, action, denied)
+        found.setdefault(each[len(path)], []).append(each)
     return Guard(path, tuple(protections), found)

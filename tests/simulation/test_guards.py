@@ -3,13 +3,15 @@ and otherwise before its call to the cloud."""
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from heatlite.common import exception
 from heatlite.db import guards, stacks
 from heatlite.planning.states import Action
 from heatlite.rpc import messages
-from tests.simulation import planned
+from tests.simulation import foretold, planned
 from tests.simulation.cluster import Cluster, done, kill_engines_in
 from tests.simulation.test_scaling import child, handled, scaled, signal
 
@@ -181,6 +183,45 @@ def test_plans_show_what_is_denied_and_are_not_applied(cluster):
     gone = planned.plan(cluster, action='delete', stack_id=stack_id)
     assert [each['action'] for each in gone.document['blockers']] == ['delete']
     assert 'a: delete is denied' in refused(cluster, messages.ApplyPlan(gone.id))
+
+
+# --- random lives -----------------------------------------------------------------------------------------
+
+# What is done to a resource -> what denies it.
+DENYING = {'updated': {'update'}, 'replaced': {'replace', 'delete'}, 'deleted': {'delete'}}
+
+
+def protected_life(seed):
+    """Random updates of a random tree with a random protection. Returns how many were refused, and how many failed
+    because of it."""
+    rng, grown = random.Random(seed), foretold.Grown(random.Random(seed))
+    wanted, early, late = grown.update(), 0, 0
+    with Cluster(seed, engines=1) as cluster:
+        stack_id = cluster.create('s', wanted['template'], wanted['environment'], files=wanted['files'])
+        if cluster.settle(stack_id).status != 'COMPLETE':
+            return 0, 0
+        tree = foretold.tree_of(cluster, stack_id)
+        place = rng.choice([(*tree.places[stack], name) for stack, names in tree.rows.items() for name in names])
+        denied = rng.choice(['update', 'replace', 'delete'])
+        protect(cluster, stack_id, '/'.join(place[:-1] + ('*',) if rng.random() < 0.3 else place), denied)
+        for _number in range(4):
+            wanted, before = grown.next(wanted), foretold.tree_of(cluster, stack_id)
+            answer = cluster.ask(messages.UpdateStack(stack_id=stack_id, disable_rollback=rng.random() < 0.5, **wanted),
+                                 (exception.HeatException,))
+            if isinstance(answer, Exception):
+                early += isinstance(answer, exception.StackProtected)
+                continue
+            row = cluster.settle(stack_id)
+            late += 'Protected: ' in row.reason
+            for (at, kind), _count in foretold.done(before, foretold.tree_of(cluster, stack_id)).items():
+                assert at[:len(place)] != place or denied not in DENYING.get(kind, ()) or (
+                    'Restricted' in row.reason), f'seed {seed}: {at} {kind}, but {denied} of {place} is denied'
+    return early, late
+
+
+def test_random_updates_do_nothing_that_is_denied():
+    found = [protected_life(seed) for seed in range(7, 17)]
+    assert sum(early for early, _late in found) > 8 and sum(late for _early, late in found) > 0
 
 
 # --- policies ---------------------------------------------------------------------------------------------

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
 
 from sqlalchemy import Connection
 
@@ -12,7 +14,7 @@ from heatlite.db import guards, resources
 from heatlite.db.guards import Guards
 from heatlite.db.stacks import Stack
 from heatlite.engine.reconcile import protected
-from heatlite.planning.protection import UNGUARDED, Blocked, Denial, denying
+from heatlite.planning.protection import UNGUARDED, Blocked, Denial, Guard, denying
 
 MOST_NAMED = 20                         # paths that a refusal names
 
@@ -26,33 +28,43 @@ def check_lock(tx: Connection, row: Stack) -> Guards:
     return found
 
 
-def refuse(row: Stack, blocked: Sequence[Blocked]) -> None:
+def refuse(row: Stack, blocked: Iterable[Blocked]) -> None:
     """Raise StackProtected, naming what is denied, unless nothing is."""
-    if blocked:
-        more = len(blocked) - MOST_NAMED
+    found = list(islice(blocked, MOST_NAMED + 1))
+    if found:
         raise exception.StackProtected(stack_name=row.name, blocked='; '.join([
-            *map(str, blocked[:MOST_NAMED]), *([_('and %d more') % more] if more > 0 else [])]))
+            *map(str, found[:MOST_NAMED]), *([_('and more')] if len(found) > MOST_NAMED else [])]))
 
 
-def check_delete(tx: Connection, row: Stack) -> None:
-    """Raise StackProtected if the stack, or a resource in it or below it, must not be deleted."""
-    _check(tx, row, Denial.DELETE, ())
+@dataclass(frozen=True)
+class Protected:
+    """A stack with what protections deny in it. Checks come after the transaction that has read it: they take a while
+    in a large tree, and let others run."""
+
+    row: Stack
+    guard: Guard
+    names: Sequence[str]                # of its resources
+
+    def check_delete(self) -> None:
+        """Raise StackProtected if the stack, or a resource in it or below it, must not be deleted."""
+        refuse(self.row, self._blocked(Denial.DELETE, ()))
+
+    def check_members(self, wanted: Collection[str]) -> None:
+        """Raise StackProtected if the stack must not be updated, or a resource deleted that is not `wanted`."""
+        refuse(self.row, self._blocked(Denial.UPDATE, wanted))
+
+    def _blocked(self, of_stack: Denial, wanted: Collection[str]) -> Iterator[Blocked]:
+        whole = denying(self.guard.protections, self.guard.path, of_stack)
+        if whole is not None:
+            yield Blocked(self.guard.path, of_stack, whole)
+            return
+        for name in self.names:
+            found = self.guard.blocks(name, Denial.DELETE) if name not in wanted else None
+            if found is not None:
+                yield found
 
 
-def check_members(tx: Connection, row: Stack, wanted: Collection[str]) -> None:
-    """Raise StackProtected if a nested stack must not be updated, or a resource deleted that is not `wanted`."""
-    _check(tx, row, Denial.UPDATE, wanted)
-
-
-def _check(tx: Connection, row: Stack, of_stack: Denial, wanted: Collection[str]) -> None:
-    """Raise StackProtected if something is denied of an action on a stack that deletes all resources but those
-    `wanted`. One statement, by primary key, if the tree has no protections."""
-    guard = protected.guard(tx, row)
-    if guard is UNGUARDED:
-        return
-    whole = denying(guard.protections, guard.path, of_stack)
-    if whole is not None:
-        refuse(row, [Blocked(guard.path, of_stack, whole)])
-    names = resources.names(tx, [row.id]).get(row.id, [])
-    refuse(row, [found for name in names if name not in wanted
-                 and (found := guard.blocks(name, Denial.DELETE)) is not None])
+def read(tx: Connection, row: Stack) -> Protected:
+    """Read what protections deny in a stack. One statement, by primary key, if its tree has none."""
+    found = protected.guard(tx, row)
+    return Protected(row, found, [] if found is UNGUARDED else resources.names(tx, [row.id]).get(row.id, []))

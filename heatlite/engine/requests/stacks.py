@@ -411,14 +411,16 @@ class Stacks:
             self._check_planned(plan)
         if context is not None and action is not Action.CHECK:
             self._check_rights(stack_id, context)
+        if context is not None and action is Action.DELETE:
+            with self._database.reader() as tx:
+                found = guarding.read(tx, self._found(tx, stack_id, context))
+            found.check_delete()
 
         def accept(tx: Connection) -> tuple[Lease | str | None, stacks.Stack]:
             owner = self._claim(tx, stack_id, context)
             row = self._current(tx, stack_id, context or asked_by)
             if context is not None and action is not Action.CHECK:
                 guarding.check_lock(tx, row)
-            if action is Action.DELETE:
-                guarding.check_delete(tx, row)
             requested = dict(store(tx, row))
             caller = context or asked_by
             if caller is not None:
@@ -478,9 +480,13 @@ class Stacks:
 
     def update_child(self, parent: LeasedStack, stack_id: str, define: Callable[[StackIdentity], StackDefinition],
                      facade: Mapping[str, Any], *, timeout_mins: int | None, converge: bool) -> stacks.Stack:
+        is_signalled = parent.row.status != Status.IN_PROGRESS      # no action of the parent, which was checked before
         with self._database.reader() as tx:
             row = self._found(tx, stack_id, _on_behalf_of(parent))
+            found = guarding.read(tx, row) if is_signalled else None
         definition = define(StackIdentity(row.name, row.id, row.project_id))
+        if found is not None:
+            found.check_members(definition.resources)
         if definition.mask or parent.definition.mask:
             with self._database.reader() as tx:
                 stored = templates.show(tx, row.template_id)
@@ -491,9 +497,8 @@ class Stacks:
         def accept(tx: Connection) -> tuple[Lease | str | None, stacks.Stack]:
             owner = self._claim(tx, row.id)
             current = self._current(tx, row.id, None)
-            if parent.row.status != Status.IN_PROGRESS:     # on a signal; an action that has begun goes on
+            if is_signalled:
                 guarding.check_lock(tx, current)
-            guarding.check_members(tx, current, definition.resources)
             accepted = stacks.accept(
                 tx, row.id, action=Action.UPDATE, reason=text.started(Action.UPDATE), now=now,
                 template_id=templates.insert(
