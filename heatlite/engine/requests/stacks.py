@@ -204,11 +204,15 @@ class Stacks:
                plan: Applying | None = None) -> dict[str, str]:
         """Return the identity of the stack, once the request is stored. `plan`: the plan that it applies."""
         self._check_planned(plan)
-        row, stored = self._stored(message.stack_id, context)
+        with self._database.reader() as tx:
+            row, stored = self._stored(tx, message.stack_id, context)
+            protections = guarding.check_lock(tx, row).protections
         self._check_updatable(row)
         self._check_rights(row.id, context)
         definition, before = self._checked_update(context, row, stored, message)
-        self._check_protected(context, row, definition, before, message)
+        if protections:                             # what is not known before the update is refused when it comes to it
+            found = self._previewed_update(context, row, definition, before, message, with_causes=False)
+            guarding.refuse(row, plan_making.made(messages.UPDATE, found, protections).blockers)
         now = self._runtime.now()
         renewed = self._renewed_authority(context, row, definition, now)
         content = Content.of(definition)
@@ -241,16 +245,6 @@ class Stacks:
             return owner, accepted
 
         return dict(identity(self._commit(accept, definition)))
-
-    def _check_protected(self, context: RequestContext, row: stacks.Stack, definition: StackDefinition,
-                         before: StackDefinition, message: messages.UpdateStack) -> None:
-        """Raise StackProtected if an update would do what protections deny. Only the stacks that have some are
-        previewed for it. What is not known before the update is refused when it comes to it."""
-        with self._database.reader() as tx:
-            protections = guarding.check_lock(tx, row).protections
-        if protections:
-            found = self._previewed_update(context, row, definition, before, message, with_causes=False)
-            guarding.refuse(row, plan_making.made(messages.UPDATE, found, protections).blockers)
 
     def _renewed_authority(self, context: RequestContext, row: stacks.Stack, definition: StackDefinition,
                            now: datetime) -> credentials.Credentials | None:
@@ -286,7 +280,8 @@ class Stacks:
         """Return the present row, and what an update would do. Raises what it would be refused with.
 
         `with_causes`: with the present definitions, also of nested stacks, from which the causes of changes follow."""
-        row, stored = self._stored(message.stack_id, context)
+        with self._database.reader() as tx:
+            row, stored = self._stored(tx, message.stack_id, context)
         definition, before = self._checked_update(context, row, stored, message)
         return row, self._previewed_update(context, row, definition, before, message, with_causes)
 
@@ -312,7 +307,8 @@ class Stacks:
 
     def foresee_delete(self, context: RequestContext, stack_id: str) -> tuple[stacks.Stack, previews.Previewed]:
         """Return the present row, and what a delete would do."""
-        row, stored = self._stored(stack_id, context)
+        with self._database.reader() as tx:
+            row, stored = self._stored(tx, stack_id, context)
         return row, self._preview(context).of_delete(row, loading.definition(stored, row, self._registry.operator))
 
     def validate(self, context: RequestContext, message: messages.ValidateTemplate) -> dict[str, Any]:
@@ -412,9 +408,7 @@ class Stacks:
         if context is not None and action is not Action.CHECK:
             self._check_rights(stack_id, context)
         if context is not None and action is Action.DELETE:
-            with self._database.reader() as tx:
-                found = guarding.read(tx, self._found(tx, stack_id, context))
-            found.check_delete()
+            self._check_protected(stack_id, context)
 
         def accept(tx: Connection) -> tuple[Lease | str | None, stacks.Stack]:
             owner = self._claim(tx, stack_id, context)
@@ -551,10 +545,10 @@ class Stacks:
     def _define(self, message: messages.Source, whose: StackIdentity) -> StackDefinition:
         return sources.define(message, whose, self._registry.operator, self._limits)
 
-    def _stored(self, stack_id: str, caller: RequestContext) -> tuple[stacks.Stack, templates.Template]:
-        with self._database.reader() as tx:
-            row = self._found(tx, stack_id, caller)
-            return row, templates.get(tx, row.template_id)
+    def _stored(self, tx: Connection, stack_id: str,
+                caller: RequestContext) -> tuple[stacks.Stack, templates.Template]:
+        row = self._found(tx, stack_id, caller)
+        return row, templates.get(tx, row.template_id)
 
     def _current(self, tx: Connection, stack_id: str, caller: RequestContext | None) -> stacks.Stack:
         return self._found(tx, stack_id, caller, for_update=True)
@@ -614,6 +608,12 @@ class Stacks:
         with self._database.reader() as tx:
             names = resources.types(tx, stack_id)
         validation.check_rights(names, self._registry, context)
+
+    def _check_protected(self, stack_id: str, context: RequestContext) -> None:
+        """Raise StackProtected if the stack must not be deleted."""
+        with self._database.reader() as tx:
+            found = guarding.read(tx, self._found(tx, stack_id, context))
+        found.check_delete()
 
     def _check_quota(self, context: RequestContext, project_id: str) -> None:
         limit = self._quotas.stacks_per_project
