@@ -57,7 +57,7 @@ def plant(cloud: Production, person: Person, word: str) -> tuple[Things, Person]
     snapshot = cloud.ask(person, 'POST', f'{path}/snapshots', {'name': f'{word}-snapshot'}).json
     assert cloud.finished(person, path) == 'SNAPSHOT_COMPLETE'
     plan = cloud.ask(person, 'POST', f'{path}/plans', {'action': 'delete'}).json['plan']
-    protected = {'path': f'{word}-resource', 'deny': ['delete'], 'reason': f'{word}-protection'}
+    protected = {'path': f'{word}-resource', 'deny': ['replace'], 'reason': f'{word}-protection'}
     assert cloud.ask(person, 'PUT', f'{path}/protections', {'protections': [protected]}).status == 200
     stack = get(path)['stack']
     config = cloud.ask(person, 'POST', '/software_configs', {
