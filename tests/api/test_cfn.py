@@ -29,7 +29,8 @@ TEMPLATE = json.dumps({
 
 
 @pytest.fixture(scope='module')
-def app(tmp_path_factory):
+def started(tmp_path_factory):
+    """The options, the database and the engine's client of a running service."""
     database = Database(f'sqlite:///{tmp_path_factory.mktemp("cfn")}/db.sqlite')
     tables.metadata.create_all(database.engine)
     conf = in_process.options(auth_encryption_key='k' * 32)
@@ -37,10 +38,15 @@ def app(tmp_path_factory):
     runtime = GreenRuntime()
     service = EngineService(conf, runtime, database)
     service.start()
-    yield deploy.build(conf, database, InProcessClient(runtime, service.endpoint), identity=in_process.Verified)
+    yield conf, database, InProcessClient(runtime, service.endpoint)
     service.stop()
     database.close()
     cfg.CONF.clear_override('auth_encryption_key')
+
+
+@pytest.fixture(scope='module')
+def app(started):
+    return deploy.build(*started, identity=in_process.Verified)
 
 
 class Client:
@@ -222,6 +228,18 @@ def test_templates(cfn, lamp):
 def test_refusals(cfn, lamp, action, parameters, wanted):
     status, code, message = wanted
     assert cfn.error(action, **parameters) == (status, 'Sender', code, message)
+
+
+def test_a_protected_stack_is_not_deleted(cfn, started, lamp):
+    rest = in_process.build(*started)
+    url = f'/v1/{in_process.PROJECT}/stacks/lamp/{lamp.rpartition("/")[2]}/protections'
+    protected = {'protections': [{'path': '', 'deny': ['delete'], 'reason': 'ours'}]}
+    assert in_process.ask(rest, 'PUT', url, protected).status_code == 200
+    assert cfn.error('DeleteStack', StackName='lamp') == (
+        400, 'Sender', 'ValidationError',
+        'The stack does not permit this:Stack lamp is protected: the stack: delete is denied by the protection of the '
+        'stack (ours).')
+    assert in_process.ask(rest, 'DELETE', url).status_code == 204
 
 
 def test_policy(app, lamp):

@@ -30,6 +30,7 @@ CODES = {
     'InvalidParameterCombination': (400, _('Incompatible parameters were used together')),
     'InvalidParameterValue': (400, _('A bad or out-of-range value was supplied')),
     'AlreadyExists': (400, _('Resource with the name requested already exists')),
+    'ValidationError': (400, _('The stack does not permit this')),
     'RequestLimitExceeded': (400, _('Payload exceeds maximum allowed size')),
     'InternalFailure': (500, _('The request processing has failed due to an internal error')),
     'ServiceUnavailable': (503, _('Service temporarily unavailable')),
