@@ -40,6 +40,19 @@ def apply(cluster: Cluster, plan_id: str) -> Any:
     return cluster.ask(messages.ApplyPlan(plan_id), REFUSED)
 
 
+def applied(cluster: Cluster, plan_id: str) -> str:
+    """Apply a plan and return the id of its stack, also if the first answer was lost with an engine: asked again, the
+    service says that the plan was applied."""
+    answer = apply(cluster, plan_id)
+    if not isinstance(answer, exception.Conflict):
+        return str(answer['stack_id'])
+    assert 'was applied at' in str(answer)
+    with cluster.database.reader() as tx:
+        found = plans.show(tx, plan_id, str(cluster.context.project_id))
+    assert found is not None and found.stack_id is not None
+    return found.stack_id
+
+
 def expected(document: Mapping[str, Any], containers: set[Place]) -> tuple[Counter[Any], set[Place]]:
     """(place, kind) of each known change, and the places of what is unknown. Containers are compared by what is in
     them, as an update of theirs that changes nothing is none."""

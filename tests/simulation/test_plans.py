@@ -144,9 +144,9 @@ def test_a_plan_to_delete_reads_rows_in_blocks(cluster):
 
 def by_plans(cluster):
     made = planned.plan(cluster, stack_name='s', template=template(a='one', b='one'))
-    stack_id = planned.apply(cluster, made.id)['stack_id']
+    stack_id = planned.applied(cluster, made.id)
     done(cluster, stack_id, 'CREATE')
     made = update(cluster, stack_id, a='two', c='new')
-    planned.apply(cluster, made.id)
+    planned.applied(cluster, made.id)
     done(cluster, stack_id, 'UPDATE')
     assert sorted(each['value'] for each in cluster.cloud.objects.values()) == ['new', 'two']
