@@ -125,6 +125,23 @@ def first_causes(events: Sequence[Happened]) -> list[Happened]:
     return found
 
 
+def waited_for(cause: Happened, rows: Iterable[Row]) -> list[Happened]:
+    """Return what a failure that is a time-out waited for: the resources inside that were not made when it came.
+
+    Other failures, and those of resources with nothing inside, are returned as they are.
+    """
+    if not TIMED_OUT.search(cause.reason):
+        return [cause]
+    length = len(cause.path)
+    open_rows = [row for row in rows if row.path[:length] == cause.path and len(row.path) > length and (
+        row.status == Status.IN_PROGRESS or (row.status == Status.FAILED and ABORTED.search(row.reason)))]
+    above = {row.path[:end] for row in open_rows for end in range(length, len(row.path))}
+    inside = sorted((row for row in open_rows if row.path not in above), key=lambda row: row.changed_at)
+    return [replace(cause, path=row.path, type=row.type, action=row.action, physical_id=row.physical_id)
+            for row in inside] or [cause]
+
+
+TIMED_OUT = re.compile(r'\b[Tt]imed out\b')
 ABORTED = re.compile(r'\baborted \(|preempted by a newer update|Stack .* cancelled')
 
 

@@ -11,6 +11,8 @@ import pytest
 from heatlite.api.handlers import explain, progress
 from heatlite.common import exception
 from heatlite.db import stacks
+from heatlite.testing.clouds import simulated
+from tests.simulation import explained as explained_corpus
 from tests.simulation.cluster import Cluster, done
 from tests.simulation.foretold import REFUSED, Grown
 
@@ -257,3 +259,22 @@ def test_a_resource_that_is_not_there(cluster, path):
     done(cluster, stack_id, 'CREATE')
     with pytest.raises(exception.ResourceNotFound):
         of_resource(cluster, stack_id, path)
+
+
+def test_faults_of_services_are_explained_with_resource_and_line():
+    """A part of the corpus that `python -m tests.simulation.explained` scores."""
+    with simulated() as cloud:
+        found = list(explained_corpus.judged(cloud, iter(range(1, 48, 2))))
+    assert len(found) > 16
+    assert sum(not wrong for _seed, _kind, wrong in found) >= 0.95 * len(found), [each for each in found if each[2]]
+
+
+def test_a_timeout_is_explained_by_what_did_not_come_to_an_end(cluster):
+    stack_id = cluster.create('s', NESTED | {'resources': {
+        'group': {'type': 'OS::Heat::ResourceGroup', 'properties': {
+            'count': 2, 'resource_def': {'type': 'OS::Heat::TestResource', 'properties': {
+                'value': 'x', 'action_wait_secs': {'create': 6000}}}}}}}, timeout_mins=1)
+    assert cluster.settle(stack_id).status == 'FAILED'
+    found = explained(cluster, stack_id)['causes']
+    assert sorted(each['path'] for each in found) == [['group', '0'], ['group', '1']]
+    assert all('imed out' in each['reason'] for each in found)

@@ -165,8 +165,8 @@ def _causes(tx: Connection, tree: Tree, beginning: events.Shown, below: Path = (
     return [{'path': list(each.path), 'type': each.type, 'action': each.action, 'reason': each.reason,
              'time': views.when(each.at), 'physical_resource_id': each.physical_id,
              'advice': explanation.advice(each.reason), 'place': tree.places.of(each.path, each.reason)}
-            for each in explanation.first_causes(tree.happened(failed))
-            if each.path[:len(below)] == below][:MOST]
+            for cause in explanation.first_causes(tree.happened(failed))
+            for each in explanation.waited_for(cause, tree.rows) if each.path[:len(below)] == below][:MOST]
 
 
 def _chain(tx: Connection, tree: Tree, beginning: events.Shown, now: datetime) -> list[View]:
