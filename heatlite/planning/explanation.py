@@ -89,6 +89,11 @@ def state_of(row: Row, lacking: Sequence[Path] | None) -> str:
     return {Status.IN_PROGRESS: WAITING, Status.FAILED: FAILED}.get(Status(row.status), SETTLED)
 
 
+def is_within(path: Path, above: Path) -> bool:
+    """Whether `path` is `above` or below it."""
+    return path[:len(above)] == above
+
+
 def working(rows: Iterable[Row]) -> list[Row]:
     """Return the resources in progress that no other one below accounts for, the longest running first."""
     found = [row for row in rows if row.status == Status.IN_PROGRESS]
@@ -114,7 +119,7 @@ def first_causes(events: Sequence[Happened]) -> list[Happened]:
     """
     failed = {event.path for event in events}
     inner = [event for event in events if not any(
-        path != event.path and path[:len(event.path)] == event.path for path in failed)]
+        path != event.path and is_within(path, event.path) for path in failed)]
     first = [event for event in inner if not ABORTED.search(event.reason)]
     seen: set[Path] = set()
     found = []
@@ -133,7 +138,7 @@ def waited_for(cause: Happened, rows: Iterable[Row]) -> list[Happened]:
     if not TIMED_OUT.search(cause.reason):
         return [cause]
     length = len(cause.path)
-    open_rows = [row for row in rows if row.path[:length] == cause.path and len(row.path) > length and (
+    open_rows = [row for row in rows if is_within(row.path, cause.path) and len(row.path) > length and (
         row.status == Status.IN_PROGRESS or (row.status == Status.FAILED and ABORTED.search(row.reason)))]
     above = {row.path[:end] for row in open_rows for end in range(length, len(row.path))}
     inside = sorted((row for row in open_rows if row.path not in above), key=lambda row: row.changed_at)

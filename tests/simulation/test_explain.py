@@ -253,6 +253,16 @@ def test_a_resource_that_waits_and_what_it_waits_for(cluster):
         ('CREATE', 'COMPLETE', True)]
 
 
+def test_what_waits_elsewhere_takes_no_place_in_the_list(cluster):
+    many = {f'other{number}': {'type': 'OS::Heat::TestResource', 'properties': {'wait_secs': 1000}}
+            for number in range(explain.MOST + 10)}
+    stack_id = cluster.create('s', {**NESTED, 'resources': {**many, **NESTED['resources']}})
+    cluster.universe.run(lambda: cluster.states(stack_id)['first'][-1][1] == 'COMPLETE', 50.0)
+    cluster.universe.run(lambda: of_resource(cluster, stack_id, 'group')['waiting_for'], 50.0)
+    found = of_resource(cluster, stack_id, 'group')['waiting_for']
+    assert sorted(each['path'] for each in found) == [['group', str(number)] for number in range(3)]
+
+
 @pytest.mark.parametrize('path', ['nothing', 'group/nothing', 'first/0', 'group//0', '/', 'group/0/0'])
 def test_a_resource_that_is_not_there(cluster, path):
     stack_id = cluster.create('s', NESTED)

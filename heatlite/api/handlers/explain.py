@@ -20,8 +20,8 @@ from heatlite.common.i18n import _
 from heatlite.db import events, leases, resources, stacks
 from heatlite.db.connection import moment
 from heatlite.planning import explanation
-from heatlite.planning.explanation import Happened, Path, Row
-from heatlite.planning.states import Status
+from heatlite.planning.explanation import Happened, Path, Row, is_within
+from heatlite.planning.states import ResourceState, Status
 
 View = dict[str, Any]
 MOST = 50                               # entries of each list
@@ -61,10 +61,10 @@ def of_resource(tx: Connection, row: stacks.Stack, path: Path) -> View:
         'path': list(path), 'type': found.type, 'action': found.action, 'status': found.status,
         'status_reason': found.reason, 'physical_resource_id': found.physical_id,
         'state': explanation.state_of(found, lacking), 'since': views.when(found.changed_at),
-        'seconds': max(int((now - found.changed_at).total_seconds()), 0),
+        'seconds': _age(found.changed_at, now),
         'waits_for': [list(each) for each in lacking or ()],
-        'waiting_for': [each for each in waited_for(tree.rows, now, MOST)
-                        if len(each['path']) > len(path) and tuple(each['path'])[:len(path)] == path],
+        'waiting_for': waited_for([each for each in tree.rows if each.path != path and is_within(each.path, path)],
+                                  now, MOST),
         'causes': causes,
         'not_started': [list(each) for each in explanation.not_started(tree.by_path, [path])][:MOST],
         'place': tree.places.of(path, found.reason),
@@ -96,6 +96,25 @@ def explained(tx: Connection, row: stacks.Stack, timeout: timedelta) -> View:
         'critical_path': chain[:MOST], 'summary': _summary(row, found, causes)}
 
 
+def paths_of(top: stacks.Stack, below: Iterable[stacks.Identity]) -> dict[str, Path]:
+    """The path of each stack of a tree by its id. `below`: the stacks under `top`, outer ones first."""
+    paths: dict[str, Path] = {top.id: ()}
+    for each in below:
+        paths[each.id] = (*paths[str(each.owner_id)], str(each.parent_resource))
+    return paths
+
+
+def row_at(above: Path, row: ResourceState | resources.Shown) -> Row:
+    """A resource of the stack at `above`."""
+    return Row((*above, row.name), row.type, row.action, row.status, row.reason, row.physical_id,
+               tuple((*above, name) for name in row.requires), row.updated_at or row.created_at or datetime.min)
+
+
+def _age(changed_at: datetime, now: datetime) -> int:
+    """Whole seconds since then."""
+    return max(int((now - changed_at).total_seconds()), 0)
+
+
 class Tree:
     """The rows of a stack, and of the nested ones that are not complete, with their paths.
 
@@ -103,13 +122,14 @@ class Tree:
     """
 
     def __init__(self, tx: Connection, top: stacks.Stack, path: Path = ()) -> None:
-        self.paths: dict[str, Path] = {top.id: ()}
+        below = stacks.descendants(tx, top.root_id, top.id, DEEPEST)
+        self.paths = paths_of(top, below)
         self.top = top.id
         wanted = [top.id]
-        for each in stacks.descendants(tx, top.root_id, top.id, DEEPEST):
-            self.paths[each.id] = place = (*self.paths[str(each.owner_id)], str(each.parent_resource))
-            is_above = bool(path) and place == path[:len(place)] and len(place) < len(path)
-            if is_above or (each.status != Status.COMPLETE and place[:len(path)] == path):
+        for each in below:
+            place = self.paths[each.id]
+            is_above = len(place) < len(path) and is_within(path, place)
+            if is_above or (each.status != Status.COMPLETE and is_within(place, path)):
                 wanted.append(each.id)
         self.rows = [row for stack_id in wanted for row in self._rows(tx, stack_id)]
         self.places = Places(tx, top.template_id, self.row)
@@ -129,9 +149,7 @@ class Tree:
         above = self.paths[stack_id]
         for row in resources.light(tx, stack_id):
             if row.replaced_by is None:
-                yield Row((*above, row.name), row.type, row.action, row.status, row.reason, row.physical_id,
-                          tuple((*above, name) for name in row.requires),
-                          row.updated_at or row.created_at or datetime.min)
+                yield row_at(above, row)
 
     def happened(self, found: Iterable[events.Shown]) -> list[Happened]:
         return [Happened((*self.paths[each.stack_id], each.resource_name), each.resource_type, each.action, each.status,
@@ -155,7 +173,7 @@ def gives_up_at(row: stacks.Stack, default: timedelta) -> str | None:
 def waited_for(rows: Iterable[Row], now: datetime, most: int) -> list[View]:
     """The resources of `rows` that an action is in progress on, at most `most`, the longest running first."""
     return [{'path': list(each.path), 'type': each.type, 'action': each.action, 'since': views.when(each.changed_at),
-             'seconds': max(int((now - each.changed_at).total_seconds()), 0),
+             'seconds': _age(each.changed_at, now),
              'physical_resource_id': each.physical_id, 'reason': each.reason}
             for each in explanation.working(rows)[:most]]
 
@@ -166,7 +184,7 @@ def _causes(tx: Connection, tree: Tree, beginning: events.Shown, below: Path = (
              'time': views.when(each.at), 'physical_resource_id': each.physical_id,
              'advice': explanation.advice(each.reason), 'place': tree.places.of(each.path, each.reason)}
             for cause in explanation.first_causes(tree.happened(failed))
-            for each in explanation.waited_for(cause, tree.rows) if each.path[:len(below)] == below][:MOST]
+            for each in explanation.waited_for(cause, tree.rows) if is_within(each.path, below)][:MOST]
 
 
 def _chain(tx: Connection, tree: Tree, beginning: events.Shown, now: datetime) -> list[View]:

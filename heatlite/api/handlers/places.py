@@ -6,13 +6,14 @@ The position in the template of the stack itself is known to those who have the 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy import Connection
 
 from heatlite.db import templates
 from heatlite.language.positions import Positions
+from heatlite.language.versions import CFN_KEYS, HOT_KEYS, Keys
 from heatlite.planning.explanation import Path, Row
 
 Place = dict[str, Any]                  # file (None: the stack's template), path (text), line, column
@@ -35,13 +36,12 @@ class Places:
         """The place of the resource at `path`, or of its property that `reason` names."""
         file, name = self._written(path)
         if file is None:
-            resources, properties = self._keys(self._read().document)
-            return {'file': None, 'path': '.'.join((resources, name, *named(reason, properties))),
-                    'line': None, 'column': None}
+            keys = CFN_KEYS if CFN_KEYS.resources in self._read().document else HOT_KEYS
+            return {'file': None, 'path': '.'.join(_trail(keys, name, reason)), 'line': None, 'column': None}
         positions = self._positions_in(file)
         top = positions.find(())
-        for keys in (HOT, CFN):
-            trail = (keys[0], name, *named(reason, keys[1]))
+        for keys in (HOT_KEYS, CFN_KEYS):
+            trail = _trail(keys, name, reason)
             found = positions.find(trail)
             if found is not None and found != top:
                 return {'file': file, 'path': '.'.join(trail), 'line': found[0], 'column': found[1]}
@@ -76,16 +76,11 @@ class Places:
             self._template = templates.get(self._tx, self._template_id)
         return self._template
 
-    @staticmethod
-    def _keys(document: Mapping[str, Any]) -> tuple[str, str]:
-        return CFN if CFN[0] in document else HOT
 
-
-HOT, CFN = ('resources', 'properties'), ('Resources', 'Properties')
 _PROPERTY = re.compile(r'\b[Pp]roperties\.([A-Za-z_]\w*)')
 
 
-def named(reason: str, properties: str) -> tuple[str, ...]:
-    """The path of the property that the text of an error names, below its resource; () if it names none."""
+def _trail(keys: Keys, name: str, reason: str) -> tuple[str, ...]:
+    """The path of a resource in its template, or of its property that the text of an error names."""
     found = _PROPERTY.search(reason)
-    return () if found is None else (properties, found.group(1))
+    return (keys.resources, name, *(() if found is None else (keys.properties, found.group(1))))

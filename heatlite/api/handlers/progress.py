@@ -14,7 +14,6 @@ from heatlite.api.wsgi import Request
 from heatlite.db import events, resources, stacks
 from heatlite.db.connection import moment
 from heatlite.planning import progress
-from heatlite.planning.explanation import Path, Row
 from heatlite.planning.states import Status
 
 View = dict[str, Any]
@@ -31,9 +30,7 @@ def show(req: Request, stack_name: str, stack_id: str) -> View:
 
 def seen(tx: Connection, row: stacks.Stack, timeout: timedelta) -> View:
     """The progress of a stack. `timeout`: of its action, if the stack has none of its own."""
-    paths: dict[str, Path] = {row.id: ()}
-    for each in stacks.descendants(tx, row.root_id, row.id, explain.DEEPEST):
-        paths[each.id] = (*paths[str(each.owner_id)], str(each.parent_resource))
+    paths = explain.paths_of(row, stacks.descendants(tx, row.root_id, row.id, explain.DEEPEST))
     levels = progress.levels(replace(count, depth=count.depth - row.depth)
                              for count in resources.counts_by_level(tx, list(paths)))
     begun, is_running = row.started_at or row.created_at, row.status == Status.IN_PROGRESS
@@ -47,8 +44,7 @@ def seen(tx: Connection, row: stacks.Stack, timeout: timedelta) -> View:
         'gives_up_at': explain.gives_up_at(row, timeout) if is_running else None,
         'levels': [{**asdict(level), 'total': level.total} for level in levels],
         'waiting_for': explain.waited_for([
-            Row((*paths[each.stack_id], each.name), each.type, each.action, each.status, each.reason, each.physical_id,
-                (), each.updated_at or each.created_at)
+            explain.row_at(paths[each.stack_id], each)
             for each in resources.in_progress(tx, list(paths), MOST_READ)], now, MOST)}
 
 
