@@ -96,9 +96,9 @@ def _values(entry: Mapping[str, Any]) -> Iterator[str]:
     for value in entry['values']:
         path = '.'.join(map(str, value['path']))
         if path not in ('type', 'Type') or entry['change'] == 'changed':
-            told = {'added': json.dumps(value['after']), 'removed': json.dumps(value['before'])}.get(
+            shown = {'added': json.dumps(value['after']), 'removed': json.dumps(value['before'])}.get(
                 entry['change'], f"{json.dumps(value['before'])} -> {json.dumps(value['after'])}")
-            yield f"{path or 'value'}: {told}{_note(value)}"
+            yield f"{path or 'value'}: {shown}{_note(value)}"
 
 
 def _file(entry: Mapping[str, Any]) -> Iterator[str]:

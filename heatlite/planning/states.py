@@ -117,9 +117,8 @@ class Revision:
     """One definition that was accepted for a root stack, as stored. `number`: 1, 2, ... within the stack.
 
     `action`: the one that brought it in, `author`: the user who requested it; None: not known, and for rollbacks that
-    follow from a failure. `preceding`: the outcome of the revision before,
-    see `planning.revisions`. `digest`: equal for equal content; None: not
-    known. `parameters`: as users see them, hidden ones masked.
+    follow from a failure. `preceding`: the outcome of the revision before, see `planning.revisions`. `digest`: equal
+    for equal content; None: not known. `parameters`: as users see them, hidden ones masked.
     """
 
     stack_id: str

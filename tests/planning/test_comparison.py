@@ -17,7 +17,7 @@ def resource(kind='OS::Heat::Value', **values):
     return {'type': kind, 'properties': values}
 
 
-def told(found):
+def entries(found):
     """(list, name, change) of everything that differs."""
     return [(name, each['name'], each['change']) for name in LISTS for each in found[name]]
 
@@ -43,7 +43,7 @@ AFTER = Source(
 
 def test_what_differs_is_named():
     found = compare(BEFORE, AFTER)
-    assert told(found) == [
+    assert entries(found) == [
         ('resources', 'other', 'changed'), ('resources', 'gone', 'removed'), ('resources', 'new', 'added'),
         ('parameters', 'a', 'changed'), ('parameters', 'b', 'removed'), ('parameters', 'c', 'added'),
         ('outputs', 'o', 'changed'), ('conditions', 'on', 'removed'), ('parameter_definitions', 'a', 'changed'),
@@ -60,14 +60,14 @@ def test_what_differs_is_named():
 
 def test_equal_definitions_do_not_differ():
     found = compare(BEFORE, BEFORE)
-    assert told(found) == [] and found['is_empty']
+    assert entries(found) == [] and found['is_empty']
 
 
 @pytest.mark.parametrize('value', [None, {}, '', []])
 def test_what_says_nothing_is_named_when_it_comes_and_goes(value):
     one = Source(hot(outputs={'o': value}))
-    assert told(compare(Source(hot()), one)) == [('outputs', 'o', 'added')]
-    assert told(compare(one, Source(hot()))) == [('outputs', 'o', 'removed')]
+    assert entries(compare(Source(hot()), one)) == [('outputs', 'o', 'added')]
+    assert entries(compare(one, Source(hot()))) == [('outputs', 'o', 'removed')]
     assert compare(one, one)['is_empty']
 
 
@@ -76,7 +76,7 @@ def test_templates_of_cloudformation():
         return Source({'HeatTemplateFormatVersion': '2012-12-12', 'Resources': {
             'a': {'Type': 'OS::Heat::Value', 'Properties': {'value': value}}}})
     found = compare(cfn(1), cfn(2))
-    assert told(found) == [('resources', 'a', 'changed')] and found['resources'][0]['type'] == 'OS::Heat::Value'
+    assert entries(found) == [('resources', 'a', 'changed')] and found['resources'][0]['type'] == 'OS::Heat::Value'
 
 
 def secret(value, text, **parameters):
@@ -108,7 +108,7 @@ def test_hidden_values_that_are_no_texts(hidden):
     document = hot(parameters={'n': {'type': 'number', 'hidden': True}})
     before = Source(document, {'parameters': {'n': 16}}, {}, {'n': HIDDEN_TEXT})
     found = compare(before, Source(document, hidden, {}, {'n': HIDDEN_TEXT}))
-    assert told(found) == [('parameters', 'n', 'changed')] and found['parameters'][0]['values'][0]['hidden']
+    assert entries(found) == [('parameters', 'n', 'changed')] and found['parameters'][0]['values'][0]['hidden']
 
 
 def test_the_number_of_values_is_bounded(monkeypatch):

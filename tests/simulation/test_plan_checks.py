@@ -34,13 +34,13 @@ def test_the_facts_name_properties_of_the_types():
     registry.use(None)
 
 
-def told(plan, level=None):
+def texts(plan, level=None):
     return [finding['text'] for finding in plan.document['findings'] if level in (None, finding['level'])]
 
 
 def test_a_plan_tells_what_it_asks_for(it):
     plan = it.plan(SHOP)
-    assert told(plan) == []
+    assert texts(plan) == []
     assert plan.document['totals'] == {
         'instances': {'before': 0, 'after': 1, 'at_once': 1}, 'vcpus': {'before': 0, 'after': 1, 'at_once': 1},
         'ram_mib': {'before': 0, 'after': 2048, 'at_once': 2048}, 'disk_gib': {'before': 0, 'after': 20, 'at_once': 20},
@@ -55,7 +55,7 @@ def test_a_quota_that_does_not_suffice_is_an_error(it):
     it.quota('neutron', port=100)
     it.create(SHOP)
     plan = it.plan({**SHOP, 'more': ('OS::Nova::Server', SERVER), 'disk2': DISK, 'disk3': DISK})
-    assert told(plan, 'error') == ['The quota of ram_mib is 4000, of which 2048 is used; the plan adds 2048.',
+    assert texts(plan, 'error') == ['The quota of ram_mib is 4000, of which 2048 is used; the plan adds 2048.',
                                    'The quota of volume_gib is 25, of which 10 is used; the plan adds 20.']
     assert it.apply(plan)['stack_id'] == it.id          # it is the user's decision
 
@@ -65,10 +65,10 @@ def test_old_objects_of_replacements_need_room_beside_the_new_ones(it):
     it.create({'disk': DISK})
     plan = it.plan({'disk': ('OS::Cinder::Volume', {'size': 10, 'availability_zone': 'nova'})})
     assert plan.summary['replace'] == 1
-    assert told(plan, 'error') == ['The quota of volumes is 1, of which 1 is used; the plan adds 1 (1 of it beside '
+    assert texts(plan, 'error') == ['The quota of volumes is 1, of which 1 is used; the plan adds 1 (1 of it beside '
                                    'what is replaced).']
     plan = it.plan({'other': DISK})
-    assert told(plan, 'warning') == ['The quota of volumes is 1, of which 1 is used; the plan adds 1 (1 is deleted, '
+    assert texts(plan, 'warning') == ['The quota of volumes is 1, of which 1 is used; the plan adds 1 (1 is deleted, '
                                      'perhaps too late).']
 
 
@@ -81,7 +81,7 @@ def test_members_of_groups_are_counted(it):
     it.create(group(1, 'nova'))
     plan = it.plan(group(3, 'mars'))
     assert plan.document['totals']['volume_gib'] == {'before': 2, 'after': 6, 'at_once': 8}
-    assert 'The quota of volumes is 2, of which 1 is used; the plan adds 3 (1 of it beside what is replaced).' in told(
+    assert 'The quota of volumes is 2, of which 1 is used; the plan adds 3 (1 of it beside what is replaced).' in texts(
         plan, 'error')
     assert sorted(each['path'] for each in plan.document['findings'] if 'mars' in each['text']) == [
         ['group', '0'], ['group', '1'], ['group', '2']]
@@ -94,7 +94,7 @@ def test_hidden_values_do_not_appear_in_findings(it):
         'resources': {'group': {'type': 'OS::Heat::ResourceGroup', 'properties': {'count': 1, 'resource_def': {
             'type': 'OS::Cinder::Volume', 'properties': {
                 'size': 1, 'availability_zone': {'get_param': 'zone'}}}}}}})
-    assert told(plan, 'error') == ['There is no availability zone ****** of the volume service; there is nova.']
+    assert texts(plan, 'error') == ['There is no availability zone ****** of the volume service; there is nova.']
     assert 'sesame' not in str(plan.document)
 
 
@@ -113,7 +113,7 @@ def test_an_image_must_fit_the_flavor(it):
         headers={'Content-Type': 'application/openstack-images-v2.1-json-patch'})
     for wanted in ('cirros', image['id']):
         plan = it.plan({'server': ('OS::Nova::Server', {**SERVER, 'image': wanted})})
-        assert told(plan, 'error') == [
+        assert texts(plan, 'error') == [
             'Image cirros needs 4096 MiB of memory, flavor m1.small has 2048.',
             'Image cirros needs a disk of 30 GiB, flavor m1.small has 20.']
 
@@ -122,7 +122,7 @@ def test_what_others_use_cannot_be_deleted(it):
     net = {'net': ('OS::Neutron::Net', {}), 'subnet': ('OS::Neutron::Subnet', {
         'network': {'get_resource': 'net'}, 'cidr': '10.9.0.0/24'})}
     it.create({**net, 'port': ('OS::Neutron::Port', {'network': {'get_resource': 'net'}}), 'disk': DISK})
-    assert told(it.plan()) == []
+    assert texts(it.plan()) == []
     port = it.request('neutron', 'POST', '/ports', {'port': {'network_id': it.physical_id('net')}})['port']
     server = it.server()
     it.request('nova', 'POST', f'/servers/{server}/os-volume_attachments',
@@ -141,7 +141,7 @@ def test_what_others_use_cannot_be_deleted(it):
 def test_a_service_that_does_not_answer_is_a_warning(it, fault, why):
     it.fault(service='volume', path='*limits*', count=0, **fault)
     plan = it.plan(SHOP)
-    assert told(plan) == [f'Not checked: quotas of the volume service; {why}.']
+    assert texts(plan) == [f'Not checked: quotas of the volume service; {why}.']
     assert plan.document['totals']['volume_gib']['after'] == 10
 
 
@@ -180,5 +180,5 @@ def test_prices_make_costs(cloud, tmp_path):
 def test_services_are_not_asked_if_the_operator_does_not_want_it(cloud):
     with stack(cloud, engines=1, **{'plans.check_timeout': 0.0}) as it:
         plan = it.plan({'disk': DISK})
-        assert told(plan) == [] and plan.document['totals']['volumes']['after'] == 1
+        assert texts(plan) == [] and plan.document['totals']['volumes']['after'] == 1
         assert not any('limits' in each for each in it.requests())

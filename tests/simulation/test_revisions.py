@@ -41,7 +41,7 @@ def history(cluster, stack_id):
         return revisions.page(tx, stack_id)[::-1]
 
 
-def told(cluster, stack_id):
+def listed(cluster, stack_id):
     return [(each.number, each.action, each.outcome) for each in history(cluster, stack_id)]
 
 
@@ -79,21 +79,21 @@ def test_numbers_authors_and_outcomes(cluster):
     update(cluster, stack_id, a='two')
     cluster.update(stack_id, failing(a='three'))
     cluster.settle(stack_id)
-    assert told(cluster, stack_id) == [(1, 'CREATE', 'COMPLETE'), (2, 'UPDATE', 'COMPLETE'), (3, 'UPDATE', 'FAILED')]
+    assert listed(cluster, stack_id) == [(1, 'CREATE', 'COMPLETE'), (2, 'UPDATE', 'COMPLETE'), (3, 'UPDATE', 'FAILED')]
     assert [each.author for each in history(cluster, stack_id)] == ['ann', 'bob', 'bob']
     assert [each.author_id for each in history(cluster, stack_id)] == ['u1', 'u2', 'u2']
     cluster.ask(messages.StackAction(stack_id, 'check'))
     cluster.settle(stack_id)
-    assert told(cluster, stack_id)[2:] == [(3, 'UPDATE', 'FAILED')]         # not what the check came to
+    assert listed(cluster, stack_id)[2:] == [(3, 'UPDATE', 'FAILED')]         # not what the check came to
     cluster.update(stack_id, slow(a='four'))
-    assert told(cluster, stack_id)[2:] == [(3, 'UPDATE', 'FAILED'), (4, 'UPDATE', 'IN_PROGRESS')]
+    assert listed(cluster, stack_id)[2:] == [(3, 'UPDATE', 'FAILED'), (4, 'UPDATE', 'IN_PROGRESS')]
 
 
 def test_an_adopted_stack():
     with Cluster(engines=1, enable_stack_adopt=True) as cluster:
         stack_id = cluster.create('s', template(a='one'), adopt={'resources': {}})
         cluster.settle(stack_id)
-        assert told(cluster, stack_id) == [(1, 'ADOPT', 'FAILED')]          # the id of the resource was not given
+        assert listed(cluster, stack_id) == [(1, 'ADOPT', 'FAILED')]          # the id of the resource was not given
 
 
 def test_rollbacks(cluster):
@@ -103,7 +103,7 @@ def test_rollbacks(cluster):
     cluster.update(stack_id, slow(a='three'))
     cluster.ask(messages.CancelStack(stack_id, rollback=True))
     done(cluster, stack_id, Action.ROLLBACK)
-    assert told(cluster, stack_id) == [
+    assert listed(cluster, stack_id) == [
         (1, 'CREATE', 'COMPLETE'), (2, 'UPDATE', 'ROLLED_BACK'), (3, 'ROLLBACK', 'COMPLETE'),
         (4, 'UPDATE', 'ROLLED_BACK'), (5, 'ROLLBACK', 'COMPLETE')]
     found = history(cluster, stack_id)
@@ -115,7 +115,7 @@ def test_rollbacks(cluster):
 def test_a_failed_create_that_is_rolled_back(cluster):
     stack_id = cluster.create('s', failing(a='one'), disable_rollback=False)
     cluster.settle(stack_id)
-    assert told(cluster, stack_id) == [(1, 'CREATE', 'ROLLED_BACK'), (2, 'ROLLBACK', 'COMPLETE')]
+    assert listed(cluster, stack_id) == [(1, 'CREATE', 'ROLLED_BACK'), (2, 'ROLLBACK', 'COMPLETE')]
 
 
 def test_requests_that_interrupt_others(cluster):
@@ -126,7 +126,7 @@ def test_requests_that_interrupt_others(cluster):
     cluster.settle(stack_id)
     cluster.update(stack_id, slow(a='four'))
     cluster.delete(stack_id)
-    assert [outcome for _number, _action, outcome in told(cluster, stack_id)] == [
+    assert [outcome for _number, _action, outcome in listed(cluster, stack_id)] == [
         'COMPLETE', 'SUPERSEDED', 'FAILED', 'FAILED']
 
 
@@ -137,7 +137,7 @@ def test_snapshots_that_are_restored(cluster):
     update(cluster, stack_id, a='two')
     cluster.ask(messages.RestoreSnapshot(stack_id, made['id']))
     done(cluster, stack_id, 'RESTORE')
-    assert told(cluster, stack_id)[1:] == [(2, 'UPDATE', 'COMPLETE'), (3, 'RESTORE', 'COMPLETE')]
+    assert listed(cluster, stack_id)[1:] == [(2, 'UPDATE', 'COMPLETE'), (3, 'RESTORE', 'COMPLETE')]
     found = history(cluster, stack_id)
     assert found[0].template_id == found[2].template_id
 
@@ -234,7 +234,7 @@ def test_a_stack_from_before(cluster):
     assert history(cluster, stack_id) == []
     update(cluster, stack_id, a='two')
     first, _second = history(cluster, stack_id)
-    assert told(cluster, stack_id) == [(1, None, 'COMPLETE'), (2, 'UPDATE', 'COMPLETE')]
+    assert listed(cluster, stack_id) == [(1, None, 'COMPLETE'), (2, 'UPDATE', 'COMPLETE')]
     assert (first.author, first.digest) == (None, None)
     planned.apply(cluster, back(cluster, stack_id, 1).id)
     done(cluster, stack_id, 'UPDATE')
@@ -314,7 +314,7 @@ def life(cluster):
     done(cluster, stack_id, 'UPDATE')
     cluster.ask(messages.UpdateStack(stack_id=stack_id, template=failing(a='three'), disable_rollback=False))
     done(cluster, stack_id, Action.ROLLBACK)
-    found = told(cluster, stack_id)
+    found = listed(cluster, stack_id)
     assert [number for number, _action, _outcome in found] == list(range(1, len(found) + 1))
     assert cluster.row(stack_id).revision == len(found)
     # A request that was accepted by an engine that died before it answered is sent again.
