@@ -59,8 +59,10 @@ class Catalog:
         """Return the number of members that a new group will have; 0 if it is unknown, and for other types."""
         try:
             kind = self._registry.resolve(wanted.type, wanted.name, wanted.owner.environment)
+            if not hasattr(kind, 'get_size'):       # most types: no object of them is needed
+                return 0
             made: Any = self._make(kind, wanted)
-            return int(made.get_size()) if hasattr(kind, 'get_size') else 0
+            return int(made.get_size())
         except Exception:                           # types may fail on unknown values
             return 0
 
