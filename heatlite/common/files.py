@@ -9,13 +9,16 @@ from typing import Any
 class Files(dict[str, str]):
     """Maps names to texts; never changed. All stacks of a tree share one object.
 
-    `id`: the id of its row, None before it is stored. `templates`: cache of parsed templates among the files, by name.
+    `id`: the id of its row, None before it is stored. Caches by name: `templates`, parsed ones among the files;
+    `readings` and `digests`, see `language.influence`.
     """
 
     def __init__(self, content: Mapping[str, str] | None = None) -> None:
         super().__init__(content or {})
         self.id: str | None = None
         self.templates: dict[str, Any] = {}
+        self.readings: dict[str, tuple[frozenset[str] | None, frozenset[str]]] = {}
+        self.digests: dict[str, str] = {}
 
     @classmethod
     def of(cls, content: Mapping[str, str]) -> Files:

@@ -1,0 +1,162 @@
+"""Finds what besides its own properties can change a nested stack: the environment, and the files that it may use.
+
+Reads texts without parsing them: the result may contain too much, never too little. A nested stack whose properties
+and influences are as before has the definition that it had.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from heatlite.common import turns
+from heatlite.common.files import Files
+from heatlite.language import registry as registries
+from heatlite.language.environment import DEFAULTS, REGISTRY, SINKS, Environment
+from heatlite.language.template import is_template_name
+
+WORD = re.compile(r'[^\s"\'\[\]{},]+')
+TYPE = re.compile(r'[tT]ype["\']?\s*:\s*(?:[&!]\S+\s+)*["\']?([^\s"\',\[\]{}]+)')
+ESCAPES = ('\\/', '\\x', '\\u', '\\U', '\\\n')      # with them a quoted text may name a file in other characters
+SPECIAL = ('.', '/', ':')                           # at least one of them is in the names that are looked for in texts
+TYPE_KEYS = frozenset({'type', 'Type'})
+TEMPLATE_URL = 'TemplateURL'                        # the property of AWS::CloudFormation::Stack
+CHARACTERS_A_STEP = 4096                            # read by the regular expressions in one step of `turns`
+
+
+class Unknown(Exception):
+    """A template is in use whose text is not among the files: one at a URL, or one of the operator."""
+
+
+class Influence:
+    """What the environment and the files of one stack can change in its nested stacks."""
+
+    def __init__(self, environment: Environment, files: Files) -> None:
+        sections = environment.shown()
+        registry = sections[REGISTRY]
+        self._files = files
+        self._environment = repr(_ordered([registry, sections[DEFAULTS], sections[SINKS]]))
+        self._mapped = dict(_mappings(environment))
+        self._known = frozenset(files) | frozenset(self._mapped)
+        # Names that are no single word of a text, and what may be in use under any name.
+        self._always = {name for name in self._known if not _is_sought(name)}
+        self._always.update(texts_in(sections[DEFAULTS]), texts_in(registry.get(registries.RESOURCES)))
+
+    def on(self, definition: Mapping[str, Any]) -> list[str] | None:
+        """Return texts that are equal for equal influences on the nested stack of a resource; None: not known.
+
+        `definition`: the resource's type and properties, with functions resolved.
+        """
+        try:
+            for name in types_in(definition):
+                self._check_at_hand(name)
+            if TEMPLATE_URL in set(texts_in(definition)):
+                return None
+            names = sorted(self._closure({*texts_in(definition), *self._always}))
+        except Unknown:
+            return None
+        return [self._environment, *(text for name in names for text in (name, self._digest(name)))]
+
+    def _closure(self, words: Iterable[str]) -> set[str]:
+        """Return the files that these words lead to, directly or through types and other files."""
+        seen: set[str] = set()
+        waiting = [word for word in words if word in self._known]
+        while waiting:
+            name = waiting.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            if name in self._mapped:
+                self._check_at_hand(self._mapped[name])
+                waiting.append(self._mapped[name])
+            if name in self._files:
+                waiting += self._mentioned(name) & self._known
+        return {name for name in seen if name in self._files}
+
+    def _check_at_hand(self, type_name: str) -> None:
+        if '\\' in type_name or type_name.startswith('*') or (
+                is_template_name(type_name) and type_name not in self._files):
+            raise Unknown(type_name)
+
+    def _mentioned(self, name: str) -> frozenset[str]:
+        """Return the words of a file that may be names."""
+        words, types = _reading(self._files, name)
+        for each in types:
+            self._check_at_hand(each)
+        if TEMPLATE_URL in types:
+            raise Unknown(name)
+        return self._known if words is None else words
+
+    def _digest(self, name: str) -> str:
+        digests = self._files.digests
+        if name not in digests:
+            digests[name] = hashlib.sha256(self._files[name].encode('utf-8', 'surrogatepass')).hexdigest()
+        return digests[name]
+
+
+def _reading(files: Files, name: str) -> tuple[frozenset[str] | None, frozenset[str]]:
+    """Return the words of a file that may be names, None for any name, and what it uses as types.
+
+    Each file is read once for all stacks of a tree.
+    """
+    if name not in files.readings:
+        text = files[name]
+        turns.spend(1 + len(text) // CHARACTERS_A_STEP)
+        words = None if any(each in text for each in ESCAPES) else frozenset(
+            word for word in map(_without_colon, WORD.findall(text)) if _is_sought(word))
+        types = {*TYPE.findall(text), *([TEMPLATE_URL] if TEMPLATE_URL in text else ())}
+        files.readings[name] = words, frozenset(types)
+    return files.readings[name]
+
+
+def _is_sought(name: str) -> bool:
+    return any(each in name for each in SPECIAL) and '*' not in name and WORD.fullmatch(name) is not None
+
+
+def _without_colon(word: str) -> str:
+    return word[:-1] if word.endswith(':') else word
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield every text in nested lists and maps, keys included."""
+    return (each for _key, each in _leaves(value))
+
+
+def types_in(value: Any) -> Iterator[str]:
+    """Yield every text that stands under a key `type` or `Type`."""
+    return (each for key, each in _leaves(value) if key in TYPE_KEYS)
+
+
+def _leaves(value: Any) -> Iterator[tuple[Any, str]]:
+    """Yield (key of the map that it is a value of, text) for all texts; the key of a key is None."""
+    waiting = [(None, value)]
+    while waiting:
+        key, each = waiting.pop()
+        if isinstance(each, str):
+            yield key, each
+        elif isinstance(each, Mapping):
+            waiting += [(None, name) for name in each]
+            waiting += each.items()
+        elif isinstance(each, list | tuple):
+            waiting += [(None, item) for item in each]
+
+
+def _mappings(environment: Environment) -> Iterator[tuple[str, str]]:
+    """Yield (name, target) of all entries that map a type name to another name or to a template, the user's last."""
+    levels = []
+    level: registries.Registry | None = environment.registry
+    while level is not None:
+        levels.append(level)
+        level = level.behind
+    for each in reversed(levels):
+        yield from ((name, target) for name, target in each.entries.items()
+                    if isinstance(target, str) and name != registries.BASE_URL)
+
+
+def _ordered(value: Any) -> Any:
+    """Return `value` with the entries of maps in order, so that equal values have equal texts."""
+    if isinstance(value, Mapping):
+        return [(str(key), _ordered(value[key])) for key in sorted(value, key=str)]
+    return [_ordered(each) for each in value] if isinstance(value, list | tuple) else value
