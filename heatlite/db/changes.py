@@ -69,6 +69,7 @@ def write(tx: sa.Connection, batch: Sequence[Change], again: bool = False) -> Wr
     _remove(tx, gathered, statements)
     _write_events(tx, gathered, statements, again)
     _remove_signals(tx, gathered, statements)
+    _unsettle(tx, gathered, statements)
     for stack_id, refused_signal in gathered.errors:
         signals.keep_error(tx, stack_id, refused_signal)
     return Written(frozenset(stack_id for stack_id, _ in refused), frozenset(superseded), frozenset(refused))
@@ -89,6 +90,7 @@ class _Gathered:
         self.stacks: list[tuple[str, StackChange, list[int]]] = []  # with the indexes of its own events
         self.events: list[tuple[Any, ...] | None] = []
         self.signals: list[int] = []
+        self.signalled: set[str] = set()            # stacks of these signals
         self.errors: list[tuple[str, SignalError]] = []
         self.time = Times()
 
@@ -115,7 +117,9 @@ class _Gathered:
             self.events.append(event_values(stack_id, each, self.time, self.encode))
         if change.stack is not None:
             self.stacks.append((stack_id, change.stack, own))
-        self.signals += change.signals
+        if change.signals:
+            self.signals += change.signals
+            self.signalled.add(stack_id)
         if change.signal_error is not None:
             self.errors.append((stack_id, change.signal_error))
 
@@ -201,7 +205,7 @@ def _stack_values(change: StackChange, gathered: _Gathered) -> dict[str, Any]:
         values['status'] = WORDS[change.status]
     if change.reason is not None:
         values['reason'] = clean(change.reason)
-    for name in ('template_id', 'previous_template_id', 'outputs', 'parameters', 'description'):
+    for name in ('template_id', 'previous_template_id', 'outputs', 'parameters', 'description', 'settled'):
         if getattr(change, name) is not None:
             values[name] = getattr(change, name)
     if change.updated_at is not None:
@@ -264,6 +268,13 @@ def _remove_signals(tx: sa.Connection, gathered: _Gathered, statements: Texts) -
     for chunk in chunks(sorted(set(gathered.signals))):
         statements.run(tx, f'DELETE FROM {statements.quoted("signal")} WHERE id IN ({statements.marks(len(chunk))})',
                        tuple(chunk))
+
+
+def _unsettle(tx: sa.Connection, gathered: _Gathered, statements: Texts) -> None:
+    """Notes that the next update has to look at stacks whose resources have handled signals."""
+    for chunk in chunks(sorted(gathered.signalled)):
+        statements.run(tx, f'UPDATE stack SET settled = NULL WHERE id IN ({statements.marks(len(chunk))}) '
+                           f'AND settled IS NOT NULL', tuple(chunk))
 
 
 def _write_events(tx: sa.Connection, gathered: _Gathered, statements: Texts, again: bool) -> None:

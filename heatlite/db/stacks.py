@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
@@ -366,6 +367,44 @@ def path(tx: sa.Connection, nested: Stack | Identity) -> tuple[str, ...]:
         names.append(str(at.parent_resource))
         at = identity(tx, at.owner_id)
     return tuple(reversed(names))
+
+
+def settled_below(tx: sa.Connection, root_id: str, depth: int) -> dict[str, str]:
+    """The live stacks of a tree below `depth` that are settled, together with all stacks below them: id -> digest.
+
+    A nested stack is settled if nothing has happened since an action of its parent brought it to a definition in which
+    only the parent can cause a change; `digest` is of what had an influence on it. `settling` makes the column, which
+    any newer generation outdates. One statement. Index: (root_id, depth).
+    """
+    query = sa.select(stack.c.id, stack.c.owner_id, stack.c.generation, stack.c.settled).where(
+        stack.c.root_id == root_id, stack.c.depth > depth, stack.c.live == 1)
+    rows = tx.execute(query).all()
+    owners = {row.id: row.owner_id for row in rows}
+    nested = Counter(owners.values())
+    found = {}
+    unsettled = []
+    for row in rows:
+        state, _colon, digest = (row.settled or '').rpartition(':')
+        if state == f'{row.generation}:{nested[row.id]}':
+            found[row.id] = digest
+        else:
+            unsettled.append(row.id)
+    for stack_id in unsettled:
+        above = owners.get(stack_id)
+        while above is not None:
+            found.pop(above, None)
+            above = owners.get(above)
+    return found
+
+
+def settling(generation: int, nested: int, digest: str) -> str:
+    """The value of the column `settled` of a stack with that many nested stacks."""
+    return f'{generation}:{nested}:{digest}'
+
+
+def unsettle(tx: sa.Connection, stack_id: str) -> None:
+    """Notes that the next update of its parent has to look at a nested stack."""
+    tx.execute(stack.update().where(stack.c.id == stack_id, stack.c.settled.is_not(None)).values(settled=None))
 
 
 def child(tx: sa.Connection, stack_id: str, resource_name: str) -> Identity | None:

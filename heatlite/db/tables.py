@@ -74,6 +74,7 @@ stack = _table(
     sa.Column('parameters', Json, nullable=True),                   # as shown: texts, hidden ones masked
     sa.Column('outputs', Json, nullable=True),                      # list, as shown
     sa.Column('request', Json, nullable=True),                      # what the last request said besides the template
+    sa.Column('settled', sa.String(100), nullable=True),            # of a nested stack: see stacks.settled_below
     sa.Column('live', sa.SmallInteger, nullable=True),              # 1, or null once deleted: frees the name
     sa.Column('created_at', Time, nullable=False),
     sa.Column('updated_at', Time, nullable=True),

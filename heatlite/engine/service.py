@@ -110,7 +110,7 @@ class EngineService:
         self.controller.alarms = self.alarms
         children = Children(runtime, database)
         self.controller.nest = lambda leased: Nesting(leased, self.stacks, children, database, self.controller.read,
-                                                      conf.max_nested_stack_depth)
+                                                      conf.max_nested_stack_depth, conf.auth_encryption_key or '')
         self.endpoint = Endpoint(self._use_cases())
 
     def start(self) -> None:

@@ -19,7 +19,7 @@ from heatlite.common.runtime import Runtime
 from heatlite.db import templates
 from heatlite.db.leases import Lease
 from heatlite.db.stacks import Stack
-from heatlite.engine import clients
+from heatlite.engine import clients, rsrc_defn
 from heatlite.engine.attributes import SHOW_ATTR
 from heatlite.engine.reconcile import attribute_cache, implicit_dependencies, loading, outputs
 from heatlite.engine.reconcile.executor import StepExecutor
@@ -362,6 +362,9 @@ class _Inside:
 
     def set_user_project(self, project_id: str) -> NoReturn:
         raise exception.NotSupported(feature=_('Changing a stack that is being taken over'))
+
+    def is_settled(self, stack_id: str, definition: rsrc_defn.ResourceDefinition) -> bool:
+        raise exception.NotSupported(feature=_('Updating a stack that is being taken over'))
 
     def user_project(self) -> str | None:
         root = self._tree.stacks[self._known.stack.row.root_id]

@@ -383,8 +383,9 @@ class Cluster:
             return accepted.id
         return str(found['stack_id'])
 
-    def update(self, stack_id: str, template: Any, **options: Any) -> None:
-        self.ask(messages.UpdateStack(stack_id=stack_id, template=template, environment={}, **options))
+    def update(self, stack_id: str, template: Any, environment: Mapping[str, Any] | None = None,
+               **options: Any) -> None:
+        self.ask(messages.UpdateStack(stack_id=stack_id, template=template, environment=environment or {}, **options))
 
     def delete(self, stack_id: str) -> None:
         self.ask(messages.DeleteStack(stack_id), allowed=[exception.EntityNotFound])

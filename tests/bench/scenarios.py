@@ -6,6 +6,7 @@ wall time from the request to the end of the action, `_cpu_ms` that of all our p
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 import threading
@@ -129,6 +130,41 @@ def update_one(backend: str, smaller: int) -> Figures:
             'update_nothing_seconds': nothing.wall}
 
 
+def _text(count: int) -> str:
+    """The text of a template of `count` resources."""
+    return json.dumps(template({f'r{number}': NOOP for number in range(count)}))
+
+
+def tree(backend: str, smaller: int) -> Figures:
+    """283 stacks: a root, 95 nested stacks of five resources, and 17 groups of ten nested stacks of three resources.
+
+    Updated without a change, with another text of one file that one nested stack uses, and with another environment.
+    """
+    wide, groups, members = 95 // smaller, 17 // smaller, 10
+    files = {f'n{number}.yaml': _text(5) for number in range(wide)} | {'leaf.yaml': _text(3)}
+    wanted = template({f'n{number}': {'type': f'n{number}.yaml'} for number in range(wide)} | {
+        f'g{number}': {'type': 'OS::Heat::ResourceGroup', 'properties': {
+            'count': members, 'resource_def': {'type': 'leaf.yaml'}}} for number in range(groups)})
+    body = {'template': wanted, 'files': files}
+    with deployment(backend) as found:
+        with deployments.Meter(found) as create:
+            url = act(found, 'POST', f'{found.url}/stacks', {'stack_name': 'tree', **body})
+        with deployments.Meter(found) as nothing:
+            act(found, 'PUT', url, body)
+        changed = {**files, 'n0.yaml': _text(6)}
+        with deployments.Meter(found) as one:
+            act(found, 'PUT', url, {**body, 'files': changed})
+        with deployments.Meter(found) as everything:
+            act(found, 'PUT', url, {**body, 'environment': {'parameter_defaults': {'unused': 1}}})
+        with deployments.Meter(found) as delete:
+            act(found, 'DELETE', url)
+    return {'stacks': 1.0 + wide + groups * (members + 1), 'create_seconds': create.wall, 'mib': create.mib,
+            'update_nothing_seconds': nothing.wall, 'update_nothing_cpu_ms': nothing.cpu * 1000,
+            'update_one_seconds': one.wall, 'update_one_cpu_ms': one.cpu * 1000,
+            'update_all_seconds': everything.wall, 'update_all_cpu_ms': everything.cpu * 1000,
+            'delete_seconds': delete.wall}
+
+
 # --- many stacks ---------------------------------------------------------------------------------------------
 
 def _many(found: Any, count: int, clients: int = 4) -> Figures:
@@ -228,7 +264,7 @@ def takeover(backend: str, smaller: int) -> Figures:
 
 
 SCENARIOS: dict[str, Callable[[str, int], Figures]] = {
-    each.__name__: each for each in (group, grid, chain, update_one, small, scale_out, soak, takeover)}
+    each.__name__: each for each in (group, grid, chain, update_one, tree, small, scale_out, soak, takeover)}
 
 
 def measure(backend: str, names: list[str], smaller: int) -> dict[str, Any]:

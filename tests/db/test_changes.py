@@ -1,12 +1,14 @@
 import threading
 
 import pytest
+import sqlalchemy as sa
 from oslo_config import cfg
 
 from heatlite.common import crypt
 from heatlite.db import changes, connection, events, leases, resources, signals, stacks
 from heatlite.db.changes import Written
 from heatlite.db.connection import Contention, Database, certifies
+from heatlite.db.tables import stack as table
 from heatlite.planning.states import NO_HANDLE, Action, Datum, StackChange, Status
 from tests.db.rows import NOW, Wanted, change, engine, event, finished, later, leased, stack, state
 
@@ -253,6 +255,17 @@ def test_a_repeated_write_removes_no_later_signal(two):
     write(two, handled)
     with two.reader() as tx:
         assert [each.id for each in signals.pending(tx, 's1')] == [second]
+
+
+def test_a_handled_signal_unsettles_its_stack(two):
+    settled = StackChange(1, settled=stacks.settling(1, 0, 'digest'))
+    write(two, change('s1', stack=settled), change('s2', stack=settled))
+    with two.writer() as tx:
+        number = signals.insert(tx, 's1', 'r1', {'a': 1}, NOW)
+    write(two, change('s1', signals=(number,)))
+    with two.reader() as tx:
+        found = dict(tx.execute(sa.select(table.c.id, table.c.settled)).tuples().all())
+    assert found == {'s1': None, 's2': '1:0:digest'}
 
 
 def test_a_newer_request_wins(two):

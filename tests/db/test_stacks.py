@@ -2,6 +2,7 @@ import pytest
 
 from heatlite.common import exception
 from heatlite.db import leases, stacks
+from heatlite.db.tables import stack as table
 from tests.db import rows
 from tests.db.rows import Wanted, later, leased, nested, stack
 
@@ -191,6 +192,30 @@ def test_trees(db):
         assert stacks.child(tx, 'root', 'a') is None
         found = stacks.children(tx, ['left', 'right', 'nobody'])
         assert {each.id: each.deleted_at is not None for each in found.values()} == {'left': True, 'right': False}
+
+
+def test_settled_stacks_of_a_tree(db, counted):
+    """Settled under its present generation, with as many nested stacks as then, and so are all stacks below it."""
+    root = stack('root')
+    left, right = nested('left', root, 'a', generation=2), nested('right', root, 'b')
+    deep = nested('deep', left, 'c')
+    settled = {'left': stacks.settling(2, 1, 'd1'), 'right': stacks.settling(1, 0, 'd2'),
+               'deep': stacks.settling(1, 0, 'd3')}
+    with db.writer() as tx:
+        for row in (root, left, right, deep):
+            leased(tx, row)
+        for stack_id, value in settled.items():
+            tx.execute(table.update().where(table.c.id == stack_id).values(settled=value))
+        with counted(tx) as statements:
+            assert stacks.settled_below(tx, 'root', 0) == {'left': 'd1', 'right': 'd2', 'deep': 'd3'}
+        assert len(statements) == 1
+        assert stacks.settled_below(tx, 'root', 1) == {'deep': 'd3'}
+        stacks.accept(tx, 'deep', action='CHECK', reason='', now=later(1))
+        assert stacks.settled_below(tx, 'root', 0) == {'right': 'd2'}
+        stacks.delete_soft(tx, 'deep', later(2))
+        assert stacks.settled_below(tx, 'root', 0) == {'right': 'd2'}         # one nested stack is missing
+        stacks.unsettle(tx, 'right')
+        assert stacks.settled_below(tx, 'root', 0) == {}
 
 
 def test_many_children_in_few_statements(db, counted):

@@ -37,6 +37,7 @@ from heatlite.engine.reconcile.projects import Projects
 from heatlite.engine.reconcile.resource_writer import NothingStored
 from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.engine.reconcile.runner import Runner
+from heatlite.engine.reconcile.settled import settled
 from heatlite.engine.reconcile.signal_dispatcher import SignalDispatcher
 from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
 from heatlite.engine.resource import Resource
@@ -535,16 +536,18 @@ class StackController:
             self.snapshots.finished(leased.row, status or Status.FAILED, reason or leased.row.reason)
         if deleted:
             self._clear(leased)
-        shown = None
+        shown = brought = None
         if not deleted and action != Action.DELETE:
-            shown = codec.encode(outputs.resolve(leased.definition, runner.executor.scope, runner.executor.is_live))
+            resolved = outputs.resolve(leased.definition, runner.executor.scope, runner.executor.is_live)
+            shown = codec.encode(resolved)
+            brought = settled(leased, status, resolved, runner.executor)
         told: tuple[Event, ...] = ()
         if status is not None:
             told = (self._event(leased, action, status, reason),)
         try:
             self._journal.write(self._change(leased, StackChange(
                 leased.row.generation, status=status, reason=reason if status is not None else None, outputs=shown,
-                deleted_at=now if deleted else None, release=release or deleted), *told))
+                deleted_at=now if deleted else None, settled=brought, release=release or deleted), *told))
         except Superseded:
             return False
         if status is not None:

@@ -23,6 +23,7 @@ from heatlite.engine.reconcile.facade import Stack
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.resource_writer import ChangeLog, JournalWriter
 from heatlite.engine.reconcile.service_errors import is_away, is_final
+from heatlite.engine.reconcile.settled import has_known_inputs
 from heatlite.engine.reconcile.step_context import StepContext, definition_of, fingerprint, plain, stored_definition
 from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
 from heatlite.engine.resource import Resource
@@ -328,6 +329,8 @@ class StepExecutor:
             wanted = work.wanted()
             if row.fingerprint == work.fingerprint and self._is_settled(row, wanted.resource_type):
                 return commands.Inspected(step, UNCHANGED)
+            if self._is_settled_below(row, work):
+                return commands.Inspected(step, UNCHANGED)
             resource = self.resource_as_stored(step, row, work)
             kind = self._registry.resolve(wanted.resource_type, step.name, self._environment)
             if self._dry:
@@ -384,9 +387,19 @@ class StepExecutor:
 
     def _is_settled(self, row: ResourceState, wanted_type: str) -> bool:
         """Whether an unchanged definition means that there is nothing to do."""
+        return self._is_as_applied(row, wanted_type) and not self._kind(row).always_inspected
+
+    def _is_as_applied(self, row: ResourceState, wanted_type: str) -> bool:
         return (row.status == 'COMPLETE' and row.replaced_by is None
                 and not (self._observe or self._leased.row.converge) and row.type == wanted_type
-                and self._means_the_same(row) and not self._kind(row).always_inspected)
+                and self._means_the_same(row))
+
+    def _is_settled_below(self, row: ResourceState, work: StepContext) -> bool:
+        """Whether an unchanged resource has a nested stack that need not be visited."""
+        wanted = work.wanted()
+        return (self._leased.row.action == Action.UPDATE and not self._dry and row.fingerprint == work.fingerprint
+                and row.physical_id is not None and self._is_as_applied(row, wanted.resource_type)
+                and has_known_inputs(self._kind(row)) and self.facade.nesting.is_settled(row.physical_id, wanted))
 
     def ensure_lease(self) -> None:
         """Return once the lease of the stack is certainly valid. Raises LeaseLost."""

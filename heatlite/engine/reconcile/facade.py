@@ -20,6 +20,7 @@ from heatlite.engine.reconcile.attribute_cache import StackScope
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.resource import Resource
 from heatlite.engine.resource_services import Alarms, SoftwareConfigs
+from heatlite.engine.rsrc_defn import ResourceDefinition
 from heatlite.language.definition import StackDefinition
 from heatlite.language.environment import Environment
 from heatlite.language.outputs import OutputDefinition
@@ -41,6 +42,8 @@ class Nested(Protocol):
     def check_room(self, resource: Resource, count: int) -> None: ...
 
     def abandon(self, resource: Resource) -> object: ...
+
+    def is_settled(self, stack_id: str, definition: ResourceDefinition) -> bool: ...
 
     def user_project(self) -> str | None: ...
 

@@ -18,7 +18,9 @@ from heatlite.db import resources, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.engine.reconcile.facade import Stack
 from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.settled import SettledStacks
 from heatlite.engine.resource import Resource
+from heatlite.engine.rsrc_defn import ResourceDefinition
 from heatlite.language import nested
 from heatlite.language.definition import Facade, StackDefinition, StackIdentity
 from heatlite.language.masking import Mask
@@ -35,11 +37,11 @@ class UseCases(Protocol):
     def check_room(self, root_id: str, count: int, child_id: str | None = None) -> None: ...
 
     def create_child(self, parent: LeasedStack, resource_name: str, name: str,
-                     define: Callable[[StackIdentity], StackDefinition], facade: Mapping[str, Any], *,
+                     define: Callable[[StackIdentity], StackDefinition], request: Mapping[str, Any], *,
                      timeout_mins: int | None, adopt: Mapping[str, Any] | None) -> stacks.Stack: ...
 
     def update_child(self, parent: LeasedStack, stack_id: str, define: Callable[[StackIdentity], StackDefinition],
-                     facade: Mapping[str, Any], *, timeout_mins: int | None, converge: bool) -> stacks.Stack: ...
+                     request: Mapping[str, Any], *, timeout_mins: int | None, converge: bool) -> stacks.Stack: ...
 
     def act_on_child(self, parent: LeasedStack, stack_id: str, action: Action,
                      abandon: bool = False) -> stacks.Stack: ...
@@ -84,14 +86,15 @@ class Nesting:
     """The nested stacks of one parent stack."""
 
     def __init__(self, parent: LeasedStack, use_cases: UseCases, children: Children, database: Database,
-                 read: Callable[[str], Stack | None], max_depth: int) -> None:
-        """`read(stack_id)`: returns the facade of a stack, for reading."""
+                 read: Callable[[str], Stack | None], max_depth: int, key: str) -> None:
+        """`read(stack_id)`: returns the facade of a stack, for reading; `key`: of digests."""
         self._parent = parent
         self._use_cases = use_cases
         self._children = children
         self._database = database
         self._read = read
         self._max_depth = max_depth
+        self._settled = SettledStacks(parent, database, key)
         self._has_read_secrets = False
         self._ours: set[str] = set()                # ids of stacks known to belong to the parent's project
         self._counted: dict[str, int] = {}          # resource -> number of members that was allowed
@@ -125,7 +128,7 @@ class Nesting:
         self._check_counted(resource, template)
         row = self._use_cases.create_child(
             self._parent, resource.name, str(resource.physical_resource_name()),
-            lambda identity: self.define(resource, template, parameters, identity), self._facade_parts(resource),
+            lambda identity: self.define(resource, template, parameters, identity), self._request(resource),
             timeout_mins=timeout_mins, adopt=adopt)
         self._ours.add(row.id)
         return _cookie(row)
@@ -136,7 +139,7 @@ class Nesting:
         self._check_counted(resource, template)
         row = self._use_cases.update_child(
             self._parent, _id_of(resource), lambda identity: self.define(resource, template, parameters, identity),
-            self._facade_parts(resource), timeout_mins=timeout_mins, converge=converge)
+            self._request(resource), timeout_mins=timeout_mins, converge=converge)
         return _cookie(row)
 
     def act(self, resource: Resource, action: str) -> Cookie:
@@ -152,6 +155,14 @@ class Nesting:
         """Cancel the action of the nested stack: no further step starts. Does nothing if none is in progress."""
         if resource.resource_id is not None:
             self._use_cases.cancel_child(self._parent, resource.resource_id)
+
+    def is_settled(self, stack_id: str, definition: ResourceDefinition) -> bool:
+        """Whether an update need not visit the nested stack of a resource whose own definition is unchanged."""
+        return self._settled.has(stack_id, definition)
+
+    def _request(self, resource: Resource) -> dict[str, Any]:
+        """Return what is stored with the request to a nested stack, besides its template."""
+        return {'facade': self._facade_parts(resource), **self._settled.inputs(resource.t)}
 
     # --- waiting ----------------------------------------------------------------------------------------
 

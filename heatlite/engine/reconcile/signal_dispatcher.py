@@ -149,6 +149,7 @@ class SignalDispatcher:
             return
         recorder = SignalWriter(self._leased, self._runtime)
         resource = self._runner.executor.stored_resource(row, recorder)
+        self._leased.signalled = self._leased.row.generation
         others, error = self._tell(resource, signal)
         self._journal.write(Change(
             self._leased.id, self._leased.lease.epoch, row=self._leased.rows.get(row.id), columns=recorder.columns,

@@ -55,6 +55,7 @@ class Health:
                 return lambda: None, None
             owner = leases.start_over(tx, row.id)
             resources.set_state(tx, row.id, marked)
+            stacks.unsettle(tx, row.id)
             return self._sinks.add(tx, row, Event(
                 self._runtime.uuid(), self._runtime.now(), marked.name, marked.type, marked.physical_id, marked.action,
                 marked.status, marked.reason, resource_id=marked.id)), owner

@@ -29,6 +29,7 @@ from heatlite.engine.reconcile.controller import StackController
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.planned import Reference
 from heatlite.engine.reconcile.revisions import Content, Recorder
+from heatlite.engine.reconcile.settled import without_inputs
 from heatlite.engine.requests import guarding, plan_making, presenters, preview_create, sources, validation
 from heatlite.engine.requests import preview_update as previews
 from heatlite.engine.requests.sources import Update
@@ -448,7 +449,7 @@ class Stacks:
     # --- nested stacks (engine.reconcile.nesting) -------------------------------------------------------
 
     def create_child(self, parent: LeasedStack, resource_name: str, name: str,
-                     define: Callable[[StackIdentity], StackDefinition], facade: Mapping[str, Any], *,
+                     define: Callable[[StackIdentity], StackDefinition], request: Mapping[str, Any], *,
                      timeout_mins: int | None, adopt: Mapping[str, Any] | None) -> stacks.Stack:
         above = parent.row
         stack_id = self._runtime.uuid()
@@ -466,14 +467,14 @@ class Stacks:
             converge=False, credentials_id=above.credentials_id, user_project_id=above.user_project_id, tags=None,
             parameters=definition.parameters.shown(), outputs=outputs.unknown(definition),
             request=request_ids.stored(request_ids.asking(parent.context), {
-                'facade': facade, **({'adopt': adopt.get('resources', {})} if adopt else {})},
+                **request, **({'adopt': adopt.get('resources', {})} if adopt else {})},
                 planned.below(parent, resource_name)),
             created_at=now, updated_at=None, started_at=now, deleted_at=None)
         self._store(parent.context, row, definition, self._new_resources(definition, row.template_id, now), now)
         return row
 
     def update_child(self, parent: LeasedStack, stack_id: str, define: Callable[[StackIdentity], StackDefinition],
-                     facade: Mapping[str, Any], *, timeout_mins: int | None, converge: bool) -> stacks.Stack:
+                     request: Mapping[str, Any], *, timeout_mins: int | None, converge: bool) -> stacks.Stack:
         is_signalled = parent.row.status != Status.IN_PROGRESS      # no action of the parent, which was checked before
         with self._database.reader() as tx:
             row = self._found(tx, stack_id, _on_behalf_of(parent))
@@ -500,7 +501,8 @@ class Stacks:
                     definition.files, now, stack_id=row.id, is_nested=True),
                 previous_template_id=rollback.last_good(current), description=str(definition.description),
                 parameters=definition.parameters.shown(), converge=converge,
-                request=request_ids.stored(request_ids.asking(parent.context), {'facade': facade},
+                request=request_ids.stored(request_ids.asking(parent.context),
+                                           without_inputs(request) if is_signalled else request,
                                            planned.below(parent, str(row.parent_resource))),
                 timeout_mins=current.timeout_mins if timeout_mins is None else timeout_mins)
             event_rows.insert_many(tx, row.id, [self._event_of(accepted)])

@@ -1,0 +1,118 @@
+"""Finds nested stacks that an update need not visit: nothing can have changed in them, at any depth.
+
+A nested stack is settled if its parent brought it to its definition, nothing has happened to it since - no request,
+no signal, no mark - and its definition uses no value that changes by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from heatlite.common import crypt
+from heatlite.db import stacks
+from heatlite.db.connection import Database
+from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.resource import Resource
+from heatlite.engine.resources.stack_resource import StackResource
+from heatlite.engine.rsrc_defn import ResourceDefinition
+from heatlite.language.influence import Influence
+from heatlite.language.resource_definition import Reference
+from heatlite.planning.states import Action, ResourceState, Status
+
+INPUTS = 'inputs'                                   # key in the request of a nested stack: digest of its influences
+OWN_TYPES = 'heatlite.'                             # of plug-ins it is not known what their nested stacks depend on
+BROUGHT = frozenset({Action.CREATE, Action.UPDATE})
+
+
+class SettledStacks:
+    """The settled nested stacks of one stack that is updated."""
+
+    def __init__(self, parent: LeasedStack, database: Database, key: str) -> None:
+        """`key`: of the digests, so that they reveal nothing about hidden values."""
+        self._parent = parent
+        self._database = database
+        self._key = key
+        self._influence: tuple[object, Influence] | None = None    # of the definition that it was made of
+        self._found: tuple[int, Mapping[str, str]] = -1, {}        # of a generation: read once for all nested stacks
+
+    def inputs(self, definition: ResourceDefinition) -> dict[str, str]:
+        """Return what to store with a request to the nested stack of a resource: the digest of its influences."""
+        digest = self._digest(definition)
+        return {} if digest is None else {INPUTS: digest}
+
+    def has(self, stack_id: str, definition: ResourceDefinition) -> bool:
+        """Whether the nested stack of an unchanged resource is settled. One SELECT for each update."""
+        generation = self._parent.row.generation
+        if self._found[0] != generation:
+            with self._database.reader() as tx:
+                found = stacks.settled_below(tx, self._parent.row.root_id, self._parent.row.depth)
+            self._found = generation, found
+        known = self._found[1].get(stack_id)
+        return known is not None and known == self._digest(definition)
+
+    def _digest(self, definition: ResourceDefinition) -> str | None:
+        wanted = self._parent.definition
+        if self._influence is None or self._influence[0] is not wanted:
+            self._influence = wanted, Influence(wanted.environment, wanted.files)
+        texts = self._influence[1].on({'type': definition.resource_type, 'properties': definition['Properties']})
+        return None if texts is None else crypt.digest(texts, self._key)
+
+
+def without_inputs(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the request of a signal, which brings a group to another size than its definition says."""
+    return {name: value for name, value in request.items() if name != INPUTS}
+
+
+class Types(Protocol):
+    """The part of the executor that knows the types of a stack."""
+
+    def kind_of(self, row: ResourceState) -> type[Resource]: ...
+
+    def is_live(self, name: str, attribute: str) -> bool: ...
+
+
+def settled(leased: LeasedStack, status: Status | None, outputs: list[dict[str, Any]], types: Types) -> str | None:
+    """Return the value of the column `settled` after the end of an action; None if the next update has to look.
+
+    `outputs`: of the stack, as resolved at its end.
+    """
+    row, definition = leased.row, leased.definition
+    digest = (row.request or {}).get(INPUTS)
+    if digest is None or status is not Status.COMPLETE or row.action not in BROUGHT:
+        return None
+    if leased.signalled == row.generation or leased.lease.former is not None:    # a former owner may have handled some
+        return None
+    if definition.environment.has_hooks() or any(output.get('live') for output in outputs):
+        return None
+    nested = 0
+    for name, resource in definition.resources.items():
+        member = leased.current(name)
+        if member is None or not all(_is_stable(need, leased, types) for need in resource.needs):
+            return None
+        kind = types.kind_of(member)
+        if not kind.always_inspected:
+            continue
+        if not has_known_inputs(kind):
+            return None
+        nested += 1
+    return stacks.settling(row.generation, nested, digest)
+
+
+def has_known_inputs(kind: type[Resource]) -> bool:
+    """Whether the nested stack of a type follows from its properties, environment and files alone."""
+    return issubclass(kind, StackResource) and kind.__module__.startswith(OWN_TYPES)
+
+
+def _is_stable(need: Reference, leased: LeasedStack, types: Types) -> bool:
+    """Whether the value of a reference changes by nothing but actions and signals of the stack."""
+    attribute = need.requirement.attribute
+    if attribute is None:
+        return True
+    row = leased.current(need.resource) if isinstance(need.resource, str) else None
+    if row is None or not attribute or not isinstance(attribute[0], str) or types.is_live(row.name, attribute[0]):
+        return False
+    kind = types.kind_of(row)
+    if not issubclass(kind, StackResource):
+        return True
+    return not hasattr(kind, 'get_size') and not attribute[0].startswith('resource.')     # else read from the members
