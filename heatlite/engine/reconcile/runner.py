@@ -37,7 +37,7 @@ STEPS = logging.getLogger('heatlite.steps')         # a name of its own, for def
 
 
 class Host(Protocol):
-    """The owner of runners, which reads and writes the rows of stacks: the stack controller."""
+    """Reads and writes the rows of stacks for their runners (`engine.reconcile.lifecycle.StackLifecycle`)."""
 
     def unwind(self, runner: Runner, reason: str, rollback: bool) -> list[c.Command]:
         """Report that the stack has failed. With `rollback`, retarget its traversal and return its commands."""
@@ -60,15 +60,14 @@ class Host(Protocol):
     def begin(self, runner: Runner) -> list[c.Command]:
         """Begin an action: return the first commands."""
 
-    def ended(self, runner: Runner, error: Exception | None) -> None:
-        """The runner has ended. `error`: the defect of the engine that stopped it, or None."""
-
 
 class Runner:
     def __init__(self, runtime: Runtime, leased: LeasedStack, executor: StepExecutor, journal: Journal, pool: Pool,
-                 timers: Timers, host: Host, dispatcher: Callable[[Runner], SignalDispatcher], interval: float = 1.0,
+                 timers: Timers, host: Host, ended: Callable[[Runner, Exception | None], None],
+                 dispatcher: Callable[[Runner], SignalDispatcher], interval: float = 1.0,
                  patience: float = 240.0) -> None:
-        """`dispatcher(runner)`: makes the dispatcher of the stack's signals; `interval`: seconds between two polls,
+        """`ended(runner, defect)`: called when the runner has ended, with the error that stopped it or None;
+        `dispatcher(runner)`: makes the dispatcher of the stack's signals; `interval`: seconds between two polls,
         unless the type sets its own; `patience`: seconds that an aborted call has to return."""
         self._patience = patience
         self._interval = interval
@@ -79,6 +78,7 @@ class Runner:
         self._pool = pool
         self._timers = timers
         self._host = host
+        self._end = ended
         self._inbox: deque[Callable[[], Iterable[c.Command]]] = deque()
         self._rung = runtime.flag()
         self._retired = False                       # was stopped, or the lease was lost
@@ -176,7 +176,7 @@ class Runner:
         finally:
             self._retired = self._has_ended = True
             self._note_idle()
-            self._host.ended(self, self._defect)
+            self._end(self, self._defect)
 
     def _forget_ended(self) -> None:
         """Drop what was kept for the steps that have ended with the last event."""
