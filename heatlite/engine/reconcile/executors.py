@@ -16,10 +16,10 @@ from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.facade import Stack as Facade
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.projects import Projects
+from heatlite.engine.reconcile.resource_objects import ResourceObjects
 from heatlite.engine.reconcile.resource_writer import NothingStored
 from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
 from heatlite.engine.reconcile.use_cases import Provider
-from heatlite.engine.resource import Resource
 from heatlite.engine.types.registry import Registry
 
 
@@ -46,26 +46,21 @@ class Executors:
         return self._make(leased, None)
 
     def _make(self, leased: LeasedStack, journal: Journal | None) -> StepExecutor:
-        made: list[StepExecutor] = []
-
-        def resource(name: str) -> Resource:
-            row = leased.current(name)
-            return made[0].stored_resource(row) if row is not None and row.exists else made[0].unmade(name)
-
         def tell_scaling(scaling: Scaling) -> None:
             row = leased.row
             self._notify(row, row.action, row.status, row.reason, scaling)
 
-        use_cases = self._use_cases()
-        facade = Facade(leased, resource, clients.of, self._runtime, nesting=use_cases.nest(leased),
-                        software=use_cases.software, alarms=use_cases.alarms,
-                        project=lambda make, unmake: self._projects.of(leased, make, unmake),
-                        tell_scaling=tell_scaling)
-        made.append(StepExecutor(self._runtime, leased, NothingStored() if journal is None else journal,
-                                 self._registry.frozen(), facade,
-                                 StoredResourceCache(self._runtime, self._database, journal, leased.id), self._may_act,
-                                 observe=self._observe, saved=lambda: self._saved(leased)))
-        return made[0]
+        def facade(objects: ResourceObjects) -> Facade:
+            use_cases = self._use_cases()
+            return Facade(leased, objects.by_name, clients.of, self._runtime, scope=objects.scope,
+                          nesting=use_cases.nest(leased), software=use_cases.software, alarms=use_cases.alarms,
+                          project=lambda make, unmake: self._projects.of(leased, make, unmake),
+                          tell_scaling=tell_scaling)
+
+        return StepExecutor(self._runtime, leased, NothingStored() if journal is None else journal,
+                            self._registry.frozen(), facade,
+                            StoredResourceCache(self._runtime, self._database, journal, leased.id), self._may_act,
+                            observe=self._observe, saved=lambda: self._saved(leased))
 
     def _saved(self, leased: LeasedStack) -> Mapping[str, Any]:
         """Return the data of the snapshot that the stack is being restored from."""

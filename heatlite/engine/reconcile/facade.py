@@ -53,15 +53,15 @@ class Stack(Mapping[str, Resource]):
     convergence = True
     thread_group_mgr = None
 
-    scope: StackScope                               # values of its resources for the template language; by the executor
-
     def __init__(self, leased: LeasedStack, make: Callable[[str], Resource], clients: Callable[[RequestContext], Any],
-                 runtime: Runtime, *, nesting: Nested, software: SoftwareConfigs, alarms: Alarms,
+                 runtime: Runtime, *, scope: StackScope, nesting: Nested, software: SoftwareConfigs, alarms: Alarms,
                  project: MakeProject | None = None,
                  tell_scaling: Callable[[Scaling], None] = lambda scaling: None) -> None:
-        """`make(name)`: the object for a resource of that name; `project(make, unmake)`: the project of users inside
+        """`make(name)`: the object for a resource of that name; `scope`: the values of its resources for the template
+        language; `project(make, unmake)`: the project of users inside
         the whole tree of stacks; `tell_scaling`: sends to the message bus."""
         self.runtime = runtime
+        self.scope = scope
         self.nesting = nesting
         self._leased = leased
         self._make = make

@@ -107,7 +107,7 @@ class StackLifecycle:
             definition = self._definition(row)
         self._take_row(leased, row)
         leased.definition = definition
-        runner.executor.use_types(self._registry.frozen())
+        runner.executor.objects.use_types(self._registry.frozen())
         self._sinks.follow(leased, runner.rest)
         self._timeouts.watch(runner)
         return leased.traversal.retarget(
@@ -193,7 +193,8 @@ class StackLifecycle:
             self._clean_up.before_removal(leased)
         shown = None
         if not deleted and action != Action.DELETE:
-            shown = codec.encode(outputs.resolve(leased.definition, runner.executor.scope, runner.executor.is_live))
+            executor = runner.executor
+            shown = codec.encode(outputs.resolve(leased.definition, executor.scope, executor.attributes.is_live))
         noted: tuple[Event, ...] = ()
         if status is not None:
             noted = (self._event(leased, action, status, reason),)

@@ -51,7 +51,7 @@ class StackReader:
         if leased is None or row is None:
             return None
         executor = runner.executor if runner is not None else self._executors.reading(leased)
-        return executor.stored_resource(row)
+        return executor.objects.stored(row)
 
     def outputs(self, stack_id: str, context: RequestContext) -> list[dict[str, Any]]:
         """Return a stack's outputs, resolved now for the caller; each with an error if the stack is given up for ending
@@ -73,7 +73,7 @@ class StackReader:
         if leased is None or not context.may_see(leased.row.project_id, leased.row.user_project_id):
             raise exception.EntityNotFound(entity='Stack', name=stack_id)
         executor = self._executors.reading(leased)
-        executor.forget_live()
+        executor.attributes.forget_live()
         return outputs.resolve(leased.definition, executor.scope)
 
     def asked(self, stack_id: str, context: RequestContext, ask: Callable[[Facade], T]) -> T:

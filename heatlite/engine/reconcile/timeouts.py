@@ -44,7 +44,7 @@ class Timeouts:
             return []
         why = {}
         for row in busy:
-            kind = runner.executor.class_name(row)
+            kind = runner.executor.objects.class_name(row)
             why[row.id] = (f'Task {row.action.lower()} from {kind} "{row.name}" Stack "{leased.row.name}" '
                            f'[{leased.id}] Timed out')
         return leased.traversal.handle(c.TimedOut(why), self._runtime.now())
