@@ -146,7 +146,7 @@ class EngineService:
             self.policies)
         self.guards = Guards(runtime, database)
         self.snapshots = Snapshots(runtime, database, self.actions, self.reader.read, conf.max_snapshots_per_stack)
-        self.health = Health(runtime, database, self._sinks, self._wake_other)
+        self.health = Health(runtime, database, self.reader, self._sinks, self._wake_other)
         self.signals = Signals(runtime, database, registry, acceptance, self._sinks)
         self.software = Software(runtime, database, conf.max_software_configs_per_tenant,
                                  conf.max_software_deployments_per_tenant,

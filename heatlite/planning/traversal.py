@@ -106,6 +106,11 @@ class Traversal:
         """Whether `step` has ended, or was dropped with its target."""
         return self._steps.has_ended(step)
 
+    def may_replace(self, name: str) -> bool:
+        """Whether neither the applied plan nor a protection refuses to replace that resource. Any thread may ask."""
+        return not (self.permissions.guard.refusal(name, Denial.REPLACE)
+                    or self.permissions.refusal(name, Action.CREATE, self.wanted))
+
     def record(self, row: ResourceState) -> None:
         """Take over a row that was changed outside the traversal: a type stored a physical id, a signal was handled.
 

@@ -106,7 +106,7 @@ class StepExecutor:
 
     def _verdict(self, row: ResourceState, work: StepContext, resource: Resource, kind: type[Resource]) -> Verdict:
         verdict, work.difference = diff.inspect(resource, kind, work.wanted(), self._leased, row, observe=self._observe)
-        if verdict.replace is not None and verdict.refused is None:
+        if verdict.replace is not None and verdict.refused is None and self._leased.traversal.may_replace(row.name):
             resource.prepare_for_replace()
         return verdict
 
@@ -150,7 +150,7 @@ class StepExecutor:
         except Exception as error:
             if self._may_wait(step, action, error):
                 return self._away(step, row, error, action)
-            return self._failure(step, row, error, action)
+            return self._failure(step, row, self._prepared(step, error), action)
 
     def _handler(self, resource: Resource, command: commands.Call,
                  work: StepContext) -> tuple[Callable[..., Any] | None, tuple[Any, ...]]:
@@ -215,7 +215,7 @@ class StepExecutor:
                 LOG.info('%s of %s in stack %s will be asked for again: %s: %s', action, row.name, self._leased.id,
                          type(error).__name__, error)
                 return commands.CheckReturned(step, False, AWAY_TURNS)
-            return self._failure(step, row, error, action)
+            return self._failure(step, row, self._prepared(step, error), action)
 
     def _ask_whether_done(self, resource: Resource, work: StepContext, action: Action) -> int:
         """0, or the number of turns until the next question."""
@@ -290,6 +290,22 @@ class StepExecutor:
                 defects.log(LOG, error, 'Cancelling %s of %s in stack %s failed', row.action, row.name, self._leased.id)
 
     # --- errors -----------------------------------------------------------------------------------------
+
+    def _prepared(self, step: Step, error: Exception) -> Exception:
+        """Prepare the object of a step for its replacement if its handler has asked for one with UpdateReplace.
+
+        Returns the error of the step: that of the preparation if it fails."""
+        work = self.contexts.get(step)
+        if (not isinstance(error, exception.UpdateReplace) or work is None or work.resource is None
+                or not self._leased.traversal.may_replace(step.name)):
+            return error
+        try:
+            work.resource.prepare_for_replace()
+        except exception.DatabaseUnavailable:
+            raise
+        except Exception as failed:
+            return failed
+        return error
 
     def _failure(self, step: Step, row: ResourceState, error: Exception, action: Action) -> commands.Failed:
         work = self.contexts.get(step)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -84,6 +84,21 @@ class StackReader:
             if found is None or not found.is_seen_by(context):
                 raise exception.EntityNotFound(entity='Stack', name=stack_id)
             return ask(found)
+
+    def reset_metadata(self, stack_id: str, context: RequestContext, row_id: int) -> Mapping[str, Any] | None:
+        """Return the metadata that the type would store for a row that is healthy again; None if it keeps the present
+        ones. Raises StackGivenUp, EntityNotFound, and the errors of the type."""
+        with self._guarded(stack_id, context):
+            leased = self.load(stack_id)
+            row = leased.rows.get(row_id) if leased is not None else None
+            if leased is None or row is None:
+                return None
+            objects = self._executors.reading(leased).objects
+            if objects.kind_of(row).handle_metadata_reset is Resource.handle_metadata_reset:
+                return None
+            resource = objects.stored(row)
+            resource.handle_metadata_reset()
+            return resource.metadata_get()
 
     @contextmanager
     def _guarded(self, stack_id: str, context: RequestContext) -> Iterator[None]:
