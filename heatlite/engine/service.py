@@ -27,22 +27,39 @@ from heatlite.engine.durability.timers import Timers
 from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.notify.notifications import Notify, silent
 from heatlite.engine.reconcile import loading
-from heatlite.engine.reconcile.controller import Limits, StackController
+from heatlite.engine.reconcile.accepted_definitions import AcceptedDefinitions
+from heatlite.engine.reconcile.clean_up import CleanUp
+from heatlite.engine.reconcile.controller import StackController
+from heatlite.engine.reconcile.executors import Executors
+from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.lifecycle import StackLifecycle
 from heatlite.engine.reconcile.nesting import Children, Nesting
 from heatlite.engine.reconcile.revisions import Recorder
+from heatlite.engine.reconcile.runners import Runners
+from heatlite.engine.reconcile.settings import ReconcileSettings
+from heatlite.engine.reconcile.stack_reader import StackReader
+from heatlite.engine.reconcile.timeouts import Timeouts
+from heatlite.engine.reconcile.use_cases import UseCases
 from heatlite.engine.requests import price_file
+from heatlite.engine.requests.acceptance import Acceptance
 from heatlite.engine.requests.alarms import Alarms
 from heatlite.engine.requests.endpoint import Endpoint
+from heatlite.engine.requests.foresight import Foresight
 from heatlite.engine.requests.guards import Guards
 from heatlite.engine.requests.health import Health
+from heatlite.engine.requests.nested_stacks import NestedStacks
 from heatlite.engine.requests.plan_checks import PlanChecks
 from heatlite.engine.requests.plan_policies import PlanPolicies
 from heatlite.engine.requests.plan_policies import Settings as PolicySettings
 from heatlite.engine.requests.plans import Bounds, Plans
+from heatlite.engine.requests.quotas import QuotaChecks, Quotas
 from heatlite.engine.requests.signals import Signals
 from heatlite.engine.requests.snapshots import Snapshots
 from heatlite.engine.requests.software import Software
-from heatlite.engine.requests.stacks import Quotas, Stacks
+from heatlite.engine.requests.stack_actions import StackActions
+from heatlite.engine.requests.stack_updates import StackUpdates
+from heatlite.engine.requests.stacks import Stacks
+from heatlite.engine.requests.stored_stacks import StoredStacks
 from heatlite.engine.types import registry as registries
 from heatlite.rpc import messages
 
@@ -62,56 +79,86 @@ class EngineService:
         self._runtime = runtime
         self._database = database
         self._wake_other = wake
-        self._journal = Journal(runtime, database, largest=conf.journal.max_changes)
+        self._notify = notify
+        self.registry = registries.create(conf)
+        self._sinks = EventSinks(runtime, database, lambda stack_id: loading.for_reading(
+            runtime, database, stack_id, self.registry.operator))
+        self._recorder = Recorder(conf.revisions.keep, conf.auth_encryption_key)
+        self.runners = Runners()
+        self._journal = Journal(runtime, database, largest=conf.journal.max_changes, refused=self.runners.let_go,
+                                noted=self._sinks.ring)
         self._pool = Pool(runtime, conf.engine.runner_pool_size)
         self._timers = Timers(runtime)
-        self.registry = registries.create(conf)
-        limits = Limits(stacks=conf.engine.max_stacks, action_timeout=conf.stack_action_timeout,
-                        retry_limit=conf.action_retry_limit, interval=conf.engine.poll_interval,
-                        patience=conf.error_wait_time, observe=conf.observe_on_update, events=conf.max_events_per_stack)
-        sinks = EventSinks(runtime, database, lambda stack_id: loading.for_reading(
-            runtime, database, stack_id, self.registry.operator))
-        recorder = Recorder(conf.revisions.keep, conf.auth_encryption_key)
-        self.controller = StackController(runtime, database, self.engine_id, self._journal, self._pool, self._timers,
-                                          self.registry, limits, self._may_act, sinks, recorder, notify)
-        self._journal.refused = self.controller.let_go
-        self._journal.noted = sinks.ring
+        self._build_controller()
         self.lease_manager = LeaseManager(
             runtime, database, self.engine_id, self._describe, ttl=conf.engine.lease_ttl,
             sweep_interval=conf.engine.sweep_interval, room=self.controller.room, take=self._take,
             missing=self._missing)
-        quotas = Quotas(resources_per_stack=conf.max_resources_per_stack,
-                        stacks_per_project=conf.max_stacks_per_tenant,
-                        stack_adopt=conf.enable_stack_adopt, stack_abandon=conf.enable_stack_abandon,
-                        plan_required=conf.plans.required)
-        self.stacks = Stacks(runtime, database, self.registry, self.controller, self.engine_id, quotas,
-                             TemplateLimits.of(conf), wake, recorder, conf.action_retry_limit, notify)
-        self.plan_checks = PlanChecks(runtime, conf.plans.check_timeout, lambda: price_file.load(conf.plans.prices))
-        self.policies = PlanPolicies(runtime, PolicySettings.of(conf))
-        self.plans = Plans(runtime, database, self.stacks, Bounds(
-            lifetime=conf.plans.lifetime, per_project=conf.plans.max_plans_per_project,
-            needs_approval=conf.plans.needs_approval, refuse_errors=conf.plans.refuse_errors), self.plan_checks,
-            self.policies)
-        self.guards = Guards(runtime, database)
-        self.snapshots = Snapshots(runtime, database, self.stacks, self.controller.read, conf.max_snapshots_per_stack)
-        self.controller.snapshots = self.snapshots
-        self.health = Health(runtime, database, sinks, wake)
-        self.signals = Signals(runtime, database, self.registry, self.controller, self.engine_id, wake,
-                               sinks)
-        self.software = Software(runtime, database, conf.max_software_configs_per_tenant,
-                                 conf.max_software_deployments_per_tenant,
-                                 self.controller.resource_of, self.controller.forget_row)
-        self.controller.software = self.software
         alarm_settings = AlarmSettings.of(conf)
         self.shards = ShardController(
             runtime, database, self.engine_id, alarm_settings,
             lambda url, body: urlfetch.post(url, body, alarm_settings.webhook_timeout), self._may_act, self._wake_owner)
         self.alarms = Alarms(runtime, database, alarm_settings, self.shards.tell, self._wake_owner)
-        self.controller.alarms = self.alarms
-        children = Children(runtime, database)
-        self.controller.nest = lambda leased: Nesting(leased, self.stacks, children, database, self.controller.read,
-                                                      conf.max_nested_stack_depth, conf.auth_encryption_key or '')
-        self.endpoint = Endpoint(self._use_cases())
+        self._build_use_cases()
+        self.endpoint = Endpoint(self._handlers())
+
+    def _build_controller(self) -> None:
+        """Build the controller and its parts. They ask for the use cases when they drive a stack."""
+        conf, runtime, database, registry = self._conf, self._runtime, self._database, self.registry
+        settings = ReconcileSettings(
+            stacks=conf.engine.max_stacks, action_timeout=conf.stack_action_timeout,
+            retry_limit=conf.action_retry_limit, interval=conf.engine.poll_interval, patience=conf.error_wait_time,
+            observe=conf.observe_on_update, events=conf.max_events_per_stack)
+        executors = Executors(runtime, database, registry, self._journal, self._may_act, self._notify,
+                              self._for_stacks, settings.observe)
+        self.reader = StackReader(runtime, database, registry, self.runners, executors)
+        definitions = AcceptedDefinitions()
+        timeouts = Timeouts(runtime, self._timers, self.runners, settings.action_timeout)
+        clean_up = CleanUp(runtime, database, registry, self._recorder, self._for_stacks, settings.events)
+        lifecycle = StackLifecycle(runtime, database, registry, self._journal, self.runners, definitions, timeouts,
+                                   clean_up, self._sinks, self._recorder, self._notify, self._for_stacks)
+        self.controller = StackController(runtime, database, self.engine_id, registry, self._journal, self._pool,
+                                          self._timers, settings, self._sinks, self.runners, definitions, executors,
+                                          timeouts, lifecycle)
+
+    def _build_use_cases(self) -> None:
+        conf, runtime, database, registry = self._conf, self._runtime, self._database, self.registry
+        limits, stored = TemplateLimits.of(conf), StoredStacks(database, registry)
+        quotas = QuotaChecks(database, registry, Quotas(
+            resources_per_stack=conf.max_resources_per_stack, stacks_per_project=conf.max_stacks_per_tenant,
+            stack_adopt=conf.enable_stack_adopt, stack_abandon=conf.enable_stack_abandon,
+            plan_required=conf.plans.required), limits)
+        acceptance = Acceptance(runtime, database, self.controller, self.engine_id, self._wake_other, self._recorder,
+                                conf.action_retry_limit, self._notify)
+        foresight = Foresight(runtime, database, registry, self._for_stacks, conf.max_resources_per_stack,
+                              conf.observe_on_update)
+        self.stacks = Stacks(runtime, database, registry, acceptance, quotas, limits, foresight)
+        self.updates = StackUpdates(runtime, database, registry, acceptance, stored, quotas, limits, foresight,
+                                    self._recorder)
+        self.actions = StackActions(runtime, database, acceptance, stored, quotas, foresight, self._recorder)
+        self.nested = NestedStacks(runtime, database, registry, acceptance, stored, quotas, self.actions)
+        self.children = Children(runtime, database)
+        self.plan_checks = PlanChecks(runtime, conf.plans.check_timeout, lambda: price_file.load(conf.plans.prices))
+        self.policies = PlanPolicies(runtime, PolicySettings.of(conf))
+        self.plans = Plans(runtime, database, self.stacks, self.updates, self.actions, Bounds(
+            lifetime=conf.plans.lifetime, per_project=conf.plans.max_plans_per_project,
+            needs_approval=conf.plans.needs_approval, refuse_errors=conf.plans.refuse_errors), self.plan_checks,
+            self.policies)
+        self.guards = Guards(runtime, database)
+        self.snapshots = Snapshots(runtime, database, self.actions, self.reader.read, conf.max_snapshots_per_stack)
+        self.health = Health(runtime, database, self.reader, self._sinks, self._wake_other)
+        self.signals = Signals(runtime, database, registry, acceptance, self._sinks)
+        self.software = Software(runtime, database, conf.max_software_configs_per_tenant,
+                                 conf.max_software_deployments_per_tenant,
+                                 self.reader.resource_of, self.runners.forget_row)
+
+    def _for_stacks(self) -> UseCases:
+        """Return the use cases that driving a stack needs."""
+        return UseCases(self.snapshots, self.software, self.alarms, self._nesting)
+
+    def _nesting(self, leased: LeasedStack) -> Nesting:
+        return Nesting(leased, self.nested, self.children, self._database, self.reader.read,
+                       self._conf.max_nested_stack_depth, self._conf.auth_encryption_key or '')
 
     def start(self) -> None:
         """Load the plug-ins, register the engine and begin to sweep."""
@@ -177,19 +224,19 @@ class EngineService:
         return {'host': host, 'hostname': socket.gethostname(), 'binary': BINARY, 'topic': TOPIC,
                 'report_interval': self._conf.periodic_interval}
 
-    def _use_cases(self) -> dict[type[messages.Message], Callable[..., Any]]:
+    def _handlers(self) -> dict[type[messages.Message], Callable[..., Any]]:
         stacks, types = self.stacks, self.registry
         return {
             messages.CreateStack: stacks.create,
             messages.PreviewStack: stacks.preview,
-            messages.UpdateStack: stacks.update,
-            messages.PreviewUpdateStack: stacks.preview_update,
+            messages.UpdateStack: self.updates.update,
+            messages.PreviewUpdateStack: self.updates.preview,
             messages.ValidateTemplate: stacks.validate,
-            messages.DeleteStack: stacks.delete,
-            messages.StackAction: stacks.act,
-            messages.CancelStack: stacks.cancel,
-            messages.AbandonStack: stacks.abandon,
-            messages.ExportStack: stacks.export,
+            messages.DeleteStack: self.actions.delete,
+            messages.StackAction: self.actions.act,
+            messages.CancelStack: self.actions.cancel,
+            messages.AbandonStack: self.actions.abandon,
+            messages.ExportStack: self.actions.export,
             messages.CreatePlan: self.plans.make,
             messages.ApprovePlan: self.plans.approve,
             messages.ApplyPlan: self.plans.apply,
@@ -221,7 +268,7 @@ class EngineService:
         }
 
     def _resolve_outputs(self, context: RequestContext, message: messages.ResolveOutputs) -> list[dict[str, Any]]:
-        found = self.controller.outputs(message.stack_id, context)
+        found = self.reader.outputs(message.stack_id, context)
         return [each for each in found if message.keys is None or each['output_key'] in message.keys]
 
     def _resource_attributes(self, context: RequestContext, message: messages.ResourceAttributes) -> dict[str, Any]:
@@ -237,7 +284,7 @@ class EngineService:
             named = {name: _or_null(resource, name) for name in message.names}
             return {**named, **shown, **{name: value for name, value in named.items() if value is not None}}
 
-        found: dict[str, Any] = codec.decode(codec.encode(self.controller.asked(message.stack_id, context, ask)))
+        found: dict[str, Any] = codec.decode(codec.encode(self.reader.asked(message.stack_id, context, ask)))
         return found
 
 

@@ -8,13 +8,13 @@ events, `planning.steps` the steps and their order.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any
 
-from heatlite.planning import decide, steps, text
+from heatlite.planning import breakpoints, decide, retry, steps, text
+from heatlite.planning.breakpoints import Breakpoints, Hooks, no_hooks
 from heatlite.planning.commands import (
     Abort,
     Away,
@@ -24,13 +24,11 @@ from heatlite.planning.commands import (
     Command,
     Event,
     Failed,
-    Finish,
     HandlerReturned,
     Inspect,
     Inspected,
     Note,
     Outcome,
-    Pause,
     Persist,
     Persisted,
     Poll,
@@ -40,49 +38,21 @@ from heatlite.planning.commands import (
     Recovered,
     ReleaseHook,
     Remove,
-    ReportFailure,
     StartTimer,
     TimedOut,
     TimerFired,
 )
+from heatlite.planning.ending import Ending
 from heatlite.planning.plan import EVERYTHING, Permissions
 from heatlite.planning.protection import Denial
+from heatlite.planning.rows import Rows
 from heatlite.planning.states import DIRTY, NO_HANDLE, Action, ResourceState, Status
 from heatlite.planning.steps import Desired, Kind, Step
+from heatlite.planning.steps_under_way import StepState, StepsUnderWay
 from heatlite.planning.walk import Walk
 
-Hooks = Callable[[str], Collection[str]]
-
-
-def no_hooks(name: str) -> Collection[str]:
-    return ()
-
-
-ROLLED_BACK = frozenset({Action.CREATE, Action.UPDATE, Action.RESTORE, Action.ADOPT})
 APPLYING = frozenset({Action.CREATE, Action.UPDATE, Action.ADOPT})       # these store a new definition
 PREEMPTED = frozenset({Action.CREATE, Action.UPDATE})                    # a newer definition may end these early
-
-
-class Progress:
-    """How far a step has come. Kept from the start of a step until it ends."""
-
-    __slots__ = ('action', 'attempt', 'away', 'cleared', 'delete_attempts', 'error', 'first', 'handle', 'hook',
-                 'preempted', 'recreating', 'row_id', 'unsupported')
-
-    def __init__(self, step: Step) -> None:
-        self.row_id = step.row_id                   # 0: none yet
-        self.action = step.action
-        self.first = False                          # nothing but the intent of its row is stored
-        self.hook = ''                              # breakpoint at which it is held
-        self.cleared: frozenset[str] = frozenset()  # breakpoints it has passed
-        self.attempt = 0                            # number of retries of its creation
-        self.delete_attempts = 0                    # number of retries of its deletion
-        self.recreating = False                     # the delete under way is followed by another create
-        self.error = ''                             # the first failure
-        self.preempted = False                      # a step of a newer target waits for it
-        self.away = ''                              # failure text while it waits for a service that does not answer
-        self.handle: Any = NO_HANDLE
-        self.unsupported = False
 
 
 class Traversal:
@@ -99,101 +69,83 @@ class Traversal:
         `hooks(name)`: the breakpoints a user has set for a resource, such as `pre-create`; `held`: row number ->
         breakpoint at which the row was held when the previous owner was interrupted.
         """
-        self._rows = {row.id: row for row in rows}
-        self.rows: Mapping[int, ResourceState] = MappingProxyType(self._rows)
+        self._rows = Rows(rows, next_row)
+        self.rows: Mapping[int, ResourceState] = MappingProxyType(self._rows.by_number)
         self.retry_limit = retry_limit
         self._uuid = uuid
         self._random = random
-        self._next_row = max([next_row, *(number + 1 for number in self._rows)])
         self._target_number = 0
-        self._progress: dict[Step, Progress] = {}   # of the steps that have started and not ended
-        self._busy: dict[int, Step] = {}            # row -> the step that works on it
-        self._blocked: dict[int, list[Step]] = {}   # row -> steps that wait for the busy one to end
-        self._inspecting: set[Step] = set()
+        self._steps = StepsUnderWay()
         self._ready: deque[Step] = deque()
-        self._at_hook: dict[Step, ResourceState] = {}
-        self._held = dict(held or {})
+        self._breakpoints = Breakpoints(held or {})
         self._target(action, wanted, template_id, rollback, avoid_template_id, hooks, permissions)
 
     # --- what may be asked ------------------------------------------------------------------------------
 
     @property
     def over(self) -> bool:
-        return self._finished
+        return self._ending.is_over
 
     def current(self, name: str) -> ResourceState | None:
         """Return the current row of that resource, or None."""
-        number = self._current.get(name)
-        return self._rows.get(number) if number is not None else None
+        return self._rows.current(name)
 
     def requirements(self, name: str) -> dict[str, int]:
         """Return the current requirements of that resource: {name: row number}."""
-        found = {}
-        for other in self.wanted[name].requires:
-            number = self._current.get(other)
-            if number is not None:
-                found[other] = number
-        return found
+        return self._rows.requirements(self.wanted[name])
 
     def busy_rows(self) -> list[ResourceState]:
         """Return the rows that a step works on."""
-        return [self._rows[number] for number in self._busy]
+        return [self._rows.by_number[number] for number in self._steps.busy]
 
     def is_busy(self, step: Step) -> bool:
         """Whether `step` still works on its row."""
-        progress = self._progress.get(step)
-        return progress is not None and self._busy.get(progress.row_id) == step
+        return self._steps.is_busy(step)
 
     def has_ended(self, step: Step) -> bool:
         """Whether `step` has ended, or was dropped with its target."""
-        return step not in self._progress
+        return self._steps.has_ended(step)
+
+    def may_replace(self, name: str) -> bool:
+        """Whether neither the applied plan nor a protection refuses to replace that resource. Any thread may ask."""
+        return not (self.permissions.guard.refusal(name, Denial.REPLACE)
+                    or self.permissions.refusal(name, Action.CREATE, self.wanted))
 
     def record(self, row: ResourceState) -> None:
         """Take over a row that was changed outside the traversal: a type stored a physical id, a signal was handled.
 
         Threads of the pool call it, each for the row of a step that the traversal does not touch meanwhile.
         """
-        self._rows[row.id] = row
+        self._rows.set(row)
 
     # --- targets ----------------------------------------------------------------------------------------
 
     def _target(self, action: Action, wanted: Mapping[str, Desired], template_id: str, rollback: bool,
                 avoid_template_id: str | None, hooks: Hooks, permissions: Permissions) -> None:
         self.permissions = permissions
-        self._hooks = hooks
         self.action = action
         self.wanted = wanted
         self.template_id = template_id
-        self._rollback = rollback and action in ROLLED_BACK
-        self._stopped = False                       # nothing new starts
-        self._failure_reported = False              # the stack's failure has been reported
-        self._unwinding = False                     # a rollback was asked for and has not begun
-        self._finished = False
-        self._failures: list[tuple[str, str, str]] = []         # name, action, failure
-        self._unsupported = False
-        self._current = steps.current_rows(self._rows.values(), template_id, avoid_template_id)
+        self._breakpoints.use(hooks)
+        self._ending = Ending(action, rollback)
+        self._rows.choose_current(template_id, avoid_template_id)
         self._target_number += 1
-        requires = steps.build(action, wanted, self._rows, self._current, self._target_number)
+        requires = steps.build(action, wanted, self._rows.by_number, self._rows.current_numbers, self._target_number)
         self._walk: Walk[Step] = Walk(requires)
-        self._inspecting.clear()
-        self._blocked.clear()
         self._ready.clear()
-        self._progress = {step: self._progress[step] for step in self._busy.values()}
+        self._steps.drop_idle()
 
     def _is_wanted(self, step: Step) -> bool:
         """Whether the step belongs to the current target."""
         return step.target == self._target_number and step.kind is not Kind.CONCLUDE
 
-    def _of(self, step: Step) -> Progress:
-        """Return the progress of the step, which begins now if there is none."""
-        progress = self._progress.get(step)
-        if progress is None:
-            progress = self._progress[step] = Progress(step)
-        return progress
+    def _of(self, step: Step) -> StepState:
+        """Return the state of the step, which begins now if there is none."""
+        return self._steps.of(step)
 
     def _row(self, step: Step) -> ResourceState:
         """Return the row that the step works on."""
-        return self._rows[self._progress[step].row_id]
+        return self._rows.by_number[self._steps.of(step).row_id]
 
     def start(self, now: datetime) -> list[Command]:
         self._ready.extend(self._walk.ready())
@@ -209,14 +161,13 @@ class Traversal:
         commands = self._release_hooks()
         self._target(action, wanted, template_id, rollback, avoid_template_id, hooks, permissions)
         if abort is not None:
-            commands += [Abort(step, self._rows[number], abort) for number, step in self._busy.items()
+            commands += [Abort(step, self._rows.by_number[number], abort) for number, step in self._steps.busy.items()
                          if self._of(step).action is not Action.DELETE]
         return commands + self.start(now)
 
     def stop(self) -> list[Command]:
         """Start no further step; work in flight ends by itself. The caller reports the stack's state."""
-        self._stopped = self._failure_reported = True
-        self._finished = self._unwinding = False    # overrides an end or a rollback that was just reached
+        self._ending.stop()
         return self._release_hooks() + self._end()
 
     # --- events -----------------------------------------------------------------------------------------
@@ -228,21 +179,21 @@ class Traversal:
             case Persisted(step):                     # IN_PROGRESS is on disk: now the cloud may be called
                 commands: list[Command] = [self._call(step)]
             case HandlerReturned(step, handle, done, unsupported, fingerprint):
-                progress = self._of(step)
-                progress.handle, progress.away, progress.unsupported = handle, '', unsupported
-                is_preempted = progress.preempted and not done    # before there was anything to end
+                state = self._of(step)
+                state.handle, state.away, state.unsupported = handle, '', unsupported
+                is_preempted = state.preempted and not done    # before there was anything to end
                 commands = self._complete(step, fingerprint, now) if done else self._remember(step)
                 if is_preempted:
                     commands += self._preempt(step)
             case CheckReturned(step, True, _, fingerprint):
                 commands = self._complete(step, fingerprint, now)
             case Away(step, reason, seconds):
-                progress = self._of(step)
-                progress.away = progress.away or reason     # of the call, not of the search before it is made again
+                state = self._of(step)
+                state.away = state.away or reason     # of the call, not of the search before it is made again
                 commands = [StartTimer(step, self._row(step), seconds)]
             case CheckReturned(step, False, turns):
-                progress = self._of(step)
-                commands = [Poll(step, self._row(step), progress.action, progress.handle, turns)]
+                state = self._of(step)
+                commands = [Poll(step, self._row(step), state.action, state.handle, turns)]
             case Inspected(step, verdict):
                 commands = self._decided(step, verdict, now)
             case Recovered(step, outcome, physical_id):
@@ -264,14 +215,14 @@ class Traversal:
         match event:
             case Inspected() | Cleared() | TimedOut():
                 return True                         # their handlers check it
-            case Failed(step) if step in self._inspecting:
+            case Failed(step) if step in self._steps.inspecting:
                 return True
         return self.is_busy(event.step)
 
     # --- starting a step --------------------------------------------------------------------------------
 
     def _start(self, step: Step, now: datetime) -> list[Command]:
-        if self._stopped:
+        if self._ending.is_stopped:
             return []
         match step.kind:
             case Kind.APPLY | Kind.CONCLUDE:
@@ -286,17 +237,18 @@ class Traversal:
         if row is None:
             return self._create_new(step, None, now)
         self._of(step).row_id = row.id
-        if row.id in self._busy:
+        if row.id in self._steps.busy:
             return self._block(step, row.id)
-        if self._is_held(step, row):
-            return self._hold(step, row)
+        hook = self._hook_before(step, row)
+        if hook:
+            return self._hold(step, row, hook)
         if row.action is Action.INIT:
             return self._begin(step, row, self._first_action(step), now)
-        hook = self._held.pop(row.id, '')
+        hook = self._breakpoints.held_before(row)
         if row.status is Status.COMPLETE and hook == f'post-{row.action.lower()}' and self._wants(
                 step, row.action, hook):
-            self._occupy(step, row)                 # the action completed; its breakpoint is not cleared yet
-            return self._hold_after(step, row, hook)
+            self._steps.occupy(step, row.id)                 # the action completed; its breakpoint is not cleared yet
+            return self._hold(step, row, hook)
         if row.in_progress and row.action in (Action.CREATE, Action.ADOPT):
             # Interrupted, perhaps under another definition: complete it with the stored one, then decide.
             concluding = Step(self._target_number, Kind.CONCLUDE, step.name, row.id)
@@ -306,32 +258,33 @@ class Traversal:
                 return self._resume(step, row)
             if row.template_id != self.template_id:
                 # Interrupted under another definition: its progress is unknown, so it counts as failed.
-                row = self._set(row._replace(status=Status.FAILED, reason=text.INTERRUPTED % row.action))
+                row = self._rows.set(row._replace(status=Status.FAILED, reason=text.INTERRUPTED % row.action))
                 return [Persist(step, row), *self._inspect(step, row)]
         return self._inspect(step, row)
 
     def _start_delete(self, step: Step, now: datetime) -> list[Command]:
-        row = self._rows.get(step.row_id)
+        row = self._rows.by_number.get(step.row_id)
         if row is None:
             return self._finish(step)
-        if row.id in self._busy:
+        if row.id in self._steps.busy:
             return self._block(step, row.id)
-        if row.name in self.wanted and self._current.get(row.name) == row.id:
+        if row.name in self.wanted and self._rows.is_current(row):
             return self._finish(step)          # current rows stay
         if row.action is Action.INIT:
             return [self._remove(step, row, event=False), *self._finish(step)]
-        if self._is_held(step, row):
-            return self._hold(step, row)
+        hook = self._hook_before(step, row)
+        if hook:
+            return self._hold(step, row, hook)
         if row.action is Action.DELETE and row.in_progress and row.handle is not NO_HANDLE:
             return self._resume(step, row)
         if row.action is Action.CREATE and row.in_progress and row.physical_id is None:
-            self._occupy(step, row)                 # the cloud may have an object whose id is not stored
+            self._steps.occupy(step, row.id)                 # the cloud may have an object whose id is not stored
             return [Recover(step, row)]
         return self._begin(step, row, Action.DELETE, now)
 
     def _start_action(self, step: Step, now: datetime) -> list[Command]:
-        row = self._rows[step.row_id]
-        if row.id in self._busy:
+        row = self._rows.by_number[step.row_id]
+        if row.id in self._steps.busy:
             return self._block(step, row.id)
         action = step.action
         if row.action is Action.INIT and action in (Action.CHECK, Action.SUSPEND, Action.RESUME):
@@ -348,39 +301,27 @@ class Traversal:
         return Action.ADOPT if adopted else Action.CREATE
 
     def _inspect(self, step: Step, row: ResourceState) -> list[Command]:
-        self._inspecting.add(step)
+        self._steps.inspecting.add(step)
         return [Inspect(step, row)]
 
     def _call(self, step: Step) -> Call:
-        progress = self._of(step)
-        return Call(step, self._rows[progress.row_id], progress.action, progress.first and not progress.attempt,
-                    progress.recreating)
-
-    def _occupy(self, step: Step, row: ResourceState) -> Progress:
-        """Note that the step works on that row, so that no other step does."""
-        progress = self._of(step)
-        progress.row_id = row.id
-        self._busy[row.id] = step
-        return progress
+        state = self._of(step)
+        row = self._rows.by_number[state.row_id]
+        return Call(step, row, state.action, state.first and not state.attempt, state.recreating)
 
     def _block(self, step: Step, number: int) -> list[Command]:
         """Make `step` wait for the busy step of that row. A busy step of an older definition is preempted."""
-        self._blocked.setdefault(number, []).append(step)
-        busy = self._busy[number]
-        is_older = not self._is_wanted(busy) and self._rows[number].template_id != self.template_id
-        progress = self._of(busy)
-        if (progress.preempted or not is_older or step.kind is Kind.ACTION or progress.action not in PREEMPTED
-                or progress.recreating):
+        busy = self._steps.block(step, number)
+        is_older = not self._is_wanted(busy) and self._rows.by_number[number].template_id != self.template_id
+        state = self._of(busy)
+        if (state.preempted or not is_older or step.kind is Kind.ACTION or state.action not in PREEMPTED
+                or state.recreating):
             return []
-        progress.preempted = True
+        state.preempted = True
         return self._preempt(busy)
 
     def _preempt(self, step: Step) -> list[Command]:
         return [Preempt(step, self._row(step))]
-
-    def _set(self, row: ResourceState) -> ResourceState:
-        self._rows[row.id] = row
-        return row
 
     # --- one action on one row --------------------------------------------------------------------------
 
@@ -393,111 +334,91 @@ class Traversal:
         brings = step.kind is Kind.APPLY and action in APPLYING
         if brings:
             requires = {**row.requires, **self.requirements(step.name)}     # old and new ones, until it is applied
-        row = self._set(row._replace(
+        row = self._rows.set(row._replace(
             action=action, status=Status.IN_PROGRESS, reason=text.CHANGED, handle=NO_HANDLE, requires=requires,
             template_id=self.template_id if action in APPLYING else row.template_id,
             type=self.wanted[step.name].type if brings else row.type,
             fingerprint=DIRTY if action is Action.UPDATE else row.fingerprint,
             updated_at=row.updated_at if action is Action.CREATE else now))
-        progress = self._occupy(step, row)
-        progress.action, progress.first = action, is_new
+        state = self._steps.occupy(step, row.id)
+        state.action, state.first = action, is_new
         return [Persist(step, row, wait=True)]
 
     def _create_new(self, step: Step, old: ResourceState | None, now: datetime) -> list[Command]:
         action = self._first_action(step)
         why = self.permissions.refusal(step.name, action, self.wanted)
         if why:
-            self._fail(step.name, action, why)
-            return self._report_failure() + self._free(step)
-        row = ResourceState(
-            id=self._next_row, name=step.name, uuid=self._uuid(), type=self.wanted[step.name].type,
-            replaces=old.id if old else None, template_id=self.template_id, created_at=now)
-        self._next_row += 1
-        self._set(row)
+            return self._ending.refuse(step.name, action, why) + self._free(step)
+        row = self._rows.add(step.name, self.wanted[step.name].type, self._uuid(), self.template_id,
+                             old.id if old else None, now)
         commands: list[Command] = []
         if old is not None:
-            commands.append(Persist(step, self._set(old._replace(replaced_by=row.id)), event=False))
-        self._current[step.name] = row.id
+            commands.append(Persist(step, self._rows.set(old._replace(replaced_by=row.id)), event=False))
         return commands + self._begin(step, row, action, now)
 
     def _remember(self, step: Step) -> list[Command]:
         """Store the handle before the first wait, so that polling can go on after a crash."""
-        progress = self._of(step)
-        row = self._set(self._row(step)._replace(handle=progress.handle))
-        return [Persist(step, row, event=False), Poll(step, row, progress.action, progress.handle, 1)]
+        state = self._of(step)
+        row = self._rows.set(self._row(step)._replace(handle=state.handle))
+        return [Persist(step, row, event=False), Poll(step, row, state.action, state.handle, 1)]
 
     def _complete(self, step: Step, fingerprint: str, now: datetime) -> list[Command]:
-        progress = self._of(step)
-        row, action = self._rows[progress.row_id], progress.action
-        self._unsupported = self._unsupported or progress.unsupported
+        state = self._of(step)
+        row, action = self._rows.by_number[state.row_id], state.action
+        self._ending.unsupported = self._ending.unsupported or state.unsupported
         if action is Action.DELETE:
-            if progress.recreating:
+            if state.recreating:
                 return self._deleted_for_recreation(step, row, now)
             if self._wants(step, Action.DELETE, 'post-delete'):
-                return self._hold_after(step, row, 'post-delete')
+                return self._hold(step, row, 'post-delete')
             return [self._remove(step, row), *self._finish(step)]
-        reason = text.check_unsupported(row.type) if progress.unsupported else text.CHANGED
+        reason = text.check_unsupported(row.type) if state.unsupported else text.CHANGED
         row = row._replace(status=Status.COMPLETE, reason=reason, handle=NO_HANDLE)
         is_wanted = self._is_wanted(step)
         if action in APPLYING and is_wanted and step.kind is Kind.APPLY:
             row = row._replace(requires=self.requirements(step.name))
         if action in APPLYING and fingerprint:
             row = row._replace(fingerprint=fingerprint)
-        commands: list[Command] = [Persist(step, self._set(row), applied=action in APPLYING)]
+        commands: list[Command] = [Persist(step, self._rows.set(row), applied=action in APPLYING)]
         if action is Action.ADOPT and step.name in self.wanted and self.wanted[step.name].external:
             return commands + self._begin(step, row, Action.CHECK, now)
         hook = f'post-{action.lower()}'
         if is_wanted and self._wants(step, action, hook):
-            return commands + self._hold_after(step, row, hook)
+            return commands + self._hold(step, row, hook)
         return commands + self._finish(step)
 
     # --- breakpoints of the user -----------------------------------------------------------------------
 
     def _wants(self, step: Step, action: Action, hook: str) -> bool:
-        return (self.action is action and hook in self._hooks(step.name) and hook not in self._of(step).cleared
-                and not self._stopped)
+        return (self.action is action and self._breakpoints.has(step.name, hook)
+                and hook not in self._of(step).cleared and not self._ending.is_stopped)
 
-    def _is_held(self, step: Step, row: ResourceState) -> bool:
-        if step.kind is Kind.DELETE:
-            action = Action.DELETE
-        elif row.action is Action.INIT:
-            action = Action.CREATE
-        else:
-            action = Action.UPDATE
+    def _hook_before(self, step: Step, row: ResourceState) -> str:
+        """Return the breakpoint that holds the step before it begins its action on `row`, or ''."""
+        action = breakpoints.before(step, row)
         hook = f'pre-{action.lower()}'
-        if not self._wants(step, action, hook):
-            return False
-        self._of(step).hook = hook
-        return True
+        return hook if self._wants(step, action, hook) else ''
 
-    def _hold(self, step: Step, row: ResourceState) -> list[Command]:
-        progress = self._of(step)
-        progress.row_id = row.id
-        self._at_hook[step] = row
-        return [Pause(step, row, progress.hook)]
-
-    def _hold_after(self, step: Step, row: ResourceState, hook: str) -> list[Command]:
-        """Hold the step after its action. The row stays busy, so steps that wait for it do not start."""
-        self._of(step).hook = hook
-        return self._hold(step, row)
+    def _hold(self, step: Step, row: ResourceState, hook: str) -> list[Command]:
+        """Hold the step. After an action the row stays busy, so steps that wait for it do not start."""
+        return [self._breakpoints.hold(step, self._of(step), row, hook)]
 
     def _passed(self, step: Step, now: datetime) -> list[Command]:
-        row = self._at_hook.pop(step, None)
+        row = self._breakpoints.take(step)
         if row is None:
             return []                               # the hook was released by a retarget or a stop
-        progress = self._of(step)
-        progress.cleared |= {progress.hook}
-        if progress.hook == 'post-delete':
+        state = self._of(step)
+        state.cleared |= {state.hook}
+        if state.hook == 'post-delete':
             return [self._remove(step, self._row(step)), *self._finish(step)]
-        if progress.hook.startswith('post-'):
+        if state.hook.startswith('post-'):
             return self._finish(step)
         return self._start(step, now)
 
     def _release_hooks(self) -> list[Command]:
         """Release all breakpoints: the request that they belong to is over."""
-        held, self._at_hook = self._at_hook, {}
         commands: list[Command] = []
-        for step, row in held.items():
+        for step, row in self._breakpoints.take_all().items():
             hook = self._of(step).hook
             commands.append(ReleaseHook(step, row, hook, text.WAITING_FAILED))
             if hook == 'post-delete':
@@ -505,10 +426,10 @@ class Traversal:
             self._free(step)
         return commands
 
+    # --- the end of a step ------------------------------------------------------------------------------
+
     def _remove(self, step: Step, row: ResourceState, event: bool = True) -> Remove:
-        del self._rows[row.id]
-        if self._current.get(row.name) == row.id:
-            del self._current[row.name]
+        self._rows.remove(row)
         return Remove(step, row._replace(action=Action.DELETE, status=Status.COMPLETE, reason=text.CHANGED),
                       event=event)
 
@@ -521,10 +442,7 @@ class Traversal:
 
     def _free(self, step: Step) -> list[Command]:
         """Note that the step has ended."""
-        progress = self._progress.pop(step, None)
-        if progress is not None and self._busy.get(progress.row_id) == step:
-            del self._busy[progress.row_id]
-            self._ready.extend(self._blocked.pop(progress.row_id, ()))
+        self._ready.extend(self._steps.end(step))
         return []
 
     def _advance(self, now: datetime) -> list[Command]:
@@ -537,10 +455,10 @@ class Traversal:
     # --- decisions --------------------------------------------------------------------------------------
 
     def _decided(self, step: Step, verdict: decide.Verdict, now: datetime) -> list[Command]:
-        if step not in self._inspecting:
+        if step not in self._steps.inspecting:
             return []                               # inspected for an older target
-        self._inspecting.remove(step)
-        if self._stopped:
+        self._steps.inspecting.remove(step)
+        if self._ending.is_stopped:
             return self._free(step)
         row = self._row(step)
         match decide.decide(row, verdict):
@@ -568,7 +486,7 @@ class Traversal:
         if heal:
             kept = kept._replace(status=Status.COMPLETE, reason=text.HEALED, handle=NO_HANDLE)
         if kept is not row:                         # an unchanged row is not written
-            commands.append(Persist(step, self._set(kept), event=heal))
+            commands.append(Persist(step, self._rows.set(kept), event=heal))
         return commands + self._finish(step)
 
     def _replace(self, step: Step, row: ResourceState, because: str, announced: bool,
@@ -576,7 +494,7 @@ class Traversal:
         commands: list[Command] = []
         if announced:
             begun = row._replace(action=Action.UPDATE, status=Status.IN_PROGRESS, reason=text.CHANGED, updated_at=now)
-            row = self._set(begun._replace(status=Status.COMPLETE, reason=because))
+            row = self._rows.set(begun._replace(status=Status.COMPLETE, reason=because))
             commands += [Persist(step, begun), Persist(step, row)]
         return commands + self._create_new(step, row, now)
 
@@ -584,52 +502,52 @@ class Traversal:
 
     def _resume(self, step: Step, row: ResourceState) -> list[Command]:
         """Continue a row found in progress without a step: go on polling, or find out the result of its call."""
-        progress = self._occupy(step, row)
-        progress.action, progress.handle = row.action, row.handle
+        state = self._steps.occupy(step, row.id)
+        state.action, state.handle = row.action, row.handle
         if row.handle is not NO_HANDLE:
             return [Poll(step, row, row.action, row.handle, 0)]
         return [Recover(step, row)]
 
     def _recovered(self, step: Step, outcome: Outcome, physical_id: str | None, now: datetime) -> list[Command]:
-        progress = self._of(step)
-        progress.first = False                      # the interrupted call may have stored data
-        row = self._rows[progress.row_id]
+        state = self._of(step)
+        state.first = False                      # the interrupted call may have stored data
+        row = self._rows.by_number[state.row_id]
         if step.kind is Kind.DELETE:
-            row = self._set(row._replace(physical_id=physical_id or row.physical_id))
+            row = self._rows.set(row._replace(physical_id=physical_id or row.physical_id))
             return self._begin(step, row, Action.DELETE, now)
         match outcome:
             case Outcome.RETRY:                     # the call had no effect, or repeating it is safe
                 return [self._call(step)]
             case Outcome.FOUND:
-                row = self._set(row._replace(physical_id=physical_id))
-                return [Persist(step, row, event=False), Poll(step, row, progress.action, None, 0)]
+                row = self._rows.set(row._replace(physical_id=physical_id))
+                return [Persist(step, row, event=False), Poll(step, row, state.action, None, 0)]
             case Outcome.RECREATE:                  # the object is known but unfinished: delete it, then create anew
-                progress.recreating = True
+                state.recreating = True
                 return self._delete_and_recreate(step, row, now)
             case Outcome.UNKNOWN:
                 return self._failed(Failed(step, text.INTERRUPTED % row.action), now)
 
     def _delete_and_recreate(self, step: Step, row: ResourceState, now: datetime) -> list[Command]:
-        row = self._set(row._replace(action=Action.DELETE, status=Status.IN_PROGRESS, reason=text.CHANGED,
+        row = self._rows.set(row._replace(action=Action.DELETE, status=Status.IN_PROGRESS, reason=text.CHANGED,
                                      handle=NO_HANDLE, updated_at=now))
         self._of(step).action = Action.DELETE
         return [Persist(step, row, wait=True)]
 
     def _deleted_for_recreation(self, step: Step, row: ResourceState, now: datetime) -> list[Command]:
-        row = self._set(row._replace(status=Status.COMPLETE, physical_id=None, handle=NO_HANDLE))
-        progress = self._of(step)
-        progress.recreating = False
+        row = self._rows.set(row._replace(status=Status.COMPLETE, physical_id=None, handle=NO_HANDLE))
+        state = self._of(step)
+        state.recreating = False
         commands: list[Command] = [Persist(step, row)]
-        if progress.attempt and not self._stopped:
-            return [*commands, StartTimer(step, row, 2 ** progress.attempt + 2 * self._random())]
+        if state.attempt and not self._ending.is_stopped:
+            return [*commands, StartTimer(step, row, retry.pause(state.attempt, self._random))]
         return commands + self._again(step, now)
 
     def _again(self, step: Step, now: datetime) -> list[Command]:
-        progress = self._of(step)
-        row = self._rows[progress.row_id]
-        is_wanted = self._is_wanted(step) and not self._stopped
-        if progress.away and row.action is not Action.DELETE and not is_wanted:
-            reason, progress.away = progress.away, ''
+        state = self._of(step)
+        row = self._rows.by_number[state.row_id]
+        is_wanted = self._is_wanted(step) and not self._ending.is_stopped
+        if state.away and row.action is not Action.DELETE and not is_wanted:
+            reason, state.away = state.away, ''
             return self._failed(Failed(step, reason), now)
         if row.in_progress:                         # a deletion, which goes on in any case
             return [self._call(step)]
@@ -639,116 +557,75 @@ class Traversal:
 
     def _finish_undone(self, step: Step, row: ResourceState) -> list[Command]:
         """End a step whose failed object was deleted and that is not retried: restore its first failure."""
-        row = self._set(row._replace(action=Action.CREATE, status=Status.FAILED, reason=self._of(step).error))
+        row = self._rows.set(row._replace(action=Action.CREATE, status=Status.FAILED, reason=self._of(step).error))
         return [Persist(step, row, event=False), *self._free(step)]
 
     # --- failures ---------------------------------------------------------------------------------------
 
     def _failed(self, event: Failed, now: datetime) -> list[Command]:
         step = event.step
-        progress = self._of(step)
+        state = self._of(step)
         denied = self.permissions.guard.refusal(step.name, Denial.REPLACE) if event.replace else ''
-        if step in self._inspecting:                # the inspection itself failed
-            self._inspecting.remove(step)
-            if self._stopped:
+        if step in self._steps.inspecting:                # the inspection itself failed
+            self._steps.inspecting.remove(step)
+            if self._ending.is_stopped:
                 return self._free(step)
             if denied:
-                return self._refused(step, self._rows[progress.row_id], Action.UPDATE, denied)
-            self._busy[progress.row_id] = step
-            progress.action = Action.UPDATE
-        row = self._rows[progress.row_id]
+                return self._refused(step, self._rows.by_number[state.row_id], Action.UPDATE, denied)
+            self._steps.occupy(step, state.row_id)
+            state.action = Action.UPDATE
+        row = self._rows.by_number[state.row_id]
         is_wanted = self._is_wanted(step)
-        if denied and progress.action is Action.UPDATE:
+        if denied and state.action is Action.UPDATE:
             event = replace(event, reason=denied, replace=False)
-        progress.error = progress.error or (f'{event.reason}: {progress.away}' if progress.away else event.reason)
-        if event.replace and progress.action is Action.UPDATE and is_wanted and not self._stopped:
-            row = self._set(row._replace(status=Status.COMPLETE, handle=NO_HANDLE,
+        state.error = state.error or (f'{event.reason}: {state.away}' if state.away else event.reason)
+        if event.replace and state.action is Action.UPDATE and is_wanted and not self._ending.is_stopped:
+            row = self._rows.set(row._replace(status=Status.COMPLETE, handle=NO_HANDLE,
                                          reason=text.requires_replacement(row.name)))
-            del self._busy[row.id]
+            del self._steps.busy[row.id]
             return [Persist(step, row), *self._create_new(step, row, now)]
         if self._may_retry(event, step):
-            if progress.action is Action.DELETE:
+            if state.action is Action.DELETE:
                 return self._delete_later(step, row)
-            progress.attempt += 1
-            progress.recreating = True
-            failed = self._set(row._replace(status=Status.FAILED, reason=event.reason, handle=NO_HANDLE))
+            state.attempt += 1
+            state.recreating = True
+            failed = self._rows.set(row._replace(status=Status.FAILED, reason=event.reason, handle=NO_HANDLE))
             return [Persist(step, failed), *self._delete_and_recreate(step, failed, now)]
-        action, error = progress.action, progress.error
-        row = self._set(row._replace(action=action, status=Status.FAILED, reason=error, handle=NO_HANDLE))
+        action, error = state.action, state.error
+        row = self._rows.set(row._replace(action=action, status=Status.FAILED, reason=error, handle=NO_HANDLE))
         commands: list[Command] = [Persist(step, row)]
         if is_wanted:
-            self._failures.append((row.name, action, error))
-            if self.action is not Action.CHECK and self.action is not Action.DELETE:
-                self._stopped = True
-            commands += self._report_failure()
+            commands += self._ending.fail(row.name, action, error)
         return commands + self._free(step)
 
     def _refused(self, step: Step, row: ResourceState, action: Action, why: str) -> list[Command]:
         """Fail the step without changing its row: no action was begun, and its stored state is still true."""
-        self._occupy(step, row)
-        self._fail(row.name, action, why)
-        return self._report_failure() + self._free(step)
-
-    def _fail(self, name: str, action: Action, why: str) -> None:
-        """Note a failure of the stack: nothing new starts."""
-        self._failures.append((name, action, why))
-        self._stopped = True
+        self._steps.occupy(step, row.id)
+        return self._ending.refuse(row.name, action, why) + self._free(step)
 
     def _may_retry(self, event: Failed, step: Step) -> bool:
-        """Only creations and deletions are retried (docs/spec/engine.rst, "Retries")."""
-        progress = self._of(step)
-        attempts = {Action.CREATE: progress.attempt, Action.DELETE: progress.delete_attempts}
-        tries = attempts.get(progress.action, self.retry_limit)
-        return event.retry and self._is_wanted(step) and not self._stopped and tries < self.retry_limit
+        return (event.retry and self._is_wanted(step) and not self._ending.is_stopped
+                and retry.is_left(self._of(step), self.retry_limit))
 
     def _delete_later(self, step: Step, row: ResourceState) -> list[Command]:
         """Retry a deletion after a delay. Adds no line of history: users see one deletion."""
-        progress = self._of(step)
-        progress.delete_attempts += 1
+        state = self._of(step)
+        state.delete_attempts += 1
         commands: list[Command] = []
         if row.handle is not NO_HANDLE:             # of the call that failed
-            row = self._set(row._replace(handle=NO_HANDLE))
+            row = self._rows.set(row._replace(handle=NO_HANDLE))
             commands.append(Persist(step, row, event=False))
-        return [*commands, StartTimer(step, row, 2 ** progress.delete_attempts + 2 * self._random())]
-
-    def _report_failure(self) -> list[Command]:
-        """Report the stack's failure immediately, and only once. A rollback may follow."""
-        if self._failure_reported or self.action in (Action.CHECK, Action.DELETE):
-            return []
-        self._failure_reported = True
-        self._unwinding = self._rollback
-        _, action, failure = self._failures[0]
-        return [ReportFailure(text.failed(action, failure), rollback=self._rollback)]
-
-    def _timed_out(self, why: Mapping[int, str]) -> list[Command]:
-        self._stopped = True
-        commands = self._release_hooks()
-        commands += [
-            Abort(step, self._rows[number], why.get(number, text.TIMED_OUT)) for number, step in self._busy.items()]
-        if not self._failure_reported:
-            self._failure_reported = True
-            self._unwinding = self._rollback
-            commands.append(ReportFailure(text.TIMED_OUT, rollback=self._rollback))
-        return commands
+        return [*commands, StartTimer(step, row, retry.pause(state.delete_attempts, self._random))]
 
     # --- the end ----------------------------------------------------------------------------------------
 
-    def _end(self) -> list[Command]:
-        if self._finished or self._unwinding or self._busy or self._inspecting or self._at_hook:
-            return []
-        if self._failure_reported:
-            self._finished = True
-            return [Finish(None, '')]               # its state has been reported
-        if self._failures:
-            self._finished = True
-            return [Finish(Status.FAILED, self._failure_reason())]
-        if self._stopped or self._walk.is_finished:
-            self._finished = True
-            return [Finish(Status.COMPLETE, text.completed(self.action, self._unsupported))]
-        return []
+    def _timed_out(self, why: Mapping[int, str]) -> list[Command]:
+        commands = self._release_hooks()
+        commands += [Abort(step, self._rows.by_number[number], why.get(number, text.TIMED_OUT))
+                     for number, step in self._steps.busy.items()]
+        return commands + self._ending.time_out()
 
-    def _failure_reason(self) -> str:
-        if self.action is Action.CHECK:
-            return text.check_failed([(name, why) for name, _, why in self._failures], self._unsupported)
-        _, action, failure = self._failures[0]
-        return text.failed(action, failure)
+    def _end(self) -> list[Command]:
+        if self._ending.is_over or self._steps.busy or self._steps.inspecting or self._breakpoints:
+            return []
+        return self._ending.reached(self._walk.is_finished)

@@ -25,6 +25,7 @@ from heatlite.engine.reconcile import attribute_cache, implicit_dependencies, lo
 from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.facade import Stack as Facade
 from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.resource_objects import ResourceObjects
 from heatlite.engine.reconcile.resource_writer import NothingStored
 from heatlite.engine.reconcile.step_context import fingerprint
 from heatlite.engine.resource import Resource
@@ -142,19 +143,14 @@ class _Tree:
         known.stack, known.leased.row = replace(known.stack, row=row, members=members), row
 
     def _executor(self, known: _Known) -> StepExecutor:
-        made: list[StepExecutor] = []
+        def facade(objects: ResourceObjects) -> Facade:
+            return Facade(known.leased, objects.by_name, lambda context: _NoClients(context, self._refuse),
+                          self._runtime, scope=objects.scope, nesting=_Inside(self, known),
+                          software=_NotRead(self._refuse), alarms=_NotRead(self._refuse))
 
-        def resource(name: str) -> Resource:
-            row = known.leased.current(name)
-            return made[0].stored_resource(row) if row is not None and row.exists else made[0].unmade(name)
-
-        facade = Facade(known.leased, resource, lambda context: _NoClients(context, self._refuse), self._runtime,
-                        nesting=_Inside(self, known), software=_NotRead(self._refuse),
-                        alarms=_NotRead(self._refuse))
         records: Any = _Records(known.stack)
-        made.append(StepExecutor(self._runtime, known.leased, NothingStored(), self._registry, facade, records,
-                                 lambda lease: None))
-        return made[0]
+        return StepExecutor(self._runtime, known.leased, NothingStored(), self._registry, facade, records,
+                            lambda lease: None)
 
     def _refuse(self, client: str) -> NoReturn:
         self.refusals += 1
@@ -170,13 +166,13 @@ class _Tree:
         return value if self.refusals == before else UNKNOWN
 
     def _kept(self, executor: StepExecutor, known: _Known, member: Member) -> dict[str, Any]:
-        """Reference and attributes of one resource, as `StepExecutor.keep`; what a service would have to be asked for
-        is left out."""
+        """Reference and attributes of one resource, as `AttributeReader.read`; without what a service would have to
+        be asked for."""
         state = member.state
         if not state.exists or state.name not in known.definition.resources:
             return {}
         try:
-            resource = executor.stored_resource(state)
+            resource = executor.objects.stored(state)
         except exception.HeatException as error:
             raise Unfit(f'resource {state.uuid}', str(error)) from None
         wanted = set(known.definition.referenced_attributes(state.name))

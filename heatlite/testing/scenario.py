@@ -211,7 +211,7 @@ class ResourceScenario:
 
         def ask(service: EngineService) -> None:
             try:
-                stack = service.controller.read(self.stack_id)
+                stack = service.reader.read(self.stack_id)
                 answers.append((question(stack[IT]) if stack is not None else None, None))
             except Exception as error:
                 answers.append((None, error))

@@ -33,8 +33,8 @@ def test_what_ends_its_connection_does_not_hold_the_others(db, company):
     with db.writer() as tx:
         engine(tx, 'e1')
         leased(tx, stack('s1'), stack('s2'))
-    journal, given_up = Journal(Threads(), db), []
-    journal.refused = lambda stack_id, error: given_up.append(stack_id)
+    given_up = []
+    journal = Journal(Threads(), db, refused=lambda stack_id, error: given_up.append(stack_id))
     with pytest.raises(LeaseLost):
         for number in range(company):
             journal.submit(change('s2', row=state(number + 1, action=Action.CREATE, status=Status.COMPLETE)))

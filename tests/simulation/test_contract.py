@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from heatlite.engine import attributes, resource
+import pytest
+
+from heatlite.common import exception
+from heatlite.db import resources
+from heatlite.engine import attributes, properties, resource
+from heatlite.engine.resources.cooldown import IN_PROGRESS
+from heatlite.rpc import messages
 from tests.simulation.cluster import Cluster, done, outputs
 
 
@@ -30,3 +36,121 @@ def test_required_by_names_what_needs_it_directly():
             service.registry.register('Test::Asking', Asking)
         stack_id = cluster.create('s', template)
         assert outputs(done(cluster, stack_id, 'CREATE')) == {'a': ['b', 'c'], 'd': []}
+
+
+class Grapher(resource.Resource):
+    """Notes at its creation the graph of its stack, and that it cannot add to it."""
+
+    attributes_schema = {'graph': attributes.Schema('name -> names of the resources that it requires')}
+
+    def handle_create(self):
+        graph = self.stack.dependencies.graph()
+        self.metadata_set({one.name: sorted(other.name for other in needed) for one, needed in graph.items()})
+        for refused in (self.stack.add_resource, self.stack.remove_resource):
+            with pytest.raises(exception.NotSupported):
+                refused(self)
+
+    def _resolve_attribute(self, name):
+        return self.metadata_get()
+
+
+def test_the_graph_of_the_stack():
+    template = {'heat_template_version': '2018-08-31', 'resources': {
+        'a': {'type': 'Sim::Thing'},
+        'b': {'type': 'Sim::Thing', 'depends_on': 'a'},
+        'c': {'type': 'Test::Grapher', 'depends_on': ['a', 'b']}},
+        'outputs': {'graph': {'value': {'get_attr': ['c', 'graph']}}}}
+    with Cluster(engines=1) as cluster:
+        for _runtime, service in cluster.engines:
+            service.registry.register('Test::Grapher', Grapher)
+        stack_id = cluster.create('s', template)
+        assert outputs(done(cluster, stack_id, 'CREATE')) == {'graph': {'a': [], 'b': ['a'], 'c': ['a', 'b']}}
+
+
+GROUP = {'heat_template_version': '2018-08-31', 'resources': {'g': {
+    'type': 'OS::Heat::AutoScalingGroup', 'properties': {
+        'min_size': 1, 'max_size': 2, 'resource': {'type': 'Sim::Thing'}}}}}
+
+
+def metadata_of(cluster, stack_id):
+    with cluster.database.reader() as tx:
+        return resources.metadata(tx, stack_id, 1)
+
+
+def test_a_resource_that_is_healthy_again_resets_its_metadata():
+    """An adjustment that an engine has lost would refuse all others for ever."""
+    with Cluster(engines=1) as cluster:
+        stack_id = cluster.create('s', GROUP)
+        done(cluster, stack_id, 'CREATE')
+        value, version = metadata_of(cluster, stack_id)
+        stuck = {**value, IN_PROGRESS: True}
+        cluster.database.retry(lambda tx: resources.set_metadata(tx, stack_id, 1, stuck, version))
+        cluster.ask(messages.MarkUnhealthy(stack_id, 'g', False, ''))       # is healthy: nothing changes
+        assert metadata_of(cluster, stack_id)[0][IN_PROGRESS] is True
+        cluster.ask(messages.MarkUnhealthy(stack_id, 'g', True, 'hangs'))
+        assert metadata_of(cluster, stack_id)[0][IN_PROGRESS] is True
+        cluster.ask(messages.MarkUnhealthy(stack_id, 'g', False, 'works'))
+        assert metadata_of(cluster, stack_id)[0][IN_PROGRESS] is False
+        assert cluster.states(stack_id)['g'][0][:2] == ('CHECK', 'COMPLETE')
+
+
+class Unique(resource.Resource):
+    """Decides in its handler that it must be replaced, while only one object may have its address."""
+
+    properties_schema = {'value': properties.Schema(properties.Schema.STRING, update_allowed=True),
+                         'fixed': properties.Schema(properties.Schema.STRING)}
+    holders = []
+
+    def handle_create(self):
+        assert not self.holders, 'two at once'
+        self.resource_id_set(f'unique-{self.uuid}')
+        self.holders.append(self.resource_id)
+
+    def handle_update(self, json_snippet, tmpl_diff, prop_diff):
+        raise exception.UpdateReplace(self.name)
+
+    def prepare_for_replace(self):
+        if self.resource_id in self.holders:
+            self.holders.remove(self.resource_id)
+
+    def handle_delete(self):
+        self.prepare_for_replace()
+
+
+def unique(value, other='x'):
+    """`other`: another value replaces the thing, whose new reference replaces `u`."""
+    return {'heat_template_version': '2018-08-31', 'resources': {
+        't': {'type': 'Sim::Thing', 'properties': {'fixed': other}},
+        'u': {'type': 'Test::Unique', 'properties': {'value': value, 'fixed': {'get_resource': 't'}}}}}
+
+
+@pytest.fixture
+def uniques():
+    Unique.holders.clear()
+    with Cluster(engines=1) as cluster:
+        for _runtime, service in cluster.engines:
+            service.registry.register('Test::Unique', Unique)
+        stack_id = cluster.create('s', unique('a'))
+        done(cluster, stack_id, 'CREATE')
+        yield cluster, stack_id
+
+
+def test_what_its_handler_replaces_is_prepared_for_that(uniques):
+    cluster, stack_id = uniques
+    before = list(Unique.holders)
+    cluster.update(stack_id, unique('b'))
+    done(cluster, stack_id, 'UPDATE')
+    assert len(Unique.holders) == 1
+    assert Unique.holders != before
+
+
+@pytest.mark.parametrize('change', [{'value': 'b'}, {'value': 'a', 'other': 'y'}])
+def test_what_is_protected_is_not_prepared(uniques, change):
+    """The address would be gone although the object stays."""
+    cluster, stack_id = uniques
+    before = list(Unique.holders)
+    cluster.ask(messages.SetProtections(stack_id, ({'path': 'u', 'deny': ['replace'], 'reason': 'one of a kind'},)))
+    cluster.update(stack_id, unique(**change))
+    row = cluster.settle(stack_id)
+    assert (row.action, row.status) == ('UPDATE', 'FAILED')
+    assert Unique.holders == before

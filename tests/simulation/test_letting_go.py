@@ -37,8 +37,8 @@ def ring(cluster, runtime, service, stack_id):
 def let_go(cluster, runtime):
     """And somebody rings for it again and again."""
     for here, service in cluster.engines:
-        for stack_id in list(service.controller._runners):
-            service.controller.let_go(stack_id, RuntimeError('told to'))
+        for stack_id in [runner.leased.id for runner in service.runners.all()]:
+            service.runners.let_go(stack_id, RuntimeError('told to'))
             here.spawn(ring, cluster, here, service, stack_id)
 
 
@@ -48,7 +48,7 @@ def stop(cluster, runtime):
     if not found:
         return
     service = found[0]
-    stacks = list(service.controller._runners)
+    stacks = [runner.leased.id for runner in service.runners.all()]
 
     def end():
         service.stop()

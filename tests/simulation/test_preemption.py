@@ -133,7 +133,7 @@ def test_wherever_the_nested_stacks_are_driven(kind):
     """Engines with room for one stack each: what is nested is driven by others."""
     with Cluster(engines=6) as place:
         for _, service in place.engines:
-            object.__setattr__(service.controller._limits, 'stacks', 1)
+            object.__setattr__(service.controller._settings, 'stacks', 1)
         overtaken(kind, place)
 
 

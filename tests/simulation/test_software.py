@@ -189,7 +189,7 @@ def test_a_deployment_is_cancelled_also_before_its_id_is_noted():
         errors = []
 
         def cancel(service):
-            stack = service.controller.read(stack_id)
+            stack = service.reader.read(stack_id)
             resource = stack['deployment']
             resource.resource_id = None
             try:

@@ -62,6 +62,9 @@ class Finder(abc.MetaPathFinder):
             return _spec_of(fullname, _of_heat(rest))
         if first == NAMESPACE:
             return _spec_of(fullname, _of_oslo(rest))
+        if first == NEW and _is_former(rest):
+            # `from heat.engine import environment` looks for the name below the package's own one.
+            return _spec_of(fullname, importlib.import_module(f'{OLD}.{rest}'))
         if not fullname.startswith(f'{PLUGINS}.'):
             return None
         spec = machinery.PathFinder.find_spec(fullname, path)
@@ -127,6 +130,12 @@ def _of_heat(rest: str) -> types.ModuleType | None:
     if rest in old_names.PACKAGES:
         return _package(f'{OLD}.{rest}')
     return _import(f'{NEW}.{rest}' if rest else NEW)
+
+
+def _is_former(rest: str) -> bool:
+    """Whether a module without its first name exists for plug-ins only."""
+    return (rest in old_names.MADE or rest in old_names.PACKAGES
+            or any(old in old_names.MOVED for old in (rest, *_parents(rest))))
 
 
 def _parents(name: str) -> list[str]:

@@ -37,8 +37,11 @@ class Journal:
     LINGER = 0.02                                   # seconds that a change without a waiter may be delayed
     TRIES = 5                                       # of a batch that ends its connection while the database answers
 
-    def __init__(self, runtime: Runtime, database: Database, largest: int = 2000) -> None:
-        """`largest`: the most changes in one transaction."""
+    def __init__(self, runtime: Runtime, database: Database, largest: int = 2000,
+                 refused: Callable[[str, Exception], None] = lambda stack_id, error: None,
+                 noted: Callable[[str], None] = lambda stack_id: None) -> None:
+        """`largest`: the most changes in one transaction; `refused(stack, error)`: called for a change that cannot be
+        stored; `noted(stack)`: called when events of a stack were stored. Both run in the journal's thread."""
         self._largest = largest
         self._runtime = runtime
         self._database = database
@@ -47,8 +50,8 @@ class Journal:
         self._hurried = runtime.flag()
         self._idle = runtime.flag()
         self._idle.set()
-        self.refused: Callable[[str, Exception], None] = lambda stack_id, error: None   # a change cannot be stored
-        self.noted: Callable[[str], None] = lambda stack_id: None       # events of a stack were stored
+        self._refused = refused
+        self._noted = noted
         self._thread = runtime.spawn(self._run)
 
     def submit(self, change: Change, then: Then | None = None) -> None:
@@ -105,7 +108,7 @@ class Journal:
         metrics.journal_seconds.observe(self._runtime.monotonic() - began)
         for change, then in batch:
             if change.events:
-                self.noted(change.stack_id)
+                self._noted(change.stack_id)
             if then is None:
                 continue
             if written.is_refused(change):
@@ -128,7 +131,7 @@ class Journal:
         change, then = batch[0]
         if then is not None:
             then(LeaseLost(change.stack_id))
-        self.refused(change.stack_id, error)
+        self._refused(change.stack_id, error)
 
     def _write(self, batch: list[Change], tries: int) -> changes.Written:
         """Write a batch, retrying while the database is unavailable. The lease, not this loop, decides whether the

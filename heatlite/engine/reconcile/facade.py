@@ -9,12 +9,14 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
+from heatlite.common.i18n import _
 from heatlite.common.identifier import HeatIdentifier
 from heatlite.common.runtime import Runtime
+from heatlite.engine.dependencies import Dependencies
 from heatlite.engine.notify.notifications import Scaling
 from heatlite.engine.reconcile.attribute_cache import StackScope
 from heatlite.engine.reconcile.leased_stack import LeasedStack
@@ -56,15 +58,15 @@ class Stack(Mapping[str, Resource]):
     convergence = True
     thread_group_mgr = None
 
-    scope: StackScope                               # values of its resources for the template language; by the executor
-
     def __init__(self, leased: LeasedStack, make: Callable[[str], Resource], clients: Callable[[RequestContext], Any],
-                 runtime: Runtime, *, nesting: Nested, software: SoftwareConfigs, alarms: Alarms,
+                 runtime: Runtime, *, scope: StackScope, nesting: Nested, software: SoftwareConfigs, alarms: Alarms,
                  project: MakeProject | None = None,
                  tell_scaling: Callable[[Scaling], None] = lambda scaling: None) -> None:
-        """`make(name)`: the object for a resource of that name; `project(make, unmake)`: the project of users inside
+        """`make(name)`: the object for a resource of that name; `scope`: the values of its resources for the template
+        language; `project(make, unmake)`: the project of users inside
         the whole tree of stacks; `tell_scaling`: sends to the message bus."""
         self.runtime = runtime
+        self.scope = scope
         self.nesting = nesting
         self._leased = leased
         self._make = make
@@ -286,6 +288,25 @@ class Stack(Mapping[str, Resource]):
     def required_by(self, name: str) -> list[str]:
         """Return the names of the resources that need the resource `name` directly."""
         return [other for other, resource in self._leased.definition.resources.items() if name in resource.requires]
+
+    @property
+    def dependencies(self) -> Dependencies:
+        """The graph of the stack's resources: each with those that it requires. Makes an object of every resource."""
+        objects = dict(self.items())
+        graph = Dependencies()
+        for name, resource in self._leased.definition.resources.items():
+            graph += (objects[name], None)
+            for required in resource.requires:
+                graph += (objects[name], objects[required])
+        return graph
+
+    def add_resource(self, resource: Resource) -> NoReturn:
+        """Raise NotSupported: resources come from the definition, so that a plan can list all of them."""
+        raise exception.NotSupported(feature=_('Adding a resource to a stack from a resource type'))
+
+    def remove_resource(self, resource_name: str) -> NoReturn:
+        """As `add_resource`."""
+        raise exception.NotSupported(feature=_('Removing a resource from a stack from a resource type'))
 
     def preview_resources(self) -> list[Any]:
         return [resource.preview() for resource in self.values()]

@@ -24,10 +24,11 @@ from heatlite.language import template as language_template
 from heatlite.language.definition import StackDefinition, StackIdentity
 from heatlite.language.environment import Environment
 from heatlite.language.registry import HOOK_TYPES, Registry
+from heatlite.planning.breakpoints import Hooks, no_hooks
 from heatlite.planning.plan import EVERYTHING, Permissions
 from heatlite.planning.states import Action, ResourceState, Status
 from heatlite.planning.steps import avoided_template
-from heatlite.planning.traversal import Hooks, Traversal, no_hooks
+from heatlite.planning.traversal import Traversal
 
 ANY = 1 << 62
 NO_LIMITS = Limits(max_size=ANY, max_depth=ANY, max_expansion=ANY, max_functions=ANY, max_result=ANY)

@@ -31,8 +31,8 @@ Cookie = Mapping[str, Any]
 Found = TypeVar('Found', stacks.Stack, stacks.Identity)
 
 
-class UseCases(Protocol):
-    """The use cases of nested stacks (`engine.requests.stacks.Stacks`)."""
+class ChildRequests(Protocol):
+    """The use cases of nested stacks (`engine.requests.nested_stacks.NestedStacks`)."""
 
     def check_room(self, root_id: str, count: int, child_id: str | None = None) -> None: ...
 
@@ -85,11 +85,11 @@ class Children:
 class Nesting:
     """The nested stacks of one parent stack."""
 
-    def __init__(self, parent: LeasedStack, use_cases: UseCases, children: Children, database: Database,
+    def __init__(self, parent: LeasedStack, requests: ChildRequests, children: Children, database: Database,
                  read: Callable[[str], Stack | None], max_depth: int, key: str) -> None:
         """`read(stack_id)`: returns the facade of a stack, for reading; `key`: of digests."""
         self._parent = parent
-        self._use_cases = use_cases
+        self._requests = requests
         self._children = children
         self._database = database
         self._read = read
@@ -107,7 +107,7 @@ class Nesting:
         Call it before any of them is built. The request that follows does not count again.
         """
         if count > self._counted.get(resource.name, -1):
-            self._use_cases.check_room(self._parent.row.root_id, count, resource.resource_id)
+            self._requests.check_room(self._parent.row.root_id, count, resource.resource_id)
             self._counted[resource.name] = count
 
     def _check_counted(self, resource: Resource, template: Template) -> None:
@@ -126,7 +126,7 @@ class Nesting:
             return {'stack': known.id, 'generation': known.generation, 'action': known.action}
         self.check_depth()
         self._check_counted(resource, template)
-        row = self._use_cases.create_child(
+        row = self._requests.create_child(
             self._parent, resource.name, str(resource.physical_resource_name()),
             lambda identity: self.define(resource, template, parameters, identity), self._request(resource),
             timeout_mins=timeout_mins, adopt=adopt)
@@ -137,24 +137,24 @@ class Nesting:
                timeout_mins: int | None = None, converge: bool = False) -> Cookie:
         """Update the nested stack. Raises EntityNotFound if it is gone."""
         self._check_counted(resource, template)
-        row = self._use_cases.update_child(
+        row = self._requests.update_child(
             self._parent, _id_of(resource), lambda identity: self.define(resource, template, parameters, identity),
             self._request(resource), timeout_mins=timeout_mins, converge=converge)
         return _cookie(row)
 
     def act(self, resource: Resource, action: str) -> Cookie:
         """Begin DELETE, SUSPEND, RESUME, CHECK or SNAPSHOT. Raises EntityNotFound if there is no such stack."""
-        accepted = self._use_cases.act_on_child(self._parent, _id_of(resource), Action(action))
+        accepted = self._requests.act_on_child(self._parent, _id_of(resource), Action(action))
         return _cookie(accepted)
 
     def abandon(self, resource: Resource) -> Cookie:
         """Delete the nested stack without deleting the objects of its resources."""
-        return _cookie(self._use_cases.act_on_child(self._parent, _id_of(resource), Action.DELETE, abandon=True))
+        return _cookie(self._requests.act_on_child(self._parent, _id_of(resource), Action.DELETE, abandon=True))
 
     def cancel(self, resource: Resource) -> None:
         """Cancel the action of the nested stack: no further step starts. Does nothing if none is in progress."""
         if resource.resource_id is not None:
-            self._use_cases.cancel_child(self._parent, resource.resource_id)
+            self._requests.cancel_child(self._parent, resource.resource_id)
 
     def is_settled(self, stack_id: str, definition: ResourceDefinition) -> bool:
         """Whether an update need not visit the nested stack of a resource whose own definition is unchanged."""

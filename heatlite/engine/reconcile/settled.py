@@ -6,8 +6,8 @@ no signal, no mark - and its definition uses no value that changes by itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from heatlite.common import crypt
 from heatlite.db import stacks
@@ -64,15 +64,13 @@ def without_inputs(request: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in request.items() if name != INPUTS}
 
 
-class Types(Protocol):
-    """The part of the executor that knows the types of a stack."""
-
-    def kind_of(self, row: ResourceState) -> type[Resource]: ...
-
-    def is_live(self, name: str, attribute: str) -> bool: ...
+KindOf = Callable[[ResourceState], type[Resource]]
+IsLive = Callable[[str, str], bool]
+"""(resource, attribute) -> whether the attribute must be read anew each time."""
 
 
-def settled(leased: LeasedStack, status: Status | None, outputs: list[dict[str, Any]], types: Types) -> str | None:
+def settled(leased: LeasedStack, status: Status | None, outputs: list[dict[str, Any]], kind_of: KindOf,
+            is_live: IsLive) -> str | None:
     """Return the value of the column `settled` after the end of an action; None if the next update has to look.
 
     `outputs`: of the stack, as resolved at its end.
@@ -88,9 +86,9 @@ def settled(leased: LeasedStack, status: Status | None, outputs: list[dict[str, 
     nested = 0
     for name, resource in definition.resources.items():
         member = leased.current(name)
-        if member is None or not all(_is_stable(need, leased, types) for need in resource.needs):
+        if member is None or not all(_is_stable(need, leased, kind_of, is_live) for need in resource.needs):
             return None
-        kind = types.kind_of(member)
+        kind = kind_of(member)
         if not kind.always_inspected:
             continue
         if not has_known_inputs(kind):
@@ -104,15 +102,15 @@ def has_known_inputs(kind: type[Resource]) -> bool:
     return issubclass(kind, StackResource) and kind.__module__.startswith(OWN_TYPES)
 
 
-def _is_stable(need: Reference, leased: LeasedStack, types: Types) -> bool:
+def _is_stable(need: Reference, leased: LeasedStack, kind_of: KindOf, is_live: IsLive) -> bool:
     """Whether the value of a reference changes by nothing but actions and signals of the stack."""
     attribute = need.requirement.attribute
     if attribute is None:
         return True
     row = leased.current(need.resource) if isinstance(need.resource, str) else None
-    if row is None or not attribute or not isinstance(attribute[0], str) or types.is_live(row.name, attribute[0]):
+    if row is None or not attribute or not isinstance(attribute[0], str) or is_live(row.name, attribute[0]):
         return False
-    kind = types.kind_of(row)
+    kind = kind_of(row)
     if not issubclass(kind, StackResource):
         return True
     return not hasattr(kind, 'get_size') and not attribute[0].startswith('resource.')     # else read from the members

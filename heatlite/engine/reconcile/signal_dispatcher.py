@@ -24,6 +24,7 @@ from heatlite.db.signals import Signal
 from heatlite.engine.durability import request_ids
 from heatlite.engine.durability.journal import Journal, LeaseLost
 from heatlite.engine.reconcile import attribute_cache
+from heatlite.engine.reconcile.breakpoints import Breakpoints
 from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.resource_writer import stored_number
@@ -50,13 +51,12 @@ class Driver(Protocol):
     """The runner of the stack (`engine.reconcile.runner.Runner`), as the dispatcher uses it."""
 
     executor: StepExecutor
+    breakpoints: Breakpoints
 
     @property
     def is_retired(self) -> bool: ...
 
     def fenced(self, work: Callable[[], T]) -> T: ...
-
-    def clear_hook(self, row: ResourceState, hook: str) -> None: ...
 
     def poll_now(self, name: str) -> None: ...
 
@@ -109,7 +109,7 @@ class SignalDispatcher:
     def _is_parallel(self, name: str) -> bool:
         row = self._leased.current(name)
         try:
-            return row is not None and bool(self._runner.executor.kind_of(row).parallel_signals)
+            return row is not None and bool(self._runner.executor.objects.kind_of(row).parallel_signals)
         except exception.HeatException:
             return False
 
@@ -144,11 +144,11 @@ class SignalDispatcher:
         row = self._leased.current(signal.resource_name)
         if row is None or hook is not None:
             if row is not None:
-                self._runner.clear_hook(row, hook)
+                self._runner.breakpoints.clear(row, hook)
             self._journal.write(Change(self._leased.id, self._leased.lease.epoch, signals=(signal.id,)))
             return
         recorder = SignalWriter(self._leased, self._runtime)
-        resource = self._runner.executor.stored_resource(row, recorder)
+        resource = self._runner.executor.objects.stored(row, recorder)
         self._leased.signalled = self._leased.row.generation
         others, error = self._tell(resource, signal)
         self._journal.write(Change(
@@ -191,7 +191,7 @@ class SignalDispatcher:
     def _is_followed(self, row: ResourceState) -> bool:
         """Whether related resources are refreshed after signals of this one."""
         try:
-            kind = self._runner.executor.kind_of(row)
+            kind = self._runner.executor.objects.kind_of(row)
         except exception.HeatException:
             return False
         return kind.signal_needs_metadata_updates and callable(getattr(kind, 'handle_signal', None))
@@ -231,10 +231,10 @@ class SignalDispatcher:
             current = self._leased.current(name)
             if current is None or not current.exists or name in signalled:
                 continue
-            if executor.kind_of(current).metadata_update is Keeping.metadata_update:
+            if executor.objects.kind_of(current).metadata_update is Keeping.metadata_update:
                 continue
             try:
-                executor.stored_resource(current).metadata_update(
+                executor.objects.stored(current).metadata_update(
                     definition.resources[name].metadata(executor.scope))
             except exception.DatabaseUnavailable:
                 raise
@@ -242,11 +242,11 @@ class SignalDispatcher:
                 defects.log(LOG, error, 'Metadata of %s in stack %s does not follow', name, self._leased.id)
 
     def _keep(self, executor: StepExecutor, row: ResourceState) -> None:
-        if executor.kind_of(row).default_client_name is not None:
+        if executor.objects.kind_of(row).default_client_name is not None:
             return
         while True:
             before = self._leased.kept.get(row.id)
-            kept = executor.keep(executor.stored_resource(row), row.name)
+            kept = executor.attributes.read(executor.objects.stored(row), row.name)
             now = self._leased.rows.get(row.id)
             if now is None or now.in_progress:
                 return                              # an action has begun meanwhile; it reads the values at its end

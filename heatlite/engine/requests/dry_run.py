@@ -18,9 +18,9 @@ from heatlite.db.stacks import Stack
 from heatlite.engine import rsrc_defn
 from heatlite.engine.reconcile.attribute_cache import REFERENCE
 from heatlite.engine.reconcile.diff import PropertyChange
-from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.step_context import StepContext
+from heatlite.engine.requests.dry_executor import DryExecutor
 from heatlite.engine.resource import Resource
 from heatlite.language.unknown import UNKNOWN
 from heatlite.planning import commands as c
@@ -55,7 +55,7 @@ Inside = Callable[['DryRun', Step, ResourceState, Action], str | None]
 class DryRun:
     """Executes a traversal by answering each command immediately."""
 
-    def __init__(self, runtime: Runtime, leased: LeasedStack, executor: StepExecutor, inside: Inside) -> None:
+    def __init__(self, runtime: Runtime, leased: LeasedStack, executor: DryExecutor, inside: Inside) -> None:
         self._runtime = runtime
         self.leased = leased
         self.executor = executor
@@ -72,7 +72,7 @@ class DryRun:
         leased = self.leased
         before = {row.name: row for row in leased.rows.values() if row.replaced_by is None}
         busy = {row.name: row for row in leased.rows.values() if row.in_progress}
-        self.executor.to_make |= {row.id for row in busy.values()}
+        self.executor.foreseen.to_make |= {row.id for row in busy.values()}
         waiting: deque[c.Command] = deque(leased.traversal.start(self._runtime.now()))
         while waiting:
             event = self._answer(waiting.popleft())
@@ -105,7 +105,7 @@ class DryRun:
         """Return the object of the stored state of the row. What is stored is read in blocks, and each row of a block
         only once, so that the last object is kept."""
         if self._stored is None or self._stored.id != row.id:
-            self._stored = self.executor.stored_resource(row)
+            self._stored = self.executor.objects.stored(row)
         return self._stored
 
     def _undecided(self, name: str, row: ResourceState | None, why: str) -> None:
@@ -158,12 +158,12 @@ class DryRun:
         name = row.name
         self._reached.add(name)
         self.begun.setdefault(name, set()).add(verb)
-        work = self.executor.begin(step)
+        work = self.executor.contexts.begin(step)
         if work.error is not None:
             self.failures[name] = why = self.leased.definition.mask.text(str(work.error))
             return c.Failed(step, why)
         if verb in (Action.CREATE, Action.ADOPT):
-            self.executor.to_make.add(row.id)
+            self.executor.foreseen.to_make.add(row.id)
             self._measure_wanted(name, work)
             self._change(name, 'added' if row.replaces is None else 'replaced', None).given = dict(
                 work.wanted()['Properties'])
@@ -188,7 +188,7 @@ class DryRun:
     def _measure(self, step: Step, row: ResourceState) -> None:
         """Note what counts of a resource before and after; the definition that was applied is only read if it had to
         be for the inspection, and is the wanted one otherwise."""
-        work = self.executor.context(step)
+        work = self.executor.contexts.get(step)
         if work is None or work.definition is None:
             return
         present = work.definition if work.resource is None else work.resource.t
@@ -198,10 +198,12 @@ class DryRun:
     def _measure_wanted(self, name: str, work: StepContext) -> None:
         if work.definition is not None:
             before, _after = self.measured.get(name, (None, None))
-            self.measured[name] = before, _measured(lambda: self.executor.wanted_type(name), work.definition)
+            self.measured[name] = before, _measured(lambda: self.executor.objects.wanted_type(name), work.definition)
 
     def _measured_row(self, row: ResourceState, definition: rsrc_defn.ResourceDefinition) -> Measured | None:
-        return _measured(lambda: self.executor.type_of(row), definition) if row.physical_id is not None else None
+        if row.physical_id is None:
+            return None
+        return _measured(lambda: self.executor.objects.type_of(row), definition)
 
     def _is_replaced_after_all(self, work: StepContext) -> bool:
         """Whether the type has no handle_update of its own, and so replaces the resource if any property changes."""
@@ -210,10 +212,10 @@ class DryRun:
 
     def _foresee_reference(self, work: StepContext, row: ResourceState) -> None:
         """Mark the attributes as unknown. The reference stays, unless the type computes it from what may change."""
-        self.executor.changed.add(row.id)
+        self.executor.foreseen.changed.add(row.id)
         doubt = self.executor.doubts.get(row.name)
         if doubt is not None and doubt.may_replace:
-            self.executor.to_make.add(row.id)
+            self.executor.foreseen.to_make.add(row.id)
         elif (work.resource is not None
               and type(work.resource).get_reference_id is not Resource.get_reference_id
               and not self._refers_by_id(work.resource, work, row)):
@@ -222,7 +224,7 @@ class DryRun:
     def _refers_by_id(self, present: Resource, work: StepContext, row: ResourceState) -> bool:
         """Whether the reference is the physical id, as the type says for the present and for the future properties."""
         try:
-            future = self.executor.with_definition(present, work.wanted())
+            future = self.executor.objects.with_definition(present, work.wanted())
             return all(each.get_reference_id() == row.physical_id for each in (present, future))
         except Exception:                           # raised by the type: then nothing is known
             return False

@@ -6,16 +6,20 @@ Source: docs/spec/engine.rst, "Unhealthy resources".
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import Connection
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
+from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 from heatlite.db import leases, resources, stacks
 from heatlite.db.connection import Database
 from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.reconcile import attribute_cache
+from heatlite.engine.reconcile.stack_reader import StackReader
 from heatlite.engine.requests import guarding
 from heatlite.planning.states import Action, Event, ResourceState, Status
 from heatlite.planning.steps import current_rows_of
@@ -24,20 +28,33 @@ from heatlite.rpc import messages
 REASON = 'state changed by resource_mark_unhealthy api'
 
 
+@dataclass(frozen=True)
+class _Reset:
+    """New metadata of one row. `version`: of the metadata that they replace."""
+
+    row_id: int
+    value: Mapping[str, Any]
+    version: int
+
+
 class Health:
-    def __init__(self, runtime: Runtime, database: Database, sinks: EventSinks,
+    def __init__(self, runtime: Runtime, database: Database, reader: StackReader, sinks: EventSinks,
                  wake: Callable[[str, str | None], None]) -> None:
         """`wake(stack_id, engine_id)`: wakes up the engine that owns a stack, or any engine (None)."""
         self._wake = wake
         self._runtime = runtime
         self._database = database
+        self._reader = reader
         self._sinks = sinks
 
     def mark(self, context: RequestContext, message: messages.MarkUnhealthy) -> None:
-        """Mark a resource. Raises ActionInProgress while the stack has an action in progress, ResourceNotFound.
+        """Mark a resource. Raises ActionInProgress while the stack has an action in progress, ResourceNotFound, and
+        Conflict if the metadata of a resource that is healthy again have changed meanwhile.
 
         Signals are no action: the engine that dispatches them reloads the stack after this.
         """
+        reset = None if message.unhealthy else self._reset(context, message)
+
         def store(tx: Connection) -> tuple[Callable[[], None], str | None]:
             leases.lock(tx, message.stack_id)       # before the stack, as everywhere
             context.check_in_time(self._runtime.now())
@@ -56,6 +73,8 @@ class Health:
             owner = leases.start_over(tx, row.id)
             resources.set_state(tx, row.id, marked)
             stacks.unsettle(tx, row.id)
+            if reset is not None and not resources.set_metadata(tx, row.id, reset.row_id, reset.value, reset.version):
+                raise exception.Conflict(_('The metadata of %s have changed meanwhile.') % marked.name)
             return self._sinks.add(tx, row, Event(
                 self._runtime.uuid(), self._runtime.now(), marked.name, marked.type, marked.physical_id, marked.action,
                 marked.status, marked.reason, resource_id=marked.id)), owner
@@ -64,6 +83,20 @@ class Health:
         tell()
         if owner is not None:
             self._wake(message.stack_id, owner)
+
+    def _reset(self, context: RequestContext, message: messages.MarkUnhealthy) -> _Reset | None:
+        """Ask the type of an unhealthy resource for its metadata when it is healthy again; None if they stay."""
+        with self._database.reader() as tx:
+            row = stacks.get(tx, message.stack_id)
+            if row is None or not context.may_see(row.project_id, row.user_project_id):
+                raise exception.EntityNotFound(entity='Stack', name=message.stack_id)
+            rows = {state.id: state for state in resources.light(tx, row.id)}
+            found = self._find(tx, row, rows, message.resource)
+            if self._marked(found, message) is None:
+                return None
+            _value, version = resources.metadata(tx, row.id, found.id)
+        value = self._reader.reset_metadata(row.id, context, found.id)
+        return _Reset(found.id, value, version) if value is not None else None
 
     def _marked(self, found: ResourceState, message: messages.MarkUnhealthy) -> ResourceState | None:
         if message.unhealthy:

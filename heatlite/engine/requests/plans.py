@@ -23,6 +23,8 @@ from heatlite.engine.requests import plan_making
 from heatlite.engine.requests.plan_checks import PlanChecks
 from heatlite.engine.requests.plan_policies import PlanPolicies
 from heatlite.engine.requests.preview_update import Previewed
+from heatlite.engine.requests.stack_actions import StackActions
+from heatlite.engine.requests.stack_updates import StackUpdates
 from heatlite.engine.requests.stacks import Stacks
 from heatlite.planning import plan as planning
 from heatlite.planning.findings import Level
@@ -48,12 +50,14 @@ class Bounds:
 
 
 class Plans:
-    def __init__(self, runtime: Runtime, database: Database, use_cases: Stacks, bounds: Bounds,
-                 checks: PlanChecks, policies: PlanPolicies) -> None:
+    def __init__(self, runtime: Runtime, database: Database, stacks: Stacks, updates: StackUpdates,
+                 actions: StackActions, bounds: Bounds, checks: PlanChecks, policies: PlanPolicies) -> None:
         self._policies = policies
         self._runtime = runtime
         self._database = database
-        self._stacks = use_cases
+        self._stacks = stacks
+        self._updates = updates
+        self._actions = actions
         self._bounds = bounds
         self._checks = checks
 
@@ -62,7 +66,7 @@ class Plans:
         stack in progress, RequestLimitExceeded, EntityNotFound for a revision that is gone."""
         began = self._runtime.now()
         if message.revision is not None:
-            message = self._stacks.at_revision(context, message, message.revision)
+            message = self._updates.at_revision(context, message, message.revision)
         row, found = self._foresee(context, message)
         project_id = context.owning_project()
         made = plan_making.made(message.action, found, self._protections(row))
@@ -127,8 +131,8 @@ class Plans:
             case messages.CREATE:
                 return self._stacks.create(context, request.as_create(), applied)
             case messages.UPDATE:
-                return self._stacks.update(context, request.as_update(), applied)
-        self._stacks.delete(context, messages.DeleteStack(str(stored.stack_id)), applied)
+                return self._updates.update(context, request.as_update(), applied)
+        self._actions.delete(context, messages.DeleteStack(str(stored.stack_id)), applied)
         return {'tenant': stored.project_id, 'stack_name': stored.stack_name, 'stack_id': str(stored.stack_id)}
 
     def delete(self, context: RequestContext, message: messages.DeletePlan) -> None:
@@ -147,11 +151,11 @@ class Plans:
         """Return the present row of the stack, if there is one, and what would be done."""
         match message.action:
             case messages.CREATE:
-                return None, self._stacks.foresee_create(context, message.as_create())
+                return None, self._stacks.foresee(context, message.as_create())
             case messages.UPDATE:
-                row, found = self._stacks.foresee_update(context, message.as_update())
+                row, found = self._updates.foresee(context, message.as_update())
             case messages.DELETE:
-                row, found = self._stacks.foresee_delete(context, message.stack_id)
+                row, found = self._actions.foresee_delete(context, message.stack_id)
             case _:
                 raise messages.wrong('action', ', '.join(messages.PLANNED), message.action)
         if row.status == Status.IN_PROGRESS:
@@ -234,7 +238,7 @@ class Plans:
 
 
 class _Applied:
-    """A stored plan, for the transaction of the request that applies it (`requests.stacks.Applying`)."""
+    """A stored plan, for the transaction of the request that applies it (`requests.acceptance.Applying`)."""
 
     def __init__(self, runtime: Runtime, stored: StoredPlan) -> None:
         self._runtime = runtime

@@ -21,14 +21,14 @@ from heatlite.db.stacks import Stack
 from heatlite.engine import clients
 from heatlite.engine.reconcile import loading
 from heatlite.engine.reconcile.attribute_cache import REFERENCE
-from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.facade import Stack as Facade
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.nesting import Nesting
-from heatlite.engine.reconcile.resource_writer import NothingStored
+from heatlite.engine.reconcile.resource_objects import ResourceObjects
 from heatlite.engine.reconcile.step_context import StepContext
 from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
 from heatlite.engine.requests import validation
+from heatlite.engine.requests.dry_executor import DryExecutor
 from heatlite.engine.requests.dry_run import Change, DryRun
 from heatlite.engine.resource import Resource
 from heatlite.engine.resource_services import Alarms, SoftwareConfigs
@@ -177,14 +177,13 @@ class Preview:
             found.row = replace(row, outputs=_outputs(wanted, run))
         return found
 
-    def _executor(self, leased: LeasedStack, ahead: Ahead) -> StepExecutor:
-        made: list[StepExecutor] = []
-        facade = Facade(leased, lambda name: made[0].unmade(name), clients.of, self._runtime, nesting=ahead,
-                        software=self._software, alarms=self._alarms)
-        stored = StoredResourceCache(self._runtime, self._database, None, leased.id)
-        made.append(StepExecutor(self._runtime, leased, NothingStored(), self._registry, facade, stored,
-                                 lambda lease: None, dry=True, observe=self._observe))
-        return made[0]
+    def _executor(self, leased: LeasedStack, ahead: Ahead) -> DryExecutor:
+        def facade(objects: ResourceObjects) -> Facade:
+            return Facade(leased, objects.unmade, clients.of, self._runtime, scope=objects.scope, nesting=ahead,
+                          software=self._software, alarms=self._alarms)
+
+        return DryExecutor(self._runtime, leased, self._registry, facade,
+                           StoredResourceCache(self._runtime, self._database, None, leased.id), self._observe)
 
     def _take(self, count: int) -> None:
         tree_size.check(count, self._left)
@@ -196,7 +195,7 @@ class Preview:
                 verb: Action) -> str | None:
         """Preview the nested stack of a resource. Returns the reason if its action would fail, else None."""
         resource = (run.stored(row) if verb is Action.DELETE else
-                    run.executor.resource(step, row, first=verb is not Action.UPDATE))
+                    run.executor.contexts.resource(step, row, first=verb is not Action.UPDATE))
         if not isinstance(resource, StackResource):
             return None
         stored = ahead.row(resource)
@@ -207,7 +206,7 @@ class Preview:
         change = run.changes[row.name]
         if verb is Action.UPDATE:
             change.nested = stored
-        is_known_here = _is_known(run.executor.begin(step))
+        is_known_here = _is_known(run.executor.contexts.begin(step))
         try:
             definition, mask = self._defined(ahead, run, step, resource, row, stored)
         except Exception as error:
@@ -234,7 +233,7 @@ class Preview:
         """Build the definition of a nested stack as `Nesting` would. Raises the errors for which it would be
         refused."""
         above = run.leased.row
-        work = run.executor.begin(step)
+        work = run.executor.contexts.begin(step)
         difference: Mapping[str, Any] = {}
         if stored is not None:
             difference = work.difference.properties if work.difference is not None else {}
@@ -266,7 +265,7 @@ class Preview:
         """Make the parent read the future state of the nested stack."""
         ahead.rows[after.id] = after
         resource.forget_nested()
-        run.executor.foreseen[row.id] = resource
+        run.executor.foreseen.objects[row.id] = resource
         try:
             run.leased.kept[row.id] = {REFERENCE: resource.get_reference_id()}
         except Exception:                           # raised by the type: the reference is unknown then

@@ -18,9 +18,9 @@ from heatlite.db import signals as signal_rows
 from heatlite.db.connection import Database
 from heatlite.engine.durability import request_ids
 from heatlite.engine.notify.event_sinks import EventSinks
-from heatlite.engine.reconcile.controller import StackController
 from heatlite.engine.reconcile.signal_dispatcher import hook_of
 from heatlite.engine.requests import guarding
+from heatlite.engine.requests.acceptance import Acceptance, Owner
 from heatlite.engine.types.registry import Registry
 from heatlite.language.registry import HOOK_TYPES
 from heatlite.planning.states import Event, ResourceState
@@ -40,20 +40,17 @@ class Accepted:
     refused: exception.HeatException | None = None
     tell: Callable[[], None] = lambda: None
     number: int = 0
-    owner: leases.Lease | str | None = None
+    owner: Owner = None
 
 
 class Signals:
-    def __init__(self, runtime: Runtime, database: Database, registry: Registry, controller: StackController,
-                 engine_id: str, wake: Callable[[str, str | None], None], sinks: EventSinks) -> None:
-        """`wake(stack_id, engine_id)`: wakes up the engine that owns a stack, or any engine (None)."""
+    def __init__(self, runtime: Runtime, database: Database, registry: Registry, acceptance: Acceptance,
+                 sinks: EventSinks) -> None:
         self._sinks = sinks
         self._runtime = runtime
         self._database = database
         self._registry = registry
-        self._controller = controller
-        self._engine_id = engine_id
-        self._wake = wake
+        self._acceptance = acceptance
 
     def signal(self, context: RequestContext, message: messages.SignalResource) -> Any:
         """Store a signal. With `wait`, return the resource's metadata after it was handled; else None at once.
@@ -82,25 +79,14 @@ class Signals:
             self._check_room(tx, row)
             number = signal_rows.insert(tx, row.id, resource.name, message.details, now,
                                         request_ids.stored(context, None))
-            return Accepted(row.id, resource.id, number=number, owner=self._claim(tx, row.id))
+            return Accepted(row.id, resource.id, number=number, owner=self._acceptance.claim(tx, row.id))
 
         accepted = self._database.retry(store)
         if accepted.refused is not None:
             accepted.tell()
             raise accepted.refused
-        if isinstance(accepted.owner, leases.Lease):
-            self._controller.go_on(accepted.owner)
-        else:
-            self._wake(accepted.stack_id, accepted.owner)
+        self._acceptance.hand_over(accepted.stack_id, accepted.owner)
         return self._result(accepted, signal_rows.mark(accepted.number, now)) if message.wait else None
-
-    def _claim(self, tx: Connection, stack_id: str) -> leases.Lease | str | None:
-        """Return the lease if this engine has it now, else its owner's id or None."""
-        if self._controller.owns(stack_id) or self._controller.room() > 0:
-            found = leases.claim(tx, stack_id, self._engine_id)
-            if found is not None:
-                return found
-        return leases.owner(tx, stack_id)
 
     def _find(self, tx: Connection, row: stacks.Stack, name: str) -> ResourceState:
         rows = {state.id: state for state in resources.named(tx, row.id, name)}

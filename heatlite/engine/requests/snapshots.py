@@ -21,7 +21,7 @@ from heatlite.db.connection import Database
 from heatlite.engine.reconcile import exports, rollback
 from heatlite.engine.reconcile.facade import Stack as Facade
 from heatlite.engine.requests import guarding
-from heatlite.engine.requests.stacks import Stacks
+from heatlite.engine.requests.stack_actions import StackActions
 from heatlite.planning import text
 from heatlite.planning.states import Action, Status
 from heatlite.rpc import messages
@@ -31,12 +31,12 @@ UNLIMITED = -1
 
 
 class Snapshots:
-    def __init__(self, runtime: Runtime, database: Database, use_cases: Stacks, read: Callable[[str], Facade | None],
-                 limit: int) -> None:
+    def __init__(self, runtime: Runtime, database: Database, actions: StackActions,
+                 read: Callable[[str], Facade | None], limit: int) -> None:
         """`read(stack_id)`: returns the facade of a stack; `limit`: for each stack."""
         self._runtime = runtime
         self._database = database
-        self._use_cases = use_cases
+        self._actions = actions
         self._read = read
         self._limit = limit
 
@@ -59,7 +59,7 @@ class Snapshots:
             snapshots.insert(tx, made[-1])
             return {'request': {'snapshot': snapshot_id}}
 
-        self._use_cases.begin(message.stack_id, Action.SNAPSHOT, store, context)
+        self._actions.begin(message.stack_id, Action.SNAPSHOT, store, context)
         return shown(made[-1])
 
     def restore(self, context: RequestContext, message: messages.RestoreSnapshot) -> None:
@@ -74,9 +74,9 @@ class Snapshots:
                                            is_nested=row.owner_id is not None)
             return {'template_id': template_id, 'previous_template_id': rollback.last_good(row),
                     'request': {'restore': found.id},
-                    **self._use_cases.as_shown(templates.get(tx, template_id), row)}
+                    **self._actions.as_shown(templates.get(tx, template_id), row)}
 
-        self._use_cases.begin(message.stack_id, Action.RESTORE, store, context)
+        self._actions.begin(message.stack_id, Action.RESTORE, store, context)
 
     def delete(self, context: RequestContext, message: messages.DeleteSnapshot) -> None:
         """Delete a snapshot and the objects that types saved for it. A failure of a type is only logged."""

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from heatlite.common import exception
-from heatlite.engine.reconcile import executor
+from heatlite.engine.reconcile import step_failures
 from heatlite.engine.resources.rest import service, types
 from heatlite.planning.states import Action
 from tests.plugins.bench import Memory, Stack
@@ -316,6 +316,6 @@ def test_a_deletion_that_is_refused_is_worth_another_try(cloud, bench):
     cloud.faults.append(Fault('DELETE', 409))
     with pytest.raises(Exception, match='the lamp is busy') as refused:
         network.run('DELETE')
-    assert executor.is_worth_retrying(made, refused.value, Action.DELETE)
+    assert step_failures.is_worth_retrying(made, refused.value, Action.DELETE)
     network.run('DELETE')
     assert not cloud.things

@@ -1,0 +1,78 @@
+"""Deletes what stacks leave behind: with a deleted stack what belongs to it, after any action what has become old."""
+
+from __future__ import annotations
+
+import logging
+
+from sqlalchemy import Connection
+
+from heatlite.common import exception
+from heatlite.common.runtime import Runtime
+from heatlite.db import credentials, events, leases, snapshots, stacks, templates
+from heatlite.db.connection import Database
+from heatlite.engine.reconcile.authority import Authority
+from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.revisions import Recorder
+from heatlite.engine.reconcile.use_cases import Provider
+from heatlite.engine.types.registry import Registry
+
+LOG = logging.getLogger(__name__)
+
+EVENTS_OF_RESOURCE = 5                  # about as many events are stored for each resource by one action
+
+
+class CleanUp:
+    def __init__(self, runtime: Runtime, database: Database, registry: Registry, recorder: Recorder,
+                 use_cases: Provider, most_events: int) -> None:
+        """`most_events`: in the history of one stack; 0: no limit."""
+        self._database = database
+        self._authority = Authority(runtime, registry)
+        self._recorder = recorder
+        self._use_cases = use_cases
+        self._most_events = most_events
+
+    def before_removal(self, leased: LeasedStack) -> None:
+        """Delete snapshots, trust and project of a stack before its row is marked as deleted."""
+        kept = self._database.retry_until_available(lambda tx: snapshots.page(tx, leased.id), reading=True)
+        for each in kept:
+            self._use_cases().snapshots.forget(leased.id, each)
+        authority_id = leased.row.credentials_id if leased.row.owner_id is None else None
+
+        def clear(tx: Connection) -> credentials.Credentials | None:
+            if kept:
+                snapshots.delete_all(tx, leased.id)
+            if authority_id is None:
+                return None
+            found = credentials.get(tx, authority_id)
+            credentials.delete(tx, authority_id)
+            return found
+
+        authority = self._database.retry_until_available(clear) if kept or authority_id is not None else None
+        if leased.row.owner_id is None:
+            # Read anew: a nested stack, perhaps of another engine, may have made the project since the row was read.
+            stored = self._database.retry_until_available(lambda tx: stacks.get(tx, leased.id), reading=True)
+            if stored is not None and stored.user_project_id is not None:
+                self._authority.give_up_project(stored.user_project_id, leased.context)
+        if authority is not None:                   # last: the deletions above may have used it
+            self._authority.give_up(authority, leased.context)
+
+    def after_action(self, leased: LeasedStack) -> None:
+        """Delete the templates that nothing refers to any longer, and the old end of the history."""
+        if not self._leaves_something(leased):
+            return
+
+        def tidy(tx: Connection) -> None:
+            leases.lock(tx, leased.id)               # locked, so that no request is accepted in between
+            self._recorder.remove_old(tx, leased.row)
+            templates.prune(tx, leased.id)
+            if self._most_events:
+                events.purge_over(tx, leased.id, self._most_events)
+
+        try:
+            self._database.retry(tidy)
+        except exception.DatabaseUnavailable as error:
+            LOG.info('Stack %s was not tidied up: %s', leased.id, error)
+
+    def _leaves_something(self, leased: LeasedStack) -> bool:
+        """Whether there may be a former template, or more events than allowed."""
+        return leased.row.generation > 1 or 0 < self._most_events < EVENTS_OF_RESOURCE * (len(leased.rows) + 1)

@@ -1,0 +1,70 @@
+"""The inbox of one runner: what its own thread has to do next, in order of arrival."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+
+from heatlite.common.runtime import Runtime
+from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.planning import commands as c
+from heatlite.planning.steps import Step
+
+Work = Callable[[], Iterable[c.Command]]
+
+
+class Inbox:
+    """Any thread may add work. `is_retired`: the runner was stopped or has lost its lease, and takes no more work."""
+
+    def __init__(self, runtime: Runtime, leased: LeasedStack) -> None:
+        self._runtime = runtime
+        self._traversal = leased.traversal
+        self._waiting: deque[Work] = deque()
+        self._rung = runtime.flag()
+        self._announced: set[Step | None] = set()   # steps that have an event here
+        self._handled: list[Step] = []              # steps whose events were handled since `take_handled`
+        self.is_retired = False
+        self.defect: Exception | None = None        # why the runner cannot go on
+
+    def ask(self, work: Work) -> None:
+        """Run `work` in the runner's thread and perform the commands it returns."""
+        self._waiting.append(work)
+        self._rung.set()
+
+    def post(self, event: c.Event) -> None:
+        """Hand `event` to the traversal, in the runner's thread."""
+        # None: such an event does not complete the step's own work.
+        step = None if isinstance(event, c.Preempted | c.TimedOut) else event.step
+        self._announced.add(step)
+
+        def handle() -> list[c.Command]:
+            self._announced.discard(step)
+            if step is not None:
+                self._handled.append(step)
+            return self._traversal.handle(event, self._runtime.now())
+
+        self.ask(handle)
+
+    def has_event_of(self, step: Step) -> bool:
+        return step in self._announced
+
+    def retire(self, defect: Exception | None = None) -> None:
+        """Stop the runner. `defect`: the error that stops it, if any."""
+        self.defect = self.defect or defect
+        self.is_retired = True
+        self._rung.set()
+
+    # --- the runner's thread ------------------------------------------------------------------------------
+
+    def take(self) -> Work | None:
+        """Return the next work; None after a wait, which also ends when the runner is retired."""
+        if self._waiting:
+            return self._waiting.popleft()
+        self._rung.wait()
+        self._rung.clear()
+        return None
+
+    def take_handled(self) -> list[Step]:
+        """Return the steps whose events were handled since the last call."""
+        handled, self._handled = self._handled, []
+        return handled

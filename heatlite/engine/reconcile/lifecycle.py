@@ -1,0 +1,250 @@
+"""Writes the row of a stack itself during its life: the begin, the failure, the rollback and the end of its actions."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from heatlite.common import defects, metrics
+from heatlite.common.context import bind
+from heatlite.common.runtime import Runtime
+from heatlite.db import codec, stacks, templates
+from heatlite.db.connection import Database
+from heatlite.engine import lifecycle_plugin
+from heatlite.engine.durability import request_ids
+from heatlite.engine.durability.journal import Journal, LeaseLost, Superseded
+from heatlite.engine.notify.event_sinks import EventSinks
+from heatlite.engine.notify.notifications import Notify
+from heatlite.engine.reconcile import events, loading, outputs, planned
+from heatlite.engine.reconcile import rollback as rollbacks
+from heatlite.engine.reconcile.accepted_definitions import AcceptedDefinitions
+from heatlite.engine.reconcile.clean_up import CleanUp
+from heatlite.engine.reconcile.leased_stack import LeasedStack, desired
+from heatlite.engine.reconcile.revisions import Content, Recorder
+from heatlite.engine.reconcile.runner import Runner
+from heatlite.engine.reconcile.runners import Runners
+from heatlite.engine.reconcile.settled import settled
+from heatlite.engine.reconcile.timeouts import Timeouts
+from heatlite.engine.reconcile.use_cases import Provider
+from heatlite.engine.types.registry import Registry
+from heatlite.language.definition import StackDefinition
+from heatlite.planning import commands as c
+from heatlite.planning import text
+from heatlite.planning.plan import Permissions
+from heatlite.planning.states import Action, Change, Event, StackChange, Status
+from heatlite.planning.steps import avoided_template
+
+LOG = logging.getLogger(__name__)
+
+
+class StackLifecycle:
+    """The host of the runners: called in the thread of the runner whose stack changes."""
+
+    def __init__(self, runtime: Runtime, database: Database, registry: Registry, journal: Journal, runners: Runners,
+                 definitions: AcceptedDefinitions, timeouts: Timeouts, clean_up: CleanUp, sinks: EventSinks,
+                 recorder: Recorder, notify: Notify, use_cases: Provider) -> None:
+        self._runtime = runtime
+        self._database = database
+        self._registry = registry
+        self._journal = journal
+        self._runners = runners
+        self._definitions = definitions
+        self._timeouts = timeouts
+        self._clean_up = clean_up
+        self._sinks = sinks
+        self._recorder = recorder
+        self._notify = notify
+        self._use_cases = use_cases
+        self._plugins = lifecycle_plugin.LifecyclePlugins.installed()
+
+    # --- the begin of an action -------------------------------------------------------------------------
+
+    def begin(self, runner: Runner) -> list[c.Command]:
+        refusal = self._refusal(runner)
+        if refusal is not None:
+            runner.leased.traversal.stop()           # the refusal is reported, not the traversal's own end
+            return [c.Finish(Status.FAILED, refusal)]
+        return runner.leased.traversal.start(self._runtime.now())
+
+    def _refusal(self, runner: Runner) -> str | None:
+        """Return why a lifecycle plug-in of the operator refuses the action, or None."""
+        if not self._plugins:
+            return None
+        leased = runner.leased
+        try:
+            self._plugins.before(leased.context, runner.executor.facade, None, leased.row.action)
+        except Exception as error:
+            defects.log(LOG, error, 'A lifecycle plug-in refused %s of stack %s', leased.row.action, leased.id)
+            return str(error.args[0]) if error.args else f'Failed stack pre-ops: {error}'
+        return None
+
+    # --- a newer request --------------------------------------------------------------------------------
+
+    def catch_up(self, runner: Runner) -> list[c.Command]:
+        leased = runner.leased
+        row = self._database.retry_until_available(lambda tx: stacks.get(tx, leased.id), reading=True)
+        if row is None:
+            raise LeaseLost(leased.id)
+        runner.signal_dispatcher.look()
+        if row.generation == leased.row.generation:
+            return [c.Finish(None, '')] if runner.resting and not runner.signal_dispatcher.is_busy else []
+        runner.resting = False
+        if row.status != Status.IN_PROGRESS:        # cancelled: work in flight ends, nothing new starts
+            started = leased.row.started_at or leased.row.created_at
+            self._take_row(leased, row)
+            self._timeouts.watch(runner, started)
+            return leased.traversal.stop()
+        return self._follow(runner, row)
+
+    def _follow(self, runner: Runner, row: stacks.Stack, definition: StackDefinition | None = None) -> list[c.Command]:
+        """Retarget the traversal to the request in the stack's row."""
+        leased = runner.leased
+        if leased.row.action == Action.SNAPSHOT and leased.row.status == Status.IN_PROGRESS:
+            self._use_cases().snapshots.finished(leased.row, Status.FAILED, text.cancelled(Action.SNAPSHOT))
+        if definition is None:
+            definition = self._definition(row)
+        self._take_row(leased, row)
+        leased.definition = definition
+        runner.executor.objects.use_types(self._registry.frozen())
+        self._sinks.follow(leased, runner.rest)
+        self._timeouts.watch(runner)
+        return leased.traversal.retarget(
+            Action(row.action), desired(definition, row.action), row.template_id, self._runtime.now(),
+            rollback=not row.disable_rollback, avoid_template_id=avoided_template(row.action, row.previous_template_id),
+            hooks=loading.hooks(definition), permissions=self._permissions(row),
+            abort=text.USER_CANCEL if row.action == Action.DELETE else None)
+
+    def _permissions(self, row: stacks.Stack) -> Permissions:
+        return self._database.retry_until_available(lambda tx: planned.permissions(tx, row), reading=True)
+
+    def _take_row(self, leased: LeasedStack, row: stacks.Stack) -> None:
+        """Make the stack follow the request in `row`."""
+        leased.row, leased.context = row, request_ids.following(leased.context, row)
+        bind(leased.context)
+
+    def _definition(self, row: stacks.Stack) -> StackDefinition:
+        accepted = self._definitions.take(row)
+        if accepted is not None:
+            return accepted
+        stored = self._database.retry_until_available(lambda tx: templates.get(tx, row.template_id), reading=True)
+        return loading.definition(stored, row, self._registry.operator)
+
+    # --- a failure --------------------------------------------------------------------------------------
+
+    def unwind(self, runner: Runner, reason: str, rollback: bool) -> list[c.Command]:
+        leased = runner.leased
+        failed = self._event(leased, leased.row.action, Status.FAILED, reason)
+        self._notify(leased.row, leased.row.action, Status.FAILED, reason)
+        metrics.stacks.labels(leased.row.action, Status.FAILED).inc()
+        LOG.info('Stack %s [%s] %s_%s: %s', leased.row.name, leased.id, leased.row.action, Status.FAILED, reason)
+        self._inform_plugins(runner, failed=True)
+        if rollback:
+            return self._roll_back(runner, failed)
+        leased.row = replace(leased.row, status=Status.FAILED, reason=reason)
+        self._journal.submit(_change(leased, StackChange(
+            leased.row.generation, status=Status.FAILED, reason=reason), failed),
+            lambda why_not: self._runners.poll_parent(leased.row))
+        return []
+
+    def _roll_back(self, runner: Runner, failed: Event) -> list[c.Command]:
+        """Store the begin of the rollback with the event of the failure, and retarget the traversal."""
+        leased = runner.leased
+        now = self._runtime.now()
+        target_id, definition = self._rollback_target(leased, now)
+        started = text.started(Action.ROLLBACK)
+        after = replace(leased.row, action=Action.ROLLBACK, status=Status.IN_PROGRESS, reason=started,
+                        template_id=target_id, previous_template_id=leased.row.template_id,
+                        parameters=definition.parameters.shown(), generation=leased.row.generation + 1,
+                        revision=stacks.next_revision(leased.row), updated_at=now, started_at=now)
+        try:
+            self._journal.write(_change(leased, StackChange(
+                leased.row.generation, action=Action.ROLLBACK, status=Status.IN_PROGRESS, reason=started,
+                template_id=target_id, previous_template_id=leased.row.template_id,
+                parameters=codec.encode(after.parameters), description=str(definition.description),
+                next_generation=after.generation, updated_at=now, revision=after.revision,
+                revisions=self._recorder.of(leased.row, after, Content.of(definition), None)),
+                failed, self._event(leased, Action.ROLLBACK, Status.IN_PROGRESS, started)))
+        except Superseded:
+            return self.catch_up(runner)
+        self._notify(after, Action.ROLLBACK, Status.IN_PROGRESS, started)
+        return self._follow(runner, after, definition)
+
+    def _rollback_target(self, leased: LeasedStack, now: datetime) -> tuple[str, StackDefinition]:
+        def find(tx: Connection) -> tuple[str, templates.Template]:
+            target_id = rollbacks.target(tx, leased.row, self._runtime.uuid(), now)
+            return target_id, templates.get(tx, target_id)
+
+        target_id, stored = self._database.retry_until_available(find)
+        return target_id, loading.definition(stored, leased.row, self._registry.operator)
+
+    # --- the end of an action ---------------------------------------------------------------------------
+
+    def finish(self, runner: Runner, status: Status | None, reason: str, release: bool = True) -> bool:
+        leased = runner.leased
+        now = self._runtime.now()
+        action = leased.row.action
+        deleted = action == Action.DELETE and status is Status.COMPLETE
+        if action == Action.SNAPSHOT:
+            self._journal.flush()
+            self._use_cases().snapshots.finished(leased.row, status or Status.FAILED, reason or leased.row.reason)
+        if deleted:
+            self._clean_up.before_removal(leased)
+        shown = brought = None
+        if not deleted and action != Action.DELETE:
+            executor = runner.executor
+            resolved = outputs.resolve(leased.definition, executor.scope, executor.attributes.is_live)
+            shown = codec.encode(resolved)
+            brought = settled(leased, status, resolved, executor.objects.kind_of, executor.attributes.is_live)
+        noted: tuple[Event, ...] = ()
+        if status is not None:
+            noted = (self._event(leased, action, status, reason),)
+        try:
+            self._journal.write(_change(leased, StackChange(
+                leased.row.generation, status=status, reason=reason if status is not None else None, outputs=shown,
+                deleted_at=now if deleted else None, settled=brought, release=release or deleted), *noted))
+        except Superseded:
+            return False
+        if status is not None:
+            metrics.stacks.labels(action, status).inc()
+            self._notify(leased.row, action, status, reason)
+            self._inform_plugins(runner, failed=status is Status.FAILED)
+            self._runners.poll_parent(leased.row)
+            if not deleted:
+                self._clean_up.after_action(leased)
+            LOG.info('Stack %s [%s] %s_%s: %s', leased.row.name, leased.id, action, status, reason)
+        return True
+
+    def is_telling(self, runner: Runner, status: Status | None) -> bool:
+        row = runner.leased.row
+        if row.action == Action.DELETE and status is Status.COMPLETE:
+            return False                            # its row is gone with that change
+        return self._sinks.follows(row.id) if status is not None else self._sinks.is_behind(row.id)
+
+    def _inform_plugins(self, runner: Runner, failed: bool) -> None:
+        if self._plugins:
+            self._plugins.after(runner.leased.context, runner.executor.facade, None, runner.leased.row.action,
+                                is_stack_failure=failed)
+
+    def give_up(self, leased: LeasedStack, reason: str) -> None:
+        """Set a stack to FAILED that the engine cannot drive, so that its user can act."""
+        self._journal.submit(_change(
+            leased, StackChange(leased.row.generation, status=Status.FAILED, reason=reason, release=True),
+            self._event(leased, leased.row.action, Status.FAILED, reason)))
+
+    def announce_given_up(self, row: stacks.Stack) -> None:
+        """Inform everything that waits for a stack that it was given up, as at any other end of an action."""
+        if row.action == Action.SNAPSHOT:
+            self._use_cases().snapshots.finished(row, Status.FAILED, row.reason)
+        metrics.stacks.labels(row.action, Status.FAILED).inc()
+        self._notify(row, row.action, Status.FAILED, row.reason)
+        self._runners.poll_parent(row)
+
+    def _event(self, leased: LeasedStack, action: str, status: str, reason: str) -> Event:
+        return events.of_stack(self._runtime, leased.id, leased.row.name, action, status, reason)
+
+
+def _change(leased: LeasedStack, change: StackChange, *noted: Event) -> Change:
+    return Change(leased.id, leased.lease.epoch, stack=change, events=noted)

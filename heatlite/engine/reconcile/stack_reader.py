@@ -1,0 +1,121 @@
+"""Reads values of stacks that only code of resource types can compute, whether or not this engine drives the stack."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from heatlite.common import exception
+from heatlite.common.context import RequestContext
+from heatlite.common.runtime import Runtime
+from heatlite.db import leases, stacks
+from heatlite.db.connection import Database
+from heatlite.engine.reconcile import loading, outputs
+from heatlite.engine.reconcile.executors import Executors
+from heatlite.engine.reconcile.facade import Stack as Facade
+from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.runners import Runners
+from heatlite.engine.resource import Resource
+from heatlite.engine.types.registry import Registry
+
+T = TypeVar('T')
+
+
+class StackReader:
+    def __init__(self, runtime: Runtime, database: Database, registry: Registry, runners: Runners,
+                 executors: Executors) -> None:
+        self._runtime = runtime
+        self._database = database
+        self._registry = registry
+        self._runners = runners
+        self._executors = executors
+
+    def load(self, stack_id: str) -> LeasedStack | None:
+        """Load a stack from its rows without a lease, or None if it is gone."""
+        return loading.for_reading(self._runtime, self._database, stack_id, self._registry.operator)
+
+    def read(self, stack_id: str) -> Facade | None:
+        """Return the facade of a stack for reading, or None; it may be driven here, elsewhere or not at all."""
+        runner = self._runners.get(stack_id)
+        if runner is not None:
+            return runner.executor.facade
+        leased = self.load(stack_id)
+        return self._executors.reading(leased).facade if leased is not None else None
+
+    def resource_of(self, stack_id: str, row_id: int) -> Resource | None:
+        """The object of one row, whether or not another row has taken its place; None when there is no such row."""
+        runner = self._runners.get(stack_id)
+        leased = runner.leased if runner is not None else self.load(stack_id)
+        row = leased.rows.get(row_id) if leased is not None else None
+        if leased is None or row is None:
+            return None
+        executor = runner.executor if runner is not None else self._executors.reading(leased)
+        return executor.objects.stored(row)
+
+    def outputs(self, stack_id: str, context: RequestContext) -> list[dict[str, Any]]:
+        """Return a stack's outputs, resolved now for the caller; each with an error if the stack is given up for ending
+        engines. Raises EntityNotFound."""
+        try:
+            with self._guarded(stack_id, context):
+                return self._outputs(stack_id, context)
+        except exception.StackGivenUp as error:
+            with self._database.reader() as tx:
+                row = stacks.get(tx, stack_id)
+            return [{**output, 'output_value': None, 'output_error': str(error)}
+                    for output in (row.outputs if row is not None else None) or ()]
+
+    def _outputs(self, stack_id: str, context: RequestContext) -> list[dict[str, Any]]:
+        runner = self._runners.get(stack_id)
+        if runner is not None and context.may_see(runner.leased.row.project_id, runner.leased.row.user_project_id):
+            return outputs.resolve(runner.leased.definition, runner.executor.scope)
+        leased = self.load(stack_id)
+        if leased is None or not context.may_see(leased.row.project_id, leased.row.user_project_id):
+            raise exception.EntityNotFound(entity='Stack', name=stack_id)
+        executor = self._executors.reading(leased)
+        executor.attributes.forget_live()
+        return outputs.resolve(leased.definition, executor.scope)
+
+    def asked(self, stack_id: str, context: RequestContext, ask: Callable[[Facade], T]) -> T:
+        """Return `ask(stack)` for the caller. Raises EntityNotFound, and StackGivenUp if the stack is given up for
+        ending engines."""
+        with self._guarded(stack_id, context):
+            found = self.read(stack_id)
+            if found is None or not found.is_seen_by(context):
+                raise exception.EntityNotFound(entity='Stack', name=stack_id)
+            return ask(found)
+
+    def reset_metadata(self, stack_id: str, context: RequestContext, row_id: int) -> Mapping[str, Any] | None:
+        """Return the metadata that the type would store for a row that is healthy again; None if it keeps the present
+        ones. Raises StackGivenUp, EntityNotFound, and the errors of the type."""
+        with self._guarded(stack_id, context):
+            leased = self.load(stack_id)
+            row = leased.rows.get(row_id) if leased is not None else None
+            if leased is None or row is None:
+                return None
+            objects = self._executors.reading(leased).objects
+            if objects.kind_of(row).handle_metadata_reset is Resource.handle_metadata_reset:
+                return None
+            resource = objects.stored(row)
+            resource.handle_metadata_reset()
+            return resource.metadata_get()
+
+    @contextmanager
+    def _guarded(self, stack_id: str, context: RequestContext) -> Iterator[None]:
+        """Guard a request that executes code of a stack to read it: if this engine ends meanwhile, the stack gets a
+        strike.
+
+        Raises StackGivenUp, and EntityNotFound if the caller may not see the stack.
+        """
+        with self._database.reader() as tx:
+            count = leases.strikes_out(tx, stack_id)
+            row = stacks.get(tx, stack_id) if count else None
+        if row is not None:
+            if not context.may_see(row.project_id, row.user_project_id):
+                raise exception.EntityNotFound(entity='Stack', name=stack_id)
+            raise exception.StackGivenUp(stack=row.name, count=count)
+        before = self._runtime.serve(stack_id)
+        try:
+            yield
+        finally:
+            self._runtime.serve(before)

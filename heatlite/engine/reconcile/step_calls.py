@@ -1,0 +1,255 @@
+"""The calls of one stack's steps into resource types: under way in the pool, waiting for the next check, or aborted."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+from heatlite.common import exception, outages
+from heatlite.common.context import bind
+from heatlite.common.runtime import Runtime
+from heatlite.engine.durability import fence
+from heatlite.engine.durability.journal import LeaseLost
+from heatlite.engine.durability.pool import Pool
+from heatlite.engine.durability.timers import Timers
+from heatlite.engine.reconcile.executor import StepExecutor
+from heatlite.engine.reconcile.inbox import Inbox
+from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.planning import commands as c
+from heatlite.planning import text
+from heatlite.planning.states import Action, ResourceState
+from heatlite.planning.steps import Step
+
+LOG = logging.getLogger(__name__)
+T = TypeVar('T')
+
+DATABASE_PATIENCE = 1.0             # seconds until a call is repeated that failed as the database was unavailable
+
+
+class StepCalls:
+    """The runner's thread starts calls; threads of the pool and of the timers complete them. Each result is an event in
+    the inbox."""
+
+    def __init__(self, runtime: Runtime, leased: LeasedStack, executor: StepExecutor, inbox: Inbox, pool: Pool,
+                 timers: Timers, returned: Callable[[], None], interval: float, patience: float) -> None:
+        """`returned()`: called after each call that has ended; `interval`: seconds between two polls, unless the type
+        sets its own; `patience`: seconds that an aborted call has to return."""
+        self._runtime = runtime
+        self._leased = leased
+        self._executor = executor
+        self._inbox = inbox
+        self._pool = pool
+        self._timers = timers
+        self._note_returned = returned
+        self._interval = interval
+        self._patience = patience
+        self._calling: dict[Step, Callable[[], None]] = {}      # step -> its call under way
+        self._asking: dict[str, dict[Step, Callable[[], None]]] = {}    # name -> waiting step -> its next check
+        self._aborted: dict[Step, str] = {}         # step that ends when its call returns -> why
+        self._preempting = 0                        # number of calls of handle_preempt under way
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a call is under way."""
+        return bool(self._calling) or self._preempting > 0
+
+    def fenced(self, work: Callable[[], T]) -> T:
+        """Return `work()`, whose requests are sent only while the lease is valid. Raises LeaseLost."""
+        return fence.behind(self._executor.ensure_lease, work)
+
+    # --- calls ------------------------------------------------------------------------------------------
+
+    def inspect(self, step: Step, row: ResourceState) -> None:
+        self._call(step, row, lambda: self._executor.inspect(step, row))
+
+    def call(self, command: c.Call) -> None:
+        self._call(command.step, command.row, partial(self._executor.call, command), is_handler=True)
+
+    def recover(self, step: Step, row: ResourceState) -> None:
+        self._call(step, row, partial(self._executor.recover, step, row))
+
+    def _call(self, step: Step, row: ResourceState, perform: Callable[[], c.Event], *,
+              is_handler: bool = False) -> None:
+        """Run `perform` in the pool. `is_handler`: its result is unknown after an interruption, so recover then."""
+        def work() -> None:
+            bind(self._leased.context)
+            if self._calling.get(step) is not work:
+                return
+            if self._inbox.is_retired:
+                self._returned(step)
+                return
+            why = self._aborted.pop(step, None)
+            self._runtime.serve(self._leased.id)
+            try:
+                event = c.Failed(step, text.aborted(row.action, why)) if why else self.fenced(perform)
+            except LeaseLost:
+                self._inbox.ask(self._lost)
+                return
+            except exception.DatabaseUnavailable as error:      # an outage of the engine, no failure of the resource
+                outages.away(outages.DATABASE, error)
+                LOG.debug('%s of %s in stack %s waits for the database', row.action, row.name, self._leased.id)
+                self._ask_after(step, DATABASE_PATIENCE, lambda: self._once_more(step, row, perform, is_handler))
+                return
+            finally:
+                self._runtime.serve(None)             # the thread goes back to the pool
+                given_up = self._calling.get(step) is not work
+                if not given_up:
+                    self._returned(step)
+            if not given_up:
+                self._inbox.post(event)
+
+        self._calling[step] = work
+        self._pool.run(work)
+
+    def _returned(self, step: Step) -> None:
+        del self._calling[step]
+        self._note_returned()
+
+    def _once_more(self, step: Step, row: ResourceState, perform: Callable[[], c.Event], is_handler: bool) -> None:
+        if step in self._aborted:
+            self._end_aborted(step, row)
+        elif self._inbox.is_retired:
+            return
+        elif is_handler:                            # as after a crash
+            self._forget_resource(step)
+            self.recover(step, self._leased.rows.get(row.id, row))
+        else:
+            self._call(step, row, perform)
+
+    def _forget_resource(self, step: Step) -> None:
+        """Make the step use a new object of the type: a call may still work with the one it has."""
+        work = self._executor.contexts.get(step)
+        if work is not None:
+            work.resource = None
+
+    def _lost(self) -> list[c.Command]:
+        raise LeaseLost(self._leased.id)
+
+    # --- checks and timers ------------------------------------------------------------------------------
+
+    def poll(self, poll: c.Poll) -> None:
+        step = poll.step
+        if step in self._aborted:
+            self._end_aborted(step, poll.row)
+            return
+        interval = self._interval
+        work = self._executor.contexts.get(step)
+        if work is not None and work.resource is not None and work.resource.poll_interval is not None:
+            interval = work.resource.poll_interval
+
+        def ask() -> None:
+            if step in self._aborted:
+                self._end_aborted(step, poll.row)
+            elif not self._inbox.is_retired:
+                self._call(step, poll.row, lambda: self._executor.check(step, poll.row, poll.action, poll.handle))
+
+        if not poll.turns:
+            ask()
+        else:
+            self._ask_after(step, poll.turns * interval, ask)
+
+    def poll_now(self, name: str) -> None:
+        """Run the waiting checks of that resource now, not at the next interval."""
+        for ask in self._asking.pop(name, {}).values():
+            ask()
+
+    def _ask_after(self, step: Step, seconds: float, ask: Callable[[], None]) -> None:
+        self._asking.setdefault(step.name, {})[step] = ask
+
+        def due() -> None:
+            if self._asking.get(step.name, {}).get(step) is ask:        # else poll_now ran it, or the step ended
+                self._ask_no_more(step)
+                ask()
+
+        self._timers.after(seconds, due)
+
+    def _ask_no_more(self, step: Step) -> None:
+        asking = self._asking.get(step.name, {})
+        asking.pop(step, None)
+        if not asking:
+            self._asking.pop(step.name, None)
+
+    def start_timer(self, step: Step, row: ResourceState, seconds: float) -> None:
+        self._timers.after(0.0 if step in self._aborted else seconds, partial(self._due, step, row.action))
+
+    def _due(self, step: Step, action: Action) -> None:
+        if not self.end_if_aborted(step, action):
+            self._inbox.post(c.TimerFired(step))
+
+    # --- ending calls early -----------------------------------------------------------------------------
+
+    def abort(self, step: Step, row: ResourceState, why: str) -> None:
+        """End the step, at once if it only waits. Otherwise it ends when the call under way has returned, or has not
+        returned for `patience` seconds, or with the next command for it, if an event of the step is in the inbox."""
+        self._aborted[step] = why
+        if step in self._calling:
+            call = self._calling[step]
+            self._timers.after(self._patience, lambda: self._give_up(step, row, call))
+        elif not self._inbox.has_event_of(step) and not self._waits_for_journal(step):
+            self._end_aborted(step, row)
+
+    def end_if_aborted(self, step: Step, action: Action) -> bool:
+        """Report the end of the step if it was aborted. Returns whether it was."""
+        why = self._aborted.pop(step, None)
+        if why is None:
+            return False
+        self._inbox.post(c.Failed(step, text.aborted(action, why)))
+        return True
+
+    def forget_abort(self, step: Step) -> None:
+        """The step has ended before it could be aborted."""
+        self._aborted.pop(step, None)
+
+    def _give_up(self, step: Step, row: ResourceState, call: Callable[[], None]) -> None:
+        """End a step whose call did not return in time. Its result is unknown, as after a crash."""
+        if self._calling.get(step) is not call:
+            return
+        with self._leased.context.bound():
+            LOG.warning('%s of %s in stack %s did not return for %d s and is given up', row.action, row.name,
+                        self._leased.id, self._patience)
+        self._returned(step)
+        self._forget_resource(step)
+        self._end_aborted(step, row)
+        self._pool.give_up(call)
+
+    def _waits_for_journal(self, step: Step) -> bool:
+        work = self._executor.contexts.get(step)
+        return work is not None and work.storing
+
+    def _end_aborted(self, step: Step, row: ResourceState) -> None:
+        why = self._aborted.pop(step, None)
+        if why is None:
+            return                                  # ended already; this is its timer
+        self._ask_no_more(step)                     # its next check must not run any more
+        self._executor.cancel(step, row)
+        self._inbox.post(c.Failed(step, text.aborted(row.action, why)))
+
+    def preempt(self, step: Step, row: ResourceState) -> None:
+        """Call handle_preempt in the pool, in parallel with a call of the step that may be under way."""
+        def work() -> None:
+            bind(self._leased.context)
+            self._runtime.serve(self._leased.id)
+            try:
+                if self._inbox.is_retired:
+                    return
+                event = self.fenced(lambda: self._executor.preempt(step, row))
+                self._inbox.post(event)
+                if not event.ends:
+                    self.poll_now(step.name)          # the type may have ended the work: check it now
+            except LeaseLost:
+                self._inbox.ask(self._lost)
+            except exception.DatabaseUnavailable as error:
+                outages.away(outages.DATABASE, error)
+                self._timers.after(DATABASE_PATIENCE, lambda: self._inbox.ask(lambda: self._preempt_again(step, row)))
+            finally:
+                self._runtime.serve(None)
+                self._preempting -= 1
+                self._note_returned()
+
+        self._preempting += 1
+        self._pool.run(work)
+
+    def _preempt_again(self, step: Step, row: ResourceState) -> list[c.Command]:
+        return [c.Preempt(step, row)] if self._leased.traversal.is_busy(step) else []

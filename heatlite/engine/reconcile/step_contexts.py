@@ -1,0 +1,133 @@
+"""The contexts of the steps under way, and the object of the resource type that each step works with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from heatlite.common import short_id
+from heatlite.engine.reconcile import exports
+from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.resource_objects import ResourceObjects
+from heatlite.engine.reconcile.step_context import StepContext, definition_of, fingerprint, stored_definition
+from heatlite.engine.resource import Resource
+from heatlite.engine.stored_resource import StoredResource
+from heatlite.planning.states import Action, ResourceState
+from heatlite.planning.steps import Kind, Step
+
+
+class StepContexts:
+    """A step is worked on by one thread at a time; different steps may be by different threads."""
+
+    def __init__(self, leased: LeasedStack, objects: ResourceObjects, saved: Callable[[], Mapping[str, Any]]) -> None:
+        """`saved()`: the data of the snapshot that is being restored."""
+        self._leased = leased
+        self._objects = objects
+        self._saved = saved
+        self._contexts: dict[Step, StepContext] = {}
+
+    def get(self, step: Step) -> StepContext | None:
+        """Return the context of the step, or None if no command of it was executed here."""
+        return self._contexts.get(step)
+
+    def forget(self, step: Step) -> None:
+        """Drop the context of a step that has ended."""
+        self._contexts.pop(step, None)
+
+    def begin(self, step: Step) -> StepContext:
+        """Return the context of the step, made at the first call."""
+        work = self._contexts.get(step)
+        if work is not None:
+            return work
+        if step.kind is Kind.CONCLUDE:
+            return self._as_stored(step)
+        return self._as_wanted(step)
+
+    def resolve(self, step: Step) -> StepContext:
+        """Resolve the wanted definition of a step with the current values of its requirements. Stores an error in the
+        context instead of raising it."""
+        work = self._contexts[step] = StepContext()
+        wanted = self._leased.definition.resources[step.name]
+        try:
+            resolved = wanted.resolved(self._objects.scope)
+            if self._leased.row.action == Action.RESTORE:
+                resolved = self._restored(step.name, resolved)
+        except Exception as error:
+            work.error = error
+            return work
+        work.fingerprint = fingerprint(resolved)
+        work.definition = definition_of(step.name, resolved)
+        work.metadata = resolved.get('metadata') or {}
+        work.columns = {'properties': resolved.get('properties') or {},
+                        'definition': {name: value for name, value in resolved.items()
+                                       if name != 'properties' and value}}
+        return work
+
+    def _restored(self, name: str, resolved: dict[str, Any]) -> dict[str, Any]:
+        """Return the wanted definition as changed by the type's handle_restore, from the data of the snapshot."""
+        row = self._leased.current(name)
+        saved = exports.restored(self._saved(), name)
+        if row is None or not row.exists or not saved:
+            return resolved
+        resource = self._objects.stored(row)
+        if not hasattr(resource, 'handle_restore'):
+            return resolved
+        changed = resource.handle_restore(definition_of(name, resolved), saved)
+        return {**resolved, 'properties': dict(changed.get('Properties') or {})}
+
+    def _as_wanted(self, step: Step) -> StepContext:
+        if step.applies and step.name in self._leased.definition.resources:
+            return self.resolve(step)
+        work = self._contexts[step] = StepContext()
+        return work
+
+    def _as_stored(self, step: Step) -> StepContext:
+        """Make the context from the definition stored with the intent. If there is none, the handler was never
+        called."""
+        record = self._objects.records.get(self._leased.rows[step.row_id])
+        if record.properties is None:
+            return self._as_wanted(step)
+        work = self._contexts[step] = StepContext()
+        work.as_stored = True
+        work.definition = stored_definition(record)
+        work.metadata = record.metadata
+        work.fingerprint = fingerprint({**(record.definition or {}), 'type': record.state.type,
+                                        'properties': record.properties})
+        return work
+
+    # --- the object of a step ---------------------------------------------------------------------------
+
+    def resource(self, step: Step, row: ResourceState, first: bool = False) -> Resource:
+        """Return the object of the resource type for `row` in this step.
+
+        `first`: nothing but the intent is stored of the row, so that there is nothing to read.
+        """
+        work = self.begin(step)
+        if work.resource is not None and work.resource.id == row.id:
+            work.resource.take_state(row)
+            return work.resource
+        objects = self._objects
+        applied = work.definition if step.applies and row.action is not Action.UPDATE else None
+        fresh = applied is not None and row.physical_id is None and row.action in (Action.CREATE, Action.ADOPT)
+        record = StoredResource(row) if fresh and first else objects.records.get(row)
+        definition = stored_definition(record) if applied is None else applied
+        if fresh:
+            record.metadata = work.metadata
+        environment = (objects.environment if applied is not None and not work.as_stored
+                       else objects.environment_of(row))
+        work.resource = objects.make(definition, record, environment, objects.recorder(work))
+        return work.resource
+
+    def resource_as_stored(self, row: ResourceState, work: StepContext) -> Resource:
+        """Make a new object of the stored state for the step with the context `work`."""
+        objects = self._objects
+        record = objects.records.get(row)
+        work.resource = objects.make(stored_definition(record), record, objects.environment_of(row),
+                                     objects.recorder(work))
+        return work.resource
+
+    def physical_name(self, row: ResourceState, work: StepContext | None) -> str:
+        """Return the physical name of the resource, for events before there is an id."""
+        if work is not None and work.resource is not None and work.resource.id == row.id:
+            return work.resource.physical_resource_name() or ''
+        return f'{self._leased.row.name}-{row.name}-{short_id.get_id(row.uuid)}'

@@ -1,0 +1,115 @@
+"""Stores the rows of one stack's resources, and the lines of its history, through the journal."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.common import metrics
+from heatlite.common.runtime import Runtime
+from heatlite.engine.durability.journal import Journal, LeaseLost
+from heatlite.engine.reconcile.executor import StepExecutor
+from heatlite.engine.reconcile.inbox import Inbox
+from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.step_calls import StepCalls
+from heatlite.engine.reconcile.step_context import StepContext
+from heatlite.planning import commands as c
+from heatlite.planning.states import Action, Change, Datum, Event, ResourceState, Status
+from heatlite.planning.steps import Step
+
+STEPS = logging.getLogger('heatlite.steps')         # a name of its own, for default_log_levels
+
+
+class StepStore:
+    """Called in the runner's thread, but for `_stored`, which the journal calls."""
+
+    def __init__(self, runtime: Runtime, leased: LeasedStack, executor: StepExecutor, journal: Journal, inbox: Inbox,
+                 calls: StepCalls) -> None:
+        self._runtime = runtime
+        self._leased = leased
+        self._executor = executor
+        self._journal = journal
+        self._inbox = inbox
+        self._calls = calls
+
+    def persist(self, persist: c.Persist) -> list[c.Command]:
+        """Store a row. Returns the commands that follow if its step need not wait for the commit."""
+        step, row = persist.step, persist.row
+        work = self._executor.contexts.begin(step)
+        columns: dict[str, Any] = {}
+        if persist.wait and row.action in (Action.CREATE, Action.ADOPT):
+            columns = dict(work.columns)            # the clean-up after a failed create needs the properties
+            if work.metadata:
+                columns['metadata'] = work.metadata
+        elif persist.applied:
+            columns = work.columns if row.action is Action.UPDATE else {
+                name: value for name, value in work.columns.items() if name == 'attributes'}
+        events = (self._event(row, columns.get('properties') if persist.wait else None, work),) if persist.event else ()
+        change = self._change(row=row, columns=columns, events=events, data=work.take_data())
+        if row.status is not Status.IN_PROGRESS:
+            self._calls.forget_abort(step)
+        if change.columns or change.data:           # else the cached resource is still valid
+            self._executor.records.forget(row.id)
+        if persist.event and row.status is not Status.IN_PROGRESS:
+            self._log_end(row)
+        if not persist.wait:
+            self._journal.submit(change)
+            return []
+        if self._executor.is_harmless(row):
+            self._journal.submit(change)
+            return self._leased.traversal.handle(c.Persisted(step), self._runtime.now())
+        work.storing = True
+        self._journal.submit(change, lambda why_not: self._stored(step, row, why_not))
+        return []
+
+    def _stored(self, step: Step, row: ResourceState, why_not: BaseException | None) -> None:
+        work = self._executor.contexts.get(step)
+        if work is not None:
+            work.storing = False
+        if why_not is not None:
+            self._inbox.ask(self._lost)
+        elif not self._calls.end_if_aborted(step, row.action):
+            self._inbox.post(c.Persisted(step))
+
+    def _lost(self) -> list[c.Command]:
+        raise LeaseLost(self._leased.id)
+
+    def remove(self, remove: c.Remove) -> None:
+        row = remove.row
+        self._calls.forget_abort(remove.step)
+        self._leased.kept.pop(row.id, None)
+        self._executor.records.forget(row.id)
+        events = (self._event(row, None, self._executor.contexts.get(remove.step)),) if remove.event else ()
+        if remove.event:
+            self._log_end(row)
+        self._journal.submit(self._change(remove=row.id, events=events))
+
+    def note(self, step: Step, row: ResourceState) -> None:
+        """Store a line of history alone."""
+        self._journal.submit(self._change(events=(self._event(row, None, self._executor.contexts.begin(step)),)))
+
+    def note_hook(self, row: ResourceState, hook: str, value: str | None, why: str) -> None:
+        """Store the state of a breakpoint: the entry in the resource's data is the state, the event informs clients."""
+        noted = self._event(row._replace(reason=why), None, None)
+        self._journal.submit(self._change(row=self._leased.rows.get(row.id, row), data=(Datum(hook, value),),
+                                          events=(noted,) if why else ()))
+        self._executor.records.forget(row.id)
+
+    def _change(self, **parts: Any) -> Change:
+        return Change(self._leased.id, self._leased.lease.epoch, **parts)
+
+    def _log_end(self, row: ResourceState) -> None:
+        """Log failed steps at INFO, completed ones at DEBUG only: a line takes 70 us, a step 500 us."""
+        metrics.steps.labels(row.action, row.status).inc()
+        level = logging.INFO if row.status is Status.FAILED else logging.DEBUG
+        if STEPS.isEnabledFor(level):
+            STEPS.log(level, 'Stack %s [%s]: %s (%s) %s_%s%s', self._leased.row.name, self._leased.id, row.name,
+                      row.type, row.action, row.status, f': {row.reason}' if row.status is Status.FAILED else '')
+
+    def _event(self, row: ResourceState, properties: Mapping[str, Any] | None, work: StepContext | None) -> Event:
+        physical_id = row.physical_id
+        if physical_id is None:
+            physical_id = self._executor.contexts.physical_name(row, work)
+        return Event(self._runtime.uuid(), self._runtime.now(), row.name, row.type, physical_id, row.action, row.status,
+                     row.reason, resource_id=row.id, properties=self._leased.definition.mask(properties))

@@ -1,0 +1,50 @@
+"""The timeouts of actions: when one is due, the calls under way are aborted and the action fails."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from heatlite.common.runtime import Runtime
+from heatlite.engine.durability.timers import Timers
+from heatlite.engine.reconcile.runner import Runner
+from heatlite.engine.reconcile.runners import Runners
+from heatlite.planning import commands as c
+from heatlite.planning.states import Status
+
+
+class Timeouts:
+    def __init__(self, runtime: Runtime, timers: Timers, runners: Runners, default: int) -> None:
+        """`default`: seconds, for stacks without a timeout of their own."""
+        self._runtime = runtime
+        self._timers = timers
+        self._runners = runners
+        self._default = default
+
+    def watch(self, runner: Runner, started: datetime | None = None) -> None:
+        """Start the timer of the action's timeout. `started`: when a cancelled action began that is still running."""
+        row = runner.leased.row
+        length = row.timeout_mins * 60 if row.timeout_mins else self._default
+        started = started or row.started_at or row.created_at
+        left = (started + timedelta(seconds=length) - self._runtime.now()).total_seconds()
+        stack_id, generation, known = row.id, row.generation, weakref.ref(runner)    # most runners end long before
+
+        def due() -> None:
+            found = self._runners.get(stack_id)
+            if found is not None and found is known():
+                found.ask(lambda: self._time_is_up(found, generation))
+
+        self._timers.after(max(left, 0), due)
+
+    def _time_is_up(self, runner: Runner, generation: int) -> Iterable[c.Command]:
+        leased = runner.leased
+        busy = leased.traversal.busy_rows()
+        if leased.row.generation != generation or (leased.row.status != Status.IN_PROGRESS and not busy):
+            return []
+        why = {}
+        for row in busy:
+            kind = runner.executor.objects.class_name(row)
+            why[row.id] = (f'Task {row.action.lower()} from {kind} "{row.name}" Stack "{leased.row.name}" '
+                           f'[{leased.id}] Timed out')
+        return leased.traversal.handle(c.TimedOut(why), self._runtime.now())

@@ -1,0 +1,77 @@
+"""Creates whose result is unknown: looks for the object that a call without an answer may have made."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from heatlite.common import defects, exception
+from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.service_errors import is_away
+from heatlite.engine.resource import Resource
+from heatlite.planning import commands
+from heatlite.planning.states import Action, ResourceState
+from heatlite.planning.steps import Step
+
+LOG = logging.getLogger(__name__)
+
+
+def create(leased: LeasedStack, resource: Resource, handler: Callable[[], Any], is_again: bool) -> Any:
+    """Call handle_create and return its handle. If it fails without an id, look for an object that it may have
+    created. `is_again`: an earlier call has failed."""
+    try:
+        if is_again and resource.resource_id is None and hasattr(resource, 'find_existing'):
+            found = resource.find_existing()        # raises while the service does not answer
+            if found is not None:
+                resource.resource_id_set(str(found))
+                return None
+        return handler()
+    except exception.DatabaseUnavailable:
+        raise
+    except Exception as error:
+        if is_away(error):
+            raise
+        if resource.resource_id is None and find(leased, resource):
+            LOG.info('%s of stack %s was made although its creation failed: %s', resource.name, leased.id, error)
+            return None
+        raise
+
+
+def find(leased: LeasedStack, resource: Resource) -> bool:
+    """Look for an object of an interrupted or failed create, and store its id. Returns whether there is one.
+
+    Ignores the object of another row: a replacement may have the same name.
+    """
+    if not hasattr(resource, 'find_existing'):
+        return False
+    try:
+        found = resource.find_existing()
+    except exception.DatabaseUnavailable:
+        raise
+    except Exception as error:
+        defects.log(LOG, error, 'Looking for what may be left of %s in stack %s failed', resource.name, leased.id)
+        return False
+    if found is None or any(row.physical_id == str(found) and row.type == resource.type()
+                            for row in leased.rows.values() if row.id != resource.id):
+        return False
+    resource.resource_id_set(str(found))
+    return True
+
+
+def recover(step: Step, row: ResourceState, resource: Resource) -> commands.Recovered:
+    """Find out the result of an interrupted call, for a row found in progress."""
+    if row.action is not Action.CREATE or resource.idempotent_create:
+        return commands.Recovered(step, commands.Outcome.RETRY)
+    if hasattr(resource, 'find_existing'):          # its check needs the id only
+        found = row.physical_id or resource.find_existing()
+        return (commands.Recovered(step, commands.Outcome.FOUND, str(found)) if found else
+                commands.Recovered(step, commands.Outcome.RETRY))
+    if row.physical_id is not None:
+        return commands.Recovered(step, commands.Outcome.RECREATE)
+    return commands.Recovered(step, commands.Outcome.UNKNOWN)
+
+
+def may_repeat(resource: Resource) -> bool:
+    """Whether a create without an answer can be called again: it is idempotent, or its object would be found."""
+    return resource.idempotent_create or (resource.resource_id is None and hasattr(resource, 'find_existing'))

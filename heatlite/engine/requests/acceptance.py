@@ -1,0 +1,145 @@
+"""Accepts a request of a stack: stores it in one transaction, then drives the stack here or wakes up its owner.
+
+If the engine dies after the commit, the sweep finds the stack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Protocol
+
+from sqlalchemy import Connection
+
+from heatlite.common.context import RequestContext
+from heatlite.common.runtime import Runtime
+from heatlite.db import credentials, leases, resources, stacks, templates
+from heatlite.db import events as event_rows
+from heatlite.db.connection import Database
+from heatlite.db.leases import Lease
+from heatlite.engine.durability import request_ids
+from heatlite.engine.notify.notifications import Notify
+from heatlite.engine.reconcile import events, implicit_dependencies, loading, planned
+from heatlite.engine.reconcile.controller import StackController
+from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.planned import Reference
+from heatlite.engine.reconcile.revisions import Content, Recorder
+from heatlite.language.definition import StackDefinition
+from heatlite.planning.plan import EVERYTHING
+from heatlite.planning.states import Event, ResourceState
+
+Owner = Lease | str | None
+"""The lease if this engine has it, else the id of the engine that owns the stack, or None."""
+
+
+class Applying(Protocol):
+    """A plan that a request applies."""
+
+    @property
+    def reference(self) -> Reference: ...
+
+    def accept(self, tx: Connection, stack_id: str, generation: int | None) -> None:
+        """Mark the plan as applied, in the transaction of the request. `generation`: of the stack; None: a new one.
+
+        Raises Conflict if the plan is no longer valid. May be called again, after a conflict of transactions."""
+
+
+class Acceptance:
+    def __init__(self, runtime: Runtime, database: Database, controller: StackController, engine_id: str,
+                 wake: Callable[[str, str | None], None], recorder: Recorder, retry_limit: int,
+                 notify: Notify) -> None:
+        """`wake(stack_id, engine_id)`: wakes up the engine that owns a stack, or any engine (None)."""
+        self._runtime = runtime
+        self._database = database
+        self._controller = controller
+        self._engine_id = engine_id
+        self._wake = wake
+        self._recorder = recorder
+        self._retry_limit = retry_limit
+        self._notify = notify
+
+    def claim(self, tx: Connection, stack_id: str, context: RequestContext | None = None) -> Owner:
+        """Claim the stack's lease unless another engine has it. Locks the lease before the stack. Raises TooLate."""
+        lease = None
+        if self._controller.owns(stack_id) or self._controller.room() > 0:
+            lease = leases.claim(tx, stack_id, self._engine_id)
+        if context is not None:
+            context.check_in_time(self._runtime.now())
+        return lease if lease is not None else leases.owner(tx, stack_id)
+
+    def hand_over(self, stack_id: str, owner: Owner) -> None:
+        """Make the owner of a stack look at what was committed for it."""
+        if isinstance(owner, Lease):
+            self._controller.go_on(owner)
+        else:
+            self._wake(stack_id, owner)
+
+    def commit(self, accept: Callable[[Connection], tuple[Owner, stacks.Stack]],
+               definition: StackDefinition | None = None) -> stacks.Stack:
+        """Commit a request, then announce it and wake up the owner of the stack. Return the stack's row.
+
+        `accept(tx)`: stores the request; returns the owner, from `claim`, and the row. `definition`: the accepted one,
+        so that this engine need not load it.
+        """
+        owner, accepted = self._database.retry(accept)
+        if definition is not None and isinstance(owner, Lease):     # else another engine drives it, from what is stored
+            self._controller.expect(accepted.id, accepted.generation, definition)
+        self._announce(accepted)
+        self.hand_over(accepted.id, owner)
+        return accepted
+
+    def commit_new(self, context: RequestContext, row: stacks.Stack, definition: StackDefinition,
+                   rows: list[ResourceState], now: datetime, authority: credentials.Credentials | None = None,
+                   plan: Applying | None = None) -> None:
+        """Commit a new stack with its resources `rows`, then drive it here or wake up another engine."""
+        permissions = EVERYTHING
+        content = Content.of(definition)
+
+        def store(tx: Connection) -> Lease | None:
+            nonlocal permissions
+            if plan is not None:
+                plan.accept(tx, row.id, None)
+            permissions = planned.of_plan(tx, row)
+            lease = leases.insert(tx, row.id, self._engine_id if self._controller.room() > 0 else None)
+            stacks.insert(tx, row)              # StackExists when another request was faster
+            context.check_in_time(self._runtime.now())
+            templates.insert(tx, row.template_id, content.document, content.environment, content.files, now,
+                             stack_id=row.id, is_nested=row.owner_id is not None)
+            self._recorder.record(tx, None, row, content, context, id_of(plan))
+            if authority is not None:
+                credentials.insert(tx, authority)
+            resources.insert_many(tx, row.id, rows)
+            event_rows.insert_many(tx, row.id, [self.event_of(row)])
+            return lease
+
+        lease = self._database.retry(store)
+        context.deadline = None                 # the request is over; the work that follows has no deadline
+        self._announce(row)
+        if lease is None:
+            self._wake(row.id, None)
+        else:
+            self._controller.adopt(LeasedStack(
+                row, lease, definition, request_ids.following(context, row),
+                loading.traversal(self._runtime, row, definition, rows, self._retry_limit,
+                                  permissions=permissions)))
+
+    def new_resources(self, definition: StackDefinition, template_id: str, now: datetime) -> list[ResourceState]:
+        """Return the rows of the resources of a new stack, before any action."""
+        implicit_dependencies.complete(definition)
+        numbers = {name: number for number, name in enumerate(definition.resources, 1)}
+        return [ResourceState(id=numbers[name], name=name, uuid=self._runtime.uuid(), type=resource.type,
+                              requires={needed: numbers[needed] for needed in resource.requires},
+                              template_id=template_id, created_at=now)
+                for name, resource in definition.resources.items()]
+
+    def event_of(self, row: stacks.Stack) -> Event:
+        """Make the event of the stack's present state."""
+        return events.of_stack(self._runtime, row.id, row.name, row.action, row.status, row.reason)
+
+    def _announce(self, row: stacks.Stack) -> None:
+        """Send the notification, after the commit."""
+        self._notify(row, row.action, row.status, row.reason)
+
+
+def id_of(plan: Applying | None) -> str | None:
+    return None if plan is None else str(plan.reference['id'])

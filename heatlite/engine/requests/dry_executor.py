@@ -1,0 +1,54 @@
+"""Executes the commands of a preview: types are asked what they would do, but no handler is called."""
+
+from __future__ import annotations
+
+from heatlite.common.runtime import Runtime
+from heatlite.engine import rsrc_defn
+from heatlite.engine.reconcile import diff, unknowns
+from heatlite.engine.reconcile.executor import StepExecutor
+from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.resource_objects import FacadeMaker
+from heatlite.engine.reconcile.resource_writer import NothingStored
+from heatlite.engine.reconcile.step_context import StepContext, stored_definition
+from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
+from heatlite.engine.resource import Resource
+from heatlite.engine.types.registry import Registry
+from heatlite.planning.decide import Verdict
+from heatlite.planning.states import ResourceState
+
+
+class DryExecutor(StepExecutor):
+    """Notes what the inspections have found, by the name of the resource."""
+
+    def __init__(self, runtime: Runtime, leased: LeasedStack, registry: Registry, facade: FacadeMaker,
+                 records: StoredResourceCache, observe: bool) -> None:
+        super().__init__(runtime, leased, NothingStored(), registry, facade, records, lambda lease: None,
+                         observe=observe)
+        self.doubts: dict[str, unknowns.Doubt] = {}     # resources without a certain verdict
+        self.property_changes: dict[str, dict[str, diff.PropertyChange]] = {}
+        self.gone: set[str] = set()                     # resources whose objects the services do not know
+
+    def _verdict(self, row: ResourceState, work: StepContext, resource: Resource, kind: type[Resource]) -> Verdict:
+        stored, definition = stored_definition(self.records.get(row)), work.wanted()
+
+        def ask(wanted: rsrc_defn.ResourceDefinition) -> tuple[Verdict, diff.UpdateArguments | None]:
+            return diff.inspect(self.contexts.resource_as_stored(row, work), kind, wanted, self._leased, row,
+                                observe=self._observe)
+
+        try:
+            verdict, work.difference = ask(definition)
+        except Exception:
+            unknown = unknowns.unknown_properties(definition)
+            if not unknown:
+                raise
+            self.doubts[row.name] = unknowns.Doubt(unknowns.why(unknown), True)
+            return Verdict(changed=True)
+        observed = work.resource.observed if work.resource is not None else None
+        if observed is not None and observed.is_gone and row.physical_id is not None:
+            self.gone.add(row.name)
+        doubt = unknowns.find(kind, definition, stored, verdict, lambda wanted: ask(wanted)[0])
+        if doubt is not None:
+            self.doubts[row.name] = doubt
+        self.property_changes[row.name] = diff.property_changes(
+            self.contexts.resource_as_stored(row, work), definition, observed)
+        return verdict

@@ -1,0 +1,43 @@
+"""Makes the previews of what a request of a stack would do."""
+
+from __future__ import annotations
+
+from heatlite.common.context import RequestContext
+from heatlite.common.runtime import Runtime
+from heatlite.db import stacks
+from heatlite.db.connection import Database
+from heatlite.engine.reconcile.use_cases import Provider
+from heatlite.engine.requests import preview_create
+from heatlite.engine.requests.preview_update import Preview, Previewed
+from heatlite.engine.types.registry import Registry
+from heatlite.language.definition import StackDefinition
+
+
+class Foresight:
+    def __init__(self, runtime: Runtime, database: Database, registry: Registry, use_cases: Provider,
+                 resources_per_stack: int, observe: bool) -> None:
+        """`resources_per_stack`: the quota; `observe`: updates compare with the state that services report."""
+        self._runtime = runtime
+        self._database = database
+        self._registry = registry
+        self._use_cases = use_cases
+        self._resources_per_stack = resources_per_stack
+        self._observe = observe
+
+    def of_create(self, context: RequestContext, row: stacks.Stack, definition: StackDefinition) -> Previewed:
+        return self._preview(context).of_create(row, definition)
+
+    def of_update(self, context: RequestContext, row: stacks.Stack, definition: StackDefinition,
+                  before: StackDefinition, converge: bool, with_causes: bool) -> Previewed:
+        """`with_causes`: with the present definitions, also of nested stacks, from which the causes of changes
+        follow."""
+        return self._preview(context).of_update(row, definition, definition.mask | before.mask, converge=converge,
+                                                before=before if with_causes else None)
+
+    def of_delete(self, context: RequestContext, row: stacks.Stack, definition: StackDefinition) -> Previewed:
+        return self._preview(context).of_delete(row, definition)
+
+    def _preview(self, context: RequestContext) -> Preview:
+        use_cases = self._use_cases()
+        return Preview(self._runtime, self._database, self._registry, context, use_cases.nest, use_cases.software,
+                       use_cases.alarms, self._resources_per_stack, preview_create.MOST_SHOWN, self._observe)

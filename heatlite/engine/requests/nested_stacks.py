@@ -1,0 +1,137 @@
+"""Use cases of nested stacks, requested by the resource of the parent that stands for the stack (reconcile.nesting)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sqlalchemy import Connection
+
+from heatlite.common import exception
+from heatlite.common.context import RequestContext
+from heatlite.common.runtime import Runtime
+from heatlite.db import events as event_rows
+from heatlite.db import stacks, templates
+from heatlite.db.connection import Database
+from heatlite.engine.durability import request_ids
+from heatlite.engine.reconcile import exports, outputs, planned, rollback
+from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.settled import without_inputs
+from heatlite.engine.requests import guarding, validation
+from heatlite.engine.requests.acceptance import Acceptance, Owner
+from heatlite.engine.requests.quotas import QuotaChecks
+from heatlite.engine.requests.stack_actions import StackActions
+from heatlite.engine.requests.stored_stacks import StoredStacks
+from heatlite.engine.types.registry import Registry
+from heatlite.language import masking
+from heatlite.language.definition import StackDefinition, StackIdentity
+from heatlite.planning import text
+from heatlite.planning.states import Action, Status
+from heatlite.rpc import messages
+
+
+class NestedStacks:
+    def __init__(self, runtime: Runtime, database: Database, registry: Registry, acceptance: Acceptance,
+                 stored: StoredStacks, quotas: QuotaChecks, actions: StackActions) -> None:
+        self._runtime = runtime
+        self._database = database
+        self._registry = registry
+        self._acceptance = acceptance
+        self._stored = stored
+        self._quotas = quotas
+        self._actions = actions
+
+    def check_room(self, root_id: str, count: int, child_id: str | None = None) -> None:
+        """As `QuotaChecks.check_room`."""
+        self._quotas.check_room(root_id, count, child_id)
+
+    def create_child(self, parent: LeasedStack, resource_name: str, name: str,
+                     define: Callable[[StackIdentity], StackDefinition], request: Mapping[str, Any], *,
+                     timeout_mins: int | None, adopt: Mapping[str, Any] | None) -> stacks.Stack:
+        """Store the nested stack of a resource and begin to drive it. Returns its row. `request`: stored with it."""
+        above = parent.row
+        stack_id = self._runtime.uuid()
+        definition = define(StackIdentity(name, stack_id, above.project_id))
+        validation.check_child(definition, self._registry, parent.context)
+        now = self._runtime.now()
+        action = Action.CREATE if adopt is None else Action.ADOPT
+        row = stacks.Stack(
+            id=stack_id, name=name, project_id=above.project_id, username=above.username, owner_id=above.id,
+            root_id=above.root_id, parent_resource=resource_name, depth=above.depth + 1, action=action,
+            status=Status.IN_PROGRESS, reason=text.started(action), description=str(definition.description),
+            template_id=self._runtime.uuid(), previous_template_id=None, generation=1,
+            next_resource=len(definition.resources) + 1,
+            timeout_mins=above.timeout_mins if timeout_mins is None else timeout_mins, disable_rollback=True,
+            converge=False, credentials_id=above.credentials_id, user_project_id=above.user_project_id, tags=None,
+            parameters=definition.parameters.shown(), outputs=outputs.unknown(definition),
+            request=request_ids.stored(request_ids.asking(parent.context), {
+                **request, **({'adopt': adopt.get('resources', {})} if adopt else {})},
+                planned.below(parent, resource_name)),
+            created_at=now, updated_at=None, started_at=now, deleted_at=None)
+        self._acceptance.commit_new(parent.context, row, definition,
+                                    self._acceptance.new_resources(definition, row.template_id, now), now)
+        return row
+
+    def update_child(self, parent: LeasedStack, stack_id: str, define: Callable[[StackIdentity], StackDefinition],
+                     request: Mapping[str, Any], *, timeout_mins: int | None, converge: bool) -> stacks.Stack:
+        """Store a new definition of a nested stack. Returns its row. Raises EntityNotFound. `request`: stored with it.
+        """
+        is_signalled = parent.row.status != Status.IN_PROGRESS      # no action of the parent, which was checked before
+        with self._database.reader() as tx:
+            row = self._stored.found(tx, stack_id, _on_behalf_of(parent))
+            found = guarding.read(tx, row) if is_signalled else None
+        definition = define(StackIdentity(row.name, row.id, row.project_id))
+        if found is not None:
+            found.check_members(definition.resources)
+        if definition.mask or parent.definition.mask:
+            with self._database.reader() as tx:
+                stored = templates.show(tx, row.template_id)
+            definition.hide_too(masking.of_documents(stored.document, stored.environment))
+        validation.check_child(definition, self._registry, parent.context)
+        now = self._runtime.now()
+
+        def accept(tx: Connection) -> tuple[Owner, stacks.Stack]:
+            owner = self._acceptance.claim(tx, row.id)
+            current = self._stored.current(tx, row.id, None)
+            if is_signalled:
+                guarding.check_lock(tx, current)
+            accepted = stacks.accept(
+                tx, row.id, action=Action.UPDATE, reason=text.started(Action.UPDATE), now=now,
+                template_id=templates.insert(
+                    tx, self._runtime.uuid(), definition.template.document, definition.environment.document(),
+                    definition.files, now, stack_id=row.id, is_nested=True),
+                previous_template_id=rollback.last_good(current), description=str(definition.description),
+                parameters=definition.parameters.shown(), converge=converge,
+                request=request_ids.stored(request_ids.asking(parent.context),
+                                           without_inputs(request) if is_signalled else request,
+                                           planned.below(parent, str(row.parent_resource))),
+                timeout_mins=current.timeout_mins if timeout_mins is None else timeout_mins)
+            event_rows.insert_many(tx, row.id, [self._acceptance.event_of(accepted)])
+            return owner, accepted
+
+        return self._acceptance.commit(accept, definition)
+
+    def act_on_child(self, parent: LeasedStack, stack_id: str, action: Action, abandon: bool = False) -> stacks.Stack:
+        """Begin an action of a nested stack. Raises EntityNotFound if it is gone, or of another project."""
+        plan = None
+        if planned.of(parent.row) is not None:
+            with self._database.reader() as tx:
+                plan = planned.below(parent, str(self._stored.found(tx, stack_id, None).parent_resource))
+        return self._actions.begin(stack_id, action, lambda tx, row: {
+            'request': {**(row.request or {}), **(exports.ABANDONING if abandon else {})}},
+            asked_by=_on_behalf_of(parent), plan=plan)
+
+    def cancel_child(self, parent: LeasedStack, stack_id: str) -> None:
+        """Cancel the action of a nested stack. Does nothing if none is in progress."""
+        try:
+            self._actions.cancel(_on_behalf_of(parent), messages.CancelStack(stack_id, rollback=False))
+        except (exception.NotSupported, exception.EntityNotFound):
+            return
+
+
+def _on_behalf_of(parent: LeasedStack) -> RequestContext:
+    """Return the context in which a parent acts on nested stacks: its project, no administrator, its current request
+    ids."""
+    asking = request_ids.asking(parent.context)
+    return RequestContext(project_id=parent.row.project_id, overwrite=False, request_id=asking.request_id,
+                          global_request_id=asking.global_request_id)

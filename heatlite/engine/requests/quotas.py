@@ -1,0 +1,77 @@
+"""Quotas of stacks and of their resources, and what the operator allows beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from heatlite.common import exception
+from heatlite.common.context import RequestContext
+from heatlite.common.i18n import _
+from heatlite.common.limits import Limits
+from heatlite.db import resources, stacks
+from heatlite.db.connection import Database
+from heatlite.engine.requests import validation
+from heatlite.engine.types import tree_size
+from heatlite.engine.types.registry import Registry
+from heatlite.engine.types.tree_size import UNLIMITED
+from heatlite.language.definition import StackDefinition
+
+
+@dataclass(frozen=True)
+class Quotas:
+    """Quotas of stacks (-1: no limit), and optional features."""
+
+    resources_per_stack: int = 1000
+    stacks_per_project: int = 512
+    stack_adopt: bool = False
+    stack_abandon: bool = False
+    plan_required: bool = False         # creates, updates, restores and deletes without a plan are refused
+
+
+class QuotaChecks:
+    def __init__(self, database: Database, registry: Registry, quotas: Quotas, limits: Limits) -> None:
+        self._database = database
+        self._registry = registry
+        self.quotas = quotas
+        self._limits = limits
+
+    def check_planned(self, plan: object) -> None:
+        """Raise Forbidden for a request without a plan if the operator requires plans."""
+        if plan is None and self.quotas.plan_required:
+            raise exception.Forbidden(_('this request without a plan: make one, and apply it'))
+
+    def check_stacks(self, context: RequestContext, project_id: str) -> None:
+        """Raise RequestLimitExceeded if the project may have no further stack."""
+        limit = self.quotas.stacks_per_project
+        if limit == UNLIMITED or context.is_admin:
+            return
+        with self._database.reader() as tx:
+            count = stacks.count_live_roots(tx, project_id)
+        if count >= limit:
+            raise exception.RequestLimitExceeded(
+                _('You have reached the maximum stacks per tenant, %d. Please delete some stacks.') % limit)
+
+    def check_size(self, definition: StackDefinition) -> None:
+        """Check the number of resources that the template itself names. Raises RequestLimitExceeded."""
+        tree_size.check(len(definition.snippets), self.quotas.resources_per_stack)
+
+    def check_sizes(self, definition: StackDefinition, context: RequestContext) -> None:
+        """Check the number of resources of the whole tree, as far as it is known. Raises RequestLimitExceeded."""
+        validation.check_sizes(definition, self._registry, context, self.quotas.resources_per_stack,
+                               self._limits.max_members)
+
+    def check_room(self, root_id: str, count: int, child_id: str | None = None) -> None:
+        """Check that a nested stack may have `count` resources, together with the present resources of the tree.
+
+        `child_id`: the nested stack if it exists; its present resources do not count. Call it before the resources
+        are named, built or defined. Raises RequestLimitExceeded.
+        """
+        limit = self.quotas.resources_per_stack
+        tree_size.check_members(count, limit, self._limits.max_members)     # without the database
+        if limit == UNLIMITED:
+            return
+        with self._database.reader() as tx:
+            count += resources.count_in_tree(tx, root_id)
+            if child_id is not None:
+                count -= resources.count(tx, [child_id])
+        tree_size.check(count, limit)

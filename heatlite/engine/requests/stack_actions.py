@@ -1,0 +1,179 @@
+"""Use cases that act on a stack with the definition it has: delete, suspend, resume, check, cancel, abandon."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sqlalchemy import Connection
+
+from heatlite.common import exception
+from heatlite.common.context import RequestContext
+from heatlite.common.i18n import _
+from heatlite.common.runtime import Runtime
+from heatlite.db import events as event_rows
+from heatlite.db import stacks, templates
+from heatlite.db.connection import Database
+from heatlite.engine.durability import request_ids
+from heatlite.engine.reconcile import events, exports, planned, rollback
+from heatlite.engine.reconcile.planned import Reference
+from heatlite.engine.reconcile.revisions import Content, Recorder
+from heatlite.engine.requests import guarding
+from heatlite.engine.requests.acceptance import Acceptance, Applying, Owner
+from heatlite.engine.requests.foresight import Foresight
+from heatlite.engine.requests.preview_update import Previewed
+from heatlite.engine.requests.quotas import QuotaChecks
+from heatlite.engine.requests.stored_stacks import StoredStacks
+from heatlite.planning import text
+from heatlite.planning.states import Action, Status
+from heatlite.rpc import messages
+
+PLANNED = (Action.DELETE, Action.RESTORE)       # with creates and updates, what [plans] required is about
+
+
+class StackActions:
+    def __init__(self, runtime: Runtime, database: Database, acceptance: Acceptance, stored: StoredStacks,
+                 quotas: QuotaChecks, foresight: Foresight, recorder: Recorder) -> None:
+        self._runtime = runtime
+        self._database = database
+        self._acceptance = acceptance
+        self._stored = stored
+        self._quotas = quotas
+        self._foresight = foresight
+        self._recorder = recorder
+
+    def delete(self, context: RequestContext, message: messages.DeleteStack, plan: Applying | None = None) -> None:
+        """Delete a stack; accepted at any time, and aborts work in flight. A deleted stack is not found.
+
+        `plan`: the plan that the request applies."""
+        def store(tx: Connection, row: stacks.Stack) -> Mapping[str, Any]:
+            if plan is not None:
+                plan.accept(tx, row.id, row.generation)
+            return {'request': None}
+
+        self.begin(message.stack_id, Action.DELETE, store, context,
+                   plan=plan.reference if plan is not None else None)
+
+    def foresee_delete(self, context: RequestContext, stack_id: str) -> tuple[stacks.Stack, Previewed]:
+        """Return the present row, and what a delete would do."""
+        with self._database.reader() as tx:
+            row, stored = self._stored.with_template(tx, stack_id, context)
+        return row, self._foresight.of_delete(context, row, self._stored.definition(row, stored))
+
+    def act(self, context: RequestContext, message: messages.StackAction) -> None:
+        action = Action(message.action.upper())
+        if action not in (Action.SUSPEND, Action.RESUME, Action.CHECK):
+            raise exception.HTTPBadRequest(_('Invalid action %s specified') % message.action)
+        try:
+            self.begin(message.stack_id, action, refuse_while_deleting(action), context)
+        except Unneeded:
+            return
+
+    def cancel(self, context: RequestContext, message: messages.CancelStack) -> None:
+        """Cancel the action. With rollback: go back to the last good definition at once. Without: start no further
+        step."""
+        now = self._runtime.now()
+
+        def accept(tx: Connection) -> tuple[Owner, stacks.Stack]:
+            owner = self._acceptance.claim(tx, message.stack_id, context)
+            row = self._stored.current(tx, message.stack_id, context)
+            guarding.check_lock(tx, row)
+            allowed = (Action.UPDATE,) if message.rollback else (Action.UPDATE, Action.CREATE)
+            if row.action not in allowed or row.status != Status.IN_PROGRESS:
+                raise exception.NotSupported(feature=_('Cancelling update when stack is %(action)s_%(status)s')
+                                             % {'action': row.action, 'status': row.status})
+            if message.rollback:
+                target_id = rollback.target(tx, row, self._runtime.uuid(), now)
+                target = templates.get(tx, target_id)
+                accepted = stacks.accept(
+                    tx, row.id, action=Action.ROLLBACK, reason=text.started(Action.ROLLBACK), now=now,
+                    template_id=target_id, previous_template_id=row.template_id,
+                    request=request_ids.stored(context, row.request, planned.of(row)),
+                    **self.as_shown(target, row))
+                self._recorder.record(tx, row, accepted, Content.of_template(target), context)
+            else:
+                accepted = stacks.accept(tx, row.id, action=row.action, status=Status.FAILED,
+                                         reason=text.cancelled(row.action), now=now,
+                                         request=request_ids.stored(context, row.request, planned.of(row)))
+            event_rows.insert_many(tx, row.id, [self._acceptance.event_of(accepted)])
+            return owner, accepted
+
+        self._acceptance.commit(accept)
+
+    def as_shown(self, stored: templates.Template, row: stacks.Stack) -> Mapping[str, Any]:
+        """Return the columns of a stack's row that follow from its template: keywords of `db.stacks.accept`."""
+        definition = self._stored.definition(row, stored)
+        return {'parameters': definition.parameters.shown(), 'description': str(definition.description)}
+
+    def begin(self, stack_id: str, action: Action,
+              store: Callable[[Connection, stacks.Stack], Mapping[str, Any]] = lambda tx, row: {},
+              context: RequestContext | None = None, asked_by: RequestContext | None = None,
+              plan: Reference | None = None) -> stacks.Stack:
+        """Accept an action requested by `context`, or by the engine itself (None). `store(tx, row)` raises to refuse
+        it, or stores what belongs to it and returns keywords of `db.stacks.accept`; it may be called again.
+
+        `asked_by`: the context on whose behalf the engine acts; `plan`: the plan that holds for the action. Raises
+        EntityNotFound also for a stack of another project."""
+        now = self._runtime.now()
+        if context is not None and action in PLANNED:
+            self._quotas.check_planned(plan)
+        if context is not None and action is not Action.CHECK:
+            self._stored.check_rights(stack_id, context)
+        if context is not None and action is Action.DELETE:
+            self._check_protected(stack_id, context)
+
+        def accept(tx: Connection) -> tuple[Owner, stacks.Stack]:
+            owner = self._acceptance.claim(tx, stack_id, context)
+            row = self._stored.current(tx, stack_id, context or asked_by)
+            if context is not None and action is not Action.CHECK:
+                guarding.check_lock(tx, row)
+            requested = dict(store(tx, row))
+            caller = context or asked_by
+            if caller is not None:
+                requested['request'] = request_ids.stored(caller, requested.get('request', row.request), plan)
+            accepted = stacks.accept(tx, row.id, action=action, reason=text.started(action), now=now, **requested)
+            if 'template_id' in requested:
+                stored = templates.get(tx, accepted.template_id)
+                self._recorder.record(tx, row, accepted, Content.of_template(stored), caller)
+            new = [self._acceptance.event_of(accepted)]
+            if action is Action.DELETE and row.status == Status.IN_PROGRESS and row.action != Action.DELETE:
+                new.insert(0, events.of_stack(self._runtime, row.id, row.name, row.action, Status.FAILED,
+                                              text.cancelled(row.action)))
+            event_rows.insert_many(tx, row.id, new)
+            return owner, accepted
+
+        return self._acceptance.commit(accept)
+
+    def abandon(self, context: RequestContext, message: messages.AbandonStack) -> dict[str, Any]:
+        """Return the export and delete the stack without deleting the objects of its resources."""
+        found = self.export(context, messages.ExportStack(message.stack_id))
+        self.begin(message.stack_id, Action.DELETE, lambda tx, row: {'request': exports.ABANDONING}, context)
+        return found
+
+    def export(self, context: RequestContext, message: messages.ExportStack) -> dict[str, Any]:
+        if not self._quotas.quotas.stack_abandon:
+            raise exception.NotSupported(feature='Stack Abandon')
+        with self._database.reader() as tx:
+            self._stored.found(tx, message.stack_id, context)
+            return exports.document(tx, message.stack_id)
+
+    def _check_protected(self, stack_id: str, context: RequestContext) -> None:
+        """Raise StackProtected if the stack must not be deleted."""
+        with self._database.reader() as tx:
+            found = guarding.read(tx, self._stored.found(tx, stack_id, context))
+        found.check_delete()
+
+
+class Unneeded(Exception):
+    """The stack is in the requested state already."""
+
+
+def refuse_while_deleting(action: Action) -> Callable[[Connection, stacks.Stack], Mapping[str, Any]]:
+    """Return a `store` function for `begin` that refuses any action during a delete. Raises Unneeded, NotSupported."""
+    def check(tx: Connection, row: stacks.Stack) -> Mapping[str, Any]:
+        if action in (Action.SUSPEND, Action.RESUME) and (row.action, row.status) == (action, Status.COMPLETE):
+            raise Unneeded
+        if row.action == Action.DELETE:
+            raise exception.NotSupported(feature=_('%s of a stack that is being deleted') % action.capitalize())
+        return {}
+    return check

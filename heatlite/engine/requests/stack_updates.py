@@ -1,0 +1,158 @@
+"""Use cases of updates: a new definition for a stack that exists."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection
+
+from heatlite.common import exception
+from heatlite.common.context import RequestContext
+from heatlite.common.limits import Limits
+from heatlite.common.runtime import Runtime
+from heatlite.db import credentials, revisions, stacks, templates
+from heatlite.db import events as event_rows
+from heatlite.db.connection import Database
+from heatlite.engine.durability import request_ids
+from heatlite.engine.reconcile import rollback
+from heatlite.engine.reconcile.authority import Authority
+from heatlite.engine.reconcile.revisions import Content, Recorder
+from heatlite.engine.requests import guarding, plan_making, presenters, sources, validation
+from heatlite.engine.requests.acceptance import Acceptance, Applying, Owner, id_of
+from heatlite.engine.requests.foresight import Foresight
+from heatlite.engine.requests.preview_update import Previewed
+from heatlite.engine.requests.quotas import QuotaChecks
+from heatlite.engine.requests.sources import Update
+from heatlite.engine.requests.stacks import identity
+from heatlite.engine.requests.stored_stacks import StoredStacks, check_updatable
+from heatlite.engine.types.registry import Registry
+from heatlite.language.definition import StackDefinition, StackIdentity
+from heatlite.planning import text
+from heatlite.planning.states import Action
+from heatlite.rpc import messages
+
+
+class StackUpdates:
+    def __init__(self, runtime: Runtime, database: Database, registry: Registry, acceptance: Acceptance,
+                 stored: StoredStacks, quotas: QuotaChecks, limits: Limits, foresight: Foresight,
+                 recorder: Recorder) -> None:
+        self._runtime = runtime
+        self._database = database
+        self._registry = registry
+        self._acceptance = acceptance
+        self._stored = stored
+        self._quotas = quotas
+        self._limits = limits
+        self._foresight = foresight
+        self._recorder = recorder
+        self._authority = Authority(runtime, registry)
+
+    def update(self, context: RequestContext, message: messages.UpdateStack,
+               plan: Applying | None = None) -> dict[str, str]:
+        """Return the identity of the stack, once the request is stored. `plan`: the plan that it applies."""
+        self._quotas.check_planned(plan)
+        with self._database.reader() as tx:
+            row, stored = self._stored.with_template(tx, message.stack_id, context)
+            protections = guarding.check_lock(tx, row).protections
+        check_updatable(row)
+        self._stored.check_rights(row.id, context)
+        definition, before = self._checked(context, row, stored, message)
+        if protections:                             # what is not known before the update is refused when it comes to it
+            found = self._foresight.of_update(context, row, definition, before, bool(message.converge),
+                                              with_causes=False)
+            guarding.refuse(row, plan_making.made(messages.UPDATE, found, protections).blockers)
+        now = self._runtime.now()
+        renewed = self._renewed_authority(context, row, definition, now)
+        content = Content.of(definition)
+
+        def accept(tx: Connection) -> tuple[Owner, stacks.Stack]:
+            owner = self._acceptance.claim(tx, row.id, context)
+            current = self._stored.current(tx, row.id, context)
+            guarding.check_lock(tx, current)
+            check_updatable(current)
+            if plan is not None:
+                plan.accept(tx, row.id, current.generation)
+            credentials_id = current.credentials_id
+            if renewed is not None:
+                credentials.insert(tx, renewed)
+                credentials_id = renewed.id
+            template_id = templates.insert(tx, self._runtime.uuid(), content.document, content.environment,
+                                           content.files, now, stack_id=row.id)
+            accepted = stacks.accept(
+                tx, row.id, action=Action.UPDATE, reason=text.started(Action.UPDATE), now=now,
+                template_id=template_id, previous_template_id=rollback.last_good(current),
+                description=str(definition.description), parameters=definition.parameters.shown(),
+                request=request_ids.stored(context, None, plan.reference if plan is not None else None),
+                timeout_mins=current.timeout_mins if message.timeout_mins is None else message.timeout_mins or None,
+                disable_rollback=(current.disable_rollback if message.disable_rollback is None
+                                  else message.disable_rollback),
+                converge=bool(message.converge), credentials_id=credentials_id,
+                tags=current.tags if message.existing and message.tags is None else list(message.tags or ()) or None)
+            self._recorder.record(tx, current, accepted, content, context, id_of(plan))
+            event_rows.insert_many(tx, row.id, [self._acceptance.event_of(accepted)])
+            return owner, accepted
+
+        return dict(identity(self._acceptance.commit(accept, definition)))
+
+    def preview(self, context: RequestContext, message: messages.PreviewUpdateStack) -> dict[str, Any]:
+        _row, found = self.foresee(context, message, with_causes=False)
+        return presenters.changes(found, show_nested=message.show_nested)
+
+    def foresee(self, context: RequestContext, message: messages.UpdateStack,
+                with_causes: bool = True) -> tuple[stacks.Stack, Previewed]:
+        """Return the present row, and what an update would do. Raises what it would be refused with.
+
+        `with_causes`: with the present definitions, also of nested stacks, from which the causes of changes follow."""
+        with self._database.reader() as tx:
+            row, stored = self._stored.with_template(tx, message.stack_id, context)
+        definition, before = self._checked(context, row, stored, message)
+        return row, self._foresight.of_update(context, row, definition, before, bool(message.converge), with_causes)
+
+    def at_revision(self, context: RequestContext, message: Update, number: int) -> Update:
+        """Return the message with the definition of a revision of its stack as its source, and the present tags.
+
+        Raises EntityNotFound."""
+        with self._database.reader() as tx:
+            row = self._stored.found(tx, message.stack_id, context)
+            found = revisions.definition(tx, row.id, number)
+        if found is None:
+            raise exception.EntityNotFound(entity='Revision', name=str(number))
+        _revision, stored = found
+        return replace(message, template=stored.document, environment=stored.environment, files=stored.files,
+                       tags=tuple(row.tags or ()) if message.tags is None else message.tags)
+
+    def _checked(self, context: RequestContext, row: stacks.Stack, stored: templates.Template,
+                 message: messages.UpdateStack) -> tuple[StackDefinition, StackDefinition]:
+        """Return the new and the present definition of a stack, after the checks of the request."""
+        definition = self._redefine(row, stored, message)
+        self._quotas.check_size(definition)
+        before = self._stored.definition(row, stored)
+        validation.check_immutable(before, definition)
+        definition.hide_too(before.mask)
+        validation.check_request(definition, self._registry, context, updating=True)
+        self._quotas.check_sizes(definition, context)
+        return definition, before
+
+    def _redefine(self, row: stacks.Stack, stored: templates.Template,
+                  message: messages.UpdateStack) -> StackDefinition:
+        if message.existing:
+            message = sources.over_existing(message, stored)
+        if message.files == stored.files:           # unchanged files need no second row
+            message = replace(message, files=stored.files)
+        return sources.define(message, StackIdentity(row.name, row.id, row.project_id), self._registry.operator,
+                              self._limits)
+
+    def _renewed_authority(self, context: RequestContext, row: stacks.Stack, definition: StackDefinition,
+                           now: datetime) -> credentials.Credentials | None:
+        """Return new credentials if another user updates, or the stack may need a trust that it lacks; else None."""
+        if row.owner_id is not None:
+            return None
+        with self._database.reader() as tx:
+            stored = credentials.get(tx, row.credentials_id) if row.credentials_id else None
+        if stored is not None and stored.trust_id and self._authority.is_of(stored, context):
+            return None
+        if stored is not None and not context.auth_token and self._authority.is_of(stored, context):
+            return None
+        return self._authority.record(context, definition, now)

@@ -1,0 +1,60 @@
+"""Looks up the stored stack of a request, within what its caller may see."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection
+
+from heatlite.common import exception
+from heatlite.common.context import RequestContext
+from heatlite.common.i18n import _
+from heatlite.db import resources, stacks, templates
+from heatlite.db.connection import Database
+from heatlite.engine.reconcile import loading
+from heatlite.engine.requests import validation
+from heatlite.engine.types.registry import Registry
+from heatlite.language.definition import StackDefinition
+from heatlite.planning.states import Action
+
+
+class StoredStacks:
+    def __init__(self, database: Database, registry: Registry) -> None:
+        self._database = database
+        self._registry = registry
+
+    def found(self, tx: Connection, stack_id: str, caller: RequestContext | None,
+              for_update: bool = False) -> stacks.Stack:
+        """Return the stack's row. Raises EntityNotFound. `caller` None: the caller's access was checked before.
+
+        The API has looked the stack up within the caller's project, but an id may also come from a template.
+        """
+        row = stacks.get(tx, stack_id, for_update=for_update)
+        if row is None or (caller is not None and not caller.may_see(row.project_id, row.user_project_id)):
+            raise exception.EntityNotFound(entity='Stack', name=stack_id)
+        return row
+
+    def current(self, tx: Connection, stack_id: str, caller: RequestContext | None) -> stacks.Stack:
+        """As `found`, and lock the row until the end of the transaction."""
+        return self.found(tx, stack_id, caller, for_update=True)
+
+    def with_template(self, tx: Connection, stack_id: str,
+                      caller: RequestContext) -> tuple[stacks.Stack, templates.Template]:
+        row = self.found(tx, stack_id, caller)
+        return row, templates.get(tx, row.template_id)
+
+    def definition(self, row: stacks.Stack, stored: templates.Template) -> StackDefinition:
+        """Build the definition of a stack from a stored template of it."""
+        return loading.definition(stored, row, self._registry.operator)
+
+    def check_rights(self, stack_id: str, context: RequestContext) -> None:
+        """Check that the caller may use the types of all resources of the stack. Raises Forbidden."""
+        with self._database.reader() as tx:
+            names = resources.types(tx, stack_id)
+        validation.check_rights(names, self._registry, context)
+
+
+def check_updatable(row: stacks.Stack) -> None:
+    """Raise NotSupported for a stack that is suspended or being deleted."""
+    if row.action == Action.SUSPEND:
+        raise exception.NotSupported(feature=_('Updating a stack when it is suspended'))
+    if row.action == Action.DELETE:
+        raise exception.NotSupported(feature=_('Updating a stack when it is deleting'))
