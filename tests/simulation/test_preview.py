@@ -186,7 +186,7 @@ def test_a_size_that_is_not_known_leaves_all_members_unknown():
         stack_id = cluster.create('s', sized(2, later))
         done(cluster, stack_id, 'CREATE')
         kinds, _found = preview_of(cluster, stack_id, sized(2, later))
-        assert kinds['unchanged'] == {(None, 'size'), ('g', '0'), ('g', '1')}
+        assert kinds['unchanged'] == {(None, 'size'), (None, 'g'), ('g', '0'), ('g', '1')}
         kinds, found = preview_of(cluster, stack_id, sized(1, later))
         assert kinds == {'updated': {(None, 'size'), (None, 'g')}, 'unknown': {('g', '0'), ('g', '1')}}
         assert 'What is inside is not known before' in next(

@@ -27,6 +27,13 @@ class DryExecutor(StepExecutor):
         self.doubts: dict[str, unknowns.Doubt] = {}     # resources without a certain verdict
         self.property_changes: dict[str, dict[str, diff.PropertyChange]] = {}
         self.gone: set[str] = set()                     # resources whose objects the services do not know
+        self.settled: set[str] = set()                  # resources whose nested stacks the update would not visit
+
+    def _is_settled_below(self, row: ResourceState, work: StepContext) -> bool:
+        """Return False: a preview shows what is inside, also where nothing changes."""
+        if super()._is_settled_below(row, work):
+            self.settled.add(row.name)
+        return False
 
     def _verdict(self, row: ResourceState, work: StepContext, resource: Resource, kind: type[Resource]) -> Verdict:
         stored, definition = stored_definition(self.records.get(row)), work.wanted()

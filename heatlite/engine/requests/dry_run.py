@@ -81,6 +81,8 @@ class DryRun:
         for name, properties in self.executor.property_changes.items():
             if name in self.changes:
                 self.changes[name].properties = properties
+        for name in self.executor.settled & self.changes.keys():
+            self.changes[name].kind = 'unchanged'
         for name in leased.traversal.wanted:
             if name in self._reached:
                 self.changes.setdefault(name, Change(name, 'unchanged', before.get(name)))

@@ -35,7 +35,6 @@ from heatlite.engine.resource_services import Alarms, SoftwareConfigs
 from heatlite.engine.resources.members import Group
 from heatlite.engine.resources.scaled import ScaledGroup
 from heatlite.engine.resources.stack_resource import StackResource, as_template
-from heatlite.engine.rsrc_defn import ResourceDefinition
 from heatlite.engine.types import tree_size
 from heatlite.engine.types.registry import Registry
 from heatlite.language import masking
@@ -87,6 +86,7 @@ class Ahead:
         self.check_depth = nesting.check_depth
         self.check_room = nesting.check_room
         self.user_project = nesting.user_project
+        self.is_settled = nesting.is_settled
 
     def abandon(self, resource: Resource) -> NoReturn:
         raise NotForeseen(resource.name)
@@ -94,9 +94,6 @@ class Ahead:
     def set_user_project(self, project_id: str) -> NoReturn:
         raise NotForeseen(project_id)
 
-    def is_settled(self, stack_id: str, definition: ResourceDefinition) -> bool:
-        """Return False: a preview looks into every nested stack."""
-        return False
 
     def row(self, resource: Resource) -> Stack | None:
         return self.rows.get(resource.resource_id or '') or self._nesting.row(resource)
