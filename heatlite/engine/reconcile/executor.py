@@ -87,7 +87,10 @@ class StepExecutor:
 
     def forget(self, step: Step) -> None:
         """Drop the context of a step that has ended."""
-        self._contexts.pop(step, None)
+        work = self._contexts.pop(step, None)
+        if work is not None and work.resource is not None:
+            work.resource.forget_values()
+            work.resource = None                    # it refers to the context
 
     def resolve(self, step: Step) -> StepContext:
         """Resolve the wanted definition of a step with the current values of its requirements. Stores an error in the

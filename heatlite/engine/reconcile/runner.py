@@ -64,6 +64,20 @@ class Host(Protocol):
         """The runner has ended. `error`: the defect of the engine that stopped it, or None."""
 
 
+class PoolCall:
+    """A call for the pool. No function: one that refers to itself is freed by the garbage collector only, with the whole
+    stack that it belongs to."""
+
+    __slots__ = ('is_handler', 'perform', 'row', 'runner', 'step')
+
+    def __init__(self, runner: Runner, step: Step, row: ResourceState, perform: Callable[[], c.Event],
+                 is_handler: bool) -> None:
+        self.runner, self.step, self.row, self.perform, self.is_handler = runner, step, row, perform, is_handler
+
+    def __call__(self) -> None:
+        self.runner.execute(self)
+
+
 class Runner:
     def __init__(self, runtime: Runtime, leased: LeasedStack, executor: StepExecutor, journal: Journal, pool: Pool,
                  timers: Timers, host: Host, dispatcher: Callable[[Runner], SignalDispatcher], interval: float = 1.0,
@@ -248,35 +262,39 @@ class Runner:
     def _call(self, step: Step, row: ResourceState, perform: Callable[[], c.Event], *,
               is_handler: bool = False) -> None:
         """Run `perform` in the pool. `is_handler`: its result is unknown after an interruption, so recover then."""
-        def work() -> None:
-            bind(self.leased.context)
-            if self._calling.get(step) is not work:
-                return
-            if self._retired:
-                self._returned(step)
-                return
-            why = self._aborted.pop(step, None)
-            self._runtime.serve(self.leased.id)
-            try:
-                event = c.Failed(step, text.aborted(row.action, why)) if why else self.fenced(perform)
-            except LeaseLost:
-                self.ask(self._lost)
-                return
-            except exception.DatabaseUnavailable as error:      # an outage of the engine, no failure of the resource
-                outages.away(outages.DATABASE, error)
-                LOG.debug('%s of %s in stack %s waits for the database', row.action, row.name, self.leased.id)
-                self._ask_after(step, DATABASE_PATIENCE, lambda: self._once_more(step, row, perform, is_handler))
-                return
-            finally:
-                self._runtime.serve(None)             # the thread goes back to the pool
-                given_up = self._calling.get(step) is not work
-                if not given_up:
-                    self._returned(step)
-            if not given_up:
-                self.post(event)
+        call = PoolCall(self, step, row, perform, is_handler)
+        self._calling[step] = call
+        self._pool.run(call)
 
-        self._calling[step] = work
-        self._pool.run(work)
+    def execute(self, call: PoolCall) -> None:
+        """Run a call, in a thread of the pool."""
+        step, row = call.step, call.row
+        bind(self.leased.context)
+        if self._calling.get(step) is not call:
+            return
+        if self._retired:
+            self._returned(step)
+            return
+        why = self._aborted.pop(step, None)
+        self._runtime.serve(self.leased.id)
+        try:
+            event = c.Failed(step, text.aborted(row.action, why)) if why else self.fenced(call.perform)
+        except LeaseLost:
+            self.ask(self._lost)
+            return
+        except exception.DatabaseUnavailable as error:      # an outage of the engine, no failure of the resource
+            outages.away(outages.DATABASE, error)
+            LOG.debug('%s of %s in stack %s waits for the database', row.action, row.name, self.leased.id)
+            self._ask_after(step, DATABASE_PATIENCE,
+                            lambda: self._once_more(step, row, call.perform, call.is_handler))
+            return
+        finally:
+            self._runtime.serve(None)             # the thread goes back to the pool
+            given_up = self._calling.get(step) is not call
+            if not given_up:
+                self._returned(step)
+        if not given_up:
+            self.post(event)
 
     def _returned(self, step: Step) -> None:
         del self._calling[step]
