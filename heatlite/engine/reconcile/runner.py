@@ -65,8 +65,8 @@ class Host(Protocol):
 
 
 class PoolCall:
-    """A call for the pool. No function: one that refers to itself is freed by the garbage collector only, with the whole
-    stack that it belongs to."""
+    """A call for the pool. Not a function: one that refers to itself is freed by the garbage collector only, with the
+    whole stack that it belongs to."""
 
     __slots__ = ('is_handler', 'perform', 'row', 'runner', 'step')
 
