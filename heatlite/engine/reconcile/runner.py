@@ -424,8 +424,12 @@ class Runner:
         if why is None:
             return                                  # ended already; this is its timer
         self._ask_no_more(step)                     # its next check must not run any more
-        self.executor.cancel(step, row)
-        self.post(c.Failed(step, text.aborted(row.action, why)))
+        cancel = self.executor.cancel(step, row)
+        failed = c.Failed(step, text.aborted(row.action, why))
+        if cancel is None:
+            self.post(failed)
+        else:
+            self._call(step, row, partial(_after, cancel, failed))
 
     def _lost(self) -> list[c.Command]:
         raise LeaseLost(self.leased.id)
@@ -531,3 +535,7 @@ class Runner:
         return Event(self._runtime.uuid(), self._runtime.now(), row.name, row.type, physical_id, row.action, row.status,
                      row.reason, resource_id=row.id, properties=self.leased.definition.mask(properties))
 
+
+def _after(work: Callable[[], None], event: c.Event) -> c.Event:
+    work()
+    return event
