@@ -134,7 +134,7 @@ def run(conf: Any) -> int:
         servers.append(HttpServer(listening, door.build(conf, database, client), Connections.of(
             conf[f'heat_api_{name}'], conf.max_json_body_size), refusal=door.refusal))
     service.start()
-    parts.settle()
+    parts.settle(runtime)
     for server in servers:
         server.start()
     greet(conf, port, ports, None if cloud is None else cloud[1])

@@ -70,7 +70,7 @@ def work(conf: Any, worker: Worker) -> int:
             parts.release_dead_engines(database, runtime, [worker.predecessor], worker.predecessor_stack)
             runtime.spawn(messaging.remove_queue, transport, worker.predecessor)
         service.start()                     # from here on stacks are driven, with or without a broker
-        parts.settle()
+        parts.settle(runtime)
         server.start()                      # blocks until there is a broker
 
     runtime.spawn(begin)

@@ -76,7 +76,7 @@ def work(conf: Any, options: Any, worker: Worker, deploy: str) -> int:
                             tls=parts.tls(options.cert_file, options.key_file), refusal=door.refusal)
     except ValueError as error:
         raise SystemExit(f'trusted_proxies: {error}') from None
-    parts.settle()
+    parts.settle(runtime)
     server.start()
     LOG.info('Listening on %s port %d', options.bind_host, options.bind_port)
     signals.until_stopped(inbox, parts.reload(conf))

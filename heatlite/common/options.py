@@ -11,7 +11,7 @@ import socket
 
 from oslo_config.cfg import BoolOpt, FloatOpt, HostAddressOpt, IntOpt, ListOpt, MultiStrOpt, Opt, PortOpt, StrOpt
 
-_CPUS = os.cpu_count() or 1
+_CPUS = len(os.sched_getaffinity(0))             # those that this process may use
 _PLUGIN_DIRS = ['/usr/lib64/heat', '/usr/lib/heat', '/usr/local/lib/heat', '/usr/local/lib64/heat']
 
 # Loopback, link-local (including metadata services of clouds), multicast, and unassigned addresses.
@@ -141,8 +141,9 @@ PLUGINS: list[Opt] = [
 SERVICE: list[Opt] = [
     StrOpt('host', default=socket.gethostname(), sample_default='<host name>',
            help='Name of this host in the list of services.'),
-    IntOpt('num_engine_workers', default=max(4, _CPUS), min=0, sample_default='max(4, number of CPUs)',
-           help='Engine processes on this host; 0: one.'),
+    IntOpt('num_engine_workers', default=_CPUS, min=0, sample_default='<number of usable CPUs>',
+           help='Engine processes on this host; 0: one. One process serves many stacks at once, so more of them than '
+                'CPUs only take memory.'),
     IntOpt('periodic_interval', default=60, min=1, help='Seconds between two reports in the list of services.'),
     IntOpt('engine_life_check_timeout', default=2, min=1, deprecated_for_removal=True,
            deprecated_reason='Accepted for existing files and without effect: leases tell who is alive.',

@@ -157,9 +157,9 @@ def _carry_properties(tx: sa.Connection, stack_id: str, edge: int, going: sa.Col
             going, event.c.resource_id.in_(chunk), event.c.properties.is_not(None)).group_by(event.c.resource_id)
         carried = {bare[number]: sa.literal(properties, event.c.properties.type) for number, properties in tx.execute(
             sa.select(event.c.resource_id, event.c.properties).where(event.c.id.in_(latest)))}
-        if carried:
+        if carried:                                 # not kept compiled: each number of cases is another statement
             tx.execute(event.update().where(event.c.id.in_(carried)).values(
-                properties=sa.case(carried, value=event.c.id)))
+                properties=sa.case(carried, value=event.c.id)), execution_options={'compiled_cache': None})
 
 
 def beginning(tx: sa.Connection, stack_id: str) -> Shown | None:

@@ -58,12 +58,17 @@ class Resource(Legacy, Checking):
         self._data = record.data
         self._metadata = record.metadata
         self._kept_attributes = record.attributes
-        self._properties = None
-        if isinstance(self._attributes, attributes.Attributes):     # some plug-ins put a dictionary of their own there
-            self._attributes = None
+        self.forget_values()
         self.take_state(record.state)
         if record.before is not None:
             self.state_before = record.before
+
+    def forget_values(self) -> None:
+        """Drop the properties and attributes read so far, which are read again when needed: they refer to the resource,
+        so that only the garbage collector would free both."""
+        self._properties = None
+        if isinstance(self._attributes, attributes.Attributes):     # some plug-ins put a dictionary of their own there
+            self._attributes = None
 
     def take_state(self, state: ResourceState) -> None:
         """Take over a new state that the engine has set. Writes nothing."""

@@ -28,6 +28,11 @@ class Checking(Reading):
                                  path=self._place('properties'))
         return None
 
+    def _check_created(self) -> None:
+        """Raises Error if the resource has no object: a check asks the service for nothing then."""
+        if self.resource_id is None:
+            raise exception.Error(_('Can not check %s, resource not created yet.') % self.name)
+
     def check_properties(self) -> None:
         """Check the properties completely, at the creation, when all values are known. Raises StackValidationFailed."""
         self.properties.validate(lookup=self._constraint_lookup())

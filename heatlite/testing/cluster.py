@@ -1,27 +1,23 @@
-"""Whole engines over a real SQLite file, in virtual time, with a switch that kills the process at the n-th point."""
+"""Whole engines over a real database, in virtual time, with a switch that kills the process at the n-th point."""
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Self
 
 import sqlalchemy as sa
 from oslo_config import cfg
-from oslo_db import exception as db_exception
-from sqlalchemy import Connection
 
 from heatlite.common import config, exception
 from heatlite.common.context import RequestContext
-from heatlite.db import events, resources, stacks, sync
-from heatlite.db.connection import Contention, Database
+from heatlite.db import events, resources, stacks
+from heatlite.db.tables import lease, stack
 from heatlite.engine.service import EngineService
 from heatlite.rpc import messages
 from heatlite.testing.runtime import Killed, SimulatedRuntime, Universe
+from heatlite.testing.storage import SimDatabase, SqliteFile, Storage
 
 PROJECT = 'p'
 
@@ -85,136 +81,6 @@ class Chaos:
             raise exception.DatabaseUnavailable(reason='it went away')
 
 
-class WriteLock:
-    """SQLite's lock for writers, shared by all processes of a simulation, which wait for it in virtual time.
-
-    A server ends the transaction of a process that has died, and of one that stands still while others wait.
-    """
-
-    PATIENCE = 10.0                             # seconds until a waiting writer is refused, as a server does
-
-    def __init__(self, universe: Universe) -> None:
-        self._universe = universe
-        self._holder: tuple[SimDatabase, object] | None = None
-        self._freed: list[Any] = []
-
-    def acquire(self, wanting: SimDatabase) -> object | None:
-        """What `release` takes; None: the lock was not to be had in time."""
-        end = self._universe.time + self.PATIENCE
-        while self._holder is not None:
-            holder, _ = self._holder
-            if self._universe.running is None:          # the test itself: its simulation goes on until then
-                assert self._universe.run(lambda: self._holder is None, self.PATIENCE), 'a transaction does not end'
-            elif holder.runtime.is_frozen:
-                holder.break_off()
-            elif self._universe.time >= end:
-                return None
-            else:
-                freed = wanting.runtime.flag()
-                self._freed.append(freed)
-                freed.wait(1.0)
-        token = object()
-        self._holder = wanting, token
-        return token
-
-    def release(self, token: object | None) -> None:
-        if self._holder is not None and self._holder[1] is token:
-            self._holder = None
-            freed, self._freed = self._freed, []
-            for each in freed:
-                each.set()
-
-
-class SimDatabase(Database):
-    """Every commit has two points: right before it, and right after. The database may go away at those, too - after a
-    commit nobody learns of it - and before anything is read. As with a server, every statement gives way twice: before
-    it is carried out, and before its answer is back."""
-
-    def __init__(self, url: str, runtime: SimulatedRuntime, chaos: Chaos, seal: Callable[[str], str] | None,
-                 lock: WriteLock, seal_sources: bool = True) -> None:
-        super().__init__(url, now=runtime.universe.database_time, sleep=runtime.sleep, seal=seal,
-                         seal_sources=seal_sources, max_overflow=-1)
-        self.runtime, self._chaos, self._lock = runtime, chaos, lock
-        self._open: tuple[Any, object] | None = None        # the transaction that is open for writing, and its lock
-        self._broken: set[Any] = set()                      # transactions that the server has ended
-        for engine in (self._reading, self._writing):
-            sa.event.listen(engine, 'before_cursor_execute', self._round_trip)
-            sa.event.listen(engine, 'after_cursor_execute', self._round_trip)
-        runtime.on_kill.append(self.break_off)
-
-    def apart(self) -> SimDatabase:
-        return self
-
-    def break_off(self) -> None:
-        """Rolls back the transaction that is open for writing, as a server does when its client is gone."""
-        if self._open is not None:
-            (transaction, token), self._open = self._open, None
-            self._broken.add(transaction)
-            transaction.connection.dbapi_connection.rollback()
-            self._lock.release(token)
-
-    @contextmanager
-    def reader(self) -> Iterator[Any]:
-        self._chaos.visit('reading', self.runtime)
-        with _unwrapped(), super().reader() as tx:
-            yield tx
-
-    @contextmanager
-    def writer(self) -> Iterator[Any]:
-        with _unwrapped(), super().writer() as tx:
-            self._open = tx, self._token
-            try:
-                yield tx
-                self._chaos.point('before a commit', self.runtime)
-                self._chaos.visit('before a commit', self.runtime)
-                self._check_open(tx)
-            finally:
-                self._broken.discard(tx)
-                if self._open is not None and self._open[0] is tx:
-                    self._open = None
-        self._chaos.point('after a commit', self.runtime)
-        self._chaos.visit('after a commit', self.runtime)
-
-    @contextmanager
-    def _turn(self) -> Iterator[None]:
-        token = self._lock.acquire(self)
-        if token is None:
-            raise Contention(reason='another transaction does not end')
-        self._token = token
-        try:
-            yield
-        finally:
-            self._lock.release(token)
-
-    def _round_trip(self, tx: Connection, cursor: Any, statement: str, *more: Any) -> None:
-        if statement.startswith('BEGIN'):           # that one goes with the first statement behind it
-            return
-        try:
-            self.runtime.give_way()
-        except BaseException:                       # killed: the library drops the connection, and SQLite keeps its
-            cursor.close()                          # lock as long as a statement of it is open
-            connection = tx.connection.dbapi_connection
-            if connection is not None:
-                connection.rollback()
-            raise
-        self._check_open(tx)
-
-    def _check_open(self, tx: Connection) -> None:
-        if tx in self._broken:
-            raise exception.DatabaseUnavailable(reason='the server has ended the transaction')
-
-
-@contextmanager
-def _unwrapped() -> Iterator[None]:
-    """An outage that begins within a statement comes out of the library as an error of its own."""
-    try:
-        yield
-    except db_exception.DBError as error:
-        if isinstance(error.inner_exception, exception.DatabaseUnavailable):
-            raise error.inner_exception from None
-        raise
-
-
 def options(given: Mapping[str, Any]) -> cfg.ConfigOpts:
     conf = cfg.ConfigOpts()
     config.register(conf)
@@ -225,23 +91,6 @@ def options(given: Mapping[str, Any]) -> cfg.ConfigOpts:
     for each in (conf, cfg.CONF):               # the second is where types that keep secrets look
         each.set_override('auth_encryption_key', 'k' * 32)
     return conf
-
-
-_TEMPLATE_FILE: list[bytes] = []
-
-
-def _fresh_database(folder: Path) -> str:
-    """A copy of an empty database: making the tables anew would be most of a short run."""
-    path = folder / 'heatlite.sqlite'
-    if not _TEMPLATE_FILE:
-        made = Database(f'sqlite:///{path}')
-        sync.up(made)
-        made.close()
-        with Database(f'sqlite:///{path}').writer() as tx:
-            tx.exec_driver_sql('SELECT 1')
-        _TEMPLATE_FILE.append(path.read_bytes())
-    path.write_bytes(_TEMPLATE_FILE[0])
-    return f'sqlite:///{path}'
 
 
 class Wanted:
@@ -257,22 +106,19 @@ class Cluster:
     def __init__(self, seed: int = 0, kill_at: Iterable[Point] = (), engines: int = 2, restart_after: float = 2.0, *,
                  project_id: str = PROJECT, prepare: Callable[[EngineService], None] = lambda service: None,
                  seal: Callable[[str], str] | None = None, seal_sources: bool = True, interleaved: bool = True,
-                 **options: Any) -> None:
+                 storage: Callable[[Universe], Storage] = SqliteFile, **options: Any) -> None:
         """`prepare(service)`: done to each engine before it starts, such as registering types. `seal`,
-        `seal_sources`: of Database. `interleaved`: statements and calls give way to other threads. `options`: of
-        [DEFAULT], or GROUP.NAME.
+        `seal_sources`: of Database. `interleaved`: statements and calls give way to other threads. `storage`: where
+        the database is. `options`: of [DEFAULT], or GROUP.NAME.
         """
-        shared_memory = '/dev/shm'
-        self._folder = tempfile.TemporaryDirectory(dir=shared_memory if os.path.isdir(shared_memory) else None)
-        self.url = _fresh_database(Path(self._folder.name))
         self.universe = Universe(seed)
         self.universe.interleaved = interleaved
-        self._write_lock = WriteLock(self.universe)
+        self.storage = storage(self.universe)
         self.chaos = Chaos(kill_at)
         self.chaos.on_kill = self._died
         self.restart_after = restart_after
         self.user = self.universe.process('user')
-        self.database = SimDatabase(self.url, self.user, Chaos(), None, self._write_lock)
+        self.database = self.storage.open(self.user, Chaos(), None, True)
         self.context = RequestContext(project_id=project_id, roles=['admin'], overwrite=False)
         self._prepare = prepare
         self._seal, self._seal_sources = seal, seal_sources
@@ -289,7 +135,7 @@ class Cluster:
         self.universe.close()
         for database in (self.database, *self._databases):
             database.close()
-        self._folder.cleanup()
+        self.storage.close()
 
     def __enter__(self) -> Self:
         return self
@@ -302,7 +148,7 @@ class Cluster:
     def start_engine(self) -> tuple[SimulatedRuntime, EngineService]:
         self._names += 1
         runtime = self.universe.process(f'engine-{self._names}')
-        database = SimDatabase(self.url, runtime, self.chaos, self._seal, self._write_lock, self._seal_sources)
+        database = self.storage.open(runtime, self.chaos, self._seal, self._seal_sources)
         self._databases.append(database)
         service = EngineService(options(self._options), runtime, database,
                                 wake=lambda stack_id, engine_id: self._wake(stack_id, engine_id),
@@ -393,8 +239,8 @@ class Cluster:
     def user_stack(self, name: str) -> str | None:
         """Id of the newest stack of that name, deleted ones included; None if there is none."""
         with self.database.reader() as tx:
-            found = tx.exec_driver_sql(
-                'SELECT id FROM stack WHERE name = ? ORDER BY created_at DESC', (name,)).scalar()
+            found = tx.execute(sa.select(stack.c.id).where(stack.c.name == name)
+                               .order_by(stack.c.created_at.desc())).scalar()
         return None if found is None else str(found)
 
     def row(self, stack_id: str) -> Any:
@@ -407,7 +253,7 @@ class Cluster:
             if self.universe.steps % 20:
                 return False
             with self.database.reader() as tx:
-                wanted = tx.exec_driver_sql('SELECT wanted FROM lease WHERE stack_id = ?', (stack_id,)).scalar()
+                wanted = tx.execute(sa.select(lease.c.wanted).where(lease.c.stack_id == stack_id)).scalar()
             return not wanted and self.row(stack_id).status != 'IN_PROGRESS'
 
         assert self.universe.run(is_settled, limit), f'stuck: {self.row(stack_id)} {self.states(stack_id)}'

@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
+import sqlalchemy as sa
+
 from heatlite.common import crypt
+from heatlite.db.tables import lease
 from heatlite.testing import cluster
 from tests.simulation import cloud as clouds
 
@@ -43,7 +46,7 @@ def outputs(row: Any) -> dict[str, Any]:
 def owner(cluster: Cluster, stack_id: str) -> Any:
     """The world of the engine that has the stack."""
     with cluster.database.reader() as tx:
-        found = tx.exec_driver_sql('SELECT engine_id FROM lease WHERE stack_id = ?', (stack_id,)).scalar()
+        found = tx.execute(sa.select(lease.c.engine_id).where(lease.c.stack_id == stack_id)).scalar()
     return next(runtime for runtime, service in cluster.engines if service.engine_id == found)
 
 

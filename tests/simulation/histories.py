@@ -1,6 +1,8 @@
 """Random histories: what users, clouds and machines may do to a stack, in any order. `run(seed)` replays one.
 
-    python -m tests.simulation.histories [FIRST [COUNT]]        on all cores
+    python -m tests.simulation.histories [FIRST [COUNT [STORE]]]        on all cores
+
+STORE: sqlite, or mariadb or postgresql, whose servers tools/services starts.
 """
 
 from __future__ import annotations
@@ -10,9 +12,11 @@ import random
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 
 from heatlite.common import exception
 from heatlite.rpc import messages
+from tests.simulation import stores
 from tests.simulation.cluster import Cluster, wait
 
 REFUSED = (exception.NotSupported, exception.EntityNotFound)
@@ -39,10 +43,10 @@ def definition(dice: random.Random, may_fail: bool, users: float = 0.0):
 
 
 class History:
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, store: str = stores.SQLITE) -> None:
         self.dice = random.Random(seed)
         kills = [self.dice.randrange(1, 120) for _ in range(self.dice.randrange(4))]
-        self.cluster = Cluster(seed, kills, engines=self.dice.randrange(1, 4))
+        self.cluster = Cluster(seed, kills, engines=self.dice.randrange(1, 4), storage=stores.storage(store))
         self.cluster.cloud.lose_creates = self.dice.random() < 0.3
         self.cluster.chaos.enabled = True
         self.users = self.dice.choice([0.0, 0.5, 1.0])
@@ -172,24 +176,24 @@ class History:
         cluster.settle(stack_id)
 
 
-def run(seed: int) -> None:
+def run(seed: int, store: str = stores.SQLITE) -> None:
     """Raises AssertionError that tells what happened."""
-    history = History(seed)
+    history = History(seed, store)
     try:
         history.run()
     except BaseException as error:
         told = '\n'.join(history.told)
         raise AssertionError(
-            f'history {seed} (again: python -m tests.simulation.histories {seed}): {error}\n'
+            f'history {seed} (again: python -m tests.simulation.histories {seed} 1 {store}): {error}\n'
             f'killed: {history.cluster.chaos.killed}\n{told}') from error
     finally:
         history.cluster.close()
 
 
-def told_of(seed: int) -> str | None:
+def told_of(store: str, seed: int) -> str | None:
     """What went wrong in this history."""
     try:
-        run(seed)
+        run(seed, store)
     except AssertionError as error:
         return str(error)
     return None
@@ -198,12 +202,13 @@ def told_of(seed: int) -> str | None:
 def main(arguments: list[str]) -> int:
     first = int(arguments[0]) if arguments else 0
     count = int(arguments[1]) if len(arguments) > 1 else 1
+    tell = partial(told_of, arguments[2] if len(arguments) > 2 else stores.SQLITE)
     began, failed = time.monotonic(), 0
     if count == 1:                          # with all that the engines log
-        results = map(told_of, [first])
+        results = map(tell, [first])
     else:
         pool = ProcessPoolExecutor(initializer=logging.disable, initargs=(logging.ERROR,))
-        results = pool.map(told_of, range(first, first + count), chunksize=10)
+        results = pool.map(tell, range(first, first + count), chunksize=10)
     for done, told in enumerate(results, 1):
         if told is not None:
             failed += 1

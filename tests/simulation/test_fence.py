@@ -1,7 +1,8 @@
-"""An engine that stands still in the middle of an action or a signal sends nothing more of it when it goes on."""
+"""An engine that stands still in the middle of a handler of any kind sends nothing more of it when it goes on."""
 
 import pytest
 
+from heatlite.rpc import messages
 from tests.simulation import cloud as clouds
 from tests.simulation.cluster import Cluster, done
 from tests.simulation.test_crashes import template, thing
@@ -41,6 +42,7 @@ class StandingStillAtSignals(clouds.Cloud):
     def __init__(self, chaos):
         super().__init__(chaos)
         self.words = []
+        self.told_by = []
 
     def _receive(self, label, runtime):
         if label == 'tell' and self.engine is None:
@@ -52,6 +54,7 @@ class StandingStillAtSignals(clouds.Cloud):
     def tell(self, runtime, word):
         super().tell(runtime, word)
         self.words.append(word)
+        self.told_by.append(runtime)
 
 
 @pytest.mark.parametrize('seed', range(8))
@@ -65,3 +68,52 @@ def test_only_its_successor_handles_the_signal(seed):
         cluster.universe.run(lambda: False, limit=100.0)
         assert cluster.cloud.engine is not None
         assert cluster.cloud.words == ['louder']
+
+
+class Interrupted(clouds.Thing):
+    """Never becomes what it was changed into, and tells its service when it is not to go on."""
+
+    def check_update_complete(self, handle):
+        return False
+
+    def handle_update(self, json_snippet, tmpl_diff, prop_diff):
+        return {}
+
+    def handle_update_cancel(self, handle):
+        self._tell('cancelled')
+
+    def handle_preempt(self):
+        self._tell('preempted')
+
+    def _tell(self, word):
+        clouds.CLOUD.tell(self.runtime, word)
+
+
+def cancel(cluster, stack_id):
+    cluster.ask(messages.DeleteStack(stack_id))
+
+
+def preempt(cluster, stack_id):
+    cluster.update(stack_id, interrupted('c'))
+
+
+def interrupted(value):
+    return template({'r': {'type': 'Sim::Interrupted', 'properties': {'value': value}}})
+
+
+@pytest.mark.parametrize('interrupt', [cancel, preempt])
+@pytest.mark.parametrize('seed', range(4))
+def test_what_ends_a_handler_is_fenced_like_it(interrupt, seed):
+    with Cluster(seed) as cluster:
+        for _runtime, service in cluster.engines:
+            service.registry.register('Sim::Interrupted', Interrupted)
+        cluster.cloud = StandingStillAtSignals(cluster.chaos)
+        clouds.use(cluster.cloud)
+        stack_id = cluster.create('s', interrupted('a'))
+        done(cluster, stack_id, 'CREATE')
+        cluster.update(stack_id, interrupted('b'))
+        cluster.universe.run(lambda: False, limit=5.0)
+        interrupt(cluster, stack_id)
+        cluster.universe.run(lambda: False, limit=100.0)
+        assert cluster.cloud.engine is not None, 'nothing was interrupted'
+        assert cluster.cloud.engine not in cluster.cloud.told_by, cluster.cloud.words

@@ -55,25 +55,22 @@ def _message(answer: Any) -> Any:
 def run(cloud: Production, first: int, until: float, most: int, at_once: int) -> tuple[int, int, int, list[str]]:
     """(lives, entries, unknown ones, failures), of at most `most` lives begun before `until`."""
     person = cloud.people['alpha']
-    lives = entries = unknown = 0
+    seeds = iter(range(first, first + most))        # shared: each client takes the next one
+    passed: list[tuple[int, int]] = []
     failures: list[str] = []
 
-    def one(seed: int) -> tuple[int, int] | str | None:
-        if time.monotonic() > until:
-            return None
-        try:
-            return live(cloud, person, seed)
-        except Exception as error:
-            return f'{seed}: {type(error).__name__}: {error}'
+    def client() -> None:
+        while time.monotonic() <= until and (seed := next(seeds, None)) is not None:
+            try:
+                passed.append(live(cloud, person, seed))
+            except Exception as error:
+                failures.append(f'{seed}: {type(error).__name__}: {error}')
+                print(failures[-1], flush=True)
 
     with ThreadPoolExecutor(at_once) as pool:
-        for found in pool.map(one, range(first, first + most)):
-            if isinstance(found, str):
-                failures.append(found)
-                print(found, flush=True)
-            elif found is not None:
-                lives, entries, unknown = lives + 1, entries + found[0], unknown + found[1]
-    return lives, entries, unknown, failures
+        for each in [pool.submit(client) for _ in range(at_once)]:
+            each.result()
+    return len(passed), sum(entries for entries, _ in passed), sum(unknown for _, unknown in passed), failures
 
 
 def main() -> int:

@@ -290,18 +290,27 @@ class StepExecutor:
             defects.log(LOG, error, 'Preempting %s of %s in stack %s failed', row.action, row.name, self._leased.id)
             return commands.Preempted(step, False)
 
-    def cancel(self, step: Step, row: ResourceState) -> None:
-        """Call handle_<action>_cancel of the type for a step that is aborted."""
+    def cancel(self, step: Step, row: ResourceState) -> Callable[[], None] | None:
+        """Return what calls handle_<action>_cancel of the type for a step that is aborted; None if it has none.
+
+        The call raises DatabaseUnavailable, and is made behind the fence, like `call`."""
         work = self.contexts.get(step)
         if work is None or work.resource is None or row.action not in CANCELLED:
-            return
+            return None
         handler = getattr(work.resource, f'handle_{row.action.lower()}_cancel', None)
-        if callable(handler):
+        if not callable(handler):
+            return None
+        handle = work.handle if work.handle is not NO_HANDLE else None
+
+        def cancel() -> None:
             try:
-                with self._leased.context.bound():           # this may run in the thread of the timers
-                    handler(work.handle if work.handle is not NO_HANDLE else None)
+                handler(handle)
+            except exception.DatabaseUnavailable:
+                raise
             except Exception as error:
                 defects.log(LOG, error, 'Cancelling %s of %s in stack %s failed', row.action, row.name, self._leased.id)
+
+        return cancel
 
     # --- errors -----------------------------------------------------------------------------------------
 

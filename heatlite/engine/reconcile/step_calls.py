@@ -28,6 +28,20 @@ T = TypeVar('T')
 DATABASE_PATIENCE = 1.0             # seconds until a call is repeated that failed as the database was unavailable
 
 
+class PoolCall:
+    """A call for the pool. Not a function: one that refers to itself is freed by the garbage collector only, with the
+    whole stack that it belongs to."""
+
+    __slots__ = ('calls', 'is_handler', 'perform', 'row', 'step')
+
+    def __init__(self, calls: StepCalls, step: Step, row: ResourceState, perform: Callable[[], c.Event],
+                 is_handler: bool) -> None:
+        self.calls, self.step, self.row, self.perform, self.is_handler = calls, step, row, perform, is_handler
+
+    def __call__(self) -> None:
+        self.calls.execute(self)
+
+
 class StepCalls:
     """The runner's thread starts calls; threads of the pool and of the timers complete them. Each result is an event in
     the inbox."""
@@ -73,35 +87,39 @@ class StepCalls:
     def _call(self, step: Step, row: ResourceState, perform: Callable[[], c.Event], *,
               is_handler: bool = False) -> None:
         """Run `perform` in the pool. `is_handler`: its result is unknown after an interruption, so recover then."""
-        def work() -> None:
-            bind(self._leased.context)
-            if self._calling.get(step) is not work:
-                return
-            if self._inbox.is_retired:
-                self._returned(step)
-                return
-            why = self._aborted.pop(step, None)
-            self._runtime.serve(self._leased.id)
-            try:
-                event = c.Failed(step, text.aborted(row.action, why)) if why else self.fenced(perform)
-            except LeaseLost:
-                self._inbox.ask(self._lost)
-                return
-            except exception.DatabaseUnavailable as error:      # an outage of the engine, no failure of the resource
-                outages.away(outages.DATABASE, error)
-                LOG.debug('%s of %s in stack %s waits for the database', row.action, row.name, self._leased.id)
-                self._ask_after(step, DATABASE_PATIENCE, lambda: self._once_more(step, row, perform, is_handler))
-                return
-            finally:
-                self._runtime.serve(None)             # the thread goes back to the pool
-                given_up = self._calling.get(step) is not work
-                if not given_up:
-                    self._returned(step)
-            if not given_up:
-                self._inbox.post(event)
+        call = PoolCall(self, step, row, perform, is_handler)
+        self._calling[step] = call
+        self._pool.run(call)
 
-        self._calling[step] = work
-        self._pool.run(work)
+    def execute(self, call: PoolCall) -> None:
+        """Run a call, in a thread of the pool."""
+        step, row = call.step, call.row
+        bind(self._leased.context)
+        if self._calling.get(step) is not call:
+            return
+        if self._inbox.is_retired:
+            self._returned(step)
+            return
+        why = self._aborted.pop(step, None)
+        self._runtime.serve(self._leased.id)
+        try:
+            event = c.Failed(step, text.aborted(row.action, why)) if why else self.fenced(call.perform)
+        except LeaseLost:
+            self._inbox.ask(self._lost)
+            return
+        except exception.DatabaseUnavailable as error:      # an outage of the engine, no failure of the resource
+            outages.away(outages.DATABASE, error)
+            LOG.debug('%s of %s in stack %s waits for the database', row.action, row.name, self._leased.id)
+            self._ask_after(step, DATABASE_PATIENCE,
+                            lambda: self._once_more(step, row, call.perform, call.is_handler))
+            return
+        finally:
+            self._runtime.serve(None)             # the thread goes back to the pool
+            given_up = self._calling.get(step) is not call
+            if not given_up:
+                self._returned(step)
+        if not given_up:
+            self._inbox.post(event)
 
     def _returned(self, step: Step) -> None:
         del self._calling[step]
@@ -223,8 +241,12 @@ class StepCalls:
         if why is None:
             return                                  # ended already; this is its timer
         self._ask_no_more(step)                     # its next check must not run any more
-        self._executor.cancel(step, row)
-        self._inbox.post(c.Failed(step, text.aborted(row.action, why)))
+        cancel = self._executor.cancel(step, row)
+        failed = c.Failed(step, text.aborted(row.action, why))
+        if cancel is None:
+            self._inbox.post(failed)
+        else:
+            self._call(step, row, partial(_after, cancel, failed))
 
     def preempt(self, step: Step, row: ResourceState) -> None:
         """Call handle_preempt in the pool, in parallel with a call of the step that may be under way."""
@@ -253,3 +275,8 @@ class StepCalls:
 
     def _preempt_again(self, step: Step, row: ResourceState) -> list[c.Command]:
         return [c.Preempt(step, row)] if self._leased.traversal.is_busy(step) else []
+
+
+def _after(work: Callable[[], None], event: c.Event) -> c.Event:
+    work()
+    return event

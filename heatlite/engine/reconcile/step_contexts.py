@@ -32,7 +32,10 @@ class StepContexts:
 
     def forget(self, step: Step) -> None:
         """Drop the context of a step that has ended."""
-        self._contexts.pop(step, None)
+        work = self._contexts.pop(step, None)
+        if work is not None and work.resource is not None:
+            work.resource.forget_values()
+            work.resource = None                    # it refers to the context
 
     def begin(self, step: Step) -> StepContext:
         """Return the context of the step, made at the first call."""

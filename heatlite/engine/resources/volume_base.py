@@ -91,6 +91,7 @@ class BaseVolume(resource.Resource):
     # --- checking -----------------------------------------------------------------------------------------
 
     def handle_check(self) -> None:
+        self._check_created()
         volume = self.client().volumes.get(self.resource_id)
         self._verify_check_conditions([
             {'attr': 'status', 'expected': ['available', 'in-use'], 'current': volume.status}])

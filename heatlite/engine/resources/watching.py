@@ -113,7 +113,9 @@ class Alarm(resource.Resource):
             self.stack.alarms.resume(self.context, self.resource_id, self.stack.id)
 
     def handle_check(self) -> None:
-        found = self.stack.alarms.show(self.context, self.resource_id) if self.resource_id is not None else None
+        self._check_created()
+        assert self.resource_id is not None
+        found = self.stack.alarms.show(self.context, self.resource_id)
         if found is None or found.stack_id != self.stack.id:
             raise exception.EntityNotFound(entity='Alarm', name=self.resource_id)
 

@@ -370,8 +370,7 @@ class Described(resource.Resource):
 
     def _check_is_there(self) -> None:
         """Raises EntityNotFound, ResourceInError. What merely differs from the template is for a preview to tell."""
-        if self.resource_id is None:
-            raise exception.Error(_('Can not check %s, resource not created yet.') % self.name)
+        self._check_created()
         found = self.get_live_resource_data()
         wait = self.description.waits.get('create')
         if wait is not None:

@@ -12,6 +12,7 @@ from heatlite.engine.resources.rest.filling import pick
 
 def check_health(self: Any) -> None:
     """Raises Error when the thing is not as `healthy` says; any error of the service means that it is not."""
+    self._check_created()
     found = self.shown(fresh=True)
     self._verify_check_conditions([{'attr': name, 'expected': wanted, 'current': pick(found, name)}
                                    for name, wanted in (self.description.healthy or {}).items()])

@@ -154,6 +154,7 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
         return bool(self.client_plugin().attach_volume(server, volume['VolumeId'], volume['Device']))
 
     def handle_check(self) -> None:
+        self._check_created()
         server = self.client().servers.get(self.resource_id)
         self._verify_check_conditions([{'attr': 'status', 'expected': 'ACTIVE',
                                         'current': self.client_plugin().get_status(server)}])

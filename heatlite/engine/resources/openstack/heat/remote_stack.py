@@ -123,6 +123,7 @@ class RemoteStack(resource.Resource):
         self._act(self.RESUME)
 
     def handle_check(self) -> None:
+        self._check_created()
         self._act(self.CHECK)
 
     def handle_snapshot(self) -> None:

@@ -10,9 +10,7 @@ from typing import Any
 
 from oslo_log import log
 
-from heatlite.common import exception
 from heatlite.common.context import RequestContext
-from heatlite.common.i18n import _
 from heatlite.engine import constraints, resource
 from heatlite.engine.resources import catalogue
 
@@ -62,8 +60,7 @@ class TestResource(resource.Resource):
 
     def handle_check(self) -> None:
         """It is there once it was made."""
-        if self.resource_id is None:
-            raise exception.Error(_('Can not check %s, resource not created yet.') % self.name)
+        self._check_created()
 
     def check_create_complete(self, progress: dict[str, Any]) -> bool:
         return self._is_over(progress)

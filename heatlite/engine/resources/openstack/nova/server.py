@@ -243,6 +243,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
         self.client().servers.set_tags(self.resource_id, tags or [])
 
     def handle_check(self) -> None:
+        self._check_created()
         server = self.client().servers.get(self.resource_id)
         status = self.client_plugin().get_status(server)
         if status != 'ACTIVE':

@@ -134,6 +134,7 @@ class Instance(resource.Resource):
         return bool(instance.status == 'ACTIVE')
 
     def handle_check(self) -> None:
+        self._check_created()
         instance = self.client().instances.get(self.resource_id)
         self._verify_check_conditions([{'attr': 'status', 'expected': 'ACTIVE', 'current': instance.status}])
 

@@ -1,0 +1,73 @@
+"""Gives memory back to the operating system that a process needed for large work and needs no more.
+
+Python frees objects that refer to each other only after many new ones were made, and the C library retains freed memory
+between blocks that are in use: without this, an idle process stays as large as its largest work.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import logging
+import os
+from collections.abc import Callable
+from contextlib import suppress
+
+from heatlite.common.runtime import Runtime
+
+LOG = logging.getLogger(__name__)
+
+GROWTH = 32 * 2 ** 20           # bytes above the size at the start that are worth the work
+PAUSE = 30.0                    # seconds between two looks
+LONGEST_PAUSE = 600.0           # while nothing can be given back: collecting takes longer the more is in use
+STATM = '/proc/self/statm'
+
+
+class Reclaimer:
+    """Looks again and again whether the process has grown, and gives memory back. While what it has is in use, it looks
+    less and less often.
+
+    `resident()`: bytes of the process that are in memory; `release()`: gives back what is not in use, and holds up all
+    green threads meanwhile.
+    """
+
+    def __init__(self, runtime: Runtime, resident: Callable[[], int], release: Callable[[], None]) -> None:
+        self._runtime = runtime
+        self._resident = resident
+        self._release = release
+
+    def run(self) -> None:
+        """Does so for ever; for a thread of its own."""
+        base = self._resident()
+        pause = PAUSE
+        while True:
+            self._runtime.sleep(pause)
+            before = self._resident()
+            base = min(base, before)
+            if before - base < GROWTH:
+                pause = PAUSE
+                continue
+            self._release()
+            after = self._resident()
+            pause = PAUSE if before - after >= GROWTH else min(2 * pause, LONGEST_PAUSE)
+            LOG.debug('Memory given back: %d of %d MiB', (before - after) >> 20, before >> 20)
+
+
+def start(runtime: Runtime) -> None:
+    """Gives memory back from now on, in a thread of `runtime`. Does nothing where the system does not say how large the
+    process is."""
+    if os.path.exists(STATM):
+        runtime.spawn(Reclaimer(runtime, resident, release).run)
+
+
+def resident() -> int:
+    """Return how many bytes of this process are in memory, shared ones included."""
+    with open(STATM, encoding='ascii') as file:
+        return int(file.read().split()[1]) * os.sysconf('SC_PAGE_SIZE')
+
+
+def release() -> None:
+    """Collect garbage, and return unused pages to the system where the C library can."""
+    gc.collect()
+    with suppress(OSError, AttributeError):         # another C library than GNU's
+        ctypes.CDLL(None).malloc_trim(0)

@@ -1,0 +1,78 @@
+"""A process that was large for a while gives its memory back, and spends little time on trying."""
+
+import gc
+
+from heatlite.common import memory
+from heatlite.common.memory import GROWTH, LONGEST_PAUSE, PAUSE, Reclaimer
+from heatlite.testing.runtime import Universe
+
+BASE = 100 * 2 ** 20
+
+
+class Process:
+    """`size`: bytes, of which `idle` are not in use."""
+
+    def __init__(self):
+        self.universe = Universe(0)
+        self.size, self.idle = BASE, 0
+        self.released_at = []
+        runtime = self.universe.process('engine')
+        runtime.spawn(Reclaimer(runtime, lambda: self.size, self.release).run)
+
+    def release(self):
+        self.released_at.append(self.universe.time)
+        self.size, self.idle = self.size - self.idle, 0
+
+    def wait(self, seconds):
+        end = self.universe.time + seconds
+        self.universe.run(lambda: self.universe.time >= end, limit=seconds)
+
+
+def test_what_a_large_work_has_left_is_given_back():
+    process = Process()
+    process.wait(100)
+    process.size, process.idle = BASE + 10 * GROWTH, 10 * GROWTH
+    process.wait(2 * PAUSE)
+    assert process.size == BASE
+    process.wait(1000)
+    assert len(process.released_at) == 1
+
+
+def test_a_small_process_is_left_alone():
+    process = Process()
+    process.wait(10)
+    process.size, process.idle = BASE + GROWTH - 1, GROWTH - 1
+    process.wait(1000)
+    assert not process.released_at
+
+
+def test_memory_that_is_in_use_is_looked_for_less_and_less_often():
+    process = Process()
+    process.wait(10)
+    process.size = BASE + 10 * GROWTH
+    process.wait(4 * 3600)
+    assert len(process.released_at) < 4 * 3600 / LONGEST_PAUSE + 10
+    gaps = [later - earlier for earlier, later in zip(process.released_at, process.released_at[1:], strict=False)]
+    assert gaps == sorted(gaps)
+    process.idle = 10 * GROWTH                  # the work has ended at last
+    process.wait(LONGEST_PAUSE + 1)
+    assert process.size == BASE
+
+
+def test_objects_that_refer_to_each_other_are_released():
+    gc.collect()
+
+    class Node:
+        freed = 0
+
+        def __init__(self):
+            self.me = self
+
+        def __del__(self):
+            Node.freed += 1
+
+    Node()
+    assert not Node.freed
+    memory.release()
+    assert Node.freed == 1
+    assert memory.resident() > 2 ** 20
