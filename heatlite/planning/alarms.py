@@ -286,6 +286,13 @@ def last_period(now: float, period: int, delay: float) -> int:
     return math.floor((now - delay) / period) * period
 
 
+def next_period(evaluated: int, now: float, period: int, delay: float, most: float) -> int:
+    """The end of the period that is to be evaluated after the one that ended at `evaluated`; not after it if there is
+    none yet. Periods that ended more than `most` seconds before the newest one are skipped."""
+    newest = last_period(now, period, delay)
+    return min(newest, max(evaluated + period, newest - math.floor(most / period) * period))
+
+
 def evaluate(rule: Rule, state: str, periods: Sequence[Statistics | None]) -> Verdict:
     """Decides the state of an alarm that is in `state`. `periods`: the last `rule.range`, the oldest first; None: no
     data.

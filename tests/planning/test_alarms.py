@@ -113,6 +113,27 @@ def test_periods_begin_at_multiples_of_their_length(now, period, delay):
     assert end <= now - delay < end + period or math.isclose(end + period, now - delay)
 
 
+@given(st.integers(0, 10 ** 6), st.floats(0, 4e9), st.sampled_from([10, 60, 300, 86400]), st.floats(0, 300),
+       st.floats(0, 1000))
+def test_each_period_is_next_once(number, now, period, delay, most):
+    """Until none is left; only those that are too old are skipped."""
+    newest = alarms.last_period(now, period, delay)
+    evaluated = newest - number % 200 * period
+    ends = []
+    while True:
+        end = alarms.next_period(evaluated, now, period, delay, most)
+        if end <= evaluated:
+            break
+        ends.append(end)
+        evaluated = end
+    kept = math.floor(most / period) + 1
+    assert ends == list(range(newest - (min(number % 200, kept) - 1) * period, newest + 1, period))
+
+
+def test_no_period_is_next_when_the_clock_was_set_back():
+    assert alarms.next_period(1000, 500.0, 10, 5.0, 300.0) <= 1000
+
+
 @pytest.mark.parametrize('changed, told', [
     ({'statistic': 'Median'}, 'Statistic'), ({'comparison': 'Equal'}, 'ComparisonOperator'),
     ({'missing': 'maybe'}, 'TreatMissingData'), ({'unit': 'Furlong'}, 'Unit'), ({'period': 15}, 'period'),
