@@ -101,6 +101,21 @@ def test_any_data_lead_to_a_state(found, state, data):
         assert all(each is None for each in data)
 
 
+@pytest.mark.parametrize('changed, state, newest, repeated', [
+    ({}, 'ALARM', alarms.ZERO, False),
+    ({'every_time': True}, 'ALARM', alarms.ZERO, True),
+    ({'every_time': True}, 'NORMAL', alarms.ZERO, True),
+    ({'every_time': True}, 'ALARM', None, False),
+    ({'every_time': True}, 'NORMAL', None, False),
+    ({'every_time': True}, 'NODATA', None, True),
+    ({'every_time': True, 'missing': 'ignore'}, 'ALARM', None, True),
+    ({'every_time': True, 'missing': 'breaching'}, 'ALARM', None, True),
+    ({'every_time': True, 'no_data_is_zero': True}, 'NORMAL', None, True),
+])
+def test_when_actions_are_repeated(changed, state, newest, repeated):
+    assert alarms.repeats(rule(**changed), state, newest) is repeated
+
+
 @given(RULES)
 def test_a_rule_survives_its_json(found):
     assert Rule.from_json(found.to_json()) == Rule.stored(found.to_json()) == found

@@ -22,7 +22,7 @@ from heatlite.db.leases import Lease
 from heatlite.engine.alarms import transitions
 from heatlite.engine.alarms.transitions import Followed, Transition
 from heatlite.engine.durability.journal import LeaseLost
-from heatlite.planning.alarms import Rule, Statistics, Verdict, evaluate, last_period, next_period
+from heatlite.planning.alarms import Rule, Statistics, Verdict, evaluate, last_period, next_period, repeats
 
 CLOCK_TOLERANCE = 300.0                     # seconds by which the clock may be set back and is waited for
 MADE_UP: Final = 300.0                      # seconds for which periods that no engine evaluated are evaluated later
@@ -56,9 +56,10 @@ def run(tx: Connection, lease: Lease, delay: float, most: int) -> Batch:
     at = metrics.moment(now)
     for each in ready:
         before, rule = each.alarm, each.alarm.rule
-        verdict = evaluate(rule, before.state, each.periods(data))
+        periods = each.periods(data)
+        verdict = evaluate(rule, before.state, periods)
         after = replace(before, evaluated=each.end, due_at=_due_at(each.end, rule, delay))
-        if verdict.state == before.state and not rule.every_time:
+        if verdict.state == before.state and not repeats(rule, verdict.state, periods[-1]):
             unchanged.setdefault((before.evaluated, each.end, rule.period), []).append(before)
             continue
         if verdict.state != before.state:
