@@ -46,6 +46,8 @@ class UseCases(Protocol):
 
     def cancel_child(self, parent: LeasedStack, stack_id: str) -> None: ...
 
+    def update_again(self, stack: LeasedStack) -> stacks.Stack: ...
+
 
 class Children:
     """Reads the states of nested stacks, driven by any engine: concurrent queries share one SELECT."""
@@ -143,6 +145,10 @@ class Nesting:
         """Begin DELETE, SUSPEND, RESUME, CHECK or SNAPSHOT. Raises EntityNotFound if there is no such stack."""
         accepted = self._use_cases.act_on_child(self._parent, _id_of(resource), Action(action))
         return _cookie(accepted)
+
+    def update_parent(self) -> Cookie:
+        """Begin an update of the parent itself to its present definition. Raises ActionInProgress, StackLocked."""
+        return _cookie(self._use_cases.update_again(self._parent))
 
     def abandon(self, resource: Resource) -> Cookie:
         """Delete the nested stack without deleting the objects of its resources."""

@@ -524,6 +524,18 @@ class Stacks:
         except (exception.NotSupported, exception.EntityNotFound):
             return                              # no action is in progress
 
+    def update_again(self, stack: LeasedStack) -> stacks.Stack:
+        """Begin an update of a stack to its present definition, which replaces what is marked as unhealthy. For a
+        signal to one of its resources. Raises ActionInProgress, StackLocked."""
+        def store(tx: Connection, row: stacks.Stack) -> Mapping[str, Any]:
+            guarding.check_lock(tx, row)
+            self._check_updatable(row)
+            if row.status == Status.IN_PROGRESS:
+                raise exception.ActionInProgress(stack_name=row.name, action=row.action)
+            return {'previous_template_id': rollback.last_good(row), 'converge': False}
+
+        return self.begin(stack.id, Action.UPDATE, store, asked_by=_on_behalf_of(stack))
+
     def check_room(self, root_id: str, count: int, child_id: str | None = None) -> None:
         """Check that a nested stack may have `count` resources, together with the present resources of the tree.
 
