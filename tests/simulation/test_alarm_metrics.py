@@ -86,6 +86,10 @@ def test_the_same_data_make_a_group_grow_once():
         until(cluster, lambda: stored(cluster, 's-high').state == 'NODATA')
         wait(cluster, 30.0)
         assert len(cluster.cloud.objects) == 2
+        [(_name, _action, _status, reason)] = [
+            event for event in cluster.events(row.id) if event[:2] == ('up', 'SIGNAL')]
+        assert reason == ('alarm state changed from insufficient data to alarm '
+                          '(1 of the last 1 datapoints [95] are greater than the threshold (80).)')
 
 
 def test_the_metrics_of_a_stack():
