@@ -10,6 +10,7 @@ from functools import partial
 
 import boto3
 import pytest
+import requests
 from botocore.config import Config
 
 from tests.system import identities, production
@@ -111,5 +112,58 @@ def test_the_group_of_aws(cloud):
     cloud.start_engine()
     pushed_until(client, LOW, tags, size, (2, 1))
     assert cooled_down(resizes(cloud, person, path, 'Group'), COOLDOWN)
+    cloud.ask(person, 'DELETE', path)
+    assert cloud.finished(person, path) == 'DELETE_COMPLETE'
+
+
+PROMETHEUS = {'heat_template_version': '2018-08-31', 'resources': {
+    'group': {'type': 'OS::Heat::AutoScalingGroup', 'properties': {
+        'min_size': 1, 'max_size': 3, 'cooldown': 1, 'resource': {'type': 'OS::Heat::RandomString'}}},
+    **{name: {'type': 'OS::Heat::ScalingPolicy', 'properties': {
+        'adjustment_type': 'change_in_capacity', 'scaling_adjustment': step, 'cooldown': 1,
+        'auto_scaling_group_id': {'get_resource': 'group'}}} for name, step in (('grow', 1), ('shrink', -1))},
+    'server': {'type': 'OS::Nova::Server', 'properties': {
+        'image': 'cirros', 'flavor': 'm1.tiny', 'networks': [{'network': 'private'}]}},
+    'restart': {'type': 'OS::Heat::HARestarter', 'properties': {'InstanceId': {'get_resource': 'server'}}},
+    'load': {'type': 'OS::Aodh::PrometheusAlarm', 'properties': {
+        'query': 'avg(load)', 'threshold': 80, 'comparison_operator': 'gt',
+        'alarm_actions': [{'get_attr': ['grow', 'alarm_url']}], 'ok_actions': [{'get_attr': ['shrink', 'alarm_url']}]}},
+    'failure': {'type': 'OS::Aodh::PrometheusAlarm', 'properties': {
+        'query': 'failures', 'threshold': 2, 'comparison_operator': 'gt',
+        'alarm_actions': [{'get_attr': ['restart', 'AlarmUrl']}]}}},
+    'outputs': {'size': {'value': {'get_attr': ['group', 'current_size']}},
+                'server': {'value': {'get_resource': 'server'}}}}
+
+
+def notify(person, query, current):
+    """What Aodh does when the alarm on a query gets another state: it calls the URLs of the actions of that state."""
+    alarm, = [each for each in asked(person, 'alarming', '/v2/alarms') if each['prometheus_rule']['query'] == query]
+    for url in alarm['alarm_actions' if current == 'alarm' else 'ok_actions']:
+        answer = requests.post(url, timeout=60, json={
+            'severity': 'low', 'alarm_name': alarm['name'], 'alarm_id': alarm['alarm_id'], 'previous': 'ok',
+            'current': current, 'reason': 'Transition to alarm', 'reason_data': {'type': 'threshold', 'count': 1}})
+        assert answer.status_code in (200, 204), answer.text
+
+
+def test_alarms_of_aodh(cloud):
+    """Those on queries to Prometheus scale a group and replace a server, by the URLs that Aodh has."""
+    person = cloud.people['demo']
+    path = cloud.create(person, 'watched', PROMETHEUS)
+    assert cloud.finished(person, path) == 'CREATE_COMPLETE'
+    before = outputs(cloud, person, path)
+    assert before['size'] == 1
+
+    def has_size(number):
+        return outputs(cloud, person, path)['size'] == number
+
+    notify(person, 'avg(load)', 'alarm')
+    eventually('a second member', partial(has_size, 2))
+    notify(person, 'failures', 'alarm')
+    eventually('another server', lambda: cloud.finished(person, path) == 'UPDATE_COMPLETE'
+               and outputs(cloud, person, path)['server'] != before['server'])
+    assert outputs(cloud, person, path)['size'] == 2
+    notify(person, 'avg(load)', 'ok')
+    eventually('one member', partial(has_size, 1))
+    assert len(servers(person)) == 1
     cloud.ask(person, 'DELETE', path)
     assert cloud.finished(person, path) == 'DELETE_COMPLETE'
