@@ -363,6 +363,9 @@ class _Inside:
     def set_user_project(self, project_id: str) -> NoReturn:
         raise exception.NotSupported(feature=_('Changing a stack that is being taken over'))
 
+    def update_parent(self, mark: Callable[[], None]) -> NoReturn:
+        raise exception.NotSupported(feature=_('Changing a stack that is being taken over'))
+
     def user_project(self) -> str | None:
         root = self._tree.stacks[self._known.stack.row.root_id]
         return root.stack.row.user_project_id

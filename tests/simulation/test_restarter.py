@@ -8,7 +8,7 @@ from heatlite.common import exception
 from heatlite.db import signals
 from heatlite.rpc import messages
 from tests.simulation.cluster import PROJECT, Cluster, done, kill_engines_in, lose_database_in, wait
-from tests.simulation.test_alarm_metrics import QUICK, alarm
+from tests.simulation.test_alarm_metrics import QUICK, alarm, stored
 
 TEMPLATE = {'heat_template_version': '2018-08-31', 'resources': {
     'server': {'type': 'Sim::Thing', 'properties': {'value': 'server'}},
@@ -155,6 +155,21 @@ def test_a_locked_stack_is_left_alone(cluster):
     handled(cluster, stack_id)
     assert ids(cluster.row(stack_id)) == before
     assert [state for [(_action, state, _id)] in cluster.states(stack_id).values()] == ['COMPLETE'] * 5
+
+
+def test_an_alarm_leaves_a_locked_stack_alone():
+    """Its signal is stored, as the lock may be gone when it is handled."""
+    with Cluster(**QUICK) as cluster:
+        stack_id, before = made(cluster)
+        cluster.ask(messages.LockStack(stack_id, 'night'))
+        fail(cluster)
+        universe = cluster.universe
+        assert universe.run(lambda: not universe.steps % 50 and stored(cluster, 's-failure').state == 'ALARM',
+                            limit=60.0)
+        wait(cluster, 10.0)
+        handled(cluster, stack_id)
+        assert ids(cluster.row(stack_id)) == before
+        assert [state for [(_action, state, _id)] in cluster.states(stack_id).values()] == ['COMPLETE'] * 5
 
 
 def test_a_reference_to_nothing_is_an_error(cluster):

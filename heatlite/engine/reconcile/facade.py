@@ -47,7 +47,7 @@ class Nested(Protocol):
 
     def set_user_project(self, project_id: str) -> None: ...
 
-    def update_parent(self) -> object: ...
+    def update_parent(self, mark: Callable[[], None]) -> object: ...
 
 
 class Stack(Mapping[str, Resource]):
@@ -283,14 +283,12 @@ class Stack(Mapping[str, Resource]):
     def restart_resource(self, name: str, reason: str = '') -> None:
         """Replace a resource: mark it as unhealthy, and begin an update of the stack to its present definition.
 
-        May be repeated after a crash. Raises ActionInProgress, with nothing done while the stack has an action in
-        progress, StackLocked.
+        May be repeated after a crash. Raises, with nothing done, ActionInProgress and StackLocked.
         """
         if self.status == Status.IN_PROGRESS:
             raise exception.ActionInProgress(stack_name=self.name, action=self.action)
         resource = self[name]
-        resource.state_set(resource.CHECK, resource.FAILED, reason)
-        self.nesting.update_parent()
+        self.nesting.update_parent(lambda: resource.state_set(resource.CHECK, resource.FAILED, reason))
 
     def physical_id_of(self, row_id: int) -> str | None:
         """Return the physical id of one row, such as a resource's replacement; None if it has none, or is gone."""

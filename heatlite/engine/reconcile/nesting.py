@@ -46,7 +46,7 @@ class UseCases(Protocol):
 
     def cancel_child(self, parent: LeasedStack, stack_id: str) -> None: ...
 
-    def update_again(self, stack: LeasedStack) -> stacks.Stack: ...
+    def update_again(self, stack: LeasedStack, mark: Callable[[], None]) -> stacks.Stack: ...
 
 
 class Children:
@@ -146,9 +146,10 @@ class Nesting:
         accepted = self._use_cases.act_on_child(self._parent, _id_of(resource), Action(action))
         return _cookie(accepted)
 
-    def update_parent(self) -> Cookie:
-        """Begin an update of the parent itself to its present definition. Raises ActionInProgress, StackLocked."""
-        return _cookie(self._use_cases.update_again(self._parent))
+    def update_parent(self, mark: Callable[[], None]) -> Cookie:
+        """Begin an update of the parent itself to its present definition. `mark()`: marks what it has to replace.
+        Raises ActionInProgress, StackLocked."""
+        return _cookie(self._use_cases.update_again(self._parent, mark))
 
     def abandon(self, resource: Resource) -> Cookie:
         """Delete the nested stack without deleting the objects of its resources."""

@@ -524,9 +524,10 @@ class Stacks:
         except (exception.NotSupported, exception.EntityNotFound):
             return                              # no action is in progress
 
-    def update_again(self, stack: LeasedStack) -> stacks.Stack:
-        """Begin an update of a stack to its present definition, which replaces what is marked as unhealthy. For a
-        signal to one of its resources. Raises ActionInProgress, StackLocked."""
+    def update_again(self, stack: LeasedStack, mark: Callable[[], None]) -> stacks.Stack:
+        """Begin an update of a stack to its present definition, for a signal to one of its resources. `mark()`: marks
+        what is to be replaced as unhealthy. Raises ActionInProgress, StackLocked and NotSupported, with nothing marked
+        unless the stack has changed just now."""
         def store(tx: Connection, row: stacks.Stack) -> Mapping[str, Any]:
             guarding.check_lock(tx, row)
             self._check_updatable(row)
@@ -534,6 +535,9 @@ class Stacks:
                 raise exception.ActionInProgress(stack_name=row.name, action=row.action)
             return {'previous_template_id': rollback.last_good(row), 'converge': False}
 
+        with self._database.reader() as tx:
+            store(tx, self._found(tx, stack.id, None))
+        mark()
         return self.begin(stack.id, Action.UPDATE, store, asked_by=_on_behalf_of(stack))
 
     def check_room(self, root_id: str, count: int, child_id: str | None = None) -> None:
