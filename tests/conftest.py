@@ -26,8 +26,9 @@ THOROUGH = (
     'tests/simulation/test_explain.py::test_the_first_cause_is_found',
     'tests/simulation/test_explain.py::test_faults_of_services', 'tests/simulation/test_histories.py',
     'tests/simulation/test_letting_go.py', 'tests/simulation/test_nested.py', 'tests/simulation/test_plans.py',
-    'tests/simulation/test_preemption.py', 'tests/simulation/test_preview.py', 'tests/simulation/test_scaling.py',
-    'tests/simulation/test_software.py', 'tests/system/', 'tests/takeover/test_transfer.py')
+    'tests/simulation/test_preemption.py', 'tests/simulation/test_preview.py', 'tests/simulation/test_restarter.py',
+    'tests/simulation/test_scaling.py', 'tests/simulation/test_software.py', 'tests/system/',
+    'tests/takeover/test_transfer.py')
 
 
 @pytest.hookimpl(tryfirst=True)

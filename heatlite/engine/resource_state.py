@@ -47,6 +47,7 @@ class State:
     always_inspected: ClassVar[bool] = False            # may need an update although its definition is unchanged
     parallel_signals: ClassVar[bool] = False            # several signals may be handled at the same time
     signal_mark: str | None = None                      # unique id of the signal being handled
+    signalled_at: datetime | None = None                # when that signal was stored
     idempotent_create: ClassVar[bool] = False           # repeating the create after a crash is safe
 
     _property_schemata: ClassVar[tuple[Any, Any] | None] = None     # (schema as declared, as Schemas)

@@ -158,7 +158,7 @@ class Rule:
     `period`: seconds. `datapoints_to_alarm`: so many of the last `evaluation_periods` must breach. `unit` None: data of
     all units. `no_data_is_zero`: Heat's rule that without data Sum and SampleCount are 0; only the last periods count.
     `every_time`: actions follow each evaluation and not only a change of the state, as in Heat. What an action may be:
-    docs/developers/alarms.rst.
+    docs/developers/alarms.rst. See `repeats`.
     """
 
     metric: Metric
@@ -286,6 +286,13 @@ def last_period(now: float, period: int, delay: float) -> int:
     return math.floor((now - delay) / period) * period
 
 
+def next_period(evaluated: int, now: float, period: int, delay: float, most: float) -> int:
+    """The end of the period that is to be evaluated after the one that ended at `evaluated`; not after it if there is
+    none yet. Periods that ended more than `most` seconds before the newest one are skipped."""
+    newest = last_period(now, period, delay)
+    return min(newest, max(evaluated + period, newest - math.floor(most / period) * period))
+
+
 def evaluate(rule: Rule, state: str, periods: Sequence[Statistics | None]) -> Verdict:
     """Decides the state of an alarm that is in `state`. `periods`: the last `rule.range`, the oldest first; None: no
     data.
@@ -309,6 +316,16 @@ def evaluate(rule: Rule, state: str, periods: Sequence[Statistics | None]) -> Ve
     return Verdict(decided, _reason(rule, decided, values, lacking, breaching), {
         'version': '1.0', 'statistic': rule.statistic, 'period': rule.period, 'recentDatapoints': values,
         'threshold': rule.threshold, **({'unit': rule.unit} if rule.unit else {})})
+
+
+def repeats(rule: Rule, state: str, newest: Statistics | None) -> bool:
+    """Whether the actions of `state` follow an evaluation that did not change it. `newest`: data of the last period.
+
+    They do for a rule that says so - but not if that period has no data and older data stand in for them: the same
+    data would lead to actions again.
+    """
+    stands_for_itself = newest is not None or state == NODATA or rule.no_data_is_zero or rule.missing != MISSING
+    return rule.every_time and stands_for_itself
 
 
 def _filled(rule: Rule, found: Statistics | None) -> Statistics | None:

@@ -359,6 +359,9 @@ class _Inside:
     def set_user_project(self, project_id: str) -> NoReturn:
         raise exception.NotSupported(feature=_('Changing a stack that is being taken over'))
 
+    def update_parent(self, mark: Callable[[], None]) -> NoReturn:
+        raise exception.NotSupported(feature=_('Changing a stack that is being taken over'))
+
     def is_settled(self, stack_id: str, definition: rsrc_defn.ResourceDefinition) -> bool:
         raise exception.NotSupported(feature=_('Updating a stack that is being taken over'))
 

@@ -101,6 +101,21 @@ def test_any_data_lead_to_a_state(found, state, data):
         assert all(each is None for each in data)
 
 
+@pytest.mark.parametrize('changed, state, newest, repeated', [
+    ({}, 'ALARM', alarms.ZERO, False),
+    ({'every_time': True}, 'ALARM', alarms.ZERO, True),
+    ({'every_time': True}, 'NORMAL', alarms.ZERO, True),
+    ({'every_time': True}, 'ALARM', None, False),
+    ({'every_time': True}, 'NORMAL', None, False),
+    ({'every_time': True}, 'NODATA', None, True),
+    ({'every_time': True, 'missing': 'ignore'}, 'ALARM', None, True),
+    ({'every_time': True, 'missing': 'breaching'}, 'ALARM', None, True),
+    ({'every_time': True, 'no_data_is_zero': True}, 'NORMAL', None, True),
+])
+def test_when_actions_are_repeated(changed, state, newest, repeated):
+    assert alarms.repeats(rule(**changed), state, newest) is repeated
+
+
 @given(RULES)
 def test_a_rule_survives_its_json(found):
     assert Rule.from_json(found.to_json()) == Rule.stored(found.to_json()) == found
@@ -111,6 +126,27 @@ def test_periods_begin_at_multiples_of_their_length(now, period, delay):
     end = alarms.last_period(now, period, delay)
     assert end % period == 0
     assert end <= now - delay < end + period or math.isclose(end + period, now - delay)
+
+
+@given(st.integers(0, 10 ** 6), st.floats(0, 4e9), st.sampled_from([10, 60, 300, 86400]), st.floats(0, 300),
+       st.floats(0, 1000))
+def test_each_period_is_next_once(number, now, period, delay, most):
+    """Until none is left; only those that are too old are skipped."""
+    newest = alarms.last_period(now, period, delay)
+    evaluated = newest - number % 200 * period
+    ends = []
+    while True:
+        end = alarms.next_period(evaluated, now, period, delay, most)
+        if end <= evaluated:
+            break
+        ends.append(end)
+        evaluated = end
+    kept = math.floor(most / period) + 1
+    assert ends == list(range(newest - (min(number % 200, kept) - 1) * period, newest + 1, period))
+
+
+def test_no_period_is_next_when_the_clock_was_set_back():
+    assert alarms.next_period(1000, 500.0, 10, 5.0, 300.0) <= 1000
 
 
 @pytest.mark.parametrize('changed, told', [

@@ -76,6 +76,22 @@ def test_a_group_grows_and_shrinks():
         story(cluster)
 
 
+def test_the_same_data_make_a_group_grow_once():
+    """Older data stand in for missing ones for two periods, and the alarm lasts so long; but nothing new was said."""
+    with Cluster(**QUICK) as cluster:
+        row = done(cluster, cluster.create('s', scaled()), 'CREATE')
+        [group] = [output['output_value'] for output in row.outputs]
+        push(cluster, group, 95.0)
+        until(cluster, lambda: stored(cluster, 's-high').state == 'ALARM')
+        until(cluster, lambda: stored(cluster, 's-high').state == 'NODATA')
+        wait(cluster, 30.0)
+        assert len(cluster.cloud.objects) == 2
+        [(_name, _action, _status, reason)] = [
+            event for event in cluster.events(row.id) if event[:2] == ('up', 'SIGNAL')]
+        assert reason == ('alarm state changed from insufficient data to alarm '
+                          '(1 of the last 1 datapoints [95] are greater than the threshold (80).)')
+
+
 def test_the_metrics_of_a_stack():
     """Each is stored once for a minute, also when engines die, and an alarm fires of it."""
     with Cluster(**QUICK) as cluster:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import pytest
@@ -10,6 +11,7 @@ from oslo_config import cfg
 
 from heatlite.common import config, exception, limits, urlfetch
 from heatlite.db import alarms, metrics, resources, shards
+from heatlite.engine.alarms import evaluation
 from heatlite.planning.alarms import Metric, Rule
 from heatlite.rpc import messages, server
 from heatlite.testing import cluster as kit
@@ -176,9 +178,42 @@ def test_an_engine_that_stood_still_is_refused(commit):
         check_once(cluster, stack_id, 7)
 
 
-@pytest.mark.parametrize('seconds', [7.0, 3600.0, -7.0, -100.0])
+def without_engine(cluster, seconds):
+    """The only engine dies, and another one begins so much later."""
+    [(runtime, _service)] = cluster.engines
+    runtime.kill()
+    cluster.engines.clear()
+    wait(cluster, seconds)
+    cluster.start_engine()
+
+
+@pytest.mark.parametrize('seconds', [25.0, 280.0])
+def test_periods_without_an_engine_are_made_up_for(seconds):
+    """Each is evaluated later, with the data that it had, and its actions follow once."""
+    with Cluster(3, engines=1, **QUICK) as cluster:
+        stack_id = prepared(cluster)
+        until(cluster, lambda: len(evaluated(cluster)) >= 2)
+        without_engine(cluster, seconds)
+        wait(cluster, 60.0)
+        check_once(cluster, stack_id, 4 + int(seconds / PERIOD))
+
+
+def test_after_a_long_outage_old_periods_are_left_out():
+    with Cluster(3, engines=1, **QUICK) as cluster:
+        stack_id = prepared(cluster)
+        before = evaluated(cluster)[-1]
+        without_engine(cluster, 3_000.0)
+        wait(cluster, 60.0)
+        check_once(cluster, stack_id, 30, skipped=True)
+        first = next(end for end in evaluated(cluster) if end > before)
+        assert 2_600.0 < first - before < 2_750.0
+        steps = {later - earlier for earlier, later in itertools.pairwise(evaluated(cluster)) if earlier >= first}
+        assert steps == {PERIOD}
+
+
+@pytest.mark.parametrize('seconds', [7.0, 100.0, 3600.0, -7.0, -100.0])
 def test_the_clock_is_set(seconds):
-    """Forward: to the newest period. Back: the time that was is waited for."""
+    """Forward: all periods up to the present one, of some minutes at most. Back: the time that was is waited for."""
     with Cluster(5, **QUICK) as cluster:
         stack_id = prepared(cluster)
         wait(cluster, 30.0)
@@ -186,7 +221,7 @@ def test_the_clock_is_set(seconds):
         before = evaluated(cluster)
         wait(cluster, 150.0)
         assert len(evaluated(cluster)) - len(before) > 3
-        check_once(cluster, stack_id, len(before) + 5, skipped=seconds > PERIOD)
+        check_once(cluster, stack_id, len(before) + 5, skipped=seconds > evaluation.MADE_UP)
 
 
 def test_the_clock_is_set_far_back():

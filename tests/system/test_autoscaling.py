@@ -1,4 +1,4 @@
-"""docs/users/autoscaling.rst, executed: load is pushed, groups grow and shrink, and an engine is killed in between.
+"""Load is pushed, groups grow and shrink, and an engine is killed in between (docs/users/autoscaling.rst).
 
 With the production profile in a simulated cloud. Periods are as short as they can be; no test asserts on real time, but
 cooldowns are compared in the times that the stacks' events have.
@@ -6,23 +6,19 @@ cooldowns are compared in the times that the stacks' events have.
 
 from __future__ import annotations
 
-import datetime
-import itertools
-import re
-import shlex
 from functools import partial
 
 import boto3
 import pytest
-import yaml
+import requests
 from botocore.config import Config
 
 from tests.system import identities, production
 from tests.system.processes import ROOT, eventually
+from tests.system.scaling import asked, cooled_down, members, outputs, resizes, served, servers
 
 pytestmark = pytest.mark.skipif(not production.is_possible(), reason=production.REASON)
 
-PAGE = (ROOT / 'docs/users/autoscaling.rst').read_text()
 COOLDOWN = 12
 PARAMETERS = {'period': 10, 'cooldown': COOLDOWN}
 HIGH, LOW = 95.0, 5.0
@@ -33,18 +29,6 @@ def cloud(tmp_path_factory):
     with production.Production(tmp_path_factory.mktemp('scaling'), identity=identities.Simulated,
                                alarms__delay='0.5', alarms__tick='0.2') as found:
         yield found
-
-
-def outputs(cloud, person, path):
-    found = cloud.ask(person, 'GET', path).json['stack']['outputs']
-    return {each['output_key']: each.get('output_value') for each in found}
-
-
-def members(cloud, person, path, group):
-    """Names of the members that are there."""
-    found = cloud.ask(person, 'GET', f'{path}/resources?nested_depth=1').json['resources']
-    return {each['resource_name'] for each in found if each.get('parent_resource') == group
-            and each['resource_status'] in ('CREATE_COMPLETE', 'UPDATE_COMPLETE')}
 
 
 def pusher(cloud, key, secret):
@@ -71,37 +55,6 @@ def pushed(client, value, dimensions, size, number):
     return size() == number
 
 
-def asked(person, service, path):
-    """JSON of a service of the cloud."""
-    return person.session.get(path, endpoint_filter={'service_type': service, 'interface': 'public'}).json()
-
-
-def servers(person):
-    return asked(person, 'compute', '/servers/detail')['servers']
-
-
-def served(person):
-    """The addresses of the members of the load balancer."""
-    [pool] = asked(person, 'load-balancer', '/v2/lbaas/pools')['pools']
-    return {each['address'] for each in asked(
-        person, 'load-balancer', f"/v2/lbaas/pools/{pool['id']}/members")['members']}
-
-
-def resizes(cloud, person, path, group):
-    """When the group began to get another size, from the events of its nested stack."""
-    nested = next(each for each in cloud.ask(person, 'GET', f'{path}/resources').json['resources']
-                  if each['resource_name'] == group)['physical_resource_id']
-    found = cloud.rows('SELECT resource_name, created_at, action, status, resource_id FROM event '
-                       f"WHERE stack_id = '{nested}' ORDER BY id")
-    return [at for _name, at, action, status, row in found
-            if row is None and (action, status) == ('UPDATE', 'IN_PROGRESS')]
-
-
-def cooled_down(times):
-    return all(later - earlier >= datetime.timedelta(seconds=COOLDOWN - 1)
-               for earlier, later in itertools.pairwise(times))
-
-
 def test_the_group_of_the_tutorial(cloud):
     """HOT: load up, an engine killed, load down."""
     person = cloud.people['demo']
@@ -123,7 +76,7 @@ def test_the_group_of_the_tutorial(cloud):
     cloud.start_engine()
     pushed_until(client, LOW, lambda: dimensions, size, (2, 1))
 
-    assert cooled_down(resizes(cloud, person, path, 'group'))
+    assert cooled_down(resizes(cloud, person, path, 'group'), COOLDOWN)
     admin = pusher(cloud, *person.ec2)
     told = admin.describe_alarm_history(AlarmName='web-high', HistoryItemType='StateUpdate')['AlarmHistoryItems']
     assert any('to ALARM' in each['HistorySummary'] for each in told)
@@ -158,29 +111,59 @@ def test_the_group_of_aws(cloud):
     cloud.engines[-1].kill()
     cloud.start_engine()
     pushed_until(client, LOW, tags, size, (2, 1))
-    assert cooled_down(resizes(cloud, person, path, 'Group'))
+    assert cooled_down(resizes(cloud, person, path, 'Group'), COOLDOWN)
     cloud.ask(person, 'DELETE', path)
     assert cloud.finished(person, path) == 'DELETE_COMPLETE'
 
 
-def test_the_commands_of_the_tutorial():
-    """Those of the page name files, parameters, alarms and metrics that the example has."""
-    commands = [shlex.split(line) for line in re.findall(r'^    ((?:openstack|aws) .*)$', PAGE, re.MULTILINE)]
-    example = yaml.safe_load((ROOT / 'examples/autoscaling.yaml').read_text())
-    watched = example['resources']['high']['properties']
-    assert len(commands) == 7
-    for command in commands:
-        for option, value in itertools.pairwise(command):
-            match option:
-                case '--template':
-                    assert (ROOT / value).exists()
-                case '--parameter':
-                    assert value.partition('=')[0] in example['parameters']
-                case '--alarm-name':
-                    assert value.removeprefix('web-') in example['resources']
-                case '--namespace':
-                    assert value == watched['Namespace']
-                case '--metric-name':
-                    assert value == watched['MetricName']
-                case '--dimensions':
-                    assert value.partition('=')[0] == watched['Dimensions'][0]['Name']
+PROMETHEUS = {'heat_template_version': '2018-08-31', 'resources': {
+    'group': {'type': 'OS::Heat::AutoScalingGroup', 'properties': {
+        'min_size': 1, 'max_size': 3, 'cooldown': 1, 'resource': {'type': 'OS::Heat::RandomString'}}},
+    **{name: {'type': 'OS::Heat::ScalingPolicy', 'properties': {
+        'adjustment_type': 'change_in_capacity', 'scaling_adjustment': step, 'cooldown': 1,
+        'auto_scaling_group_id': {'get_resource': 'group'}}} for name, step in (('grow', 1), ('shrink', -1))},
+    'server': {'type': 'OS::Nova::Server', 'properties': {
+        'image': 'cirros', 'flavor': 'm1.tiny', 'networks': [{'network': 'private'}]}},
+    'restart': {'type': 'OS::Heat::HARestarter', 'properties': {'InstanceId': {'get_resource': 'server'}}},
+    'load': {'type': 'OS::Aodh::PrometheusAlarm', 'properties': {
+        'query': 'avg(load)', 'threshold': 80, 'comparison_operator': 'gt',
+        'alarm_actions': [{'get_attr': ['grow', 'alarm_url']}], 'ok_actions': [{'get_attr': ['shrink', 'alarm_url']}]}},
+    'failure': {'type': 'OS::Aodh::PrometheusAlarm', 'properties': {
+        'query': 'failures', 'threshold': 2, 'comparison_operator': 'gt',
+        'alarm_actions': [{'get_attr': ['restart', 'AlarmUrl']}]}}},
+    'outputs': {'size': {'value': {'get_attr': ['group', 'current_size']}},
+                'server': {'value': {'get_resource': 'server'}}}}
+
+
+def notify(person, query, current):
+    """What Aodh does when the alarm on a query gets another state: it calls the URLs of the actions of that state."""
+    alarm, = [each for each in asked(person, 'alarming', '/v2/alarms') if each['prometheus_rule']['query'] == query]
+    for url in alarm['alarm_actions' if current == 'alarm' else 'ok_actions']:
+        answer = requests.post(url, timeout=60, json={
+            'severity': 'low', 'alarm_name': alarm['name'], 'alarm_id': alarm['alarm_id'], 'previous': 'ok',
+            'current': current, 'reason': 'Transition to alarm', 'reason_data': {'type': 'threshold', 'count': 1}})
+        assert answer.status_code in (200, 204), answer.text
+
+
+def test_alarms_of_aodh(cloud):
+    """Those on queries to Prometheus scale a group and replace a server, by the URLs that Aodh has."""
+    person = cloud.people['demo']
+    path = cloud.create(person, 'watched', PROMETHEUS)
+    assert cloud.finished(person, path) == 'CREATE_COMPLETE'
+    before = outputs(cloud, person, path)
+    assert before['size'] == 1
+
+    def has_size(number):
+        return outputs(cloud, person, path)['size'] == number
+
+    notify(person, 'avg(load)', 'alarm')
+    eventually('a second member', partial(has_size, 2))
+    notify(person, 'failures', 'alarm')
+    eventually('another server', lambda: cloud.finished(person, path) == 'UPDATE_COMPLETE'
+               and outputs(cloud, person, path)['server'] != before['server'])
+    assert outputs(cloud, person, path)['size'] == 2
+    notify(person, 'avg(load)', 'ok')
+    eventually('one member', partial(has_size, 1))
+    assert len(servers(person)) == 1
+    cloud.ask(person, 'DELETE', path)
+    assert cloud.finished(person, path) == 'DELETE_COMPLETE'

@@ -14,14 +14,14 @@ from heatlite.common.identifier import HeatIdentifier
 from heatlite.common.timeutils import isotime
 from heatlite.db import codec
 from heatlite.db.alarms import Alarm
-from heatlite.planning.alarms import ALARM, NODATA, NORMAL
+from heatlite.planning.alarms import ALARM, NODATA, NORMAL, SUSPENDED
 
 ARN: Final = 'arn:openstack:heat:'
 _SIGNALLED = re.compile(r'/(?:signal|waitcondition)/(?=arn(?::|%3a)openstack)', re.IGNORECASE)
 _REST = re.compile(r'/v1/[^/]+/stacks/(?P<name>[^/]+)/(?P<id>[^/]+)/resources/(?P<resource>[^/]+)/signal/?$')
 _RESOURCE = '/resources/'
 # The words for states in signals, as handlers of scaling policies know them, and in messages to others.
-SIGNALLED: Final = {ALARM: 'alarm', NORMAL: 'ok', NODATA: 'insufficient data'}
+SIGNALLED: Final = {ALARM: 'alarm', NORMAL: 'ok', NODATA: 'insufficient data', SUSPENDED: 'insufficient data'}
 OUTSIDE: Final = {ALARM: 'ALARM', NORMAL: 'OK', NODATA: 'INSUFFICIENT_DATA'}
 # The words of the id, the status, the reason and the data of a signal.
 HANDLES: Final = {
@@ -97,13 +97,15 @@ def _of_arn(arn: str, project_id: str) -> ToResource:
 
 # --- what is sent ------------------------------------------------------------------------------------------
 
-def details(alarm: Alarm, kind: str) -> dict[str, str]:
-    """The details of a signal to a resource of type `kind`: those of Heat's alarms, but for handles of wait conditions,
-    which take nothing but their own words. The id of such a signal is that of the evaluated period."""
+def details(before: Alarm, alarm: Alarm, kind: str) -> dict[str, str]:
+    """The details of a signal to a resource of type `kind`: those of Heat's alarms and those of Aodh's, from which the
+    signal's event gets its text. Handles of wait conditions take nothing but their own words; the id of such a signal
+    is that of the evaluated period."""
     found = {'alarm': alarm.name, 'state': SIGNALLED[alarm.state]}
     words = HANDLES.get(kind)
     if words is None:
-        return found
+        return {**found, 'previous': SIGNALLED[before.state], 'current': SIGNALLED[alarm.state],
+                'reason': alarm.reason}
     values = (f'{alarm.name} {alarm.evaluated}', 'SUCCESS', alarm.reason, codec.encode(found))
     return dict(zip(words, values, strict=True))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Final
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
@@ -21,9 +22,10 @@ from heatlite.db.leases import Lease
 from heatlite.engine.alarms import transitions
 from heatlite.engine.alarms.transitions import Followed, Transition
 from heatlite.engine.durability.journal import LeaseLost
-from heatlite.planning.alarms import Rule, Statistics, Verdict, evaluate, last_period
+from heatlite.planning.alarms import Rule, Statistics, Verdict, evaluate, last_period, next_period, repeats
 
 CLOCK_TOLERANCE = 300.0                     # seconds by which the clock may be set back and is waited for
+MADE_UP: Final = 300.0                      # seconds for which periods that no engine evaluated are evaluated later
 
 
 @dataclass(frozen=True)
@@ -38,13 +40,14 @@ class Batch:
 def run(tx: Connection, lease: Lease, delay: float, most: int) -> Batch:
     """Evaluates at most `most` alarms that are due. `delay`: seconds that data may be late. Raises LeaseLost.
 
-    An alarm is evaluated for the newest complete period only: after an outage, or if the clock was set forward, the
-    periods between are skipped.
+    Each complete period is evaluated, the oldest first. After an outage of more than MADE_UP seconds, or if the clock
+    was set forward by as much, older periods are skipped. An alarm that is behind is due again at once.
     """
     shard = held(tx, lease)
     now = time(tx)
     found = alarms.due(tx, shard, now, most)
-    due = [_Due(alarm, metric_id, last_period(now, alarm.rule.period, delay)) for alarm, metric_id in found]
+    due = [_Due(alarm, metric_id, next_period(alarm.evaluated, now, alarm.rule.period, delay, MADE_UP))
+           for alarm, metric_id in found]
     ready = [each for each in due if each.end > each.alarm.evaluated]
     waiting = [each for each in due if each.end <= each.alarm.evaluated]      # the option `delay` was changed
     data = _read(tx, ready)
@@ -53,9 +56,10 @@ def run(tx: Connection, lease: Lease, delay: float, most: int) -> Batch:
     at = metrics.moment(now)
     for each in ready:
         before, rule = each.alarm, each.alarm.rule
-        verdict = evaluate(rule, before.state, each.periods(data))
+        periods = each.periods(data)
+        verdict = evaluate(rule, before.state, periods)
         after = replace(before, evaluated=each.end, due_at=_due_at(each.end, rule, delay))
-        if verdict.state == before.state and not rule.every_time:
+        if verdict.state == before.state and not repeats(rule, verdict.state, periods[-1]):
             unchanged.setdefault((before.evaluated, each.end, rule.period), []).append(before)
             continue
         if verdict.state != before.state:

@@ -65,7 +65,7 @@ def store(tx: Connection, transitions: Iterable[Transition], now: float, at: dat
     for stack_id in sorted(by_stack):
         row = stacks.get(tx, stack_id)
         for each, target in by_stack[stack_id]:
-            why_not = _signal(tx, row, each.after, target, at)
+            why_not = _signal(tx, row, each, target, at)
             if why_not is None:
                 found.stacks.add(stack_id)
                 entries.append(action_entry(each.after, SUCCEEDED, _('A signal was sent to %s.') % target.shown, at))
@@ -78,12 +78,14 @@ def store(tx: Connection, transitions: Iterable[Transition], now: float, at: dat
     return found
 
 
-def _signal(tx: Connection, row: stacks.Stack | None, alarm: Alarm, target: ToResource, at: datetime) -> str | None:
+def _signal(tx: Connection, row: stacks.Stack | None, each: Transition, target: ToResource,
+            at: datetime) -> str | None:
     """Stores a signal to a resource of that stack. Returns why it was not stored, or None.
 
     Whether the resource takes it now is decided when it is handled: an alarm must not be lost because its stack is
     being updated.
     """
+    alarm = each.after
     if row is None or row.project_id != alarm.project_id or row.action == Action.DELETE:
         return _('No signal was sent: stack %s is not there, or is being deleted.') % target.stack_id
     resource = _resource(tx, row, target)
@@ -93,7 +95,7 @@ def _signal(tx: Connection, row: stacks.Stack | None, alarm: Alarm, target: ToRe
     if size + count * limits.SIGNAL > limits.MOST_SIGNALS:
         return _('No signal was sent to %(target)s: %(count)d of its stack wait already.') % {
             'target': target.shown, 'count': count}
-    signals.insert(tx, row.id, resource.name, actions.details(alarm, resource.type), at)
+    signals.insert(tx, row.id, resource.name, actions.details(each.before, alarm, resource.type), at)
     return None
 
 

@@ -28,6 +28,7 @@ from heatlite.language.environment import Environment
 from heatlite.language.outputs import OutputDefinition
 from heatlite.language.parameters import Parameters
 from heatlite.language.template import Template
+from heatlite.planning.states import Status
 
 # (make(root stack), unmake(project)) -> the project of the users inside a tree of stacks.
 MakeProject = Callable[[Callable[[str], str], Callable[[str], None]], str]
@@ -50,6 +51,8 @@ class Nested(Protocol):
     def user_project(self) -> str | None: ...
 
     def set_user_project(self, project_id: str) -> None: ...
+
+    def update_parent(self, mark: Callable[[], None]) -> object: ...
 
 
 class Stack(Mapping[str, Resource]):
@@ -266,13 +269,31 @@ class Stack(Mapping[str, Resource]):
                 return self[name]
         return None
 
+    def name_by_refid(self, refid: object) -> str | None:
+        """Return the name of the resource whose reference is `refid`, in whatever state; or None."""
+        return next((name for name in self if self._has_reference(name, refid)), None)
+
     def _is_referred(self, name: str, refid: object) -> bool:
         row = self._leased.current(name)
-        if row is None or row.state not in USABLE:
+        return row is not None and row.state in USABLE and self._has_reference(name, refid)
+
+    def _has_reference(self, name: str, refid: object) -> bool:
+        row = self._leased.current(name)
+        if row is None:
             return False
         if refid in (row.physical_id, self._leased.kept.get(row.id, {}).get('')):
             return True
         return self._leased.kept.get(row.id) is None and self[name].get_reference_id() == refid
+
+    def restart_resource(self, name: str, reason: str = '') -> None:
+        """Replace a resource: mark it as unhealthy, and begin an update of the stack to its present definition.
+
+        May be repeated after a crash. Raises, with nothing done, ActionInProgress and StackLocked.
+        """
+        if self.status == Status.IN_PROGRESS:
+            raise exception.ActionInProgress(stack_name=self.name, action=self.action)
+        resource = self[name]
+        self.nesting.update_parent(lambda: resource.state_set(resource.CHECK, resource.FAILED, reason))
 
     def physical_id_of(self, row_id: int) -> str | None:
         """Return the physical id of one row, such as a resource's replacement; None if it has none, or is gone."""

@@ -48,6 +48,8 @@ class ChildRequests(Protocol):
 
     def cancel_child(self, parent: LeasedStack, stack_id: str) -> None: ...
 
+    def update_again(self, stack: LeasedStack, mark: Callable[[], None]) -> stacks.Stack: ...
+
 
 class Children:
     """Reads the states of nested stacks, driven by any engine: concurrent queries share one SELECT."""
@@ -146,6 +148,11 @@ class Nesting:
         """Begin DELETE, SUSPEND, RESUME, CHECK or SNAPSHOT. Raises EntityNotFound if there is no such stack."""
         accepted = self._requests.act_on_child(self._parent, _id_of(resource), Action(action))
         return _cookie(accepted)
+
+    def update_parent(self, mark: Callable[[], None]) -> Cookie:
+        """Begin an update of the parent itself to its present definition. `mark()`: marks what it has to replace.
+        Raises ActionInProgress, StackLocked."""
+        return _cookie(self._requests.update_again(self._parent, mark))
 
     def abandon(self, resource: Resource) -> Cookie:
         """Delete the nested stack without deleting the objects of its resources."""

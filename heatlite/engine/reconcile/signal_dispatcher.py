@@ -163,7 +163,7 @@ class SignalDispatcher:
     def _tell(self, resource: Resource, signal: Signal) -> tuple[bool, SignalError | None]:
         """Call the handler. Returns whether related resources need a refresh, and the error, stored for the request
         that waits for the outcome in any process."""
-        resource.signal_mark = signal.mark
+        resource.signal_mark, resource.signalled_at = signal.mark, signal.created_at
         try:
             return bool(resource.signal(signal.details)), None
         except NoActionRequired:

@@ -21,7 +21,7 @@ from heatlite.engine.requests import guarding, validation
 from heatlite.engine.requests.acceptance import Acceptance, Owner
 from heatlite.engine.requests.quotas import QuotaChecks
 from heatlite.engine.requests.stack_actions import StackActions
-from heatlite.engine.requests.stored_stacks import StoredStacks
+from heatlite.engine.requests.stored_stacks import StoredStacks, check_updatable
 from heatlite.engine.types.registry import Registry
 from heatlite.language import masking
 from heatlite.language.definition import StackDefinition, StackIdentity
@@ -127,6 +127,22 @@ class NestedStacks:
             self._actions.cancel(_on_behalf_of(parent), messages.CancelStack(stack_id, rollback=False))
         except (exception.NotSupported, exception.EntityNotFound):
             return
+
+    def update_again(self, stack: LeasedStack, mark: Callable[[], None]) -> stacks.Stack:
+        """Begin an update of a stack to its present definition, for a signal to one of its resources. `mark()`: marks
+        what is to be replaced as unhealthy. Raises ActionInProgress, StackLocked and NotSupported, with nothing marked
+        unless the stack has changed just now."""
+        def store(tx: Connection, row: stacks.Stack) -> Mapping[str, Any]:
+            guarding.check_lock(tx, row)
+            check_updatable(row)
+            if row.status == Status.IN_PROGRESS:
+                raise exception.ActionInProgress(stack_name=row.name, action=row.action)
+            return {'previous_template_id': rollback.last_good(row), 'converge': False}
+
+        with self._database.reader() as tx:
+            store(tx, self._stored.found(tx, stack.id, None))
+        mark()
+        return self._actions.begin(stack.id, Action.UPDATE, store, asked_by=_on_behalf_of(stack))
 
 
 def _on_behalf_of(parent: LeasedStack) -> RequestContext:

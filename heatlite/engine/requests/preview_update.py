@@ -94,6 +94,8 @@ class Ahead:
     def set_user_project(self, project_id: str) -> NoReturn:
         raise NotForeseen(project_id)
 
+    def update_parent(self, mark: Callable[[], None]) -> NoReturn:
+        raise NotForeseen('')
 
     def row(self, resource: Resource) -> Stack | None:
         return self.rows.get(resource.resource_id or '') or self._nesting.row(resource)

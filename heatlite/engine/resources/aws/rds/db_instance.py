@@ -14,6 +14,7 @@ from heatlite.language.unknown import UNKNOWN
 
 TYPE = 'AWS::RDS::DBInstance'
 DATASTORE = {'MySQL': 'mysql'}              # engine -> as Trove calls it
+CLASS_PREFIX = 'db.'                        # of Amazon's names; a flavor is named without it, unless one is named so
 PORT = '3306'                               # where it listens; Trove leaves no choice
 SHOWN = 'shown'                             # output of the nested stack: the server as Trove shows it
 
@@ -52,12 +53,23 @@ class DBInstance(stack_resource.StackResource):
         return {
             'heat_template_version': '2018-08-31',
             'resources': {'server': {'type': 'OS::Trove::Instance', 'properties': {
-                'flavor': props[self.CLASS], 'size': props[self.SIZE],
+                'flavor': self._flavor(), 'size': props[self.SIZE],
                 'datastore_type': DATASTORE.get(props[self.ENGINE]),
                 'databases': [{'name': props[self.DATABASE]}],
                 'users': [{'name': props[self.USER], 'password': props[self.PASSWORD],
                            'databases': [props[self.DATABASE]]}]}}},
             'outputs': {SHOWN: {'value': {'get_attr': ['server', 'show']}}}}
+
+    def _flavor(self) -> Any:
+        """The flavor that DBInstanceClass names: `db.m1.small` is m1.small where no flavor has the whole name."""
+        given = self.properties[self.CLASS]
+        if not isinstance(given, str) or not given.startswith(CLASS_PREFIX):
+            return given
+        try:
+            self.client_plugin('trove').find_flavor_by_name_or_id(given)
+        except exception.EntityNotFound:
+            return given.removeprefix(CLASS_PREFIX)
+        return given
 
     def _resolve_attribute(self, name: str) -> Any:
         if self.resource_id is None:
