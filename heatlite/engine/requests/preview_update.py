@@ -190,10 +190,11 @@ class Preview:
     def _inside(self, above: Previewed, ahead: Ahead, run: DryRun, step: Step, row: ResourceState,
                 verb: Action) -> str | None:
         """Preview the nested stack of a resource. Returns the reason if its action would fail, else None."""
+        if not issubclass(run.executor.kind_of(row), StackResource):    # most have none: no object is made for them
+            return None
         resource = (run.stored(row) if verb is Action.DELETE else
                     run.executor.resource(step, row, first=verb is not Action.UPDATE))
-        if not isinstance(resource, StackResource):
-            return None
+        assert isinstance(resource, StackResource)
         stored = ahead.row(resource)
         if verb is Action.DELETE:
             if stored is not None:
