@@ -235,6 +235,7 @@ class Stacks:
                 template_id=template_id, previous_template_id=rollback.last_good(current),
                 description=str(definition.description), parameters=definition.parameters.shown(),
                 request=request_ids.stored(context, None, plan.reference if plan is not None else None),
+                keeps_revision=self._recorder.is_present(tx, current, content),
                 timeout_mins=current.timeout_mins if message.timeout_mins is None else message.timeout_mins or None,
                 disable_rollback=(current.disable_rollback if message.disable_rollback is None
                                   else message.disable_rollback),
