@@ -34,6 +34,10 @@ class Api:
         found: dict[str, Any] = self._http.put(path, data=body).json()
         return found
 
+    def patch(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        found: dict[str, Any] = self._http.patch(path, data=body).json()
+        return found
+
     def delete(self, path: str) -> None:
         self._http.delete(path)
 

@@ -7,12 +7,12 @@ import random
 
 import pytest
 
-from heatlite.common import exception
+from heatlite.common import exception, limits
 from heatlite.db import guards, stacks
 from heatlite.planning.states import Action
 from heatlite.rpc import messages
 from tests.simulation import foretold, planned
-from tests.simulation.cluster import Cluster, done, kill_engines_in
+from tests.simulation.cluster import Cluster, done, kill_engines_in, wait
 from tests.simulation.test_scaling import child, handled, scaled, signal
 
 
@@ -84,6 +84,28 @@ def test_an_update_is_refused_before_anything_is_stored(cluster, path, deny, cha
     cluster.ask(messages.SetProtections(stack_id))
     cluster.ask(update(stack_id, **changed))
     done(cluster, stack_id, 'UPDATE')
+
+
+def test_protections_that_are_set_at_once_are_all_kept(cluster):
+    stack_id = made(cluster, a=thing())
+    protect(cluster, stack_id, 'old', 'delete')
+    together = [messages.ChangeProtections(stack_id, ({'path': f'p{number}', 'deny': ['delete'], 'reason': ''},))
+                for number in range(5)] + [messages.ChangeProtections(stack_id, remove=('old',))]
+    runtime, service = cluster.engines[0]
+    for message in together:
+        runtime.spawn(service.endpoint.handle, cluster.context, message)
+    wait(cluster, 5.0)
+    with cluster.database.reader() as tx:
+        assert sorted(map(str, guards.of(tx, stack_id).protections)) == [f'p{number}' for number in range(5)]
+
+
+def test_no_more_protections_than_one_request_could_set(cluster):
+    stack_id = made(cluster, a=thing())
+    many = tuple({'path': f'p{number}', 'deny': ['delete'], 'reason': ''} for number in range(limits.MOST_PROTECTIONS))
+    assert len(cluster.ask(messages.ChangeProtections(stack_id, many))) == limits.MOST_PROTECTIONS
+    new = ({'path': 'new', 'deny': ['delete'], 'reason': ''},)
+    assert 'at most 100' in str(cluster.ask(messages.ChangeProtections(stack_id, new), (exception.HTTPBadRequest,)))
+    assert len(cluster.ask(messages.ChangeProtections(stack_id, new, ('p0',)))) == limits.MOST_PROTECTIONS
 
 
 @pytest.mark.parametrize('path', ['', 'a', 'group', 'group/1', '*/0'])
