@@ -142,6 +142,25 @@ def test_scaling_down_by_a_signal_is_refused(cluster):
     protect(cluster, stack_id, 'group', 'update')
     text = str(cluster.ask(messages.SignalResource(stack_id, 'policy', None, True), (exception.StackProtected,)))
     assert 'group: update is denied' in text and cluster.cloud.calls == calls
+    assert [reason.partition(':')[0] for reason in refusals(cluster, stack_id)] == ['The signal was refused'] * 2
+    assert 'group: update is denied' in refusals(cluster, stack_id)[1]
+
+
+def refusals(cluster, stack_id):
+    """The reasons of the events about signals, oldest first."""
+    with cluster.database.reader() as tx:
+        return tx.exec_driver_sql('SELECT reason FROM event WHERE stack_id = ? AND "action" = \'SIGNAL\' ORDER BY id',
+                                  (stack_id,)).scalars().all()
+
+
+def test_a_signal_to_a_locked_stack_is_an_event(cluster):
+    stack_id = cluster.create('s', scaled(desired_capacity=2))
+    done(cluster, stack_id, 'CREATE')
+    lock(cluster, stack_id)
+    cluster.ask(messages.SignalResource(stack_id, 'policy'), (exception.StackLocked,))
+    handled(cluster)
+    assert [each.partition('Stack')[0] for each in refusals(cluster, stack_id)] == ['The signal was refused: ']
+    assert refusals(cluster, stack_id)[0].endswith(': maintenance')
 
 
 def by_surprise(cluster):
@@ -328,6 +347,7 @@ def test_autoscaling_does_not_change_a_locked_stack(cluster):
     handled(cluster)
     cluster.settle(stack_id)
     assert cluster.cloud.calls == calls and child(cluster, stack_id).action == 'CREATE'
+    assert 'The signal was refused: ' in (found := refusals(cluster, stack_id))[0] and 'maintenance' in found[0]
 
 
 def test_a_lock_belongs_to_its_owner(cluster):
