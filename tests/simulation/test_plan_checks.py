@@ -7,18 +7,11 @@ import pytest
 from heatlite.common import exception
 from heatlite.engine.types import registry
 from heatlite.planning.consumption import FACTS
-from heatlite.testing.clouds import simulated
 from tests.simulation.openstack import stack
 
 SERVER = {'image': 'cirros', 'flavor': 'm1.small', 'networks': [{'network': 'private'}]}
 DISK = ('OS::Cinder::Volume', {'size': 10})
 SHOP = {'server': ('OS::Nova::Server', SERVER), 'disk': DISK}
-
-
-@pytest.fixture(scope='module')
-def cloud():
-    with simulated() as found:
-        yield found
 
 
 @pytest.fixture

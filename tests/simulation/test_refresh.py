@@ -7,7 +7,6 @@ import random
 import pytest
 
 from heatlite.common import exception
-from heatlite.testing.clouds import simulated
 from tests.simulation.cluster import done
 from tests.simulation.openstack import stack
 
@@ -35,12 +34,6 @@ CHANGES = {
     ('server', 'name'): ('nova', 'servers', 'server', 'name', 'x'),
     ('disk', 'name'): ('cinder', 'volumes', 'volume', 'name', 'x'),
 }
-
-
-@pytest.fixture(scope='module')
-def cloud():
-    with simulated() as found:
-        yield found
 
 
 @pytest.fixture
