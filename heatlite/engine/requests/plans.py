@@ -39,7 +39,7 @@ MOST_DIFFERENCES = 20                   # that a refusal names
 class Bounds:
     """`lifetime`: seconds in which a plan can be applied. `per_project`: plans that can be applied; -1: no limit.
 
-    `refuse_errors`: a plan with a finding of level error cannot be applied."""
+    `refuse_errors`: plans are checked again when they are applied, and refused if that finds errors."""
 
     lifetime: int
     per_project: int
@@ -118,9 +118,10 @@ class Plans:
                                      % {'id': stored.id, 'digest': stored.digest})
         if self._bounds.needs_approval and stored.state != plans.APPROVED:
             raise exception.Conflict(_('Plan %s has to be approved first.') % stored.id)
-        self._check_findings(stored)
         request = messages.CreatePlan.from_arguments(stored.request)
-        self._check_start(context, stored, request)
+        found = self._check_start(context, stored, request)
+        if self._bounds.refuse_errors:
+            self._check_findings(context, stored, found or self._foresee(context, request)[1])
         self._check_policies(stored)
         applied = _Applied(self._runtime, stored)
         match stored.action:
@@ -180,22 +181,22 @@ class Plans:
             raise exception.Conflict(_('Plan %(id)s expired at %(at)s; make a new one.')
                                      % {'id': stored.id, 'at': isotime(stored.expires_at)})
 
-    def _check_findings(self, stored: StoredPlan) -> None:
-        """Raise Conflict for findings of level error, if the operator wants it."""
-        if not self._bounds.refuse_errors:
-            return
-        errors = [each['text'] for each in stored.document.get('findings') or () if each['level'] == Level.ERROR]
+    def _check_findings(self, context: RequestContext, stored: StoredPlan, found: Previewed) -> None:
+        """Check the plan again. Raise Conflict for findings of level error."""
+        checked = self._checks.of(context, plan_making.made(stored.action, found))
+        errors = [each.text for each in checked.findings if each.level is Level.ERROR]
         if errors:
-            raise exception.Conflict(' '.join([_('The checks of plan %s found errors.') % stored.id,
-                                               *errors[:MOST_DIFFERENCES]]))
+            raise exception.Conflict(plan_making.whole_mask(found).text(' '.join([
+                _('The checks of plan %s find errors.') % stored.id, *errors[:MOST_DIFFERENCES]])))
 
-    def _check_start(self, context: RequestContext, stored: StoredPlan, request: messages.CreatePlan) -> None:
+    def _check_start(self, context: RequestContext, stored: StoredPlan,
+                     request: messages.CreatePlan) -> Previewed | None:
         """Raise Conflict, naming the differences, if the stack, or with `refresh` its objects in the cloud, are not
-        what was planned with.
+        what was planned with. Returns what would be done, if that had to be computed.
 
         The transaction of the request checks the stack again, and the run does nothing that is not planned."""
         if stored.stack_id is None:
-            return
+            return None
         with self._database.reader() as tx:
             row = stacks.get(tx, stored.stack_id)
         if row is None or row.deleted_at is not None:
@@ -204,19 +205,18 @@ class Plans:
             raise exception.ActionInProgress(stack_name=row.name, action=row.action)
         is_same_stack = row.generation == stored.generation
         if is_same_stack and not stored.document.get('refreshed_at'):
-            return
+            return None
         _row, found = self._foresee(context, request)
         after = planning.to_document(plan_making.made(stored.action, found))
         told = planning.differences(stored.document, after)
         if is_same_stack and not told:
-            return
+            return found
         raise exception.Conflict(' '.join([
             (_('What the cloud has is not what plan %s was made with.') if is_same_stack
              else _('The stack has changed since plan %s was made.')) % stored.id,
             '; '.join(told[:MOST_DIFFERENCES]) + '.' if told else _('A new plan would do the same.'),
             *([_('There are %d more differences.') % (len(told) - MOST_DIFFERENCES)]
               if len(told) > MOST_DIFFERENCES else [])]))
-
 
     def _check_policies(self, stored: StoredPlan) -> None:
         """Raise Conflict, with the reasons, if a policy denies the plan now."""
