@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import timedelta
@@ -14,7 +15,7 @@ from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 from heatlite.common.timeutils import isotime
-from heatlite.db import guards, plans, stacks
+from heatlite.db import codec, guards, plans, stacks
 from heatlite.db.connection import Database
 from heatlite.db.plans import StoredPlan
 from heatlite.engine.reconcile import planned
@@ -79,7 +80,8 @@ class Plans:
             summary=made.summary, document=document, request=_as_json(message), created_at=now,
             expires_at=now + timedelta(seconds=self._bounds.lifetime), approved_at=None, applied_at=None)
         document = {**stored.document, 'policies': [each.to_json() for each in self._rulings(stored)]}
-        stored = replace(stored, document=document, digest=planning.digest(document))
+        stored = replace(stored, document=document)
+        stored = replace(stored, digest=_digest(stored))
 
         def store(tx: Connection) -> None:
             context.check_in_time(now)          # reading from services may have taken long
@@ -113,6 +115,9 @@ class Plans:
         with self._database.reader() as tx:
             stored = self._found(tx, context, message.plan_id)
         self._check_applicable(stored)
+        if _digest(stored) != stored.digest:
+            raise exception.Conflict(_('Plan %s is not what was planned: it was changed, or another release of the '
+                                       'service has made it. Make a new one.') % stored.id)
         if message.digest is not None and message.digest != stored.digest:
             raise exception.Conflict(_('The digest of plan %(id)s is %(digest)s, not the one given.')
                                      % {'id': stored.id, 'digest': stored.digest})
@@ -249,6 +254,11 @@ class _Applied:
             raise exception.Conflict(_('The stack has changed while plan %s was applied.') % self._stored.id)
         if not plans.apply(tx, self._stored.id, stack_id, self._runtime.now()):
             raise exception.Conflict(_('Another request was faster to apply plan %s.') % self._stored.id)
+
+
+def _digest(stored: StoredPlan) -> str:
+    """Return the digest of what a plan shows and of the request that it carries out, equal before and after storage."""
+    return hashlib.sha256(codec.encode({'document': stored.document, 'request': stored.request}).encode()).hexdigest()
 
 
 def _as_json(message: messages.CreatePlan) -> Mapping[str, Any]:
