@@ -120,6 +120,7 @@ def settled(run, name, wanted):
 def test_plans(run, files):
     said = run('stack', 'plan', 'create', '-t', files['lamp'], '--parameter', 'length=4', 'planned', code=2)
     assert '2 to create' in said and '+ number (OS::Heat::RandomString)' in said
+    assert '# template resources.lamp.properties.value line 8' in said
     made, = run.json('stack', 'plan', 'list')
     assert (made['stack_name'], made['action'], made['state']) == ('planned', 'create', 'READY')
     assert run('stack', 'plan', 'show', made['id']) == said
