@@ -163,6 +163,29 @@ def test_a_signal_to_a_locked_stack_is_an_event(cluster):
     assert refusals(cluster, stack_id)[0].endswith(': maintenance')
 
 
+def test_a_restore_and_a_cancel_are_refused_before_they_begin(cluster):
+    stack_id = made(cluster, a=thing('one'))
+    snapshot = cluster.ask(messages.SnapshotStack(stack_id, 'before'))['id']
+    cluster.settle(stack_id)
+    cluster.ask(update(stack_id, a=thing('one'), b=thing()))
+    done(cluster, stack_id, 'UPDATE')
+    protect(cluster, stack_id, 'b', 'delete')
+    restore = messages.RestoreSnapshot(stack_id, snapshot)
+    assert 'b: delete is denied by the protection of b' in refused(cluster, restore)
+    cluster.ask(messages.SetProtections(stack_id))
+    slow = {'type': 'OS::Heat::TestResource', 'properties': {'wait_secs': 30}}
+    cluster.ask(update(stack_id, a=thing('one'), b=thing(), c=thing(), d={**slow, 'depends_on': 'c'}))
+    begun = ('CREATE', 'IN_PROGRESS')
+    cluster.universe.run(lambda: begun in [each[:2] for each in cluster.states(stack_id).get('d', ())], 100.0)
+    protect(cluster, stack_id, 'c', 'delete')
+    assert 'c: delete is denied by the protection of c' in refused(cluster, messages.CancelStack(stack_id, True))
+    cluster.ask(messages.CancelStack(stack_id, False))
+    cluster.settle(stack_id)
+    cluster.ask(messages.SetProtections(stack_id))
+    cluster.ask(restore)
+    done(cluster, stack_id, 'RESTORE')
+
+
 def by_surprise(cluster):
     """What is not known before the update: `b` is replaced because `a` is."""
     def resources(word):

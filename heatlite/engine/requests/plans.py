@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from datetime import timedelta
 from typing import Any
 
@@ -20,7 +20,7 @@ from heatlite.db.connection import Database
 from heatlite.db.plans import StoredPlan
 from heatlite.engine.reconcile import planned
 from heatlite.engine.reconcile.planned import Reference
-from heatlite.engine.requests import plan_making
+from heatlite.engine.requests import guarding, plan_making
 from heatlite.engine.requests.plan_checks import PlanChecks
 from heatlite.engine.requests.plan_policies import PlanPolicies
 from heatlite.engine.requests.preview_update import Previewed
@@ -72,16 +72,15 @@ class Plans:
                     'refreshed_at': isotime(began) if found.is_observed else None,
                     **({} if message.revision is None else {'revision': message.revision})}
         now = self._runtime.now()
+        whose = _Whose(project_id, row.id if row is not None else None, found.row.name, context.username)
+        document['policies'] = [each.to_json() for each in self._rulings(whose, document)]
+        request = _as_json(message)
         stored = StoredPlan(
-            id=self._runtime.uuid(), project_id=project_id, stack_id=row.id if row is not None else None,
-            stack_name=found.row.name, action=message.action, state=plans.READY,
-            generation=row.generation if row is not None else None, digest='',
-            author_id=context.user_id, author=context.username, approver_id=None, approver=None,
-            summary=made.summary, document=document, request=_as_json(message), created_at=now,
+            id=self._runtime.uuid(), project_id=project_id, stack_id=whose.stack_id, stack_name=whose.stack_name,
+            action=message.action, state=plans.READY, generation=row.generation if row is not None else None,
+            digest=_digest(document, request), author_id=context.user_id, author=whose.author, approver_id=None,
+            approver=None, summary=made.summary, document=document, request=request, created_at=now,
             expires_at=now + timedelta(seconds=self._bounds.lifetime), approved_at=None, applied_at=None)
-        document = {**stored.document, 'policies': [each.to_json() for each in self._rulings(stored)]}
-        stored = replace(stored, document=document)
-        stored = replace(stored, digest=_digest(stored))
 
         def store(tx: Connection) -> None:
             context.check_in_time(now)          # reading from services may have taken long
@@ -115,7 +114,7 @@ class Plans:
         with self._database.reader() as tx:
             stored = self._found(tx, context, message.plan_id)
         self._check_applicable(stored)
-        if _digest(stored) != stored.digest:
+        if _digest(stored.document, stored.request) != stored.digest:
             raise exception.Conflict(_('Plan %s is not what was planned: it was changed, or another release of the '
                                        'service has made it. Make a new one.') % stored.id)
         if message.digest is not None and message.digest != stored.digest:
@@ -128,6 +127,7 @@ class Plans:
         if self._bounds.refuse_errors:
             self._check_findings(context, stored, found or self._foresee(context, request)[1])
         self._check_policies(stored)
+        self._check_protections(stored)
         applied = _Applied(self._runtime, stored)
         match stored.action:
             case messages.CREATE:
@@ -223,19 +223,38 @@ class Plans:
             *([_('There are %d more differences.') % (len(told) - MOST_DIFFERENCES)]
               if len(told) > MOST_DIFFERENCES else [])]))
 
+    def _check_protections(self, stored: StoredPlan) -> None:
+        """Raise StackProtected if the protections of now deny a change of the plan."""
+        if stored.stack_id is None:
+            return
+        with self._database.reader() as tx:
+            row = stacks.get(tx, stored.stack_id)
+        if row is not None:
+            guarding.refuse(row, planning.blocked_changes(self._protections(row), stored.document))
+
     def _check_policies(self, stored: StoredPlan) -> None:
         """Raise Conflict, with the reasons, if a policy denies the plan now."""
-        denied = denials(self._rulings(stored))
+        denied = denials(self._rulings(_Whose(
+            stored.project_id, stored.stack_id, stored.stack_name, stored.author, stored.approver), stored.document))
         if denied:
             raise exception.Conflict(_('Plan %(id)s is denied by policy. %(policies)s') % {
                 'id': stored.id, 'policies': '. '.join(map(str, denied))})
 
-    def _rulings(self, stored: StoredPlan) -> tuple[Ruling, ...]:
+    def _rulings(self, whose: _Whose, document: Mapping[str, Any]) -> tuple[Ruling, ...]:
         """Ask the policies about a plan as it is shown, with whose it is, without what they said before."""
-        document = {name: value for name, value in stored.document.items() if name != 'policies'}
-        return self._policies.rulings(stored.project_id, {
-            'project_id': stored.project_id, 'stack_id': stored.stack_id, 'stack_name': stored.stack_name,
-            'author': stored.author, 'approver': stored.approver, **document})
+        return self._policies.rulings(whose.project_id, {
+            **asdict(whose), **{name: value for name, value in document.items() if name != 'policies'}})
+
+
+@dataclass(frozen=True)
+class _Whose:
+    """To whom a plan belongs, as policies see it."""
+
+    project_id: str
+    stack_id: str | None
+    stack_name: str
+    author: str | None
+    approver: str | None = None
 
 
 class _Applied:
@@ -256,9 +275,9 @@ class _Applied:
             raise exception.Conflict(_('Another request was faster to apply plan %s.') % self._stored.id)
 
 
-def _digest(stored: StoredPlan) -> str:
+def _digest(document: Mapping[str, Any], request: Mapping[str, Any]) -> str:
     """Return the digest of what a plan shows and of the request that it carries out, equal before and after storage."""
-    return hashlib.sha256(codec.encode({'document': stored.document, 'request': stored.request}).encode()).hexdigest()
+    return hashlib.sha256(codec.encode({'document': document, 'request': request}).encode()).hexdigest()
 
 
 def _as_json(message: messages.CreatePlan) -> Mapping[str, Any]:

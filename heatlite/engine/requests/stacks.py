@@ -210,7 +210,7 @@ class Stacks:
         self._check_updatable(row)
         self._check_rights(row.id, context)
         definition, before = self._checked_update(context, row, stored, message)
-        if protections:                             # what is not known before the update is refused when it comes to it
+        if protections and plan is None:            # what is not known before the update is refused when it comes to it
             found = self._previewed_update(context, row, definition, before, message, with_causes=False)
             guarding.refuse(row, plan_making.made(messages.UPDATE, found, protections).blockers)
         now = self._runtime.now()
@@ -362,6 +362,9 @@ class Stacks:
         """Cancel the action. With rollback: go back to the last good definition at once. Without: start no further
         step."""
         now = self._runtime.now()
+        if message.rollback:
+            self.check_target(context, message.stack_id, lambda tx, row: templates.get(tx, row.previous_template_id)
+                              if row.previous_template_id is not None else None)
 
         def accept(tx: Connection) -> tuple[Lease | str | None, stacks.Stack]:
             owner = self._claim(tx, message.stack_id, context)
@@ -615,6 +618,25 @@ class Stacks:
         with self._database.reader() as tx:
             found = guarding.read(tx, self._found(tx, stack_id, context))
         found.check_delete()
+
+    def check_target(self, context: RequestContext, stack_id: str,
+                     target: Callable[[Connection, stacks.Stack], templates.Template | None]) -> None:
+        """Raise StackProtected if protections deny what would lead a stack to another definition. `target`: reads it;
+        None: there is nothing to be checked. A preview, if the stack has protections; what cannot be previewed is
+        refused when it comes to it."""
+        with self._database.reader() as tx:
+            row = self._found(tx, stack_id, context)
+            protections = guarding.check_lock(tx, row).protections
+            wanted = target(tx, row) if protections else None
+        if wanted is not None:
+            try:
+                definition = loading.definition(wanted, row, self._registry.operator)
+                found = self._preview(context).of_update(row, definition, definition.mask, converge=False)
+            except exception.DatabaseUnavailable:
+                raise
+            except exception.HeatException:
+                return
+            guarding.refuse(row, plan_making.made(messages.UPDATE, found, protections).blockers)
 
     def _check_quota(self, context: RequestContext, project_id: str) -> None:
         limit = self._quotas.stacks_per_project
