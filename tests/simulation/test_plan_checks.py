@@ -117,6 +117,16 @@ def test_the_checks_are_made_again_when_a_plan_is_applied(cloud):
         done(it.cluster, it.id, 'CREATE')
 
 
+def test_a_volume_does_not_shrink(it):
+    it.create({'disk': DISK})
+    smaller, larger = ({'disk': (DISK[0], {'size': size})} for size in (9, 11))
+    [finding] = it.plan(smaller).document['findings']
+    assert (finding['level'], finding['path']) == ('error', ['disk'])
+    assert finding['text'] == 'A volume cannot be made smaller: it has 10 GiB.'
+    assert finding['cause']['what'] == 'resources.disk.properties.size'
+    assert texts(it.plan(larger)) == []
+
+
 def test_members_of_groups_are_counted(it):
     def group(size, zone):
         return {'group': ('OS::Heat::ResourceGroup', {'count': size, 'resource_def': {
