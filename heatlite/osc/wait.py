@@ -35,7 +35,9 @@ class WaitForStack(command.Command):
     def take_action(self, chosen: argparse.Namespace) -> int:
         api = Api(self.app)
         stack = api.stack(chosen.stack)
-        screen = Screen(None if chosen.quiet else sys.stderr)
+        # The program takes --quiet as its own, wherever it stands.
+        is_quiet = chosen.quiet or self.app.options.verbose_level == 0
+        screen = Screen(None if is_quiet else sys.stderr)
         deadline = None if chosen.timeout is None else time.monotonic() + chosen.timeout
         while True:
             found = progress(api, f'{stack}/progress')
