@@ -63,6 +63,7 @@ def requests() -> dict[str, list[str]]:
     for method, kind in application.SIGNALS:
         found['resource:signal'].append(f'``{method} /v1/{kind}/{{arn}}`` of the CFN API')
     found[guards.UNLOCK_ANY] = [f'{found["stacks:unlock"][0]} of another user']
+    found[guards.UNPROTECT].append(f'{found["stacks:protect"][-1]} with "remove"')
     for handler, keys in QUERY_KEYS.items():
         for key, each in keys.items():
             if each.rule is not None:

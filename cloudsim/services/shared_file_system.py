@@ -189,7 +189,22 @@ class SharedFileSystemService(Service):
         yield 'POST', '/v2/types/{id}/extra_specs', types.specs
         yield 'DELETE', '/v2/types/{id}/extra_specs/{key}', types.unset
         yield from quota_sets.routes(self, '/v2/quota-sets', ('shares', 'gigabytes', 'snapshots', 'share_networks'),
-                                     lambda project: {'shares': shares.table.count('project_id', project)})
+                                     self.usage)
+        yield 'GET', '/v2/limits', self.show_limits
+
+    def usage(self, project: str | None) -> dict[str, int]:
+        shares = [each.data for each in self.collection('shares').table if each.data['project_id'] == project]
+        return {'shares': len(shares), 'gigabytes': sum(each['size'] for each in shares),
+                'share_networks': self.collection('share-networks').table.count('project_id', project)}
+
+    def show_limits(self, call: Call) -> Any:
+        used, project = self.usage(call.project_id), call.project_id
+        return 200, {'limits': {'rate': [], 'absolute': {
+            'maxTotalShares': self.limit(project, 'shares'),
+            'maxTotalShareGigabytes': self.limit(project, 'gigabytes'),
+            'maxTotalShareNetworks': self.limit(project, 'share_networks'),
+            'totalSharesUsed': used['shares'], 'totalShareGigabytesUsed': used['gigabytes'],
+            'totalShareNetworksUsed': used['share_networks']}}}
 
     def seed(self, call: Call) -> None:
         self.collection('types').make(call, {'name': 'default', 'extra_specs': {

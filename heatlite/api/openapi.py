@@ -77,6 +77,8 @@ OPERATIONS: Mapping[str, Operation] = {                 # by module and function
     'guards.protections': Operation('What must not be done to a stack and its resources', 'Protections'),
     'guards.set_protections': Operation('Protect a stack and its resources: all is replaced', 'Protections',
                                         'ProtectionsBody'),
+    'guards.change_protections': Operation('Set and remove the protections of some paths; others stay', 'Protections',
+                                           'ProtectionsChange'),
     'guards.delete_protections': Operation('Remove all protections'),
     'guards.lock': Operation('The lock of a stack', 'OneLock'),
     'guards.set_lock': Operation('Lock a stack: nobody changes it', 'OneLock', 'LockBody'),

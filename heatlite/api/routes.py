@@ -99,6 +99,7 @@ TABLE: tuple[Route, ...] = (
     Route('GET', S + '/revisions/{number}/diff', revisions.diff, 'revisions:diff'),
     Route('GET', S + '/protections', guards.protections, 'stacks:show_protections'),
     Route('PUT', S + '/protections', guards.set_protections, 'stacks:protect', REQUIRED),
+    Route('PATCH', S + '/protections', guards.change_protections, 'stacks:protect', REQUIRED),
     Route('DELETE', S + '/protections', guards.delete_protections, 'stacks:unprotect', NONE, 204),
     Route('GET', S + '/lock', guards.lock, 'stacks:show_lock'),
     Route('PUT', S + '/lock', guards.set_lock, 'stacks:lock', REQUIRED),

@@ -203,7 +203,8 @@ PLANS: list[Opt] = [
     FloatOpt('check_timeout', default=10.0, min=0.0, max=60.0,
              help='Seconds in which services have to answer when a plan is checked against quotas, sizes, zones and '
                   'what is in use; what is not answered is not checked. 0: services are not asked.'),
-    BoolOpt('refuse_errors', default=False, help='A plan with a finding of level error cannot be applied.'),
+    BoolOpt('refuse_errors', default=False,
+            help='Plans are checked again when they are applied, and refused if that finds errors.'),
     StrOpt('prices', default='',
            help='A YAML file with prices, from which plans say what a stack costs per hour. Read at the start and at '
                 'SIGHUP.'),

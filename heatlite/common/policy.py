@@ -116,7 +116,7 @@ RULES = (
     ('stacks:unlock_any', ADMIN, 'rule:context_is_admin', 'Remove the lock of another user.'),
     ('stacks:show_lock', READER, NOT_STACK_USER, 'Show the lock of a stack.'),
     ('stacks:protect', MEMBER, NOT_STACK_USER, 'Protect a stack and its resources.'),
-    ('stacks:unprotect', MEMBER, NOT_STACK_USER, 'Remove all protections of a stack.'),
+    ('stacks:unprotect', MEMBER, NOT_STACK_USER, 'Remove protections of a stack.'),
     ('stacks:show_protections', READER, NOT_STACK_USER, 'Show the protections of a stack.'),
     ('stacks:list_resource_types', READER, NOT_STACK_USER, 'List resource types.'),
     ('stacks:list_template_versions', READER, NOT_STACK_USER, 'List template versions.'),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import os
 import random
+import threading
 import time
 from collections import deque
 from collections.abc import Callable
@@ -282,16 +283,27 @@ class GreenRuntime:
         return random.random()
 
 
-def blocking(function: Callable[..., Any], *arguments: Any) -> Any:
+def blocking(seconds: float, function: Callable[..., Any], *arguments: Any) -> Any:
     """The result of a call that would block every green thread, such as one to the system's resolver.
 
-    Runs it in an OS thread if threads are cooperative, else directly.
+    It runs in an OS thread. Raises TimeoutError after `seconds`; the thread then lasts until the call ends.
     """
     from eventlet import patcher
-    if not patcher.is_monkey_patched('socket'):
-        return function(*arguments)
-    from eventlet import tpool
-    return tpool.execute(function, *arguments)
+    if patcher.is_monkey_patched('socket'):
+        from eventlet import timeout, tpool
+        with timeout.Timeout(seconds, TimeoutError('the time is over')):
+            return tpool.execute(function, *arguments)
+    from concurrent import futures
+    outcome: futures.Future[Any] = futures.Future()
+
+    def call() -> None:
+        try:
+            outcome.set_result(function(*arguments))
+        except Exception as error:
+            outcome.set_exception(error)
+
+    threading.Thread(target=call, daemon=True).start()
+    return outcome.result(seconds)
 
 
 _current: Runtime = GreenRuntime()

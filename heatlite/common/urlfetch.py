@@ -216,7 +216,7 @@ def _content(answer: http.client.HTTPResponse, limit: int) -> bytes:
 def _connect(host: str, port: int, deadline: float, is_trusted: bool) -> socket.socket:
     is_permitted = (lambda address: True) if is_trusted else _permission(host)
     broken: Exception = _Broken('the name has no address')
-    found = runtime.blocking(socket.getaddrinfo, host, port, 0, socket.SOCK_STREAM)
+    found = runtime.blocking(_left(deadline), socket.getaddrinfo, host, port, 0, socket.SOCK_STREAM)
     for family, kind, protocol, _name, address in found:
         if not is_permitted(str(address[0])):
             broken = _Broken('its address is in template_fetch_deny')

@@ -65,6 +65,13 @@ def insert(tx: sa.Connection, new: Revision) -> None:
     bulk.texts(tx.dialect.name).insert(tx, 'revision', NAMES, [tuple(values.values())])
 
 
+def digest(tx: sa.Connection, stack_id: str, number: int) -> str | None:
+    """The digest of a revision; None if it is not known, or the revision is gone. By primary key."""
+    found: str | None = tx.execute(sa.select(revision.c.digest).where(
+        revision.c.stack_id == stack_id, revision.c.number == number)).scalar()
+    return found
+
+
 def show(tx: sa.Connection, stack_id: str, number: int) -> StoredRevision | None:
     """By primary key. The caller checks access to the stack."""
     row = tx.execute(sa.select(*COLUMNS).select_from(_FROM).where(

@@ -431,10 +431,11 @@ def children(tx: sa.Connection, stack_ids: Iterable[str]) -> dict[str, Identity]
 # --- changes -----------------------------------------------------------------------------------------------
 
 def accept(tx: sa.Connection, stack_id: str, *, action: str, reason: str, now: datetime,
-           status: str = Status.IN_PROGRESS, **requested: Any) -> Stack:
+           status: str = Status.IN_PROGRESS, keeps_revision: bool = False, **requested: Any) -> Stack:
     """Stores a new request: the next generation, in progress from `now`, marked as having work for the next sweep.
 
-    `requested`: the columns that the request changes, any of REQUESTED; all others stay. The row is locked until the
+    `requested`: the columns that the request changes, any of REQUESTED; all others stay. `keeps_revision`: a
+    `template_id` among them has the content of the present definition. The row is locked until the
     end of `tx`. Raises StackNotFound for a stack that is gone. Four statements by primary key, more with tags.
     """
     unknown = set(requested) - REQUESTED
@@ -447,7 +448,7 @@ def accept(tx: sa.Connection, stack_id: str, *, action: str, reason: str, now: d
         raise exception.StackNotFound(stack_name=stack_id)
     accepted = replace(before, action=str(action), status=str(status), reason=codec.clean(reason), updated_at=now,
                        started_at=now, generation=before.generation + 1, **requested,
-                       **_revised(before, 'template_id' in requested))
+                       **_revised(before, 'template_id' in requested, keeps_revision))
     values = {name: getattr(accepted, name) for name in ACCEPTED + tuple(requested)}
     for name in JSON:
         if name in values:
@@ -467,10 +468,10 @@ def next_revision(before: Stack) -> int | None:
     return None if before.owner_id is not None else (before.revision or 1) + 1
 
 
-def _revised(before: Stack, has_definition: bool) -> dict[str, Any]:
+def _revised(before: Stack, has_definition: bool, keeps_revision: bool) -> dict[str, Any]:
     """The columns `revision` and `outcome` when a request is accepted."""
     if has_definition:
-        return {'revision': next_revision(before), 'outcome': None}
+        return {'revision': before.revision if keeps_revision else next_revision(before), 'outcome': None}
     return {} if before.revision is None else {'outcome': revisions.settled(before.outcome, before.status)}
 
 

@@ -242,6 +242,7 @@ class EngineService:
             messages.ApplyPlan: self.plans.apply,
             messages.DeletePlan: self.plans.delete,
             messages.SetProtections: self.guards.protect,
+            messages.ChangeProtections: self.guards.change_protections,
             messages.LockStack: self.guards.lock,
             messages.UnlockStack: self.guards.unlock,
             messages.SnapshotStack: self.snapshots.create,

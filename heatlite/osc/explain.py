@@ -95,7 +95,19 @@ def lines(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"  gives up at {found['gives_up_at']}"
     if found['critical_path']:
         yield '  slowest chain: ' + ', '.join(
-            f"{'/'.join(each['path'])} {each['seconds']} s" for each in found['critical_path'][-SHOWN:])
+            f"{'/'.join(each['path'])} {each['seconds']} s{_last_time(each)}"
+            for each in found['critical_path'][-SHOWN:])
+    for each in found.get('replaced', ())[:SHOWN]:      # a service of the previous release tells none
+        yield f"  replaced: {'/'.join(each['path'])} because of {_why_replaced(each)}"
+
+
+def _last_time(span: Mapping[str, Any]) -> str:
+    return '' if span.get('seconds_before') is None else f" (last time {span['seconds_before']} s)"
+
+
+def _why_replaced(found: Mapping[str, Any]) -> str:
+    return (', '.join(found['properties']) or ', '.join('/'.join(path) for path in found['because_of'])
+            or 'a value that is not in its definition')
 
 
 def _causes(found: Mapping[str, Any]) -> Iterator[str]:

@@ -38,12 +38,9 @@ class _OfProtections(_OfStack, command.Lister):
                                  'text. May be repeated. Default: the stack with everything in it')
         return parser
 
-    def stored(self, api: Api, chosen: argparse.Namespace) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = api.get(self.path(api, chosen, 'protections'))['protections']
-        return found
-
-    def store(self, api: Api, chosen: argparse.Namespace, wanted: list[dict[str, Any]]) -> Table:
-        return table(api.put(self.path(api, chosen, 'protections'), {'protections': wanted})['protections'])
+    def change(self, chosen: argparse.Namespace, **body: list[Any]) -> Table:
+        api = Api(self.app)
+        return table(api.patch(self.path(api, chosen, 'protections'), body)['protections'])
 
 
 def table(protections: Iterable[Mapping[str, Any]]) -> Table:
@@ -61,11 +58,9 @@ class ProtectStack(_OfProtections):
         return parser
 
     def take_action(self, chosen: argparse.Namespace) -> Table:
-        api = Api(self.app)
-        new = {path: {'path': path, 'deny': chosen.deny or list(DENIALS), 'reason': chosen.reason}
-               for path in chosen.resource or [THE_STACK]}
-        kept = [each for each in self.stored(api, chosen) if each['path'] not in new]
-        return self.store(api, chosen, [*kept, *new.values()])
+        return self.change(chosen, protections=[
+            {'path': path, 'deny': chosen.deny or list(DENIALS), 'reason': chosen.reason}
+            for path in dict.fromkeys(chosen.resource or [THE_STACK])])
 
 
 class UnprotectStack(_OfProtections):
@@ -77,12 +72,11 @@ class UnprotectStack(_OfProtections):
         return parser
 
     def take_action(self, chosen: argparse.Namespace) -> Table:
-        api = Api(self.app)
         if chosen.all:
+            api = Api(self.app)
             api.delete(self.path(api, chosen, 'protections'))
             return table([])
-        gone = set(chosen.resource or [THE_STACK])
-        return self.store(api, chosen, [each for each in self.stored(api, chosen) if each['path'] not in gone])
+        return self.change(chosen, remove=chosen.resource or [THE_STACK])
 
 
 class ShowProtections(_OfStack, command.Lister):

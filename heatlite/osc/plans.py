@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from heatclient.common import http, template_utils
+from heatclient.common import http, template_format, template_utils
 from heatclient.common import utils as heat_utils
 from osc_lib.command import command
 
@@ -32,6 +33,10 @@ class Api:
 
     def put(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         found: dict[str, Any] = self._http.put(path, data=body).json()
+        return found
+
+    def patch(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        found: dict[str, Any] = self._http.patch(path, data=body).json()
         return found
 
     def delete(self, path: str) -> None:
@@ -108,8 +113,8 @@ class CreatePlan(command.Command):
         names: list[str] = []
         more, environment = template_utils.process_multiple_environments_and_files(
             env_paths=chosen.environment, env_list_tracker=names)
-        body = {'template': template, 'files': {**files, **more}, 'environment': environment,
-                'environment_files': names or None, 'existing': chosen.existing or None,
+        body = {'template': as_written(chosen.template, template), 'files': {**files, **more},
+                'environment': environment, 'environment_files': names or None, 'existing': chosen.existing or None,
                 'parameters': heat_utils.format_all_parameters(
                     chosen.parameter, chosen.parameter_file, chosen.template),
                 'clear_parameters': chosen.clear_parameter, 'refresh': chosen.refresh or None,
@@ -117,6 +122,16 @@ class CreatePlan(command.Command):
         if chosen.revision is not None:             # what was not asked for would be a source beside the revision
             body = {'revision': chosen.revision, **{name: value for name, value in body.items() if value != {}}}
         return {name: value for name, value in body.items() if value is not None}
+
+
+def as_written(path: str | None, parsed: Any) -> Any:
+    """Return the text of a template in a file, so that the service can name lines; what was parsed of it if names of
+    files in it had to be changed for sending, and of templates from elsewhere."""
+    try:
+        text = Path(path or '').read_text(encoding='utf-8')
+        return text if template_format.parse(text) == parsed else parsed
+    except (OSError, ValueError):
+        return parsed
 
 
 def show(app: Any, plan: Mapping[str, Any], as_json: bool) -> None:

@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any, TextIO
-from urllib.parse import quote
 
 from heatclient import exc
 from osc_lib.command import command
@@ -35,14 +34,15 @@ class WaitForStack(command.Command):
 
     def take_action(self, chosen: argparse.Namespace) -> int:
         api = Api(self.app)
-        stack = api.heat.stacks.get(chosen.stack, resolve_outputs=False)
-        path = f'/stacks/{quote(stack.stack_name, safe="")}/{stack.id}/progress'
-        screen = Screen(None if chosen.quiet else sys.stderr)
+        stack = api.stack(chosen.stack)
+        # The program takes --quiet as its own, wherever it stands.
+        is_quiet = chosen.quiet or self.app.options.verbose_level == 0
+        screen = Screen(None if is_quiet else sys.stderr)
         deadline = None if chosen.timeout is None else time.monotonic() + chosen.timeout
         while True:
-            found = progress(api, path)
+            found = progress(api, f'{stack}/progress')
             if found is None:                       # deleted, and the row is gone
-                print(f'{stack.stack_name} is deleted', file=self.app.stdout)
+                print(f'{chosen.stack} is deleted', file=self.app.stdout)
                 return 0
             screen.show(list(lines(found)))
             if found['status'] != IN_PROGRESS:

@@ -112,6 +112,17 @@ def zones_exist(changes: Iterable[PlannedChange], zones: Mapping[str, Collection
                             f'{facts.zone_of} service; there is {known}.')
 
 
+def volumes_grow(changes: Iterable[PlannedChange]) -> Iterator[Finding]:
+    """A volume cannot be made smaller."""
+    for change in changes:
+        if change.action is not PlanAction.UPDATE or change.before is None or change.after is None:
+            continue
+        name = FACTS[change.after.type].size
+        old, new = (each.values.get(name) for each in (change.before, change.after))
+        if name and isinstance(old, int) and isinstance(new, int) and new < old:
+            yield of_change(Level.ERROR, change, name, f'A volume cannot be made smaller: it has {old} GiB.')
+
+
 def deletes_blocked(changes: Iterable[PlannedChange], holds: Iterable[Hold]) -> Iterator[Finding]:
     """What is deleted must not be in use outside the stack."""
     by_id: dict[str, list[str]] = {}

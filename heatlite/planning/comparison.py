@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from heatlite.common import turns
 from heatlite.language import masking
 from heatlite.language.hiding import HIDDEN_TEXT
 from heatlite.language.masking import Mask
@@ -65,6 +66,37 @@ def compare(before: Source, after: Source) -> Json:
         entry['type'] = (resource.get('type') or resource.get('Type')) if isinstance(resource, Mapping) else None
     found['files'] = list(comparison.files(before.files, after.files))
     return {'is_empty': not any(found.values()), 'truncated': comparison.left < 0, **found}
+
+
+def changed_properties(before: Source, after: Source) -> dict[str, list[str]]:
+    """Return the properties that may differ of each resource that both have: what is written differs, or a parameter or
+    a file that it names."""
+    old, new = _parts(before), _parts(after)
+    given = {name for name in after.parameters if (before.parameters.get(name), before.given(name)) != (
+        after.parameters[name], after.given(name))}
+    given |= {name for name in after.files if before.files.get(name) != after.files[name]}
+    found: dict[str, list[str]] = {}
+    for name in old['resources'].keys() & new['resources'].keys():
+        was, now = (_properties(each['resources'][name]) for each in (old, new))
+        found[name] = sorted(key for key in {*was, *now} if was.get(key) != now.get(key) or _names(now.get(key), given))
+    return found
+
+
+def _properties(resource: Any) -> Mapping[str, Any]:
+    found = resource.get('properties', resource.get('Properties')) if isinstance(resource, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def _names(value: Any, names: Collection[str]) -> bool:
+    """Whether one of the names is in a value, such as the argument of a function."""
+    waiting = [value] if names else []
+    while waiting:
+        turns.spend(1)
+        each = waiting.pop()
+        if isinstance(each, str) and each in names:
+            return True
+        waiting.extend(each.values() if isinstance(each, Mapping) else each if isinstance(each, list) else ())
+    return False
 
 
 def _parts(source: Source) -> dict[str, Mapping[str, Any]]:

@@ -33,16 +33,28 @@ class Meter(StrEnum):
     FLOATING_ADDRESSES = 'floating_addresses'
     SECURITY_GROUPS = 'security_groups'
     SECURITY_GROUP_RULES = 'security_group_rules'
+    LOAD_BALANCERS = 'load_balancers'
+    LISTENERS = 'listeners'
+    POOLS = 'pools'
+    POOL_MEMBERS = 'pool_members'
+    HEALTH_MONITORS = 'health_monitors'
+    SHARES = 'shares'
+    SHARE_SIZE = 'share_gib'
+    SHARE_NETWORKS = 'share_networks'
 
 
 Amounts = Counter[Meter]
 
 COMPUTE, VOLUME, NETWORK, IMAGE = 'compute', 'volume', 'network', 'image'
+LOAD_BALANCER, SHARED_FILES = 'load-balancer', 'shared-file-system'
 SERVICE_OF: Mapping[Meter, str] = {
     **dict.fromkeys((Meter.INSTANCES, Meter.VCPUS, Meter.RAM, Meter.SERVER_GROUPS), COMPUTE),
     **dict.fromkeys((Meter.VOLUMES, Meter.VOLUME_SIZE), VOLUME),
     **dict.fromkeys((Meter.NETWORKS, Meter.SUBNETS, Meter.PORTS, Meter.ROUTERS, Meter.FLOATING_ADDRESSES,
-                     Meter.SECURITY_GROUPS, Meter.SECURITY_GROUP_RULES), NETWORK)}
+                     Meter.SECURITY_GROUPS, Meter.SECURITY_GROUP_RULES), NETWORK),
+    **dict.fromkeys((Meter.LOAD_BALANCERS, Meter.LISTENERS, Meter.POOLS, Meter.POOL_MEMBERS, Meter.HEALTH_MONITORS),
+                    LOAD_BALANCER),
+    **dict.fromkeys((Meter.SHARES, Meter.SHARE_SIZE, Meter.SHARE_NETWORKS), SHARED_FILES)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +63,8 @@ class Facts:
 
     `each`: fixed amounts. `flavor`, `image`: of a server. `size`: GiB of a volume, `volume_type`: its type. `networks`:
     a list of interfaces; one without `port` makes a port. `disks`: a list of disks; one with `volume_size` makes a
-    volume. `rules`: a list of security group rules. `zone`: an availability zone, `zone_of`: of this service.
+    volume. `rules`: a list of security group rules. `share_size`: GiB of a share. `zone`: an availability
+    zone, `zone_of`: of this service.
     """
 
     each: Mapping[Meter, int] = field(default_factory=dict)
@@ -62,6 +75,7 @@ class Facts:
     networks: str = ''
     disks: str = ''
     rules: str = ''
+    share_size: str = ''
     zone: str = ''
     zone_of: str = ''
 
@@ -69,7 +83,7 @@ class Facts:
     def names(self) -> tuple[str, ...]:
         """The properties that count."""
         return tuple(name for name in (self.flavor, self.image, self.size, self.volume_type, self.networks, self.disks,
-                                       self.rules, self.zone) if name)
+                                       self.rules, self.share_size, self.zone) if name)
 
 
 STEPS = 10                              # of a turn, for one resource
@@ -94,7 +108,13 @@ FACTS: Mapping[str, Facts] = {
     'OS::Neutron::Subnet': Facts({Meter.SUBNETS: 1}),
     'OS::Neutron::Port': PORT,
     'OS::Neutron::RouterInterface': PORT,
-    'OS::Octavia::LoadBalancer': PORT,
+    'OS::Octavia::LoadBalancer': Facts({Meter.LOAD_BALANCERS: 1, Meter.PORTS: 1}),
+    'OS::Octavia::Listener': Facts({Meter.LISTENERS: 1}),
+    'OS::Octavia::Pool': Facts({Meter.POOLS: 1}),
+    'OS::Octavia::PoolMember': Facts({Meter.POOL_MEMBERS: 1}),
+    'OS::Octavia::HealthMonitor': Facts({Meter.HEALTH_MONITORS: 1}),
+    'OS::Manila::Share': Facts({Meter.SHARES: 1}, share_size='size'),
+    'OS::Manila::ShareNetwork': Facts({Meter.SHARE_NETWORKS: 1}),
     'AWS::EC2::NetworkInterface': PORT,
     'OS::Neutron::Router': Facts({Meter.ROUTERS: 1}),
     'OS::Neutron::FloatingIP': ADDRESS,
@@ -154,6 +174,10 @@ def consumed(what: Measured | None, flavors: Flavors) -> Consumed:
         amounts[Meter.PORTS] += sum(_makes_port(each) for each in interfaces) if interfaces else 1
     if facts.rules:
         amounts[Meter.SECURITY_GROUP_RULES] += len(_listed(values.get(facts.rules))) + DEFAULT_RULES
+    if facts.share_size:
+        size = _number(values.get(facts.share_size))
+        amounts[Meter.SHARE_SIZE] += size or 0
+        is_certain = is_certain and size is not None
     is_certain = (is_certain and (flavor is not None or not facts.flavor)
                   and all(size is not None for _type, size in volumes))
     return Consumed(+amounts, flavor, tuple((kind, size or 0) for kind, size in volumes), is_certain)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from heatlite.planning.states import Status
+from heatlite.planning.states import Action, Status
 
 Path = tuple[str, ...]
 WAITING, FAILED, SETTLED = 'waiting', 'failed', 'settled'
@@ -171,6 +171,36 @@ def critical_path(rows: Iterable[Row], events: Iterable[Happened], now: datetime
         path = max((each for each in requires.get(path, ()) if each in began and each in ended),
                    key=lambda each: ended[each], default=None)
     return chain[::-1]
+
+
+def last_seconds(events: Iterable[Happened], action: str, before: datetime) -> float | None:
+    """Return how long this action on a resource took when it was completed last, before `before`. `events`: its own
+    ones, oldest first; None: it never was, or its events are gone."""
+    return next(((run.ended - run.began).total_seconds() for run in runs(events)
+                 if run.ended is not None and run.began < before and (run.action, run.status) == (
+                     action, Status.COMPLETE)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """A resource that an update made anew. `properties`: those of which the definition changed; `because_of`: the
+    replaced resources that it needs, if none of its own properties changed."""
+
+    path: Path
+    properties: tuple[str, ...]
+    because_of: tuple[Path, ...]
+
+
+def replaced(events: Iterable[Happened], changed: Mapping[Path, Sequence[str]],
+             requires: Mapping[Path, Sequence[Path]]) -> list[Replaced]:
+    """Return the resources that an update made anew, in the order in which it did.
+
+    `events`: of the update; `changed`: properties whose definition changed, of each resource that was there before.
+    """
+    made = dict.fromkeys(event.path for event in events if event.path in changed
+                         and (event.action, event.status) == (Action.CREATE, Status.IN_PROGRESS))
+    return [Replaced(path, tuple(changed[path]), () if changed[path] else tuple(
+        each for each in requires.get(path, ()) if each in made)) for path in made]
 
 
 # What a failure's text says -> what to do.

@@ -202,6 +202,13 @@ def blockers(protections: Sequence[Protection], changes: Iterable[PlannedChange]
         (change.path, DENIABLE_CHANGES[change.action]) for change in changes if change.action in DENIABLE_CHANGES)))
 
 
+def blocked_changes(protections: Sequence[Protection], document: Mapping[str, Any]) -> Iterator[Blocked]:
+    """As `blockers`, of a plan as a document."""
+    return protection.blocked(protections, (
+        (tuple(change['path']), DENIABLE_CHANGES[action]) for change in document['changes']
+        if (action := PlanAction(change['action'])) in DENIABLE_CHANGES))
+
+
 def digest(document: Any) -> str:
     """Return the SHA-256 of a JSON document in canonical form, as hexadecimal digits."""
     return hashlib.sha256(json.dumps(document, sort_keys=True, separators=(',', ':')).encode()).hexdigest()

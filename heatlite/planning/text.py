@@ -60,6 +60,10 @@ def protected(name: str, why: str) -> str:
     return f'Protected: resources.{name}: {why}; nothing was done to it'
 
 
+def signal_refused(why: str) -> str:
+    return f'The signal was refused: {why}'
+
+
 NEWER_UPDATE = 'preempted by a newer update'
 
 

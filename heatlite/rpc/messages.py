@@ -151,6 +151,15 @@ class SetProtections(Message):
 
 
 @dataclass(frozen=True)
+class ChangeProtections(Message):
+    """Sets the protections of some paths, and removes those of others; all else stays. Answer: all of them."""
+
+    stack_id: str
+    protections: tuple[Mapping[str, Any], ...] = ()
+    remove: tuple[str, ...] = ()        # paths
+
+
+@dataclass(frozen=True)
 class LockStack(Message):
     stack_id: str
     reason: str

@@ -53,6 +53,11 @@ def act(found: Any, method: str, url: str, body: Any = None) -> str:
         raise SystemExit(f'{method} {url}: {status} {answer}')
     if method == 'POST':
         url = f"{url}/{body['stack_name']}/{answer['stack']['id']}"
+    return _ended(url)
+
+
+def _ended(url: str) -> str:
+    """Waits for the end of a stack's action; its URL."""
     while True:
         status, answer = ask('GET', f'{url}?resolve_outputs=false')
         state = 'DELETE_COMPLETE' if status == 404 else answer['stack']['stack_status']
@@ -165,6 +170,31 @@ def tree(backend: str, smaller: int) -> Figures:
             'delete_seconds': delete.wall}
 
 
+def planned(backend: str, smaller: int) -> Figures:
+    """Plans of one large stack, of a change and of none, and the same update directly and by its plan."""
+    count = 10000 // smaller
+    figures: Figures = {}
+    with deployment(backend) as found:
+        with deployments.Meter(found) as meter:
+            status, answer = ask('POST', f'{found.url}/plans', {'stack_name': 'new', 'template': flat(count)})
+        if status != 201:
+            raise SystemExit(f'a plan: {status} {answer}')
+        figures |= {'plan_create_seconds': meter.wall, 'plan_create_cpu': meter.cpu}
+        url, _lived = lives(found, 'flat', flat(count), count)
+        for changed, name in ((0, 'nothing'), (1, 'one')):
+            with deployments.Meter(found) as meter:
+                _status, answer = ask('POST', f'{url}/plans', {'template': flat(count, changed=changed)})
+            figures |= {f'plan_{name}_seconds': meter.wall, f'plan_{name}_cpu': meter.cpu}
+            with deployments.Meter(found) as meter:
+                ask('POST', f"{found.url}/plans/{answer['plan']['id']}/apply")
+                _ended(url)
+            figures[f'apply_{name}_cpu'] = meter.cpu
+            with deployments.Meter(found) as meter:
+                act(found, 'PUT', url, {'template': flat(count, changed=2 * changed)})
+            figures[f'update_{name}_cpu'] = meter.cpu
+    return figures
+
+
 # --- many stacks ---------------------------------------------------------------------------------------------
 
 def _many(found: Any, count: int, clients: int = 4) -> Figures:
@@ -264,7 +294,8 @@ def takeover(backend: str, smaller: int) -> Figures:
 
 
 SCENARIOS: dict[str, Callable[[str, int], Figures]] = {
-    each.__name__: each for each in (group, grid, chain, update_one, tree, small, scale_out, soak, takeover)}
+    each.__name__: each for each in (group, grid, chain, update_one, tree, small, scale_out, soak, takeover,
+                                     planned)}
 
 
 def measure(backend: str, names: list[str], smaller: int) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 import contextlib
 import json
 import socket
+import subprocess
+import sys
 import threading
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -95,3 +97,30 @@ def test_nobody_listens(allowed):
 def test_what_is_no_address(allowed, wrong):
     with pytest.raises(urlfetch.URLFetchError):
         urlfetch.post(wrong, b'{}', 1.0)
+
+
+@pytest.mark.parametrize('ask', [
+    lambda url: urlfetch.ask(url, b'{}', 0.05, 100), lambda url: urlfetch.post(url, b'{}', 0.05)])
+def test_a_name_that_nobody_resolves_takes_no_longer_than_the_rest(monkeypatch, ask):
+    """The system's resolver has time-outs of its own, which are longer."""
+    config.register(cfg.CONF)
+    ended = threading.Event()
+    monkeypatch.setattr(socket, 'getaddrinfo', lambda *what: ended.wait())
+    try:
+        with pytest.raises(urlfetch.URLFetchError):
+            ask('http://policies.example/')
+    finally:
+        ended.set()
+
+
+def test_a_blocking_call_is_given_up_by_cooperative_threads():
+    """In a process of its own: the library's threads replace those of Python."""
+    script = ('from heatlite.common import runtime; runtime.patch()\n'
+              'from eventlet import patcher\n'
+              'ended = patcher.original("threading").Event()\n'
+              'assert runtime.blocking(9.0, int, "7") == 7\n'
+              'try: runtime.blocking(0.05, ended.wait)\n'
+              'except TimeoutError: print("given up")\n'
+              'ended.set()\n')
+    found = subprocess.run([sys.executable, '-c', script], capture_output=True, text=True, check=True, timeout=60)
+    assert found.stdout == 'given up\n'

@@ -239,6 +239,9 @@ def _bodies(route: Route, of: Things, own: Things) -> Iterator[Any]:
             yield {'unset_hook': 'pre-create'}
         case 'guards.set_protections':
             yield {'protections': [{'path': of.resource_name, 'deny': ['delete'], 'reason': of.username}]}
+        case 'guards.change_protections':
+            yield {'protections': [{'path': of.resource_name, 'deny': ['delete'], 'reason': of.username}]}
+            yield {'remove': [of.resource_name, '']}
         case 'guards.set_lock':
             yield {'reason': of.username}
         case 'snapshots.create':

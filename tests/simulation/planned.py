@@ -124,7 +124,8 @@ def live(seed: int, updates: int = 3, kill_at: Iterable[int] = (), goes_back: bo
                 drift(cluster, elsewhere)
                 fields['converge'] = True
             going_back = goes_back and number > 1
-            made = plan(cluster, **fields, **({'revision': rng.randint(1, number)} if going_back else wanted))
+            made = plan(cluster, **fields, **(
+                {'revision': rng.randint(1, cluster.row(stack_id).revision or 1)} if going_back else wanted))
             if isinstance(made, Exception):
                 assert not going_back, made
                 break

@@ -11,6 +11,7 @@ import pytest
 from heatlite.api.handlers import explain, progress
 from heatlite.common import exception
 from heatlite.db import stacks
+from heatlite.rpc import messages
 from heatlite.testing.clouds import simulated
 from tests.simulation import explained as explained_corpus
 from tests.simulation.cluster import Cluster, done
@@ -135,6 +136,50 @@ def test_a_rolled_back_update_still_tells_why(cluster):
     done(cluster, stack_id, 'ROLLBACK')
     found = explained(cluster, stack_id)
     assert [each['path'] for each in found['causes']] == [['b']] and found['state'] == 'failed'
+
+
+def things(a, c='one', p='x', **more):
+    return {'heat_template_version': '2018-08-31', 'parameters': {'p': {'type': 'string', 'default': p}}, 'resources': {
+        'a': {'type': 'Sim::Thing', 'properties': {'value': 'one', 'fixed': a}},
+        'b': {'type': 'Sim::Thing', 'properties': {'value': 'one', 'fixed': {'get_resource': 'a'}}},
+        'c': {'type': 'Sim::Thing', 'properties': {'value': c, 'fixed': {'get_param': 'p'}}}, **more}}
+
+
+def test_why_resources_were_replaced(cluster):
+    stack_id = cluster.create('s', things('old'))
+    done(cluster, stack_id, 'CREATE')
+    assert explained(cluster, stack_id)['replaced'] == []
+    cluster.update(stack_id, things('new', c='two', new={'type': 'Sim::Thing', 'properties': {'value': 'one'}}))
+    done(cluster, stack_id, 'UPDATE')
+    assert explained(cluster, stack_id)['replaced'] == [
+        {'path': ['a'], 'properties': ['fixed'], 'because_of': []},
+        {'path': ['b'], 'properties': [], 'because_of': [['a']]}]
+    cluster.update(stack_id, things('new', c='two', p='y'))
+    done(cluster, stack_id, 'UPDATE')
+    assert explained(cluster, stack_id)['replaced'] == [{'path': ['c'], 'properties': ['fixed'], 'because_of': []}]
+    cluster.ask(messages.MarkUnhealthy(stack_id, 'a', True))
+    cluster.update(stack_id, things('new', c='two', p='y'))
+    done(cluster, stack_id, 'UPDATE')
+    assert explained(cluster, stack_id)['replaced'] == [
+        {'path': ['a'], 'properties': [], 'because_of': []}, {'path': ['b'], 'properties': [], 'because_of': [['a']]}]
+
+
+def test_the_critical_path_beside_the_last_time(cluster):
+    def slow(value, seconds):
+        return {'heat_template_version': '2018-08-31', 'resources': {'slow': {
+            'type': 'OS::Heat::TestResource', 'properties': {'value': value, 'wait_secs': 0, 'action_wait_secs': {
+                'create': 10, 'update': seconds}}}}}
+
+    stack_id = cluster.create('s', slow('one', 20))
+    done(cluster, stack_id, 'CREATE')
+    assert [each['seconds_before'] for each in explained(cluster, stack_id)['critical_path']] == [None]
+    cluster.update(stack_id, slow('two', 20))
+    done(cluster, stack_id, 'UPDATE')
+    first, = explained(cluster, stack_id)['critical_path']
+    cluster.update(stack_id, slow('three', 60))
+    cluster.universe.run(lambda: cluster.states(stack_id)['slow'][-1][1] == 'IN_PROGRESS', 100.0)
+    second, = explained(cluster, stack_id)['critical_path']
+    assert first['seconds_before'] is None and second['seconds_before'] == first['seconds'] >= 20
 
 
 def counted(found):

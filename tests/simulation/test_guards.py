@@ -7,12 +7,12 @@ import random
 
 import pytest
 
-from heatlite.common import exception
+from heatlite.common import exception, limits
 from heatlite.db import guards, stacks
 from heatlite.planning.states import Action
 from heatlite.rpc import messages
 from tests.simulation import foretold, planned
-from tests.simulation.cluster import Cluster, done, kill_engines_in
+from tests.simulation.cluster import Cluster, done, kill_engines_in, wait
 from tests.simulation.test_scaling import child, handled, scaled, signal
 
 
@@ -86,6 +86,28 @@ def test_an_update_is_refused_before_anything_is_stored(cluster, path, deny, cha
     done(cluster, stack_id, 'UPDATE')
 
 
+def test_protections_that_are_set_at_once_are_all_kept(cluster):
+    stack_id = made(cluster, a=thing())
+    protect(cluster, stack_id, 'old', 'delete')
+    together = [messages.ChangeProtections(stack_id, ({'path': f'p{number}', 'deny': ['delete'], 'reason': ''},))
+                for number in range(5)] + [messages.ChangeProtections(stack_id, remove=('old',))]
+    runtime, service = cluster.engines[0]
+    for message in together:
+        runtime.spawn(service.endpoint.handle, cluster.context, message)
+    wait(cluster, 5.0)
+    with cluster.database.reader() as tx:
+        assert sorted(map(str, guards.of(tx, stack_id).protections)) == [f'p{number}' for number in range(5)]
+
+
+def test_no_more_protections_than_one_request_could_set(cluster):
+    stack_id = made(cluster, a=thing())
+    many = tuple({'path': f'p{number}', 'deny': ['delete'], 'reason': ''} for number in range(limits.MOST_PROTECTIONS))
+    assert len(cluster.ask(messages.ChangeProtections(stack_id, many))) == limits.MOST_PROTECTIONS
+    new = ({'path': 'new', 'deny': ['delete'], 'reason': ''},)
+    assert 'at most 100' in str(cluster.ask(messages.ChangeProtections(stack_id, new), (exception.HTTPBadRequest,)))
+    assert len(cluster.ask(messages.ChangeProtections(stack_id, new, ('p0',)))) == limits.MOST_PROTECTIONS
+
+
 @pytest.mark.parametrize('path', ['', 'a', 'group', 'group/1', '*/0'])
 def test_a_stack_with_something_protected_is_not_deleted(cluster, path):
     stack_id = made(cluster, a=thing(), group=group())
@@ -120,6 +142,48 @@ def test_scaling_down_by_a_signal_is_refused(cluster):
     protect(cluster, stack_id, 'group', 'update')
     text = str(cluster.ask(messages.SignalResource(stack_id, 'policy', None, True), (exception.StackProtected,)))
     assert 'group: update is denied' in text and cluster.cloud.calls == calls
+    assert [reason.partition(':')[0] for reason in refusals(cluster, stack_id)] == ['The signal was refused'] * 2
+    assert 'group: update is denied' in refusals(cluster, stack_id)[1]
+
+
+def refusals(cluster, stack_id):
+    """The reasons of the events about signals, oldest first."""
+    with cluster.database.reader() as tx:
+        return tx.exec_driver_sql('SELECT reason FROM event WHERE stack_id = ? AND "action" = \'SIGNAL\' ORDER BY id',
+                                  (stack_id,)).scalars().all()
+
+
+def test_a_signal_to_a_locked_stack_is_an_event(cluster):
+    stack_id = cluster.create('s', scaled(desired_capacity=2))
+    done(cluster, stack_id, 'CREATE')
+    lock(cluster, stack_id)
+    cluster.ask(messages.SignalResource(stack_id, 'policy'), (exception.StackLocked,))
+    handled(cluster)
+    assert [each.partition('Stack')[0] for each in refusals(cluster, stack_id)] == ['The signal was refused: ']
+    assert refusals(cluster, stack_id)[0].endswith(': maintenance')
+
+
+def test_a_restore_and_a_cancel_are_refused_before_they_begin(cluster):
+    stack_id = made(cluster, a=thing('one'))
+    snapshot = cluster.ask(messages.SnapshotStack(stack_id, 'before'))['id']
+    cluster.settle(stack_id)
+    cluster.ask(update(stack_id, a=thing('one'), b=thing()))
+    done(cluster, stack_id, 'UPDATE')
+    protect(cluster, stack_id, 'b', 'delete')
+    restore = messages.RestoreSnapshot(stack_id, snapshot)
+    assert 'b: delete is denied by the protection of b' in refused(cluster, restore)
+    cluster.ask(messages.SetProtections(stack_id))
+    slow = {'type': 'OS::Heat::TestResource', 'properties': {'wait_secs': 30}}
+    cluster.ask(update(stack_id, a=thing('one'), b=thing(), c=thing(), d={**slow, 'depends_on': 'c'}))
+    begun = ('CREATE', 'IN_PROGRESS')
+    cluster.universe.run(lambda: begun in [each[:2] for each in cluster.states(stack_id).get('d', ())], 100.0)
+    protect(cluster, stack_id, 'c', 'delete')
+    assert 'c: delete is denied by the protection of c' in refused(cluster, messages.CancelStack(stack_id, True))
+    cluster.ask(messages.CancelStack(stack_id, False))
+    cluster.settle(stack_id)
+    cluster.ask(messages.SetProtections(stack_id))
+    cluster.ask(restore)
+    done(cluster, stack_id, 'RESTORE')
 
 
 def by_surprise(cluster):
@@ -306,6 +370,7 @@ def test_autoscaling_does_not_change_a_locked_stack(cluster):
     handled(cluster)
     cluster.settle(stack_id)
     assert cluster.cloud.calls == calls and child(cluster, stack_id).action == 'CREATE'
+    assert 'The signal was refused: ' in (found := refusals(cluster, stack_id))[0] and 'maintenance' in found[0]
 
 
 def test_a_lock_belongs_to_its_owner(cluster):

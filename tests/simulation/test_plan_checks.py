@@ -7,18 +7,12 @@ import pytest
 from heatlite.common import exception
 from heatlite.engine.types import registry
 from heatlite.planning.consumption import FACTS
-from heatlite.testing.clouds import simulated
+from tests.simulation.cluster import done
 from tests.simulation.openstack import stack
 
 SERVER = {'image': 'cirros', 'flavor': 'm1.small', 'networks': [{'network': 'private'}]}
 DISK = ('OS::Cinder::Volume', {'size': 10})
 SHOP = {'server': ('OS::Nova::Server', SERVER), 'disk': DISK}
-
-
-@pytest.fixture(scope='module')
-def cloud():
-    with simulated() as found:
-        yield found
 
 
 @pytest.fixture
@@ -70,6 +64,67 @@ def test_old_objects_of_replacements_need_room_beside_the_new_ones(it):
     plan = it.plan({'other': DISK})
     assert texts(plan, 'warning') == ['The quota of volumes is 1, of which 1 is used; the plan adds 1 (1 is deleted, '
                                      'perhaps too late).']
+
+
+BALANCED = {
+    'lb': ('OS::Octavia::LoadBalancer', {'vip_subnet': {'get_resource': 'subnet'}}),
+    'net': ('OS::Neutron::Net', {}),
+    'subnet': ('OS::Neutron::Subnet', {'network': {'get_resource': 'net'}, 'cidr': '10.9.0.0/24'}),
+    'pool': ('OS::Octavia::Pool', {'loadbalancer': {'get_resource': 'lb'}, 'protocol': 'HTTP',
+                                   'lb_algorithm': 'ROUND_ROBIN'}),
+    'member': ('OS::Octavia::PoolMember', {'pool': {'get_resource': 'pool'}, 'address': '10.9.0.9',
+                                           'protocol_port': 80})}
+
+
+def test_quotas_of_load_balancing(it):
+    """The service does not say what is used."""
+    def quota(**limits):
+        it.request('octavia', 'PUT', f'/lbaas/quotas/{it.cloud.project_id}', {'quota': limits})
+
+    quota(load_balancer=1, pool=2, member=1)
+    it.create(BALANCED)
+    more = {**BALANCED, 'pool2': BALANCED['pool'], 'member2': ('OS::Octavia::PoolMember', {
+        **BALANCED['member'][1], 'address': '10.9.0.10'})}
+    plan = it.plan(more)
+    assert texts(plan, 'error') == ['The quota of pool_members is 1, of which 1 is used; the plan adds 1.']
+    assert plan.document['totals']['pools'] == {'before': 1, 'after': 2, 'at_once': 2}
+    quota(member=5)
+    assert texts(it.plan(more)) == []
+    assert texts(it.plan({**more, 'lb2': BALANCED['lb']})) == [
+        'The quota of load_balancers is 1, of which 1 is used; the plan adds 1.']
+
+
+def test_quotas_of_shared_file_systems(it):
+    share = ('OS::Manila::Share', {'share_protocol': 'NFS', 'size': 3, 'share_type': 'default'})
+    it.request('manila', 'PUT', f'/quota-sets/{it.cloud.project_id}', {'quota_set': {'shares': 5, 'gigabytes': 10}})
+    it.create({'one': share})
+    assert texts(it.plan({'one': share, 'two': share})) == []
+    assert texts(it.plan({'one': share, 'two': share, 'three': share, 'four': share})) == [
+        'The quota of share_gib is 10, of which 3 is used; the plan adds 9.']
+
+
+def test_the_checks_are_made_again_when_a_plan_is_applied(cloud):
+    with stack(cloud, engines=1, **{'plans.refuse_errors': True}) as it:
+        plan = it.plan({'disk': DISK})
+        it.quota('cinder', volumes=0)
+        refused = it.apply(plan, (exception.Conflict,))
+        assert 'find errors' in str(refused) and 'The quota of volumes is 0' in str(refused)
+        bad = it.plan({'disk': DISK})
+        assert texts(bad, 'error')
+        it.quota('cinder', volumes=5)
+        it.apply(bad)                               # what was in the way is not there any more
+        it.id = bad.stack_id or it.cluster.user_stack('s')
+        done(it.cluster, it.id, 'CREATE')
+
+
+def test_a_volume_does_not_shrink(it):
+    it.create({'disk': DISK})
+    smaller, larger = ({'disk': (DISK[0], {'size': size})} for size in (9, 11))
+    [finding] = it.plan(smaller).document['findings']
+    assert (finding['level'], finding['path']) == ('error', ['disk'])
+    assert finding['text'] == 'A volume cannot be made smaller: it has 10 GiB.'
+    assert finding['cause']['what'] == 'resources.disk.properties.size'
+    assert texts(it.plan(larger)) == []
 
 
 def test_members_of_groups_are_counted(it):

@@ -7,7 +7,8 @@ import random
 import pytest
 
 from heatlite.common import exception
-from heatlite.testing.clouds import simulated
+from heatlite.engine.clients.os import listed
+from heatlite.planning import plan as planning
 from tests.simulation.cluster import done
 from tests.simulation.openstack import stack
 
@@ -35,12 +36,6 @@ CHANGES = {
     ('server', 'name'): ('nova', 'servers', 'server', 'name', 'x'),
     ('disk', 'name'): ('cinder', 'volumes', 'volume', 'name', 'x'),
 }
-
-
-@pytest.fixture(scope='module')
-def cloud():
-    with simulated() as found:
-        yield found
 
 
 @pytest.fixture
@@ -142,3 +137,68 @@ def test_a_hidden_value_stays_hidden_when_it_was_changed(it):
     plan = it.planned(action='update', stack_id=it.id, template=hidden('sesame'), converge=True)
     assert plan.summary['update'] == 1
     assert 'sesame' not in str(plan.document)
+
+
+# --- many at once -----------------------------------------------------------------------------------------
+
+MANY = 40
+PLUGINS = {'block-storage': 'cinder', 'compute': 'nova', 'network': 'neutron'}
+
+
+@pytest.fixture
+def many(cloud):
+    """Volumes beside networks in a group: a stack and nested ones."""
+    disks = {f'disk{number}': ('OS::Cinder::Volume', {'size': 1, 'name': 'd'}) for number in range(MANY)}
+    nets = {'nets': ('OS::Heat::ResourceGroup', {'count': MANY, 'resource_def': {
+        'type': 'OS::Neutron::Net', 'properties': {'name': 'n'}}})}
+    with stack(cloud, engines=1) as found:
+        found.create({**disks, **nets})
+        found.wanted = {**disks, **nets}
+        yield found
+
+
+def rename(it, service, plural, name, count):
+    """Rename objects; return their ids."""
+    path = f'/{plural}/detail' if service == 'cinder' else f'/{plural}'
+    found = [each['id'] for each in it.request(service, 'GET', path, params={'name': name})[plural]][:count]
+    for ident in found:
+        it.request(service, 'PUT', f'/{plural}/{ident}', {plural[:-1]: {'name': 'changed'}})
+    return set(found)
+
+
+def test_many_objects_are_read_from_lists(many):
+    changed = rename(many, 'cinder', 'volumes', 'd', 5) | rename(many, 'neutron', 'networks', 'n', 5)
+    asked = many.count_requests()
+    plan = many.plan(many.wanted, converge=True)
+    assert many.count_requests() - asked < 30               # and not one for each of the 80
+    assert {each['physical_resource_id'] for each in plan.document['changes']
+            if any(value.get('live') == 'changed' for value in each['values'])} == changed
+    many.apply(plan)
+    done(many.cluster, many.id, 'UPDATE')
+    assert many.plan(many.wanted, converge=True).document['is_empty']
+
+
+def test_objects_that_no_list_has_are_read_alone(many):
+    """They are gone, or the list is broken."""
+    gone = many.listed('cinder', 'volumes', 'd')['id']
+    many.request('cinder', 'DELETE', f'/volumes/{gone}')
+    many.cloud.advance(100)
+    plan = many.plan(many.wanted, converge=True)
+    assert [each['physical_resource_id'] for each in plan.document['changes'] if each['action'] == 'replace'] == [gone]
+    many.fault(service='volume', path='*/volumes/detail*', kind='error', count=0, status=403)
+    after = many.plan(many.wanted, converge=True)
+    many.cloud._ask('DELETE', '/_sim/faults')
+    assert planning.differences(plan.document, after.document) == []
+
+
+@pytest.mark.parametrize('kind', listed.LISTINGS)
+def test_lists_have_what_single_objects_have(it, kind):
+    listing, service = listed.LISTINGS[kind], PLUGINS[kind[0]]
+    if listing.key == 'floatingip':
+        it.request(service, 'POST', '/floatingips', {'floatingip': {
+            'floating_network_id': it.listed('neutron', 'networks', 'public')['id']}})
+    found = it.request(service, 'GET', listing.path)[listing.plural]
+    assert found
+    for entry in found[:5]:
+        single = it.request(service, 'GET', f"{kind[1]}/{entry['id']}")[listing.key]
+        assert {name: single[name] for name in single if name != 'server_groups'} == entry      # no property reads it

@@ -155,13 +155,39 @@ def test_nested_stacks_have_none(cluster):
 
 def test_equal_content_is_stored_once(cluster):
     stack_id = create(cluster, a='one')
-    for value in ('two', 'one', 'two', 'one', 'one'):
+    for value in ('two', 'one', 'two', 'one'):
         done(cluster, stack_id, update(cluster, stack_id, a=value).action)
     found = history(cluster, stack_id)
-    assert [found[0].template_id == each.template_id for each in found] == [True, False, True, False, True, True]
+    assert [found[0].template_id == each.template_id for each in found] == [True, False, True, False, True]
     assert len({each.digest for each in found}) == len({each.template_id for each in found}) == 2
     wait(cluster, 1.0)                              # for what follows the end of an action
     assert len(templates_of(cluster, stack_id)) == 4            # and those of the present one and of the one before
+
+
+def test_an_update_without_a_change_keeps_the_revision():
+    with Cluster(engines=1, **{'revisions.keep': 2}) as cluster:
+        stack_id = create(cluster, a='one')
+        update(cluster, stack_id, a='two')
+        with changes_of_revisions() as seen:
+            for _ in range(3):
+                update(cluster, stack_id, a='two')
+                cluster.ask(messages.UpdateStack(stack_id=stack_id, existing=True))
+                done(cluster, stack_id, Action.UPDATE)
+            plan = planned.plan(cluster, action='update', stack_id=stack_id, template=template(a='two'))
+            planned.applied(cluster, plan.id)
+            done(cluster, stack_id, Action.UPDATE)
+        assert seen == []
+        assert listed(cluster, stack_id) == [(1, 'CREATE', 'COMPLETE'), (2, 'UPDATE', 'COMPLETE')]
+
+
+def test_a_failed_update_that_is_repeated_is_one_revision(cluster):
+    stack_id = create(cluster, a='one')
+    cluster.update(stack_id, failing(a='two'))
+    cluster.settle(stack_id)
+    cluster.update(stack_id, failing(a='two'))
+    assert listed(cluster, stack_id)[1:] == [(2, 'UPDATE', 'IN_PROGRESS')]
+    cluster.settle(stack_id)
+    assert listed(cluster, stack_id)[1:] == [(2, 'UPDATE', 'FAILED')]
 
 
 def test_another_stack_has_another_digest(cluster):

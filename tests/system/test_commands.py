@@ -5,15 +5,12 @@ The commands share one process (tests.system.openstack_shell); the service is on
 
 import contextlib
 import json
-import os
-import subprocess
-import sys
 from importlib.metadata import entry_points
 
 import pytest
 
-from tests.system import service
-from tests.system.processes import ROOT, eventually
+from tests.system import openstack_shell, service
+from tests.system.processes import eventually
 
 pytestmark = pytest.mark.random_order(disabled=True)         # a sequence: each test goes on where the one before ended
 
@@ -44,10 +41,7 @@ class Session:
     def __init__(self, environment):
         self.environment = environment
         self.ran = []
-        clean = {key: value for key, value in os.environ.items() if not key.startswith('OS_')}
-        self._process = subprocess.Popen(
-            [sys.executable, '-W', 'ignore', '-m', 'tests.system.openstack_shell'], cwd=ROOT, text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=clean)
+        self._shell = openstack_shell.Shell(environment)
 
     @contextlib.contextmanager
     def as_admin(self):
@@ -61,20 +55,12 @@ class Session:
         other.close()
 
     def close(self):
-        self._process.stdin.close()
-        self._process.wait()
-        self._process.stdout.close()
+        self._shell.close()
 
     def __call__(self, *arguments, fails=False, code=None):
-        """What is printed. `code`: the exit code, if it is neither that of a success nor that of a failure.
-
-        Who asks is said by options: the command reads the environment once for all its runs.
-        """
-        who = [part for name, value in self.environment.items()
-               for part in (f'--{name.lower().replace("_", "-")}', value)]
+        """What is printed. `code`: the exit code, if it is neither that of a success nor that of a failure."""
         words = [str(each) for each in arguments]
-        print(json.dumps([*who, *words]), file=self._process.stdin, flush=True)
-        ended, said, complained = json.loads(self._process.stdout.readline())
+        ended, said, complained = self._shell.run(words)
         self.ran.append(next((name for size in (4, 3, 2)
                               if (name := '_'.join(words[:size]).replace('-', '_')) in ALL), None))
         assert ended == code if code is not None else bool(ended) is fails, f'{words}: {complained}{said}'
@@ -120,6 +106,7 @@ def settled(run, name, wanted):
 def test_plans(run, files):
     said = run('stack', 'plan', 'create', '-t', files['lamp'], '--parameter', 'length=4', 'planned', code=2)
     assert '2 to create' in said and '+ number (OS::Heat::RandomString)' in said
+    assert '# template resources.lamp.properties.value line 8' in said
     made, = run.json('stack', 'plan', 'list')
     assert (made['stack_name'], made['action'], made['state']) == ('planned', 'create', 'READY')
     assert run('stack', 'plan', 'show', made['id']) == said

@@ -17,15 +17,17 @@ from heatlite.api.handlers.places import Places
 from heatlite.api.wsgi import Request
 from heatlite.common import exception
 from heatlite.common.i18n import _
-from heatlite.db import events, leases, resources, stacks
+from heatlite.db import events, leases, resources, revisions, stacks
 from heatlite.db.connection import moment
-from heatlite.planning import explanation
+from heatlite.planning import comparison, explanation
+from heatlite.planning.comparison import Source
 from heatlite.planning.explanation import Happened, Path, Row, is_within
-from heatlite.planning.states import ResourceState, Status
+from heatlite.planning.states import Action, ResourceState, Status
 
 View = dict[str, Any]
 MOST = 50                               # entries of each list
 MOST_EVENTS = 2000
+MOST_BEFORE = 10                        # resources of which the last time is looked up
 MOST_RUNS = 50                          # events of a resource, newest ones
 MOST_STACKS = 1000                      # whose events are searched, outer ones first
 DEEPEST = 10 ** 6
@@ -82,9 +84,11 @@ def explained(tx: Connection, row: stacks.Stack, timeout: timedelta) -> View:
     tree, now = Tree(tx, row), moment(tx)
     found = _waiting(tx, row, tree, now, timeout) if row.status == Status.IN_PROGRESS else {}
     beginning = events.beginning(tx, row.id)
-    causes, chain = [], []
+    causes, chain, replaced = [], [], []
     if beginning is not None:
-        causes, chain = _causes(tx, tree, beginning), _chain(tx, tree, beginning, now)
+        happened = tree.happened(events.since(tx, [tree.top], beginning.created_at, MOST_EVENTS))
+        causes, chain = _causes(tx, tree, beginning), _chain(tx, tree, beginning, happened, now)
+        replaced = _replaced(tx, row, tree, beginning, happened)
     state = (explanation.WAITING if row.status == Status.IN_PROGRESS else
              explanation.FAILED if causes else explanation.SETTLED)
     return {
@@ -93,7 +97,7 @@ def explained(tx: Connection, row: stacks.Stack, timeout: timedelta) -> View:
         'engine': None, 'gives_up_at': None, 'waiting_for': [], 'blocked': [], **found, 'causes': causes,
         'not_started': [list(path) for path in explanation.not_started(
             tree.by_path, [tuple(cause['path']) for cause in causes])][:MOST],
-        'critical_path': chain[:MOST], 'summary': _summary(row, found, causes)}
+        'critical_path': chain[:MOST], 'replaced': replaced, 'summary': _summary(row, found, causes)}
 
 
 def paths_of(top: stacks.Stack, below: Iterable[stacks.Identity]) -> dict[str, Path]:
@@ -187,11 +191,36 @@ def _causes(tx: Connection, tree: Tree, beginning: events.Shown, below: Path = (
             for each in explanation.waited_for(cause, tree.rows) if is_within(each.path, below)][:MOST]
 
 
-def _chain(tx: Connection, tree: Tree, beginning: events.Shown, now: datetime) -> list[View]:
-    found = events.since(tx, [tree.top], beginning.created_at, MOST_EVENTS)
+def _chain(tx: Connection, tree: Tree, beginning: events.Shown, happened: Sequence[Happened],
+           now: datetime) -> list[View]:
+    """The critical path; the longest ones of it beside what the same action took the last time."""
     own = [row for row in tree.rows if len(row.path) == 1]
-    return [{'path': list(each.path), 'seconds': round(each.seconds, 1)}
-            for each in explanation.critical_path(own, tree.happened(found), now)]
+    chain = explanation.critical_path(own, happened, now)
+    actions = {event.path: event.action for event in happened}
+    before = {each.path: explanation.last_seconds(
+        tree.happened(events.of_resource(tx, tree.top, each.path[0], MOST_RUNS)), actions[each.path],
+        beginning.created_at) for each in sorted(chain, key=lambda each: -each.seconds)[:MOST_BEFORE]}
+    return [{'path': list(each.path), 'seconds': round(each.seconds, 1),
+             'seconds_before': None if (last := before.get(each.path)) is None else round(last, 1)} for each in chain]
+
+
+def _replaced(tx: Connection, row: stacks.Stack, tree: Tree, beginning: events.Shown,
+              happened: Sequence[Happened]) -> list[View]:
+    """The resources of this stack that its last update made anew, and why, as its last two definitions tell."""
+    made = any(event.action == Action.CREATE for event in happened)
+    if beginning.action != Action.UPDATE or not made or row.revision is None or row.revision < 2:
+        return []
+    before, after = (revisions.definition(tx, row.id, number) for number in (row.revision - 1, row.revision))
+    if before is None or after is None:
+        return []
+    if after[0].created_at < (row.started_at or row.created_at) - timedelta(seconds=1):
+        before = after                              # the update kept the definition
+    changed = comparison.changed_properties(*(Source(stored.document, stored.environment, stored.files,
+                                                     found.parameters or {}) for found, stored in (before, after)))
+    return [{'path': list(each.path), 'properties': list(each.properties),
+             'because_of': [list(path) for path in each.because_of]}
+            for each in explanation.replaced(happened, {(name,): found for name, found in changed.items()},
+                                             {row.path: row.requires for row in tree.rows})][:MOST]
 
 
 def _summary(row: stacks.Stack, found: Mapping[str, Any], causes: Sequence[Mapping[str, Any]]) -> str:

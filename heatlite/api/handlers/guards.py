@@ -17,6 +17,7 @@ from heatlite.planning.protection import Denial
 from heatlite.rpc import messages
 
 View = dict[str, Any]
+UNPROTECT = 'stacks:unprotect'          # the rule of those who may remove protections
 UNLOCK_ANY = 'stacks:unlock_any'        # the rule of those who may remove the lock of another user
 
 
@@ -32,6 +33,18 @@ def set_protections(req: Request, stack_name: str, stack_id: str) -> View:
     wanted = _protections(req.require_json())
     req.call(messages.SetProtections(stack.id, wanted))
     return {'protections': list(wanted)}
+
+
+def change_protections(req: Request, stack_name: str, stack_id: str) -> View:
+    """Sets the protections of the given paths and removes those of the paths in `remove`, which also needs the rule
+    of removing all; the others stay."""
+    stack, _former = _found(req, stack_name, stack_id)
+    body = req.require_json()
+    removed = _removed(body)
+    if removed:
+        req.services.policy.enforce(req.context, UNPROTECT)
+    wanted = _protections({'protections': [], **body})
+    return {'protections': req.call(messages.ChangeProtections(stack.id, wanted, removed))}
 
 
 def delete_protections(req: Request, stack_name: str, stack_id: str) -> None:
@@ -83,21 +96,33 @@ def _protections(body: Mapping[str, Any]) -> tuple[View, ...]:
     return tuple(_protection(f'protections.{number}', each) for number, each in enumerate(given))
 
 
+def _removed(body: Mapping[str, Any]) -> tuple[str, ...]:
+    given = body.get('remove', [])
+    if not isinstance(given, list) or len(given) > limits.MOST_PROTECTIONS:
+        raise messages.wrong('remove', _('a list of at most %d paths') % limits.MOST_PROTECTIONS, type(given).__name__)
+    return tuple(_path(f'remove.{number}', each) for number, each in enumerate(given))
+
+
 def _protection(at: str, given: Any) -> View:
     if not isinstance(given, Mapping) or not given.keys() <= {'path', 'deny', 'reason'}:
         raise messages.wrong(at, _('an object with path, deny and reason'), str(given)[:LONGEST_NAME])
-    path = _text(at, given, 'path', limits.PROTECTION_PATH)
-    if path is None or (path and not all(path.split('/'))):
-        raise messages.wrong(f'{at}.path', _('names of resources, separated by slashes, or an empty text'), path)
+    path = _path(f'{at}.path', given.get('path'))
     deny = given.get('deny')
     if not isinstance(deny, list) or not deny or not all(isinstance(each, str) and each in set(Denial)
                                                          for each in deny):
         raise messages.wrong(f'{at}.deny', _('a list of %s') % ', '.join(Denial), str(deny)[:LONGEST_NAME])
-    return {'path': path, 'deny': sorted(set(deny)), 'reason': _text(at, given, 'reason', LONGEST_NAME) or ''}
+    reason = _text(f'{at}.reason', given.get('reason'), LONGEST_NAME)
+    return {'path': path, 'deny': sorted(set(deny)), 'reason': reason or ''}
 
 
-def _text(at: str, given: Mapping[str, Any], key: str, most: int) -> str | None:
-    value = given.get(key)
-    if value is not None and (not isinstance(value, str) or len(value) > most):
-        raise messages.wrong(f'{at}.{key}', _('a text of at most %d characters') % most, str(value)[:LONGEST_NAME])
-    return value
+def _path(at: str, given: Any) -> str:
+    path = _text(at, given, limits.PROTECTION_PATH)
+    if path is None or (path and not all(path.split('/'))):
+        raise messages.wrong(at, _('names of resources, separated by slashes, or an empty text'), path)
+    return path
+
+
+def _text(at: str, given: Any, most: int) -> str | None:
+    if given is not None and (not isinstance(given, str) or len(given) > most):
+        raise messages.wrong(at, _('a text of at most %d characters') % most, str(given)[:LONGEST_NAME])
+    return given

@@ -1,6 +1,6 @@
 """Reads what services say of a project: quotas and what is used of them, flavors, images, zones, what is in use.
 
-Each function sends one request, or one for each page of a list. Errors are those of the clients.
+Each function sends one request, or one for each list. Errors are those of the clients.
 """
 
 from __future__ import annotations
@@ -9,12 +9,22 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from heatlite.planning.checks import UNLIMITED, Hold, Image, Limit
-from heatlite.planning.consumption import COMPUTE, IMAGE, NETWORK, VOLUME, Flavor, Meter
+from heatlite.planning.consumption import (
+    COMPUTE,
+    IMAGE,
+    LOAD_BALANCER,
+    NETWORK,
+    SHARED_FILES,
+    VOLUME,
+    Flavor,
+    Meter,
+)
 
 Clients = Any                           # clients.OpenStackClients, or what the operator has in its place
 ONCE: Mapping[str, Any] = {'connect_retries': 0, 'status_code_retries': 0}     # the caller does not wait for long
 LISTED = 1000                           # the most entries that are read of a list without end
-PLUGINS: Mapping[str, str] = {COMPUTE: 'nova', VOLUME: 'cinder', NETWORK: 'neutron', IMAGE: 'glance'}
+PLUGINS: Mapping[str, str] = {COMPUTE: 'nova', VOLUME: 'cinder', NETWORK: 'neutron', IMAGE: 'glance',
+                              LOAD_BALANCER: 'octavia', SHARED_FILES: 'manila'}
 OF_THE_NETWORK = ('network:dhcp', 'network:distributed', 'network:ha_router_replicated_interface',
                   'network:floatingip_agent_gateway', 'network:router_centralized_snat')
 """Owners of ports that the service removes by itself."""
@@ -42,6 +52,17 @@ NETWORK_LIMITS: Mapping[Meter, str] = {
     Meter.FLOATING_ADDRESSES: 'floatingip', Meter.SECURITY_GROUPS: 'security_group',
     Meter.SECURITY_GROUP_RULES: 'security_group_rule',
 }
+SHARE_LIMITS: Mapping[Meter, Named] = {
+    Meter.SHARES: Named('maxTotalShares', 'totalSharesUsed'),
+    Meter.SHARE_SIZE: Named('maxTotalShareGigabytes', 'totalShareGigabytesUsed'),
+    Meter.SHARE_NETWORKS: Named('maxTotalShareNetworks', 'totalShareNetworksUsed'),
+}
+# The service does not say what is used: it is counted. Meter -> its name in quotas, the list; members are in pools.
+BALANCER_LIMITS: Mapping[Meter, tuple[str, str]] = {
+    Meter.LOAD_BALANCERS: ('load_balancer', 'loadbalancers'), Meter.LISTENERS: ('listener', 'listeners'),
+    Meter.POOLS: ('pool', 'pools'), Meter.POOL_MEMBERS: ('member', 'pools'),
+    Meter.HEALTH_MONITORS: ('health_monitor', 'healthmonitors'),
+}
 PORTS_OF: Mapping[str, str] = {             # type -> how a list of ports is asked for those of one object
     'OS::Neutron::Subnet': 'fixed_ips', 'OS::Neutron::Net': 'network_id', 'OS::Neutron::ProviderNet': 'network_id',
     'OS::Neutron::SecurityGroup': 'security_groups'}
@@ -56,7 +77,7 @@ def _get(clients: Clients, service: str, path: str, params: Mapping[str, Any] | 
 # --- quotas --------------------------------------------------------------------------------------------------
 
 def limits(clients: Clients, service: str) -> dict[Meter, Limit]:
-    """Return the quotas of the project at a service: COMPUTE, VOLUME or NETWORK."""
+    """Return the quotas of the project at a service of LIMITS."""
     return LIMITS[service](clients)
 
 
@@ -65,6 +86,18 @@ def _network_limits(clients: Clients) -> dict[Meter, Limit]:
     found = _get(clients, NETWORK, f'/quotas/{project}/details.json')['quota']
     return {meter: Limit(found[name]['limit'], found[name]['used'] + int(found[name].get('reserved') or 0))
             for meter, name in NETWORK_LIMITS.items() if name in found}
+
+
+def _balancer_limits(clients: Clients) -> dict[Meter, Limit]:
+    project = clients.context.cloud_project_id
+    quota = _get(clients, LOAD_BALANCER, f'/lbaas/quotas/{project}')['quota']
+    limited = {meter: plural for meter, (name, plural) in BALANCER_LIMITS.items()
+               if (quota.get(name) if quota.get(name) is not None else UNLIMITED) != UNLIMITED}
+    lists = {plural: _get(clients, LOAD_BALANCER, f'/lbaas/{plural}', {'project_id': project, 'limit': LISTED})[plural]
+             for plural in sorted(set(limited.values()))}
+    return {meter: Limit(int(quota[BALANCER_LIMITS[meter][0]]), sum(
+        len(entry.get('members') or ()) if meter is Meter.POOL_MEMBERS else 1 for entry in lists[plural]))
+        for meter, plural in limited.items()}
 
 
 def _absolute(service: str, names: Mapping[Meter, Named]) -> Callable[[Clients], dict[Meter, Limit]]:
@@ -76,7 +109,8 @@ def _absolute(service: str, names: Mapping[Meter, Named]) -> Callable[[Clients],
 
 
 LIMITS: Mapping[str, Callable[[Clients], dict[Meter, Limit]]] = {
-    COMPUTE: _absolute(COMPUTE, COMPUTE_LIMITS), VOLUME: _absolute(VOLUME, VOLUME_LIMITS), NETWORK: _network_limits}
+    COMPUTE: _absolute(COMPUTE, COMPUTE_LIMITS), VOLUME: _absolute(VOLUME, VOLUME_LIMITS), NETWORK: _network_limits,
+    LOAD_BALANCER: _balancer_limits, SHARED_FILES: _absolute(SHARED_FILES, SHARE_LIMITS)}
 
 
 # --- what there is -------------------------------------------------------------------------------------------

@@ -50,10 +50,18 @@ class Recorder:
         self._keep = keep
         self._key = key or ''
 
+    def is_present(self, tx: Connection, row: Stack, content: Content) -> bool:
+        """Whether the stack `row` has this content already, so that there is no new revision. One statement."""
+        if row.revision is None or not self._keep:
+            return False
+        return revisions.digest(tx, row.id, row.revision) == content.digest(row.id, self._key)
+
     def record(self, tx: Connection, before: Stack | None, accepted: Stack, content: Content,
                author: RequestContext | None, plan_id: str | None = None) -> None:
-        """Store the revision of the definition that the row `accepted` brings in. `before`: the row until now; None: a
-        new stack."""
+        """Store the revision of the definition that the row `accepted` brings in, unless it kept its revision.
+        `before`: the row until now; None: a new stack."""
+        if before is not None and accepted.revision == before.revision:
+            return
         for each in self.of(before, accepted, content, author, plan_id):
             revisions.insert(tx, each)
         # A stack is tidied up when its action ends; until then there may be any number of requests.

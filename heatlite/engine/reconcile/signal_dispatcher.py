@@ -31,7 +31,7 @@ from heatlite.engine.reconcile.resource_writer import stored_number
 from heatlite.engine.resource import Resource
 from heatlite.engine.resource_keeping import Keeping
 from heatlite.language.definition import StackDefinition
-from heatlite.planning import graph
+from heatlite.planning import graph, text
 from heatlite.planning.states import Action, Change, Datum, Event, ResourceState, SignalError
 from heatlite.rpc import errors
 
@@ -39,6 +39,8 @@ LOG = logging.getLogger(__name__)
 T = TypeVar('T')
 
 UNSET_HOOK = 'unset_hook'
+# Why a valid signal changes nothing: the stack is guarded, or has no room.
+REFUSALS = (exception.StackLocked, exception.StackProtected, exception.RequestLimitExceeded)
 LOOKED_AT = 50                          # the most related resources of a signalled one whose attributes are read anew
 
 
@@ -150,7 +152,7 @@ class SignalDispatcher:
         recorder = SignalWriter(self._leased, self._runtime)
         resource = self._runner.executor.objects.stored(row, recorder)
         self._leased.signalled = self._leased.row.generation
-        others, error = self._tell(resource, signal)
+        others, error = self._tell(resource, signal, recorder)
         self._journal.write(Change(
             self._leased.id, self._leased.lease.epoch, row=self._leased.rows.get(row.id), columns=recorder.columns,
             data=tuple(recorder.data_noted), events=tuple(recorder.events), signals=(signal.id,),
@@ -160,9 +162,9 @@ class SignalDispatcher:
         if others:
             self._refresh({row.name: row}, LOOKED_AT)
 
-    def _tell(self, resource: Resource, signal: Signal) -> tuple[bool, SignalError | None]:
-        """Call the handler. Returns whether related resources need a refresh, and the error, stored for the request
-        that waits for the outcome in any process."""
+    def _tell(self, resource: Resource, signal: Signal, recorder: SignalWriter) -> tuple[bool, SignalError | None]:
+        """Call the handler; a refusal becomes an event. Returns whether related resources need a refresh, and the
+        error, stored for the request that waits for the outcome in any process."""
         resource.signal_mark, resource.signalled_at = signal.mark, signal.created_at
         try:
             return bool(resource.signal(signal.details)), None
@@ -172,6 +174,9 @@ class SignalDispatcher:
             raise
         except Exception as error:
             defects.log(LOG, error, 'A signal to %s in stack %s was not accepted', resource.name, self._leased.id)
+            if isinstance(error, REFUSALS) and recorder.has(resource):
+                why = self._leased.definition.mask.text(str(error))         # users see no answer to alarms
+                recorder.event(resource, 'SIGNAL', resource.status, text.signal_refused(why))
             return False, SignalError(signal.mark, errors.to_wire(error), self._runtime.now())
 
     # --- refreshing related resources ---------------------------------------------------------------------
@@ -289,6 +294,10 @@ class SignalWriter:
         self.columns: dict[str, Any] = {}
         self.data_noted: list[Datum] = []
         self.events: list[Event] = []
+
+    def has(self, resource: Resource) -> bool:
+        """Whether the resource was not deleted while its signal was being handled."""
+        return stored_number(resource) in self._leased.rows
 
     def _row(self, resource: Resource) -> ResourceState:
         """Raises EntityNotFound if the resource was deleted while its signal was being handled."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection
@@ -41,7 +42,12 @@ class StoredResourceCache:
                 self._reading[number].wait()
             elif not self._read(number, state.id):
                 break
-        found = self._blocks.get(number, {}).pop(state.id, None) or StoredResource(state)
+        block = self._blocks.get(number, {})
+        if self._journal is None:                   # a preview makes several objects of one row, and changes none
+            known = block.get(state.id)
+            return StoredResource(state) if known is None else replace(
+                known, state=state, data=dict(known.data), attributes={})
+        found = block.pop(state.id, None) or StoredResource(state)
         found.state = state
         return found
 

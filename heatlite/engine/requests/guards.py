@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import Connection
 
-from heatlite.common import exception
+from heatlite.common import exception, limits
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
@@ -13,7 +15,7 @@ from heatlite.db import guards, leases, stacks
 from heatlite.db.connection import Database
 from heatlite.db.guards import Lock
 from heatlite.engine.requests import guarding
-from heatlite.planning.protection import Protection
+from heatlite.planning.protection import Protection, changed, parsed
 from heatlite.planning.states import Status
 from heatlite.rpc import messages
 
@@ -32,6 +34,23 @@ class Guards:
             guards.set_protections(tx, self._root(tx, context, message.stack_id).id, found)
 
         self._database.retry(store)
+
+    def change_protections(self, context: RequestContext, message: messages.ChangeProtections) -> list[dict[str, Any]]:
+        """Set and remove single protections of a stack, and return all. Requests that arrive together are done one
+        after the other: none undoes another. Raises as `protect`, and HTTPBadRequest for more than MOST_PROTECTIONS."""
+        wanted = [Protection.from_json(each) for each in message.protections]
+        removed = [parsed(path) for path in message.remove]
+
+        def store(tx: Connection) -> list[Protection]:
+            root_id = self._root(tx, context, message.stack_id).id
+            found = changed(guards.of(tx, root_id).protections, wanted, removed)
+            if len(found) > limits.MOST_PROTECTIONS:
+                raise messages.wrong('protections', _('at most %d with those that the stack has')
+                                     % limits.MOST_PROTECTIONS, len(found))
+            guards.set_protections(tx, root_id, found)
+            return found
+
+        return [each.to_json() for each in self._database.retry(store)]
 
     def lock(self, context: RequestContext, message: messages.LockStack) -> None:
         """Lock a stack; its owner may do so again, to change the reason. Raises StackLocked for another one's lock,

@@ -128,6 +128,7 @@ class PlanChecks:
         yield from checks.dry_run(plan)
         yield from checks.quotas(totals, limits)
         yield from checks.images_fit(plan.changes, flavors, images)
+        yield from checks.volumes_grow(plan.changes)
         yield from checks.zones_exist(plan.changes, zones)
         yield from checks.deletes_blocked(plan.changes, [hold for each in reading.holds for hold in each.answer([])])
         yield from checks.uncertain(totals)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from datetime import timedelta
 from typing import Any
 
@@ -14,12 +14,12 @@ from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 from heatlite.common.timeutils import isotime
-from heatlite.db import guards, plans, stacks
+from heatlite.db import codec, guards, plans, stacks
 from heatlite.db.connection import Database
 from heatlite.db.plans import StoredPlan
 from heatlite.engine.reconcile import planned
 from heatlite.engine.reconcile.planned import Reference
-from heatlite.engine.requests import plan_making
+from heatlite.engine.requests import guarding, plan_making
 from heatlite.engine.requests.plan_checks import PlanChecks
 from heatlite.engine.requests.plan_policies import PlanPolicies
 from heatlite.engine.requests.preview_update import Previewed
@@ -41,7 +41,7 @@ MOST_DIFFERENCES = 20                   # that a refusal names
 class Bounds:
     """`lifetime`: seconds in which a plan can be applied. `per_project`: plans that can be applied; -1: no limit.
 
-    `refuse_errors`: a plan with a finding of level error cannot be applied."""
+    `refuse_errors`: plans are checked again when they are applied, and refused if that finds errors."""
 
     lifetime: int
     per_project: int
@@ -75,15 +75,16 @@ class Plans:
                     'refreshed_at': isotime(began) if found.is_observed else None,
                     **({} if message.revision is None else {'revision': message.revision})}
         now = self._runtime.now()
+        whose = _Whose(project_id, row.id if row is not None else None, found.row.name, context.username)
+        document['policies'] = [each.to_json() for each in self._rulings(whose, document)]
+        request = _as_json(message)
         stored = StoredPlan(
-            id=self._runtime.uuid(), project_id=project_id, stack_id=row.id if row is not None else None,
-            stack_name=found.row.name, action=message.action, state=plans.READY,
-            generation=row.generation if row is not None else None, digest='',
-            author_id=context.user_id, author=context.username, approver_id=None, approver=None,
-            summary=made.summary, document=document, request=_as_json(message), created_at=now,
+            id=self._runtime.uuid(), project_id=project_id, stack_id=whose.stack_id, stack_name=whose.stack_name,
+            action=message.action, state=plans.READY, generation=row.generation if row is not None else None,
+            digest=plans.digest(codec.encode(document), codec.encode(request)), author_id=context.user_id,
+            author=whose.author, approver_id=None, approver=None, summary=made.summary, document=document,
+            request=request, created_at=now,
             expires_at=now + timedelta(seconds=self._bounds.lifetime), approved_at=None, applied_at=None)
-        document = {**stored.document, 'policies': [each.to_json() for each in self._rulings(stored)]}
-        stored = replace(stored, document=document, digest=planning.digest(document))
 
         def store(tx: Connection) -> None:
             context.check_in_time(now)          # reading from services may have taken long
@@ -115,17 +116,25 @@ class Plans:
         """Carry out a plan, and return the identity of its stack. Raises Conflict, with the differences, if the plan
         is not what would be done now."""
         with self._database.reader() as tx:
-            stored = self._found(tx, context, message.plan_id)
+            kept = plans.with_digest(tx, message.plan_id, context.project_id) if context.project_id else None
+        if kept is None:
+            raise exception.EntityNotFound(entity='Plan', name=message.plan_id)
+        stored, digest = kept
         self._check_applicable(stored)
+        if digest != stored.digest:
+            raise exception.Conflict(_('Plan %s is not what was planned: it was changed, or another release of the '
+                                       'service has made it. Make a new one.') % stored.id)
         if message.digest is not None and message.digest != stored.digest:
             raise exception.Conflict(_('The digest of plan %(id)s is %(digest)s, not the one given.')
                                      % {'id': stored.id, 'digest': stored.digest})
         if self._bounds.needs_approval and stored.state != plans.APPROVED:
             raise exception.Conflict(_('Plan %s has to be approved first.') % stored.id)
-        self._check_findings(stored)
         request = messages.CreatePlan.from_arguments(stored.request)
-        self._check_start(context, stored, request)
+        found = self._check_start(context, stored, request)
+        if self._bounds.refuse_errors:
+            self._check_findings(context, stored, found or self._foresee(context, request)[1])
         self._check_policies(stored)
+        self._check_protections(stored)
         applied = _Applied(self._runtime, stored)
         match stored.action:
             case messages.CREATE:
@@ -184,22 +193,22 @@ class Plans:
             raise exception.Conflict(_('Plan %(id)s expired at %(at)s; make a new one.')
                                      % {'id': stored.id, 'at': isotime(stored.expires_at)})
 
-    def _check_findings(self, stored: StoredPlan) -> None:
-        """Raise Conflict for findings of level error, if the operator wants it."""
-        if not self._bounds.refuse_errors:
-            return
-        errors = [each['text'] for each in stored.document.get('findings') or () if each['level'] == Level.ERROR]
+    def _check_findings(self, context: RequestContext, stored: StoredPlan, found: Previewed) -> None:
+        """Check the plan again. Raise Conflict for findings of level error."""
+        checked = self._checks.of(context, plan_making.made(stored.action, found))
+        errors = [each.text for each in checked.findings if each.level is Level.ERROR]
         if errors:
-            raise exception.Conflict(' '.join([_('The checks of plan %s found errors.') % stored.id,
-                                               *errors[:MOST_DIFFERENCES]]))
+            raise exception.Conflict(plan_making.whole_mask(found).text(' '.join([
+                _('The checks of plan %s find errors.') % stored.id, *errors[:MOST_DIFFERENCES]])))
 
-    def _check_start(self, context: RequestContext, stored: StoredPlan, request: messages.CreatePlan) -> None:
+    def _check_start(self, context: RequestContext, stored: StoredPlan,
+                     request: messages.CreatePlan) -> Previewed | None:
         """Raise Conflict, naming the differences, if the stack, or with `refresh` its objects in the cloud, are not
-        what was planned with.
+        what was planned with. Returns what would be done, if that had to be computed.
 
         The transaction of the request checks the stack again, and the run does nothing that is not planned."""
         if stored.stack_id is None:
-            return
+            return None
         with self._database.reader() as tx:
             row = stacks.get(tx, stored.stack_id)
         if row is None or row.deleted_at is not None:
@@ -208,12 +217,12 @@ class Plans:
             raise exception.ActionInProgress(stack_name=row.name, action=row.action)
         is_same_stack = row.generation == stored.generation
         if is_same_stack and not stored.document.get('refreshed_at'):
-            return
+            return None
         _row, found = self._foresee(context, request)
         after = planning.to_document(plan_making.made(stored.action, found))
         told = planning.differences(stored.document, after)
         if is_same_stack and not told:
-            return
+            return found
         raise exception.Conflict(' '.join([
             (_('What the cloud has is not what plan %s was made with.') if is_same_stack
              else _('The stack has changed since plan %s was made.')) % stored.id,
@@ -221,20 +230,38 @@ class Plans:
             *([_('There are %d more differences.') % (len(told) - MOST_DIFFERENCES)]
               if len(told) > MOST_DIFFERENCES else [])]))
 
+    def _check_protections(self, stored: StoredPlan) -> None:
+        """Raise StackProtected if the protections of now deny a change of the plan."""
+        if stored.stack_id is None:
+            return
+        with self._database.reader() as tx:
+            row = stacks.get(tx, stored.stack_id)
+        if row is not None:
+            guarding.refuse(row, planning.blocked_changes(self._protections(row), stored.document))
 
     def _check_policies(self, stored: StoredPlan) -> None:
         """Raise Conflict, with the reasons, if a policy denies the plan now."""
-        denied = denials(self._rulings(stored))
+        denied = denials(self._rulings(_Whose(
+            stored.project_id, stored.stack_id, stored.stack_name, stored.author, stored.approver), stored.document))
         if denied:
             raise exception.Conflict(_('Plan %(id)s is denied by policy. %(policies)s') % {
                 'id': stored.id, 'policies': '. '.join(map(str, denied))})
 
-    def _rulings(self, stored: StoredPlan) -> tuple[Ruling, ...]:
+    def _rulings(self, whose: _Whose, document: Mapping[str, Any]) -> tuple[Ruling, ...]:
         """Ask the policies about a plan as it is shown, with whose it is, without what they said before."""
-        document = {name: value for name, value in stored.document.items() if name != 'policies'}
-        return self._policies.rulings(stored.project_id, {
-            'project_id': stored.project_id, 'stack_id': stored.stack_id, 'stack_name': stored.stack_name,
-            'author': stored.author, 'approver': stored.approver, **document})
+        return self._policies.rulings(whose.project_id, {
+            **asdict(whose), **{name: value for name, value in document.items() if name != 'policies'}})
+
+
+@dataclass(frozen=True)
+class _Whose:
+    """To whom a plan belongs, as policies see it."""
+
+    project_id: str
+    stack_id: str | None
+    stack_name: str
+    author: str | None
+    approver: str | None = None
 
 
 class _Applied:

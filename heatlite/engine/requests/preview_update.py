@@ -7,6 +7,7 @@ The dry run of a nested stack finds its outputs: the parent can use those that d
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
@@ -19,6 +20,7 @@ from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
 from heatlite.db.stacks import Stack
 from heatlite.engine import clients
+from heatlite.engine.clients.os import listed
 from heatlite.engine.reconcile import loading
 from heatlite.engine.reconcile.attribute_cache import REFERENCE
 from heatlite.engine.reconcile.facade import Stack as Facade
@@ -141,7 +143,9 @@ class Preview:
                   before: StackDefinition | None = None) -> Previewed:
         """Preview an update. Raises the errors for which it would be refused, also of nested stacks, and
         RequestLimitExceeded. `before`: the present definition, to tell the causes of changes."""
-        return self._of(replace(loading.as_updated(row), converge=converge), wanted, mask, before, row.outputs or ())
+        with listed.reading(lambda: self._context.cloud_project_id) if self._observe or converge else nullcontext():
+            return self._of(replace(loading.as_updated(row), converge=converge), wanted, mask, before,
+                            row.outputs or ())
 
     def of_delete(self, row: Stack, present: StackDefinition) -> Previewed:
         """Preview a delete."""
@@ -193,10 +197,11 @@ class Preview:
     def _inside(self, above: Previewed, ahead: Ahead, run: DryRun, step: Step, row: ResourceState,
                 verb: Action) -> str | None:
         """Preview the nested stack of a resource. Returns the reason if its action would fail, else None."""
+        if not issubclass(run.executor.objects.kind_of(row), StackResource):    # most have none: no object is made
+            return None
         resource = (run.stored(row) if verb is Action.DELETE else
                     run.executor.contexts.resource(step, row, first=verb is not Action.UPDATE))
-        if not isinstance(resource, StackResource):
-            return None
+        assert isinstance(resource, StackResource)
         stored = ahead.row(resource)
         if verb is Action.DELETE:
             if stored is not None:

@@ -23,6 +23,7 @@ from heatlite.engine.requests import guarding
 from heatlite.engine.requests.acceptance import Acceptance, Owner
 from heatlite.engine.types.registry import Registry
 from heatlite.language.registry import HOOK_TYPES
+from heatlite.planning import text
 from heatlite.planning.states import Event, ResourceState
 from heatlite.planning.steps import current_rows_of
 from heatlite.rpc import errors, messages
@@ -66,14 +67,18 @@ class Signals:
             row = stacks.get(tx, message.stack_id)
             if row is None or not context.may_see(row.project_id, row.user_project_id):
                 raise exception.EntityNotFound(entity='Stack', name=message.stack_id)
-            guarding.check_lock(tx, row)
+            locked = self._lock_of(tx, row)
             resource = self._find(tx, row, message.resource_name)
+            if locked is not None:                  # the sender may be an alarm, whose users do not see the answer
+                return Accepted(row.id, resource.id, locked, self._sinks.add(tx, row, self._told(
+                    resource, text.signal_refused(str(locked)), 'SIGNAL')))
             hook = hook_of(message.details)
             if hook is not None:
                 self._check_hook(tx, row, resource, hook)
             refused = None if hook is not None else self._refusal(resource)
             if isinstance(refused, exception.NotSupported):
-                return Accepted(row.id, resource.id, refused, self._sinks.add(tx, row, self._told(resource)))
+                return Accepted(row.id, resource.id, refused, self._sinks.add(tx, row, self._told(
+                    resource, _('Cannot signal resource during %s') % resource.action, resource.action)))
             if refused is not None:
                 return Accepted(row.id, resource.id, refused)
             self._check_room(tx, row)
@@ -142,9 +147,17 @@ class Signals:
                 _('%(count)d signals of stack %(name)s wait to be handled; no more are taken until some are.')
                 % {'count': count, 'name': row.name})
 
-    def _told(self, row: ResourceState) -> Event:
-        return Event(self._runtime.uuid(), self._runtime.now(), row.name, row.type, row.physical_id, row.action,
-                     row.status, _('Cannot signal resource during %s') % row.action, resource_id=row.id)
+    @staticmethod
+    def _lock_of(tx: Connection, row: stacks.Stack) -> exception.StackLocked | None:
+        try:
+            guarding.check_lock(tx, row)
+        except exception.StackLocked as error:
+            return error
+        return None
+
+    def _told(self, row: ResourceState, reason: str, action: str) -> Event:
+        return Event(self._runtime.uuid(), self._runtime.now(), row.name, row.type, row.physical_id, action,
+                     row.status, reason, resource_id=row.id)
 
     def _result(self, accepted: Accepted, mark: str) -> Any:
         """Wait until the signal's row is gone, which means that it was handled. Any process may have handled it, so the

@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 
 from heatlite.common import defects, exception
 from heatlite.common.context import RequestContext
+from heatlite.common.files import Files
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 from heatlite.common.timeutils import isotime
@@ -76,6 +77,12 @@ class Snapshots:
                     'request': {'restore': found.id},
                     **self._actions.as_shown(templates.get(tx, template_id), row)}
 
+        def target(tx: Connection, row: stacks.Stack) -> templates.Template | None:
+            data = self._found(tx, row, message.snapshot_id).data
+            return None if data is None or not data.get('template') else templates.Template(
+                '', data['template'], data['environment'], Files.of(data.get('files') or {}))
+
+        self._actions.check_target(context, message.stack_id, target)
         self._actions.begin(message.stack_id, Action.RESTORE, store, context)
 
     def delete(self, context: RequestContext, message: messages.DeleteSnapshot) -> None:

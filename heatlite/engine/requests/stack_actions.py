@@ -18,7 +18,7 @@ from heatlite.engine.durability import request_ids
 from heatlite.engine.reconcile import events, exports, planned, rollback
 from heatlite.engine.reconcile.planned import Reference
 from heatlite.engine.reconcile.revisions import Content, Recorder
-from heatlite.engine.requests import guarding
+from heatlite.engine.requests import guarding, plan_making
 from heatlite.engine.requests.acceptance import Acceptance, Applying, Owner
 from heatlite.engine.requests.foresight import Foresight
 from heatlite.engine.requests.preview_update import Previewed
@@ -73,6 +73,9 @@ class StackActions:
         """Cancel the action. With rollback: go back to the last good definition at once. Without: start no further
         step."""
         now = self._runtime.now()
+        if message.rollback:
+            self.check_target(context, message.stack_id, lambda tx, row: templates.get(tx, row.previous_template_id)
+                              if row.previous_template_id is not None else None)
 
         def accept(tx: Connection) -> tuple[Owner, stacks.Stack]:
             owner = self._acceptance.claim(tx, message.stack_id, context)
@@ -162,6 +165,25 @@ class StackActions:
         with self._database.reader() as tx:
             found = guarding.read(tx, self._stored.found(tx, stack_id, context))
         found.check_delete()
+
+    def check_target(self, context: RequestContext, stack_id: str,
+                     target: Callable[[Connection, stacks.Stack], templates.Template | None]) -> None:
+        """Raise StackProtected if protections deny what would lead a stack to another definition. `target`: reads it;
+        None: there is nothing to be checked. A preview, if the stack has protections; what cannot be previewed is
+        refused when it comes to it."""
+        with self._database.reader() as tx:
+            row = self._stored.found(tx, stack_id, context)
+            protections = guarding.check_lock(tx, row).protections
+            wanted = target(tx, row) if protections else None
+        if wanted is not None:
+            try:
+                definition = self._stored.definition(row, wanted)
+                found = self._foresight.of_update(context, row, definition, definition, False, with_causes=False)
+            except exception.DatabaseUnavailable:
+                raise
+            except exception.HeatException:
+                return
+            guarding.refuse(row, plan_making.made(messages.UPDATE, found, protections).blockers)
 
 
 class Unneeded(Exception):

@@ -59,7 +59,7 @@ class StackUpdates:
         check_updatable(row)
         self._stored.check_rights(row.id, context)
         definition, before = self._checked(context, row, stored, message)
-        if protections:                             # what is not known before the update is refused when it comes to it
+        if protections and plan is None:            # what is not known before the update is refused when it comes to it
             found = self._foresight.of_update(context, row, definition, before, bool(message.converge),
                                               with_causes=False)
             guarding.refuse(row, plan_making.made(messages.UPDATE, found, protections).blockers)
@@ -85,6 +85,7 @@ class StackUpdates:
                 template_id=template_id, previous_template_id=rollback.last_good(current),
                 description=str(definition.description), parameters=definition.parameters.shown(),
                 request=request_ids.stored(context, None, plan.reference if plan is not None else None),
+                keeps_revision=self._recorder.is_present(tx, current, content),
                 timeout_mins=current.timeout_mins if message.timeout_mins is None else message.timeout_mins or None,
                 disable_rollback=(current.disable_rollback if message.disable_rollback is None
                                   else message.disable_rollback),

@@ -95,7 +95,7 @@ class Collection:
         for _page in range(MOST_PAGES):
             body = self.http.get(url, params=params).json()
             yield from body[self.plural] if self.plural else body
-            following = _next_page(body, self.plural or '')
+            following = next_page(body, self.plural or '')
             if following is None:
                 return
             params = {**params, **following}
@@ -137,7 +137,7 @@ class AmbiguousMatch(exceptions.ClientException):
     """Several things have the name."""
 
 
-def _next_page(body: Any, plural: str) -> dict[str, Any] | None:
+def next_page(body: Any, plural: str) -> dict[str, Any] | None:
     """The query of the next page, as services of this family write its link; None on the last."""
     if not isinstance(body, Mapping):
         return None

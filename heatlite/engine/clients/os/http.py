@@ -17,6 +17,7 @@ from oslo_config import cfg
 from requests import exceptions as transport
 
 from heatlite.common import retries
+from heatlite.engine.clients.os import listed
 from heatlite.engine.durability import fence
 
 RETRIES = 4                                 # further tries by the library, with pauses of 0.5, 1, 2, 4 seconds
@@ -39,6 +40,11 @@ class ServiceAdapter(adapter.Adapter):
     """Errors are keystoneauth1's, by status code; reading them is the client plug-in's business."""
 
     def request(self, url: str, method: str, **kwargs: Any) -> Any:
+        lists = listed.current()
+        known = lists.answer(self, url, kwargs) if lists is not None and method.upper() == 'GET' else None
+        return self._requested(url, method, kwargs) if known is None else known
+
+    def _requested(self, url: str, method: str, kwargs: dict[str, Any]) -> Any:
         repeatable = _is_repeatable(url, method, kwargs)
         kwargs.setdefault('status_code_retries', RETRIES)
         kwargs.setdefault('retriable_status_codes', BUSY + BROKEN_ON_THE_WAY if method.upper() == 'GET' else BUSY)
