@@ -19,11 +19,12 @@ FIRST = ('tests/simulation/', 'tests/system/', 'tests/hostile/', 'tests/plugins/
 # Left out by `make test`, with what the marker `thorough` says of single tests: long, or with real processes.
 THOROUGH = (
     'contrib/plugins/twofellows/', 'tests/cloud/', 'tests/cmd/test_keys.py', 'tests/hostile/',
-    'tests/isolation/test_production.py', 'tests/plugins/openstack/test_fault_matrix.py', 'tests/plugins/test_changes',
-    'tests/plugins/test_conformance.py::test_life', 'tests/plugins/test_kit.py', 'tests/rpc/test_broker.py',
+    'tests/isolation/test_production.py', 'tests/plugins/openstack/test_fault_matrix.py',
+    'tests/plugins/test_changes', 'tests/plugins/test_conformance.py::test_life',
+    'tests/plugins/test_kit.py', 'tests/rpc/test_broker.py',
     'tests/simulation/test_aborts.py', 'tests/simulation/test_alarm_types.py', 'tests/simulation/test_alarms.py',
-    'tests/simulation/test_crashes.py', 'tests/simulation/test_event_sinks.py',
-    'tests/simulation/test_explain.py::test_the_first_cause_is_found',
+    'tests/simulation/test_crashes.py', 'tests/simulation/test_drift_watch.py::test_repairs_survive',
+    'tests/simulation/test_event_sinks.py', 'tests/simulation/test_explain.py::test_the_first_cause_is_found',
     'tests/simulation/test_explain.py::test_faults_of_services', 'tests/simulation/test_histories.py',
     'tests/simulation/test_letting_go.py', 'tests/simulation/test_nested.py', 'tests/simulation/test_plans.py',
     'tests/simulation/test_preemption.py', 'tests/simulation/test_preview.py', 'tests/simulation/test_scaling.py',

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from heatlite.api.handlers import (
     actions,
+    drift,
     events,
     explain,
     guards,
@@ -103,6 +104,9 @@ TABLE: tuple[Route, ...] = (
     Route('GET', S + '/lock', guards.lock, 'stacks:show_lock'),
     Route('PUT', S + '/lock', guards.set_lock, 'stacks:lock', REQUIRED),
     Route('DELETE', S + '/lock', guards.delete_lock, 'stacks:unlock', NONE, 204),
+
+    Route('GET', S + '/drift', drift.show, 'stacks:show_drift'),
+    Route('POST', S + '/drift', drift.look, 'stacks:look_for_drift', NONE),
 
     Route('GET', S + '/explain', explain.show, 'stacks:explain'),
     Route('GET', S + '/resources/{path:.+}/explain', explain.show_resource, 'stacks:explain'),

@@ -215,6 +215,19 @@ REVISIONS: list[Opt] = [
            help='Most revisions of one stack: accepted definitions, to list, compare and go back to. 0: none.'),
 ]
 
+DRIFT: list[Opt] = [
+    FloatOpt('interval', default=0.0, min=0.0,
+             help='Seconds between two scheduled comparisons of the objects of one stack with its definition. '
+                  '0: only when a user asks for one.'),
+    FloatOpt('requests_per_minute', default=60.0, min=1.0,
+             help='Requests for it to each service, of one engine. Where they do not suffice for the interval, it '
+                  'takes longer.'),
+    FloatOpt('repairs_per_hour', default=60.0, min=1.0,
+             help='Updates, of one engine, that repair what scheduled comparisons have found.'),
+    FloatOpt('repair_interval', default=3600.0, min=0.0,
+             help='Least seconds between two updates of one stack that repair what scheduled looks have found.'),
+]
+
 PLAN_POLICIES: list[Opt] = [
     StrOpt('rules_file', help='YAML file with rules in CEL about plans; needs the extra "policies".'),
     ListOpt('servers', default=[], help='URLs of policy servers, to which each plan is posted.'),
@@ -339,6 +352,7 @@ GROUPS: dict[str, list[Opt]] = {
     'alarms': ALARMS,
     'plans': PLANS,
     'revisions': REVISIONS,
+    'drift': DRIFT,
     'plan_policies': PLAN_POLICIES,
     'embedded': EMBEDDED,
     'metrics': METRICS,

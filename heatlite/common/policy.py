@@ -105,6 +105,8 @@ RULES = (
     ('stacks:create', MEMBER, NOT_STACK_USER, 'Create or adopt a stack.'),
     ('stacks:delete', MEMBER, NOT_STACK_USER, 'Delete a stack.'),
     ('stacks:detail', READER, NOT_STACK_USER, 'List stacks in detail.'),
+    ('stacks:show_drift', READER, NOT_STACK_USER, 'Show what the last look for drift has found.'),
+    ('stacks:look_for_drift', MEMBER, NOT_STACK_USER, 'Compare the objects of a stack with its definition.'),
     ('stacks:explain', READER, NOT_STACK_USER, 'Explain what a stack waits for, or why it failed.'),
     ('stacks:progress', READER, NOT_STACK_USER, 'Tell how far the action of a stack has come.'),
     ('stacks:export', MEMBER, NOT_STACK_USER, 'Export a stack.'),

@@ -267,6 +267,14 @@ guard = _table(
     sa.Column('protections', Json, nullable=True),                  # list, heatlite.planning.protection.Protection
     sa.Column('lock', Json, nullable=True))                         # heatlite.db.guards.Lock
 
+# What the last look at the objects of a stack has found. `due_at`: when the next scheduled look may begin.
+drift = _table(
+    'drift',
+    sa.Column('stack_id', Id, primary_key=True),
+    sa.Column('due_at', Time, nullable=True),
+    sa.Column('mended_at', Time, nullable=True),                    # the last update that a look has begun
+    sa.Column('report', Json, nullable=True))                       # heatlite.planning.drift.Report
+
 software_config = _table(
     'software_config',
     sa.Column('id', Id, primary_key=True),
@@ -414,6 +422,7 @@ SEALED = {
     snapshot: ('data',),
     revision: ('parameters',),
     plan: ('document', 'request'),
+    drift: ('report',),
     software_config: ('config',),
     software_deployment: ('input_values', 'output_values'),
     alarm: ('rule', 'reason_data'),

@@ -14,6 +14,7 @@ from heatlite.db import plans, resources, stacks, templates
 from heatlite.db.tables import (
     alarm,
     credentials,
+    drift,
     event,
     guard,
     lease,
@@ -32,7 +33,7 @@ from heatlite.planning.states import Status
 RESET = _('Stack status manually reset')
 # Tables with a `stack_id`.
 OF_A_STACK = (resource_data, resource, event, signal, signal_error, snapshot, revision, lease, stack_tag,
-              alarm, guard)
+              alarm, guard, drift)
 
 
 def purge(tx: sa.Connection, older_than: datetime, project_id: str | None = None, batch: int = 20) -> int:

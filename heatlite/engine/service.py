@@ -32,6 +32,10 @@ from heatlite.engine.reconcile.nesting import Children, Nesting
 from heatlite.engine.reconcile.revisions import Recorder
 from heatlite.engine.requests import price_file
 from heatlite.engine.requests.alarms import Alarms
+from heatlite.engine.requests.drift import Drift
+from heatlite.engine.requests.drift import Settings as DriftSettings
+from heatlite.engine.requests.drift_watch import DriftWatch
+from heatlite.engine.requests.drift_watch import Settings as WatchSettings
 from heatlite.engine.requests.endpoint import Endpoint
 from heatlite.engine.requests.guards import Guards
 from heatlite.engine.requests.health import Health
@@ -95,6 +99,9 @@ class EngineService:
         self.guards = Guards(runtime, database)
         self.snapshots = Snapshots(runtime, database, self.stacks, self.controller.read, conf.max_snapshots_per_stack)
         self.controller.snapshots = self.snapshots
+        self.drift = Drift(runtime, database, self.controller, self.stacks, sinks,
+                           DriftSettings(conf.drift.repair_interval))
+        self.drift_watch = DriftWatch(runtime, database, WatchSettings.of(conf), self.drift.watch)
         self.health = Health(runtime, database, sinks, wake)
         self.signals = Signals(runtime, database, self.registry, self.controller, self.engine_id, wake,
                                sinks)
@@ -117,6 +124,7 @@ class EngineService:
         """Load the plug-ins, register the engine and begin to sweep."""
         self.registry.load_plugins()
         self.lease_manager.start()
+        self.drift_watch.start()
         LOG.info('Engine %s is up (process %d)', self.engine_id, os.getpid())
 
     def reload(self) -> None:
@@ -135,6 +143,7 @@ class EngineService:
 
     def stop(self) -> None:
         """Stop all runners, write pending changes, and give up all leases."""
+        self.drift_watch.stop()
         self.controller.stop()
         self.shards.stop()
         if not self._journal.flush(self._conf.engine.stop_timeout):
@@ -197,6 +206,7 @@ class EngineService:
             messages.SetProtections: self.guards.protect,
             messages.LockStack: self.guards.lock,
             messages.UnlockStack: self.guards.unlock,
+            messages.LookForDrift: self.drift.look,
             messages.SnapshotStack: self.snapshots.create,
             messages.RestoreSnapshot: self.snapshots.restore,
             messages.DeleteSnapshot: self.snapshots.delete,

@@ -165,6 +165,14 @@ class UnlockStack(Message):
 
 
 @dataclass(frozen=True)
+class LookForDrift(Message):
+    """Compares the objects of a stack, and of those inside it, with its definition."""
+
+    answer = 'a report: planning.drift.to_json'
+    stack_id: str
+
+
+@dataclass(frozen=True)
 class ValidateTemplate(Source):
     reads = True
     answer = 'docs/spec/rest.rst, "Validating a template"'

@@ -194,6 +194,13 @@ def test_guards(run, files):
     run('stack', 'delete', '--yes', '--wait', 'guarded')
 
 
+def test_drift(run, files):
+    run('stack', 'create', '--wait', '-t', files['lamp'], 'compared')
+    assert run.json('stack', 'drift', '--stored', 'compared') == []         # nobody has looked
+    assert run.json('stack', 'drift', 'compared') == run.json('stack', 'drift', '--stored', 'compared') == []
+    run('stack', 'delete', '--yes', '--wait', 'compared')
+
+
 def test_a_stack_lives(run, files):
     made = run.json('stack', 'create', '--wait', '-t', files['lamp'], '--parameter', 'length=4', '--tags', 'a,b',
                     '--timeout', '5', 'lamp')
