@@ -11,6 +11,7 @@ from heatlite.api.handlers import (
     drift,
     events,
     explain,
+    forced_deletes,
     guards,
     outputs,
     plans,
@@ -78,6 +79,9 @@ TABLE: tuple[Route, ...] = (
     Route('GET', S + '/files', stacks.files, 'stacks:files'),
     Route('PUT', S + '/preview', stacks.preview_update, 'stacks:preview_update', REQUIRED),
     Route('PATCH', S + '/preview', stacks.preview_patch, 'stacks:preview_update_patch', REQUIRED),
+    Route('DELETE', S + '/force', forced_deletes.begin, 'stacks:force_delete', NONE, 202),
+    Route('DELETE', S + '/release', forced_deletes.release, 'stacks:release', NONE, 202),
+    Route('GET', S + '/left', forced_deletes.show, 'stacks:show_left'),
     Route('DELETE', S + '/abandon', stacks.abandon, 'stacks:abandon'),
     Route('GET', S + '/export', stacks.export, 'stacks:export'),
 

@@ -166,6 +166,8 @@ ENGINE: list[Opt] = [
     IntOpt('runner_pool_size', default=256, min=1, help='Calls to plug-ins that may run at once in one engine.'),
     FloatOpt('poll_interval', default=1.0, min=0.0,
              help='Seconds between two checks of a resource whose type does not say.'),
+    FloatOpt('force_delete_timeout', default=300.0, min=0.0,
+             help='Seconds after which a forced delete leaves in the cloud what is not deleted by then.'),
     FloatOpt('stop_timeout', default=5.0, min=0.0,
              help='Seconds after SIGTERM in which changes are still written before stacks are handed over.'),
 ]

@@ -275,6 +275,16 @@ drift = _table(
     sa.Column('mended_at', Time, nullable=True),                    # the last update that a look has begun
     sa.Column('report', Json, nullable=True))                       # heatlite.planning.drift.Report
 
+# Deletes that end in any case. `due_at`: what is not deleted by then is left in the cloud. `left_behind`: null until
+# that is decided.
+forced_delete = _table(
+    'forced_delete',
+    sa.Column('stack_id', Id, primary_key=True),
+    sa.Column('due_at', Time, nullable=False),
+    sa.Column('is_over', sa.Boolean, nullable=False),
+    sa.Column('left_behind', Json, nullable=True),                  # list of heatlite.db.forced_deletes.Left
+    sa.Index('ix_forced_delete_is_over', 'is_over'))
+
 software_config = _table(
     'software_config',
     sa.Column('id', Id, primary_key=True),
@@ -423,6 +433,7 @@ SEALED = {
     revision: ('parameters',),
     plan: ('document', 'request'),
     drift: ('report',),
+    forced_delete: ('left_behind',),
     software_config: ('config',),
     software_deployment: ('input_values', 'output_values'),
     alarm: ('rule', 'reason_data'),

@@ -37,6 +37,7 @@ from heatlite.engine.requests.drift import Settings as DriftSettings
 from heatlite.engine.requests.drift_watch import DriftWatch
 from heatlite.engine.requests.drift_watch import Settings as WatchSettings
 from heatlite.engine.requests.endpoint import Endpoint
+from heatlite.engine.requests.forced_deletes import ForcedDeletes
 from heatlite.engine.requests.guards import Guards
 from heatlite.engine.requests.health import Health
 from heatlite.engine.requests.plan_checks import PlanChecks
@@ -102,6 +103,7 @@ class EngineService:
         self.drift = Drift(runtime, database, self.controller, self.stacks, sinks,
                            DriftSettings(conf.drift.repair_interval))
         self.drift_watch = DriftWatch(runtime, database, WatchSettings.of(conf), self.drift.watch)
+        self.forced_deletes = ForcedDeletes(runtime, database, self.stacks, conf.engine.force_delete_timeout)
         self.health = Health(runtime, database, sinks, wake)
         self.signals = Signals(runtime, database, self.registry, self.controller, self.engine_id, wake,
                                sinks)
@@ -125,6 +127,7 @@ class EngineService:
         self.registry.load_plugins()
         self.lease_manager.start()
         self.drift_watch.start()
+        self.forced_deletes.start()
         LOG.info('Engine %s is up (process %d)', self.engine_id, os.getpid())
 
     def reload(self) -> None:
@@ -144,6 +147,7 @@ class EngineService:
     def stop(self) -> None:
         """Stop all runners, write pending changes, and give up all leases."""
         self.drift_watch.stop()
+        self.forced_deletes.stop()
         self.controller.stop()
         self.shards.stop()
         if not self._journal.flush(self._conf.engine.stop_timeout):
@@ -195,6 +199,8 @@ class EngineService:
             messages.PreviewUpdateStack: stacks.preview_update,
             messages.ValidateTemplate: stacks.validate,
             messages.DeleteStack: stacks.delete,
+            messages.ForceDeleteStack: self.forced_deletes.begin,
+            messages.ReleaseStack: self.forced_deletes.release,
             messages.StackAction: stacks.act,
             messages.CancelStack: stacks.cancel,
             messages.AbandonStack: stacks.abandon,

@@ -181,6 +181,20 @@ class ValidateTemplate(Source):
 
 
 @dataclass(frozen=True)
+class ForceDeleteStack(Message):
+    """Deletes a root stack; what is not deleted in time is left in the cloud."""
+
+    stack_id: str
+
+
+@dataclass(frozen=True)
+class ReleaseStack(Message):
+    """Deletes a root stack without its objects, which stay in the cloud."""
+
+    stack_id: str
+
+
+@dataclass(frozen=True)
 class DeleteStack(Message):
     stack_id: str
 

@@ -194,6 +194,13 @@ def test_guards(run, files):
     run('stack', 'delete', '--yes', '--wait', 'guarded')
 
 
+def test_letting_go(run, files):
+    for name, command in (('kept', ('release',)), ('gone', ('force', 'delete'))):
+        run('stack', 'create', '--wait', '-t', files['lamp'], name)
+        left = run.json('stack', *command, name)
+        assert sorted(each['resource'] for each in left) == (['lamp', 'number'] if name == 'kept' else [])
+
+
 def test_drift(run, files):
     run('stack', 'create', '--wait', '-t', files['lamp'], 'compared')
     assert run.json('stack', 'drift', '--stored', 'compared') == []         # nobody has looked

@@ -14,12 +14,12 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from heatlite.common import defects, exception, outages
-from heatlite.common.context import bind
-from heatlite.common.runtime import Runtime, Thread
+from heatlite.common import defects, exception
+from heatlite.common.runtime import Runtime
 from heatlite.db import drift as reports
 from heatlite.db.connection import Database
 from heatlite.engine.clients.looking import Look, Pace
+from heatlite.engine.durability.periodic import Periodic
 
 LOG = logging.getLogger(__name__)
 
@@ -52,29 +52,16 @@ class DriftWatch:
         self._watch = watch
         self._pace = Pace(runtime, settings.requests_per_minute)
         self._repairs = Pace(runtime, settings.repairs_per_hour / 60.0)
-        self._thread: Thread | None = None
+        self._periodic = Periodic(runtime, 'stacks whose objects are to be compared', self.step,
+                                  min(MOST_IDLE, settings.interval))
 
     def start(self) -> None:
         """Begin, if looks are wanted."""
         if self._settings.interval > 0:
-            self._thread = self._runtime.spawn(self._run)
+            self._periodic.start()
 
     def stop(self) -> None:
-        if self._thread is not None:
-            self._thread.kill()
-
-    def _run(self) -> None:
-        bind(None)
-        while True:
-            pause = min(MOST_IDLE, self._settings.interval)
-            try:
-                if self.step():
-                    continue
-            except exception.DatabaseUnavailable as error:
-                outages.away(outages.DATABASE, error)
-            except Exception as error:
-                defects.log(LOG, error, 'The search for stacks whose objects are to be compared failed')
-            self._runtime.sleep(pause)
+        self._periodic.stop()
 
     def step(self) -> int:
         """Look at the stacks of one project that are due; return their number. Raises DatabaseUnavailable."""
