@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from heatlite.api.handlers import (
     actions,
+    drift,
     events,
     explain,
+    forced_deletes,
     guards,
     outputs,
     plans,
@@ -77,6 +79,9 @@ TABLE: tuple[Route, ...] = (
     Route('GET', S + '/files', stacks.files, 'stacks:files'),
     Route('PUT', S + '/preview', stacks.preview_update, 'stacks:preview_update', REQUIRED),
     Route('PATCH', S + '/preview', stacks.preview_patch, 'stacks:preview_update_patch', REQUIRED),
+    Route('DELETE', S + '/force', forced_deletes.begin, 'stacks:force_delete', NONE, 202),
+    Route('DELETE', S + '/release', forced_deletes.release, 'stacks:release', NONE, 202),
+    Route('GET', S + '/left', forced_deletes.show, 'stacks:show_left'),
     Route('DELETE', S + '/abandon', stacks.abandon, 'stacks:abandon'),
     Route('GET', S + '/export', stacks.export, 'stacks:export'),
 
@@ -104,6 +109,9 @@ TABLE: tuple[Route, ...] = (
     Route('GET', S + '/lock', guards.lock, 'stacks:show_lock'),
     Route('PUT', S + '/lock', guards.set_lock, 'stacks:lock', REQUIRED),
     Route('DELETE', S + '/lock', guards.delete_lock, 'stacks:unlock', NONE, 204),
+
+    Route('GET', S + '/drift', drift.show, 'stacks:show_drift'),
+    Route('POST', S + '/drift', drift.look, 'stacks:look_for_drift', NONE),
 
     Route('GET', S + '/explain', explain.show, 'stacks:explain'),
     Route('GET', S + '/resources/{path:.+}/explain', explain.show_resource, 'stacks:explain'),

@@ -28,7 +28,7 @@ from heatlite.language import lint, merging
 from heatlite.language import parameters as parameter_definitions
 from heatlite.language import template as templates
 from heatlite.language.document import DocumentError
-from heatlite.language.registry import BASE_URL, HOOKS, RESTRICTED
+from heatlite.language.registry import BASE_URL, DRIFT, HOOKS, RESTRICTED
 from heatlite.language.template import Template
 
 LIMITS = Limits(max_size=10_000_000)
@@ -160,7 +160,7 @@ class Reading:
         for key, value in entries.items():
             if isinstance(value, Mapping):
                 resolved[key] = self._registry(value, base)
-            elif isinstance(value, str) and '::' not in value and key not in (BASE_URL, HOOKS, RESTRICTED):
+            elif isinstance(value, str) and '::' not in value and key not in (BASE_URL, DRIFT, HOOKS, RESTRICTED):
                 resolved[key] = self._use(urljoin(base, value), is_template=templates.is_template_name(value))
             else:
                 resolved[key] = value

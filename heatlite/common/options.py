@@ -167,6 +167,8 @@ ENGINE: list[Opt] = [
     IntOpt('runner_pool_size', default=256, min=1, help='Calls to plug-ins that may run at once in one engine.'),
     FloatOpt('poll_interval', default=1.0, min=0.0,
              help='Seconds between two checks of a resource whose type does not say.'),
+    FloatOpt('force_delete_timeout', default=300.0, min=0.0,
+             help='Seconds after which a forced delete leaves in the cloud what is not deleted by then.'),
     FloatOpt('stop_timeout', default=5.0, min=0.0,
              help='Seconds after SIGTERM in which changes are still written before stacks are handed over.'),
 ]
@@ -215,6 +217,19 @@ PLANS: list[Opt] = [
 REVISIONS: list[Opt] = [
     IntOpt('keep', default=20, min=0, max=1000,
            help='Most revisions of one stack: accepted definitions, to list, compare and go back to. 0: none.'),
+]
+
+DRIFT: list[Opt] = [
+    FloatOpt('interval', default=0.0, min=0.0,
+             help='Seconds between two scheduled comparisons of the objects of one stack with its definition. '
+                  '0: only when a user asks for one.'),
+    FloatOpt('requests_per_minute', default=60.0, min=1.0,
+             help='Requests for it to each service, of one engine. Where they do not suffice for the interval, it '
+                  'takes longer.'),
+    FloatOpt('repairs_per_hour', default=60.0, min=1.0,
+             help='Updates, of one engine, that repair what scheduled comparisons have found.'),
+    FloatOpt('repair_interval', default=3600.0, min=0.0,
+             help='Least seconds between two updates of one stack that repair what scheduled looks have found.'),
 ]
 
 PLAN_POLICIES: list[Opt] = [
@@ -341,6 +356,7 @@ GROUPS: dict[str, list[Opt]] = {
     'alarms': ALARMS,
     'plans': PLANS,
     'revisions': REVISIONS,
+    'drift': DRIFT,
     'plan_policies': PLAN_POLICIES,
     'embedded': EMBEDDED,
     'metrics': METRICS,

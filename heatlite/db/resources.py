@@ -347,6 +347,12 @@ def set_state(tx: sa.Connection, stack_id: str, row: ResourceState) -> None:
         action=str(row.action), status=str(row.status), reason=codec.clean(row.reason), updated_at=row.updated_at))
 
 
+def set_fingerprint(tx: sa.Connection, stack_id: str, number: int, fingerprint: str) -> None:
+    """Writes the fingerprint of one row outside a traversal. The caller must hold the lease's lock."""
+    tx.execute(resource.update().where(resource.c.stack_id == stack_id, resource.c.id == number).values(
+        fingerprint=fingerprint))
+
+
 def fail_in_progress(tx: sa.Connection, stack_id: str, reason: str, now: datetime) -> int:
     """Marks IN_PROGRESS rows as FAILED and returns how many."""
     return int(tx.execute(resource.update().where(

@@ -268,6 +268,24 @@ guard = _table(
     sa.Column('protections', Json, nullable=True),                  # list, heatlite.planning.protection.Protection
     sa.Column('lock', Json, nullable=True))                         # heatlite.db.guards.Lock
 
+# What the last look at the objects of a stack has found. `due_at`: when the next scheduled look may begin.
+drift = _table(
+    'drift',
+    sa.Column('stack_id', Id, primary_key=True),
+    sa.Column('due_at', Time, nullable=True),
+    sa.Column('mended_at', Time, nullable=True),                    # the last update that a look has begun
+    sa.Column('report', Json, nullable=True))                       # heatlite.planning.drift.Report
+
+# Deletes that end in any case. `due_at`: what is not deleted by then is left in the cloud. `left_behind`: null until
+# that is decided.
+forced_delete = _table(
+    'forced_delete',
+    sa.Column('stack_id', Id, primary_key=True),
+    sa.Column('due_at', Time, nullable=False),
+    sa.Column('is_over', sa.Boolean, nullable=False),
+    sa.Column('left_behind', Json, nullable=True),                  # list of heatlite.db.forced_deletes.Left
+    sa.Index('ix_forced_delete_is_over', 'is_over'))
+
 software_config = _table(
     'software_config',
     sa.Column('id', Id, primary_key=True),
@@ -415,6 +433,8 @@ SEALED = {
     snapshot: ('data',),
     revision: ('parameters',),
     plan: ('document', 'request'),
+    drift: ('report',),
+    forced_delete: ('left_behind',),
     software_config: ('config',),
     software_deployment: ('input_values', 'output_values'),
     alarm: ('rule', 'reason_data'),

@@ -14,7 +14,9 @@ from heatlite.db import plans, resources, stacks, templates
 from heatlite.db.tables import (
     alarm,
     credentials,
+    drift,
     event,
+    forced_delete,
     guard,
     lease,
     resource,
@@ -32,7 +34,7 @@ from heatlite.planning.states import Status
 RESET = _('Stack status manually reset')
 # Tables with a `stack_id`.
 OF_A_STACK = (resource_data, resource, event, signal, signal_error, snapshot, revision, lease, stack_tag,
-              alarm, guard)
+              alarm, guard, drift, forced_delete)
 
 
 def purge(tx: sa.Connection, older_than: datetime, project_id: str | None = None, batch: int = 20) -> int:

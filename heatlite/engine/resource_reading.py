@@ -25,6 +25,7 @@ class Reading(PropertyAccess, Services):
             _('Detailed information about resource.'), cache_mode=attribute_set.CACHE_NONE,
             type=attribute_set.Schema.MAP)}
 
+    live_is_read = True                                 # whether the last `get_live_state` has asked a service
     _all_attributes: ClassVar[tuple[Any, Mapping[str, attribute_set.Schema]] | None] = None     # (as declared, Schemas)
 
     # --- references ---------------------------------------------------------------------------------------
@@ -158,6 +159,7 @@ class Reading(PropertyAccess, Services):
     def get_live_state(self, resource_properties: Any) -> dict[str, Any]:
         """Return the live values of properties that can be updated. Raises EntityNotFound if the object is gone."""
         data = self.get_live_resource_data()
+        self.live_is_read = data is not None
         return {} if data is None else self.parse_live_resource_data(resource_properties, data)
 
     def get_live_resource_data(self) -> Any:

@@ -11,6 +11,7 @@ from heatlite.common.i18n import _
 from heatlite.engine import properties as property_set
 from heatlite.engine.resource_reading import Reading
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
+from heatlite.planning import drift
 
 
 @dataclass(frozen=True)
@@ -25,10 +26,12 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Observed:
-    """What the service says of an object. `values`: the properties that it tells; `is_gone`: there is no object."""
+    """What the service says of an object. `values`: the properties that it tells; `is_gone`: there is no object;
+    `is_read`: the service was asked, which not every type does."""
 
     values: Mapping[str, Any] = field(default_factory=dict)
     is_gone: bool = False
+    is_read: bool = True
 
 
 class Updates(Reading):
@@ -155,12 +158,12 @@ class Updates(Reading):
         if self.resource_id is None:
             raise exception.EntityNotFound(entity='Resource', name=self.name)
         live = self.get_live_state(comparison.after_props)
-        self.observed = Observed(live)
+        self.observed = Observed(live, is_read=self.live_is_read)
         seen = self.with_live(comparison, live)
-        # A live value equal to the applied one is no drift; adding it would only make the definitions differ.
+        # A live value that is the applied one is no drift; adding it would only make the definitions differ.
         drifted = {name: value for name, value in live.items()
                    if name not in comparison.before_props
-                   or _value(seen.before_props, name) != _value(comparison.before_props, name)}
+                   or not drift.same(_value(comparison.before_props, name), _value(seen.before_props, name))}
         return self.with_live(comparison, drifted) if drifted else comparison
 
     def with_live(self, comparison: Comparison, live: Mapping[str, Any]) -> Comparison:

@@ -43,7 +43,12 @@ from heatlite.engine.reconcile.use_cases import UseCases
 from heatlite.engine.requests import price_file
 from heatlite.engine.requests.acceptance import Acceptance
 from heatlite.engine.requests.alarms import Alarms
+from heatlite.engine.requests.drift import Drift
+from heatlite.engine.requests.drift import Settings as DriftSettings
+from heatlite.engine.requests.drift_watch import DriftWatch
+from heatlite.engine.requests.drift_watch import Settings as WatchSettings
 from heatlite.engine.requests.endpoint import Endpoint
+from heatlite.engine.requests.forced_deletes import ForcedDeletes
 from heatlite.engine.requests.foresight import Foresight
 from heatlite.engine.requests.guards import Guards
 from heatlite.engine.requests.health import Health
@@ -146,6 +151,10 @@ class EngineService:
             self.policies)
         self.guards = Guards(runtime, database)
         self.snapshots = Snapshots(runtime, database, self.actions, self.reader.read, conf.max_snapshots_per_stack)
+        self.drift = Drift(runtime, database, self.reader, self.updates, self._sinks,
+                           DriftSettings(conf.drift.repair_interval))
+        self.drift_watch = DriftWatch(runtime, database, WatchSettings.of(conf), self.drift.watch)
+        self.forced_deletes = ForcedDeletes(runtime, database, self.actions, conf.engine.force_delete_timeout)
         self.health = Health(runtime, database, self.reader, self._sinks, self._wake_other)
         self.signals = Signals(runtime, database, registry, acceptance, self._sinks)
         self.software = Software(runtime, database, conf.max_software_configs_per_tenant,
@@ -164,6 +173,8 @@ class EngineService:
         """Load the plug-ins, register the engine and begin to sweep."""
         self.registry.load_plugins()
         self.lease_manager.start()
+        self.drift_watch.start()
+        self.forced_deletes.start()
         LOG.info('Engine %s is up (process %d)', self.engine_id, os.getpid())
 
     def reload(self) -> None:
@@ -182,6 +193,8 @@ class EngineService:
 
     def stop(self) -> None:
         """Stop all runners, write pending changes, and give up all leases."""
+        self.drift_watch.stop()
+        self.forced_deletes.stop()
         self.controller.stop()
         self.shards.stop()
         if not self._journal.flush(self._conf.engine.stop_timeout):
@@ -233,6 +246,8 @@ class EngineService:
             messages.PreviewUpdateStack: self.updates.preview,
             messages.ValidateTemplate: stacks.validate,
             messages.DeleteStack: self.actions.delete,
+            messages.ForceDeleteStack: self.forced_deletes.begin,
+            messages.ReleaseStack: self.forced_deletes.release,
             messages.StackAction: self.actions.act,
             messages.CancelStack: self.actions.cancel,
             messages.AbandonStack: self.actions.abandon,
@@ -245,6 +260,7 @@ class EngineService:
             messages.ChangeProtections: self.guards.change_protections,
             messages.LockStack: self.guards.lock,
             messages.UnlockStack: self.guards.unlock,
+            messages.LookForDrift: self.drift.look,
             messages.SnapshotStack: self.snapshots.create,
             messages.RestoreSnapshot: self.snapshots.restore,
             messages.DeleteSnapshot: self.snapshots.delete,

@@ -117,6 +117,10 @@ class Environment:
         """The restricted actions of a resource, sorted: `update`, `replace`."""
         return registries.words_of(self.resource_registry, resource_name, registries.RESTRICTED)
 
+    def drift_policy(self, resource_name: str, type_name: str) -> str:
+        """What is to be done about the drift of a resource: one of `registry.DRIFT_POLICIES`."""
+        return registries.drift_policy(self.resource_registry, resource_name, type_name)
+
     def has_hooks(self) -> bool:
         """Whether any resource may have a hook; lets an engine skip the check."""
         return bool(self.resource_registry.get(registries.RESOURCES))

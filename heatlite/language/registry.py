@@ -12,9 +12,12 @@ from heatlite.common.i18n import _
 from heatlite.language.template import is_template_name
 
 RESOURCES, HOOKS, RESTRICTED, BASE_URL = 'resources', 'hooks', 'restricted_actions', 'base_url'
+DRIFT = 'drift'
 HOOK_TYPES = ('pre-create', 'pre-update', 'pre-delete', 'post-create', 'post-update', 'post-delete')
 LONGEST_CHAIN = 100             # entries in a chain of mappings
 RESTRICTED_ACTIONS = ('update', 'replace')
+DRIFT_POLICIES = (IGNORE, REPORT, REPAIR, REPLACE) = ('ignore', 'report', 'repair', 'replace')
+EVERY = '*'                     # the pattern of all types
 
 
 @dataclass(frozen=True)
@@ -143,7 +146,7 @@ class Registry:
         level: Registry | None = self
         while level is not None:
             for name in level.entries:
-                if name not in seen and name not in (RESOURCES, HOOKS, RESTRICTED, BASE_URL):
+                if name not in seen and name not in (RESOURCES, HOOKS, RESTRICTED, DRIFT, BASE_URL):
                     seen.add(name)
                     yield name
             level = level.behind
@@ -163,8 +166,11 @@ def _without_removed(entries: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def check_entries(entries: Any, *, top: bool = True) -> None:
-    """Raises for unknown hooks or restrictions, and for values that are neither text nor map."""
+def check_entries(entries: Any, *, top: bool = True, names: bool = False) -> None:
+    """Raises for unknown hooks, restrictions or policies, and for values that are neither text nor map.
+
+    `names`: the keys are names of resources.
+    """
     if not isinstance(entries, Mapping):
         raise exception.StackValidationFailed(
             message=_('The resource registry must be a map. Found a %s instead') % type(entries).__name__)
@@ -177,8 +183,10 @@ def check_entries(entries: Any, *, top: bool = True) -> None:
             _check_words(value, RESTRICTED_ACTIONS, exception.InvalidRestrictedAction(message=(
                 _('Invalid restricted_action type "%(value)s" for resource, acceptable restricted_action types '
                   'are: %(known)s') % {'value': value, 'known': RESTRICTED_ACTIONS})))
+        elif key == DRIFT and not names:
+            _check_drift(value)
         elif isinstance(value, Mapping):
-            check_entries(value, top=False)
+            check_entries(value, top=False, names=top and key == RESOURCES)
         elif value is not None and not isinstance(value, str):
             raise exception.StackValidationFailed(
                 message=_('The resource registry entry "%(key)s" must be text or a map, not %(value)s')
@@ -186,6 +194,15 @@ def check_entries(entries: Any, *, top: bool = True) -> None:
         elif key == RESOURCES and top and value is not None:
             raise exception.StackValidationFailed(
                 message=_('The entry "resources" of the resource registry must be a map, not %s') % value)
+
+
+def _check_drift(value: Any) -> None:
+    """Raises for anything but a policy, or a map of types and patterns to policies."""
+    for word in value.values() if isinstance(value, Mapping) else [value]:
+        if word not in DRIFT_POLICIES:
+            raise exception.StackValidationFailed(message=_(
+                'Invalid drift policy "%(value)s", acceptable policies are: %(known)s') % {
+                'value': word, 'known': ', '.join(DRIFT_POLICIES)})
 
 
 def _check_words(value: Any, known: tuple[str, ...], error: exception.HeatException) -> None:
@@ -196,13 +213,18 @@ def _check_words(value: Any, known: tuple[str, ...], error: exception.HeatExcept
 
 def entries_of(entries: Mapping[str, Any], resource_name: str) -> Iterator[Mapping[str, Any]]:
     """Entries of the `resources` section whose name or pattern matches, in order."""
+    for _pattern, entry in _matching(entries, resource_name):
+        yield entry
+
+
+def _matching(entries: Mapping[str, Any], resource_name: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     own = entries.get(RESOURCES)
     if not isinstance(own, Mapping):
         return
     turns.spend(1 + len(own))
     for pattern, entry in own.items():
         if isinstance(entry, Mapping) and fnmatch.fnmatchcase(resource_name, pattern):
-            yield entry
+            yield pattern, entry
 
 
 def words_of(entries: Mapping[str, Any], resource_name: str, key: str) -> list[str]:
@@ -215,6 +237,28 @@ def words_of(entries: Mapping[str, Any], resource_name: str, key: str) -> list[s
     return sorted(found)
 
 
+def drift_policy(entries: Mapping[str, Any], resource_name: str, type_name: str) -> str:
+    """The policy about the drift of a resource; `report` without one.
+
+    That of its name holds before that of its type, an exact one before a pattern, a longer pattern before a shorter
+    one."""
+    found = [(True, pattern == resource_name, len(pattern), *each)
+             for pattern, entry in _matching(entries, resource_name) for each in _of_type(_drift(entry), type_name)]
+    found += [(False, False, 0, *each) for each in _of_type(_drift(entries), type_name)]
+    return max(found)[-1] if found else REPORT
+
+
+def _of_type(policies: Mapping[str, str], type_name: str) -> Iterator[tuple[bool, int, str]]:
+    for pattern, word in policies.items():
+        if fnmatch.fnmatchcase(type_name, pattern):
+            yield pattern == type_name, len(pattern), word
+
+
+def _drift(entries: Mapping[str, Any]) -> Mapping[str, str]:
+    found = entries.get(DRIFT)
+    return found if isinstance(found, Mapping) else {} if found is None else {EVERY: found}
+
+
 def for_child(entries: Mapping[str, Any], resource_name: str, used: tuple[str, ...]) -> dict[str, Any]:
     """The registry of a nested stack: without the entry that led to it, `resources` reduced to its own."""
     child = {key: value for key, value in entries.items() if key != RESOURCES and (key,) != used}
@@ -223,7 +267,9 @@ def for_child(entries: Mapping[str, Any], resource_name: str, used: tuple[str, .
         for key, value in entry.items():
             if used[:1] == (RESOURCES,) and used[1:] == (resource_name, key):
                 continue
-            if key not in (HOOKS, RESTRICTED):
+            if key == DRIFT:
+                child[DRIFT] = {**_drift(child), **_drift(entry)}       # it holds for all inside
+            elif key not in (HOOKS, RESTRICTED):
                 own[key] = value
     child[RESOURCES] = own
     return child

@@ -174,11 +174,33 @@ class UnlockStack(Message):
 
 
 @dataclass(frozen=True)
+class LookForDrift(Message):
+    """Compares the objects of a stack, and of those inside it, with its definition."""
+
+    answer = 'a report: planning.drift.to_json'
+    stack_id: str
+
+
+@dataclass(frozen=True)
 class ValidateTemplate(Source):
     reads = True
     answer = 'docs/spec/rest.rst, "Validating a template"'
     show_nested: bool = False
     ignore_errors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ForceDeleteStack(Message):
+    """Deletes a root stack; what is not deleted in time is left in the cloud."""
+
+    stack_id: str
+
+
+@dataclass(frozen=True)
+class ReleaseStack(Message):
+    """Deletes a root stack without its objects, which stay in the cloud."""
+
+    stack_id: str
 
 
 @dataclass(frozen=True)

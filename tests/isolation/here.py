@@ -19,6 +19,8 @@ from heatlite.api.query_keys import QUERY_KEYS
 from heatlite.common import exception
 from heatlite.db import tables
 from heatlite.db.connection import Database
+from heatlite.planning import drift
+from heatlite.planning.drift import Finding, PropertyDrift, ResourceDrift
 from heatlite.rpc import messages
 from tests.api import in_process, rows
 from tests.isolation import matrix
@@ -110,6 +112,10 @@ def plant(tx: Any, of: Things, first: int) -> None:
                                                        'reason': text('protection')}]),
         lock=json.dumps({'reason': text('lock'), 'owner_id': 'u', 'owner': of.username,
                          'locked_at': '2026-01-01T00:00:00Z'})))
+    put(sa.insert(tables.drift).values(stack_id=of.stack_id, report=json.dumps(drift.to_json(drift.report(
+        '2026-01-01T00:00:00Z', 'request', [ResourceDrift(
+            (of.resource_name,), text('type'), Finding.CHANGED, physical_id=of.physical_id,
+            properties=(PropertyDrift((text('property'),), text('expected'), text('actual')),))])))))
     put(sa.insert(tables.software_config).values(rows.config(
         first, of.project_id, name=text('config'), group=text('group'), config=json.dumps(
             {'config': text('script'), 'inputs': [], 'outputs': [], 'options': {text('option'): text('choice')}}))))

@@ -163,3 +163,24 @@ def test_without_strategies_the_last_value_wins(files):
     for values in files:
         expected.update(values)
     assert merged(*(json.dumps({'parameters': values}) for values in files)) == expected
+
+
+def test_the_most_specific_drift_policy_holds():
+    made = Environment({'resource_registry': {
+        'drift': {'*': 'report', 'OS::Nova::*': 'repair', 'OS::Nova::KeyPair': 'ignore'},
+        'resources': {'web*': {'drift': {'OS::Nova::*': 'replace'}}, 'web1': {'drift': 'ignore'},
+                      'group': {'drift': {'*': 'repair'}, 'inner': {'drift': {'*': 'ignore'}}}}}})
+    assert [made.drift_policy(*each) for each in (
+        ('db', 'OS::Cinder::Volume'), ('db', 'OS::Nova::Server'), ('db', 'OS::Nova::KeyPair'),
+        ('web2', 'OS::Nova::Server'), ('web2', 'OS::Cinder::Volume'), ('web1', 'OS::Nova::Server'))] == [
+        'report', 'repair', 'ignore', 'replace', 'report', 'ignore']
+    inside = made.child({}, 'group')
+    assert inside.drift_policy('other', 'OS::Cinder::Volume') == 'repair'
+    assert inside.drift_policy('other', 'OS::Nova::KeyPair') == 'ignore'        # the stack says so of the type
+    assert inside.drift_policy('inner', 'OS::Cinder::Volume') == 'ignore'
+    assert Environment().drift_policy('a', 'b') == 'report'
+
+
+def test_a_resource_may_be_called_drift():
+    made = Environment({'resource_registry': {'resources': {'drift': {'hooks': 'pre-create'}}}})
+    assert made.hooks('drift', 'pre-create') and made.drift_policy('drift', 'T') == 'report'

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from heatlite.common import exception
-from heatlite.engine.clients.os import listed
+from heatlite.engine.clients.looking import COLLECTIONS
 from heatlite.planning import plan as planning
 from tests.simulation.cluster import done
 from tests.simulation.openstack import stack
@@ -191,14 +191,15 @@ def test_objects_that_no_list_has_are_read_alone(many):
     assert planning.differences(plan.document, after.document) == []
 
 
-@pytest.mark.parametrize('kind', listed.LISTINGS)
-def test_lists_have_what_single_objects_have(it, kind):
-    listing, service = listed.LISTINGS[kind], PLUGINS[kind[0]]
-    if listing.key == 'floatingip':
+@pytest.mark.parametrize('service_type, collection', [
+    (service_type, each) for service_type, found in COLLECTIONS.items() for each in found])
+def test_lists_have_what_single_objects_have(it, service_type, collection):
+    service = PLUGINS[service_type]
+    if collection.one == 'floatingip':
         it.request(service, 'POST', '/floatingips', {'floatingip': {
             'floating_network_id': it.listed('neutron', 'networks', 'public')['id']}})
-    found = it.request(service, 'GET', listing.path)[listing.plural]
+    found = it.request(service, 'GET', collection.listed)[collection.many]
     assert found
     for entry in found[:5]:
-        single = it.request(service, 'GET', f"{kind[1]}/{entry['id']}")[listing.key]
+        single = it.request(service, 'GET', f"{collection.path}/{entry['id']}")[collection.one]
         assert {name: single[name] for name in single if name != 'server_groups'} == entry      # no property reads it

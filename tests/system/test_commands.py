@@ -181,6 +181,20 @@ def test_guards(run, files):
     run('stack', 'delete', '--yes', '--wait', 'guarded')
 
 
+def test_letting_go(run, files):
+    for name, command in (('kept', ('release',)), ('gone', ('force', 'delete'))):
+        run('stack', 'create', '--wait', '-t', files['lamp'], name)
+        left = run.json('stack', *command, name)
+        assert sorted(each['resource'] for each in left) == (['lamp', 'number'] if name == 'kept' else [])
+
+
+def test_drift(run, files):
+    run('stack', 'create', '--wait', '-t', files['lamp'], 'compared')
+    assert run.json('stack', 'drift', '--stored', 'compared') == []         # nobody has looked
+    assert run.json('stack', 'drift', 'compared') == run.json('stack', 'drift', '--stored', 'compared') == []
+    run('stack', 'delete', '--yes', '--wait', 'compared')
+
+
 def test_a_stack_lives(run, files):
     made = run.json('stack', 'create', '--wait', '-t', files['lamp'], '--parameter', 'length=4', '--tags', 'a,b',
                     '--timeout', '5', 'lamp')

@@ -11,9 +11,10 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.resource import Resource
-from heatlite.engine.resource_update import Observed
+from heatlite.engine.resource_update import Comparison, Observed
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
-from heatlite.planning import text
+from heatlite.language.registry import IGNORE
+from heatlite.planning import drift, text
 from heatlite.planning.decide import Verdict
 from heatlite.planning.plan import NOT_READ
 from heatlite.planning.states import DIRTY, Action, ResourceState
@@ -64,7 +65,9 @@ def _ask(resource: Resource, kind: type[Resource], wanted: ResourceDefinition, l
         return Verdict(changed=False), None
     comparison = resource.compare(wanted)
     is_unsure = row.fingerprint == DIRTY and resource.resource_id is not None
-    if observe or leased.row.converge or is_unsure:      # the state after an interrupted update is not stored
+    converges = (observe or leased.row.converge) and leased.definition.environment.drift_policy(
+        resource.name, resource.type()) != IGNORE
+    if converges or is_unsure:                  # the state after an interrupted update is not stored
         try:
             comparison = resource.observe(comparison)
         except exception.EntityNotFound:
@@ -93,14 +96,14 @@ class PropertyChange:
     live: Any = NOT_READ
 
 
-def property_changes(resource: Resource, wanted: ResourceDefinition,
-                     observed: Observed | None = None) -> dict[str, PropertyChange]:
+def property_changes(resource: Resource, wanted: ResourceDefinition, observed: Observed | None = None,
+                     compared: Comparison | None = None) -> dict[str, PropertyChange]:
     """Return every property that differs, whether or not the type ignores the change. For a preview.
 
     `observed`: what the service says, if it was asked; then the properties of which it says something else than what
-    is stored differ, too.
+    is stored differ, too. `compared`: `resource.compare(wanted)`, if it was done.
     """
-    comparison = resource.compare(wanted)
+    comparison = compared if compared is not None else resource.compare(wanted)
     allowed = resource.calc_update_allowed(comparison.after_props)
     live = observed.values if observed is not None else {}
     seen = resource.with_live(comparison, live).before_props if live else comparison.before_props
@@ -108,6 +111,8 @@ def property_changes(resource: Resource, wanted: ResourceDefinition,
     for name in comparison.after_props:
         old, new = _readable(comparison.before_props, name), _readable(comparison.after_props, name)
         reported = _readable(seen, name) if name in live else NOT_READ
+        if reported is not NOT_READ and drift.same(old, reported):
+            reported = old
         if old != new or reported not in (NOT_READ, old):
             found[name] = PropertyChange(old, new, name not in allowed, reported)
     return found

@@ -20,7 +20,8 @@ from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
 from heatlite.db.stacks import Stack
 from heatlite.engine import clients
-from heatlite.engine.clients.os import listed
+from heatlite.engine.clients import looking
+from heatlite.engine.clients.looking import Look
 from heatlite.engine.reconcile import loading
 from heatlite.engine.reconcile.attribute_cache import REFERENCE
 from heatlite.engine.reconcile.facade import Stack as Facade
@@ -143,7 +144,7 @@ class Preview:
                   before: StackDefinition | None = None) -> Previewed:
         """Preview an update. Raises the errors for which it would be refused, also of nested stacks, and
         RequestLimitExceeded. `before`: the present definition, to tell the causes of changes."""
-        with listed.reading(lambda: self._context.cloud_project_id) if self._observe or converge else nullcontext():
+        with looking.within(Look(self._runtime)) if self._observe or converge else nullcontext():
             return self._of(replace(loading.as_updated(row), converge=converge), wanted, mask, before,
                             row.outputs or ())
 

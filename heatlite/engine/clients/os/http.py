@@ -17,7 +17,7 @@ from oslo_config import cfg
 from requests import exceptions as transport
 
 from heatlite.common import retries
-from heatlite.engine.clients.os import listed
+from heatlite.engine.clients import looking
 from heatlite.engine.durability import fence
 
 RETRIES = 4                                 # further tries by the library, with pauses of 0.5, 1, 2, 4 seconds
@@ -40,11 +40,12 @@ class ServiceAdapter(adapter.Adapter):
     """Errors are keystoneauth1's, by status code; reading them is the client plug-in's business."""
 
     def request(self, url: str, method: str, **kwargs: Any) -> Any:
-        lists = listed.current()
-        known = lists.answer(self, url, kwargs) if lists is not None and method.upper() == 'GET' else None
-        return self._requested(url, method, kwargs) if known is None else known
+        look = looking.current()
+        if look is None or method.upper() != 'GET':
+            return self._answered(url, method, kwargs)
+        return look.get(self, url, kwargs, lambda at, params: self._answered(at, method, {**kwargs, 'params': params}))
 
-    def _requested(self, url: str, method: str, kwargs: dict[str, Any]) -> Any:
+    def _answered(self, url: str, method: str, kwargs: dict[str, Any]) -> Any:
         repeatable = _is_repeatable(url, method, kwargs)
         kwargs.setdefault('status_code_retries', RETRIES)
         kwargs.setdefault('retriable_status_codes', BUSY + BROKEN_ON_THE_WAY if method.upper() == 'GET' else BUSY)
@@ -62,6 +63,9 @@ class ServiceAdapter(adapter.Adapter):
 
     def _sent(self, url: str, method: str, kwargs: Mapping[str, Any]) -> Any:
         fence.pass_through()
+        look = looking.current()
+        if look is not None:
+            look.before(str(self.service_type))
         try:
             return super().request(url, method, **{'endpoint_override': self._endpoint, **kwargs})
         except exceptions.HttpError as error:

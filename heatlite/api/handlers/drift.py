@@ -1,0 +1,28 @@
+"""Drift over HTTP: how the objects of a stack differ from its definition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heatlite.api import finding
+from heatlite.api.wsgi import Request
+from heatlite.db import drift as reports
+from heatlite.planning import drift
+from heatlite.rpc import messages
+
+View = dict[str, Any]
+
+
+def show(req: Request, stack_name: str, stack_id: str) -> View:
+    """What the last look has found; null if there was none."""
+    with req.db.reader() as tx:
+        stack = finding.live_stack(req, tx, stack_name, stack_id)
+        found = reports.report(tx, stack.id)
+    return {'drift': None if found is None else drift.to_json(found)}
+
+
+def look(req: Request, stack_name: str, stack_id: str) -> View:
+    """Compares the objects of a stack with its definition now."""
+    with req.db.reader() as tx:
+        stack = finding.live_stack(req, tx, stack_name, stack_id)
+    return {'drift': req.call(messages.LookForDrift(stack.id))}

@@ -1,0 +1,38 @@
+"""Forced deletes and releases over HTTP, and the list of what they have left in the cloud."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heatlite.api import finding, views
+from heatlite.api.wsgi import Request
+from heatlite.db import forced_deletes
+from heatlite.rpc import messages
+
+View = dict[str, Any]
+
+
+def begin(req: Request, stack_name: str, stack_id: str) -> None:
+    """Begins to delete a stack in any case."""
+    with req.db.reader() as tx:
+        stack = finding.live_stack(req, tx, stack_name, stack_id)
+    req.call(messages.ForceDeleteStack(stack.id))
+
+
+def release(req: Request, stack_name: str, stack_id: str) -> None:
+    """Begins to delete a stack, and keeps its objects in the cloud."""
+    with req.db.reader() as tx:
+        stack = finding.live_stack(req, tx, stack_name, stack_id)
+    req.call(messages.ReleaseStack(stack.id))
+
+
+def show(req: Request, stack_name: str, stack_id: str) -> View:
+    """What is left; also of a stack that is deleted. Null if there was neither."""
+    with req.db.reader() as tx:
+        stack = finding.stack(req, tx, stack_name, stack_id)
+        found = forced_deletes.show(tx, stack.id)
+    return {'left': None if found is None else {
+        'state': 'IN_PROGRESS' if stack.deleted_at is None else 'COMPLETE', 'due_at': views.when(found.due_at),
+        'resources': [
+            {'path': list(each.path), 'type': each.type, 'physical_resource_id': each.physical_resource_id,
+             'reason': each.reason} for each in found.left_behind or ()]}}

@@ -1,0 +1,176 @@
+"""Requests of a look at reality: within a budget, and each question asked once.
+
+A look reads many objects of few kinds. Within one, equal GETs are sent once, and objects of a collection that is read
+again and again come from its list, if the service lists them as it shows them. An object that a list does not have is
+asked for alone: it may have another owner, or be gone. Answers hold for FRESH seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from requests import Response
+
+from heatlite.common import turns
+from heatlite.common.runtime import Runtime
+
+LOG = logging.getLogger(__name__)
+
+FRESH = 60.0                        # seconds
+STEPS_OF_OBJECT = 5                 # of a turn, for each object of a list
+ALONE = 2                           # objects of a collection that are asked for alone before it is listed
+PAGE, MOST_PAGES = 1000, 50         # objects of one request of a list, and requests of one list
+MOST_ANSWERS = 1000                 # that are remembered
+
+
+@dataclass(frozen=True)
+class Collection:
+    """A collection whose list has each object as it is shown alone. `path`: of one object, without its id."""
+
+    path: str
+    listed: str                     # the path of the list
+    many: str                       # key of the objects in the list's body
+    one: str                        # key of the object in its own body
+    by_project: bool = False        # administrators list the objects of all projects, unless they name one
+
+
+def _of_network(plural: str, one: str) -> Collection:
+    return Collection(f'/{plural}', f'/{plural}', plural.replace('-', '_'), one, by_project=True)
+
+
+COLLECTIONS: Mapping[str, tuple[Collection, ...]] = {               # type of service -> collections
+    'network': (
+        _of_network('networks', 'network'), _of_network('subnets', 'subnet'), _of_network('ports', 'port'),
+        _of_network('routers', 'router'), _of_network('floatingips', 'floatingip'),
+        _of_network('security-groups', 'security_group')),
+    'compute': (Collection('/servers', '/servers/detail', 'servers', 'server'),),
+    'block-storage': (Collection('/volumes', '/volumes/detail', 'volumes', 'volume'),),
+}
+
+
+class Pace:
+    """A budget of requests for each service. `per_minute`: on average; a tenth of it may be sent at once."""
+
+    def __init__(self, runtime: Runtime, per_minute: float) -> None:
+        self._runtime = runtime
+        self._rate = per_minute / 60.0
+        self._most = max(1.0, per_minute / 10.0)
+        self._left: dict[str, tuple[float, float]] = {}     # service -> (requests left, when)
+
+    def wait(self, service: str) -> None:
+        """Return once a request may be sent."""
+        now = self._runtime.monotonic()
+        left, at = self._left.get(service, (self._most, now))
+        left = min(self._most, left + (now - at) * self._rate) - 1.0
+        self._left[service] = left, now
+        if left < 0.0:
+            self._runtime.sleep(-left / self._rate)
+
+
+class Look:
+    """One look, of one project. `pace`: waits until a request to a service may be sent."""
+
+    def __init__(self, runtime: Runtime, pace: Callable[[str], None] = lambda service: None) -> None:
+        self.pace = pace
+        self.sent: Counter[str] = Counter()                 # service -> requests
+        self._runtime = runtime
+        self._asked: Counter[Collection] = Counter()        # objects that were asked for alone
+        self._lists: dict[Any, tuple[float, Mapping[str, Any]]] = {}
+        self._answers: dict[Any, tuple[float, Response]] = {}
+
+    def before(self, service: str) -> None:
+        """Wait until a request may be sent; call it right before."""
+        self.pace(service)
+        self.sent[service] += 1
+
+    def get(self, adapter: Any, url: str, arguments: Mapping[str, Any],
+            ask: Callable[[str, Mapping[str, Any]], Response]) -> Response:
+        """Return the answer to a GET. `ask(url, params)`: sends one with these parameters."""
+        params = arguments.get('params') or {}
+        collection, ident = _place(str(adapter.service_type), url)
+        if collection is not None and not params:
+            self._asked[collection] += 1
+            if self._asked[collection] > ALONE:
+                known = self._list(adapter, collection, ask).get(ident)
+                if known is not None:
+                    return _answer({collection.one: known})
+        key = (str(adapter.service_type), id(adapter.session), url, json.dumps(params, sort_keys=True, default=str),
+               arguments.get('microversion'))
+        now = self._runtime.monotonic()
+        at, answer = self._answers.get(key, (-FRESH, None))
+        if answer is None or now - at >= FRESH:
+            answer = ask(url, params)
+            if len(self._answers) >= MOST_ANSWERS:
+                self._answers.clear()
+            self._answers[key] = now, answer
+        return answer
+
+    def _list(self, adapter: Any, collection: Collection,
+              ask: Callable[[str, Mapping[str, Any]], Response]) -> Mapping[str, Any]:
+        """Return id -> object of a collection; empty if the service does not list it."""
+        key = id(adapter.session), collection
+        now = self._runtime.monotonic()
+        at, found = self._lists.get(key, (-FRESH, {}))
+        if key not in self._lists or now - at >= FRESH:
+            found = {}
+            try:
+                for page in self._pages(adapter, collection, ask):
+                    turns.spend(STEPS_OF_OBJECT * len(page))
+                    found.update({str(each['id']): each for each in page})
+            except Exception as error:      # of the service, or of its answer: the objects are asked for alone
+                LOG.info('Listing %s: %s: %s', collection.many, type(error).__name__, error)
+            self._lists[key] = now, found
+        return found
+
+    def _pages(self, adapter: Any, collection: Collection,
+               ask: Callable[[str, Mapping[str, Any]], Response]) -> Iterator[list[Any]]:
+        params: dict[str, Any] = {'limit': PAGE}
+        if collection.by_project:
+            params['project_id'] = adapter.get_project_id()
+        for _page in range(MOST_PAGES):
+            answer = ask(collection.listed, params)
+            body = answer.json() if answer.status_code == 200 else {}
+            page = body.get(collection.many) or []
+            yield page
+            if not page or not any(link.get('rel') == 'next' for link in body.get(f'{collection.many}_links') or ()):
+                return
+            params['marker'] = page[-1]['id']
+
+
+_current: ContextVar[Look | None] = ContextVar('look', default=None)
+
+
+def current() -> Look | None:
+    """The look of this green thread, if it does one."""
+    return _current.get()
+
+
+@contextmanager
+def within(look: Look) -> Iterator[Look]:
+    """The GETs of this green thread belong to `look`."""
+    token = _current.set(look)
+    try:
+        yield look
+    finally:
+        _current.reset(token)
+
+
+def _place(service: str, url: str) -> tuple[Collection | None, str]:
+    """Return the collection of the object at `url`, and the object's id."""
+    path, _slash, ident = url.rpartition('/')
+    return next((each for each in COLLECTIONS.get(service, ()) if each.path == path and '?' not in ident), None), ident
+
+
+def _answer(body: Any) -> Response:
+    made = Response()
+    made.status_code = 200
+    made.headers['Content-Type'] = 'application/json'
+    made._content = json.dumps(body).encode()
+    return made

@@ -1,0 +1,205 @@
+"""Looks for drift: compares the objects of a stack with its definition, keeps the report, and has drift repaired.
+
+A repair is an update of the root stack with its own definition. What is to be repaired is marked first: a resource
+whose state is not certain is compared with reality by the update, one that is unhealthy is replaced; nothing else is
+touched. The marks are stored before the update, so one that never begins, or fails, is made up for by the next one.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import groupby
+from typing import Any
+
+from sqlalchemy import Connection
+
+from heatlite.common import exception
+from heatlite.common.context import RequestContext
+from heatlite.common.i18n import _
+from heatlite.common.runtime import Runtime
+from heatlite.common.timeutils import isotime
+from heatlite.db import drift as reports
+from heatlite.db import guards, leases, resources, stacks
+from heatlite.db.connection import Database
+from heatlite.engine.clients import looking
+from heatlite.engine.clients.looking import Look
+from heatlite.engine.notify.event_sinks import EventSinks
+from heatlite.engine.observe import drift as observe
+from heatlite.engine.reconcile import loading
+from heatlite.engine.reconcile.stack_reader import StackReader
+from heatlite.engine.requests.stack_updates import StackUpdates
+from heatlite.planning import drift, protection
+from heatlite.planning.drift import Policy, Report, ResourceDrift
+from heatlite.planning.protection import Denial
+from heatlite.planning.states import DIRTY, Action, Event, ResourceState, Status
+from heatlite.planning.steps import current_rows_of
+from heatlite.rpc import messages
+
+LOG = logging.getLogger(__name__)
+
+REQUEST, SCHEDULE = 'request', 'schedule'
+REPLACED = 'The object has drifted and is replaced.'
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`repair_interval`: least seconds between two repairs of one stack."""
+
+    repair_interval: float = 3600.0
+
+
+class Drift:
+    def __init__(self, runtime: Runtime, database: Database, reader: StackReader, updates: StackUpdates,
+                 sinks: EventSinks, settings: Settings) -> None:
+        self._runtime = runtime
+        self._database = database
+        self._reader = reader
+        self._updates = updates
+        self._sinks = sinks
+        self._settings = settings
+
+    def look(self, context: RequestContext, message: messages.LookForDrift) -> dict[str, Any]:
+        """Compare a stack with reality, and keep the report; repair nothing. Returns the report.
+
+        Raises EntityNotFound, ActionInProgress, Conflict if an action began meanwhile, TooLate.
+        """
+        with self._database.reader() as tx:
+            row = self._row(tx, context, message.stack_id)
+        with looking.within(Look(self._runtime)):
+            found, _marked = self._looked(context, row, REQUEST,
+                                          lambda: context.check_in_time(self._runtime.now()))
+        return drift.to_json(found)
+
+    def watch(self, stack_id: str, look: Look) -> bool:
+        """Compare a stack with reality as the schedule wants it, and begin an update if policies want a repair.
+
+        Returns whether an update began. Raises what `look` raises, and errors of the update.
+        """
+        with self._database.reader() as tx:
+            row = stacks.get(tx, stack_id)
+        if row is None or row.status == Status.IN_PROGRESS:
+            return False
+        own = RequestContext(project_id=row.project_id, overwrite=False)
+        with looking.within(look):
+            found, marked = self._looked(own, row, SCHEDULE, lambda: None)
+        if not marked:
+            return False
+        with self._database.reader() as tx:
+            context = loading.stored_context(tx, row)
+        LOG.info('Drift of stack %s is repaired: %s', row.id,
+                 ', '.join('/'.join(each.path) for each in found.resources if each.path in marked))
+        self._updates.update(context, messages.UpdateStack(stack_id=row.id, existing=True))
+        return True
+
+    # --- helpers ------------------------------------------------------------------------------------------
+
+    def _looked(self, context: RequestContext, row: stacks.Stack, by: str,
+                may_go_on: Callable[[], None]) -> tuple[Report, frozenset[tuple[str, ...]]]:
+        """Look, store the report, add events, and mark what is to be repaired. Returns the report and the paths of
+        what was marked."""
+        at = self._runtime.now()
+        found = self._reader.asked(row.id, context, lambda stack: list(observe.look(stack, may_go_on)))
+
+        def store(tx: Connection) -> tuple[Report, frozenset[tuple[str, ...]], list[Callable[[], None]]]:
+            leases.lock(tx, row.id)                 # before the stack, as everywhere
+            may_go_on()
+            current = self._row(tx, context, row.id, for_update=True)
+            if current.generation != row.generation:
+                raise exception.Conflict(_('Another action of stack %s began while its objects were compared.')
+                                         % row.name)
+            before = reports.report(tx, row.id)
+            report = drift.report(isotime(at), by, found, before)
+            wanted: tuple[ResourceDrift, ...] = ()
+            if by == SCHEDULE:
+                report = report.refused(dict(self._refusals(tx, current, found, report, at)))
+                wanted = report.to_mend
+            told = [self._event(tx, each, _('Drift: %s') % each) for each in drift.news(report, before)]
+            for stack_id, members in groupby(sorted(wanted, key=_stack_of), key=_stack_of):
+                told += self._mark(tx, stack_id, list(members))
+            if wanted:
+                reports.mended(tx, row.id, at)
+            reports.store(tx, row.id, report)
+            return report, frozenset(each.path for each in wanted), told
+
+        report, marked, told = self._database.retry(store)
+        for tell in told:
+            tell()
+        return report, marked
+
+    def _refusals(self, tx: Connection, row: stacks.Stack, found: Sequence[ResourceDrift], report: Report,
+                  now: datetime) -> Iterable[tuple[tuple[str, ...], str]]:
+        """Yield (path, why it is not repaired). An update passes through all nested stacks, so one that must not be
+        updated prevents all repairs."""
+        guarded = guards.of(tx, row.root_id)
+        whole = ''
+        last = reports.mended_at(tx, row.id)
+        if guarded.lock is not None:
+            whole = _('The stack is locked.')
+        elif row.status != Status.COMPLETE:
+            whole = _('The last action of the stack failed.')
+        elif last is not None and now < last + timedelta(seconds=self._settings.repair_interval):
+            whole = _('The last repair of the stack was at %s.') % isotime(last)
+        closed = next(protection.blocked(guarded.protections, (
+            (each.path, Denial.UPDATE) for each in found if each.is_container)), None)
+        whole = whole or (str(closed) if closed is not None else '')
+        for each in report.to_mend:
+            denied = next(protection.blocked(guarded.protections, [(each.path, each.repair)]), None)
+            if whole or denied is not None:
+                yield each.path, whole or str(denied)
+
+    def _mark(self, tx: Connection, stack_id: str, found: Sequence[ResourceDrift]) -> list[Callable[[], None]]:
+        """Make the next update of the tree bring these resources of one stack back."""
+        leases.lock(tx, stack_id)
+        row = stacks.get(tx, stack_id, for_update=True)
+        if row is None:
+            return []
+        rows = {state.id: state for state in resources.light(tx, stack_id)}
+        current = set(current_rows_of(row, rows.values()).values())
+        leases.start_over(tx, stack_id)
+        stacks.unsettle(tx, stack_id)
+        told = []
+        for each in found:
+            state = rows.get(_row_of(each))
+            if state is None or state.id not in current or state.in_progress:
+                continue
+            self._mark_one(tx, stack_id, state, each)
+            told.append(self._event(tx, each, _('Drift is repaired: %s') % each))
+        return told
+
+    def _mark_one(self, tx: Connection, stack_id: str, state: ResourceState, found: ResourceDrift) -> None:
+        if found.policy is Policy.REPLACE:
+            resources.set_state(tx, stack_id, state._replace(
+                action=Action.CHECK, status=Status.FAILED, reason=REPLACED, updated_at=self._runtime.now()))
+        else:
+            resources.set_fingerprint(tx, stack_id, state.id, DIRTY)
+
+    def _event(self, tx: Connection, found: ResourceDrift, reason: str) -> Callable[[], None]:
+        """Add an event of a resource to its stack; its state is not changed."""
+        row = stacks.get(tx, _stack_of(found))
+        if row is None:
+            return lambda: None
+        failed = found.finding in drift.DRIFT and found.repair is Denial.REPLACE
+        return self._sinks.add(tx, row, Event(
+            self._runtime.uuid(), self._runtime.now(), found.path[-1], found.type, found.physical_id, Action.CHECK,
+            Status.FAILED if failed else Status.COMPLETE, reason, resource_id=_row_of(found)))
+
+    def _row(self, tx: Connection, context: RequestContext, stack_id: str, for_update: bool = False) -> stacks.Stack:
+        row = stacks.get(tx, stack_id, for_update=for_update)
+        if row is None or not context.may_see(row.project_id, row.user_project_id):
+            raise exception.EntityNotFound(entity='Stack', name=stack_id)
+        if row.status == Status.IN_PROGRESS:
+            raise exception.ActionInProgress(stack_name=row.name, action=row.action)
+        return row
+
+
+def _stack_of(found: ResourceDrift) -> str:
+    assert found.place is not None, 'it was read from a stored report'
+    return found.place[0]
+
+
+def _row_of(found: ResourceDrift) -> int:
+    assert found.place is not None, 'it was read from a stored report'
+    return found.place[1]

@@ -1,0 +1,87 @@
+"""Looks at all stacks, each once in an interval, within a budget of requests. One thread of each engine.
+
+Engines share the stacks by the time of the next look, which the one that begins a look stores first. The stacks of one
+project are looked at together, so that they share the lists of its services.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+from sqlalchemy import Connection
+
+from heatlite.common import defects, exception
+from heatlite.common.runtime import Runtime
+from heatlite.db import drift as reports
+from heatlite.db.connection import Database
+from heatlite.engine.clients.looking import Look, Pace
+from heatlite.engine.durability.periodic import Periodic
+
+LOG = logging.getLogger(__name__)
+
+TOGETHER: Final = 50                # stacks of one project that share lists
+MOST_IDLE: Final = 30.0             # seconds between two searches for stacks that are due
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`interval`: seconds between two looks at one stack; 0: none. `requests_per_minute`: to each service, of one
+    engine. `repairs_per_hour`: updates that this engine begins."""
+
+    interval: float = 0.0
+    requests_per_minute: float = 60.0
+    repairs_per_hour: float = 60.0
+
+    @classmethod
+    def of(cls, conf: Any) -> Settings:
+        found = conf.drift
+        return cls(found.interval, found.requests_per_minute, found.repairs_per_hour)
+
+
+class DriftWatch:
+    def __init__(self, runtime: Runtime, database: Database, settings: Settings,
+                 watch: Callable[[str, Look], bool]) -> None:
+        """`watch(stack_id, look)`: looks at a stack; returns whether a repair of it began."""
+        self._runtime = runtime
+        self._database = database
+        self._settings = settings
+        self._watch = watch
+        self._pace = Pace(runtime, settings.requests_per_minute)
+        self._repairs = Pace(runtime, settings.repairs_per_hour / 60.0)
+        self._periodic = Periodic(runtime, 'stacks whose objects are to be compared', self.step,
+                                  min(MOST_IDLE, settings.interval))
+
+    def start(self) -> None:
+        """Begin, if looks are wanted."""
+        if self._settings.interval > 0:
+            self._periodic.start()
+
+    def stop(self) -> None:
+        self._periodic.stop()
+
+    def step(self) -> int:
+        """Look at the stacks of one project that are due; return their number. Raises DatabaseUnavailable."""
+        with self._database.reader() as tx:
+            found = reports.due(tx, self._runtime.now(), TOGETHER)
+        look = Look(self._runtime, self._pace.wait)
+        for stack_id in found:
+            if self._database.retry(lambda tx, stack_id=stack_id: self._take(tx, stack_id)):    # type: ignore[misc]
+                self._look(look, stack_id)
+        return len(found)
+
+    def _take(self, tx: Connection, stack_id: str) -> bool:
+        now = self._runtime.now()
+        return reports.take(tx, stack_id, now, now + timedelta(seconds=self._settings.interval))
+
+    def _look(self, look: Look, stack_id: str) -> None:
+        try:
+            if self._watch(stack_id, look):
+                self._repairs.wait('repairs')
+        except exception.DatabaseUnavailable:
+            raise
+        except Exception as error:
+            defects.log(LOG, error, 'Stack %s was not compared with its objects, or not repaired', stack_id)

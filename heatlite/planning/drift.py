@@ -1,0 +1,252 @@
+"""Drift: how the objects of a stack differ from the definitions that were applied to them.
+
+Values are compared as a service may spell them: numbers and booleans also as text, lists in any order, nothing as an
+empty text, list or map. What a definition leaves to the service cannot drift.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+from heatlite.planning.protection import Denial
+
+MOST_NAMED = 10                     # properties that a sentence names
+
+
+class Policy(StrEnum):
+    """What is done about the drift of a resource that a scheduled look has found."""
+
+    IGNORE = 'ignore'               # it is not compared at all, also not by updates that converge
+    REPORT = 'report'
+    REPAIR = 'repair'               # an update brings the object back; an object that is gone is made again
+    REPLACE = 'replace'             # an update replaces the object
+
+
+REPAIRING = (Policy.REPAIR, Policy.REPLACE)
+
+
+class Finding(StrEnum):
+    """What a look says of one resource. Only the first three are drift."""
+
+    CHANGED = 'changed'             # properties differ
+    GONE = 'gone'                   # the service does not know the object
+    UNREADABLE = 'unreadable'       # the service did not answer, or refused
+    SAME = 'same'
+    IGNORED = 'ignored'             # by policy
+    UNCOMPARED = 'uncompared'       # a nested stack, a type of which nothing can be read, or there is no object now
+
+
+DRIFT = (Finding.CHANGED, Finding.GONE)
+SHOWN = (*DRIFT, Finding.UNREADABLE)        # listed one by one; the others are counted
+
+
+@dataclass(frozen=True)
+class PropertyDrift:
+    """One value within a property. `noticed_at`: of the first look that has found this value, as text."""
+
+    path: tuple[Any, ...]
+    expected: Any
+    actual: Any
+    noticed_at: str = ''
+    noticed_by: str = ''
+
+
+@dataclass(frozen=True)
+class ResourceDrift:
+    """What was found of one resource. `path`: names of resources from the stack down. `reason`: why it is unreadable,
+    or why it is not repaired. `place`: its stack and the number of its row; `is_container`: it is a stack itself, which
+    has resources instead of an object. Both are not stored."""
+
+    path: tuple[str, ...]
+    type: str
+    finding: Finding
+    policy: Policy = Policy.REPORT
+    physical_id: str | None = None
+    properties: tuple[PropertyDrift, ...] = ()
+    reason: str = ''
+    noticed_at: str = ''
+    noticed_by: str = ''
+    place: tuple[str, int] | None = field(default=None, compare=False)
+    is_container: bool = field(default=False, compare=False)
+
+    @property
+    def repair(self) -> Denial:
+        """What its repair does to the resource, as protections name it."""
+        return Denial.REPLACE if self.finding is Finding.GONE or self.policy is Policy.REPLACE else Denial.UPDATE
+
+    def __str__(self) -> str:
+        if self.finding is Finding.GONE:
+            return 'the object is gone'
+        names = ['.'.join(map(str, each.path)) for each in self.properties]
+        more = f' and {len(names) - MOST_NAMED} more' if len(names) > MOST_NAMED else ''
+        return f"changed: {', '.join(names[:MOST_NAMED])}{more}"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one look has found. `looked_at`: when it began, as text; `looked_by`: `request` or `schedule`.
+
+    `counts`: finding -> number of resources; `resources`: those of SHOWN, in the order of the templates."""
+
+    looked_at: str
+    looked_by: str
+    counts: Mapping[str, int] = field(default_factory=dict)
+    resources: tuple[ResourceDrift, ...] = ()
+
+    @property
+    def drifted(self) -> tuple[ResourceDrift, ...]:
+        return tuple(each for each in self.resources if each.finding in DRIFT)
+
+    @property
+    def to_mend(self) -> tuple[ResourceDrift, ...]:
+        """What policies want to be repaired and nothing prevents."""
+        return tuple(each for each in self.drifted if each.policy in REPAIRING and not each.reason)
+
+    def refused(self, reasons: Mapping[tuple[str, ...], str]) -> Report:
+        """Return the report with the reasons why resources are not repaired, by path."""
+        return replace(self, resources=tuple(
+            replace(each, reason=reasons[each.path]) if each.path in reasons else each for each in self.resources))
+
+
+def report(looked_at: str, looked_by: str, found: Iterable[ResourceDrift], before: Report | None = None) -> Report:
+    """Return the report of a look. What the report `before` has, too, was noticed then."""
+    counts: Counter[str] = Counter()
+    shown = []
+    known = {each.path: each for each in before.resources} if before is not None else {}
+    for each in found:
+        counts[each.finding] += 1
+        if each.finding in SHOWN:
+            shown.append(_noticed(each, known.get(each.path), looked_at, looked_by))
+    return Report(looked_at, looked_by, {str(finding): counts[finding] for finding in Finding}, tuple(shown))
+
+
+def news(now: Report, before: Report | None) -> tuple[ResourceDrift, ...]:
+    """Return the drift of `now` of which something was not known before."""
+    known = {each.path: each for each in before.drifted} if before is not None else {}
+    return tuple(each for each in now.drifted if each.path not in known or (
+        each.finding, {(value.path, value.noticed_at) for value in each.properties}) != (
+        known[each.path].finding, {(value.path, value.noticed_at) for value in known[each.path].properties}))
+
+
+def _noticed(found: ResourceDrift, before: ResourceDrift | None, at: str, by: str) -> ResourceDrift:
+    """Return `found` with the times of what was found before."""
+    same = before if before is not None and (before.finding, before.physical_id) == (
+        found.finding, found.physical_id) else None
+    known = {(each.path, canonical(each.actual)): each for each in same.properties} if same is not None else {}
+    properties = tuple(
+        replace(each, noticed_at=old.noticed_at if old is not None else at,
+                noticed_by=old.noticed_by if old is not None else by)
+        for each in found.properties for old in [known.get((each.path, canonical(each.actual)))])
+    return replace(found, properties=properties, noticed_at=same.noticed_at if same is not None else at,
+                   noticed_by=same.noticed_by if same is not None else by)
+
+
+# --- comparing -----------------------------------------------------------------------------------------------
+
+def same(expected: Any, actual: Any) -> bool:
+    """Whether an object has the value that a definition gave it. Costs the size of both; of lists of maps that differ,
+    the product of their lengths."""
+    if expected is None:
+        return True                                     # left to the service
+    if _is_empty(expected) or _is_empty(actual):
+        return _is_empty(expected) and _is_empty(actual)
+    match expected, actual:
+        case Mapping(), Mapping():
+            return all(same(expected.get(key), actual.get(key)) if key in expected else _is_empty(actual[key])
+                       for key in dict.fromkeys((*expected, *actual)))
+        case [list() | tuple(), list() | tuple()]:
+            return len(expected) == len(actual) and _same_members(expected, actual)
+    return _word(expected) == _word(actual)
+
+
+def differences(name: str, expected: Any, actual: Any) -> Iterator[PropertyDrift]:
+    """Yield each value within a property that differs. Maps are compared by key; all else is one value."""
+    waiting: list[tuple[tuple[Any, ...], Any, Any]] = [((name,), expected, actual)]
+    while waiting:
+        path, wanted, found = waiting.pop()
+        if same(wanted, found):
+            continue
+        if isinstance(wanted, Mapping) and isinstance(found, Mapping):
+            waiting.extend(((*path, key), wanted.get(key, {}), found.get(key))
+                           for key in reversed(dict.fromkeys((*wanted, *found))))
+            continue
+        yield PropertyDrift(path, wanted if wanted != {} else None, found)
+
+
+def canonical(value: Any) -> str:
+    """Return a text that is equal for values that are the same, whatever their spelling."""
+    return json.dumps(_canonical(value), sort_keys=True)
+
+
+def _same_members(expected: Sequence[Any], actual: Sequence[Any]) -> bool:
+    wanted = Counter(map(canonical, expected))
+    wanted.subtract(map(canonical, actual))
+    if not any(wanted.values()):
+        return True
+    remaining = list(actual)
+    # The most specific first: a member that gives little would match what another one needs.
+    for each in sorted(expected, key=lambda member: -len(canonical(member))):
+        found = next((number for number, other in enumerate(remaining) if same(each, other)), None)
+        if found is None:
+            return False
+        del remaining[found]
+    return True
+
+
+def _canonical(value: Any) -> Any:
+    match value:
+        case Mapping():
+            return {str(key): _canonical(item) for key, item in value.items() if not _is_empty(item)}
+        case list() | tuple() | set() | frozenset():
+            return sorted((_canonical(item) for item in value), key=lambda item: json.dumps(item, sort_keys=True))
+    return None if _is_empty(value) else _word(value)
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or (isinstance(value, str | Mapping | list | tuple | set | frozenset) and not value)
+
+
+def _word(value: Any) -> str:
+    """Return a number, a boolean or a text as services spell it."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case float() if value.is_integer():
+            return str(int(value))
+        case str() if value.lower() in ('true', 'false'):
+            return value.lower()
+    return str(value)
+
+
+# --- storage -------------------------------------------------------------------------------------------------
+
+def to_json(found: Report) -> dict[str, Any]:
+    """Return a report as it is stored and as clients see it."""
+    return {
+        'looked_at': found.looked_at, 'looked_by': found.looked_by, 'is_drifted': bool(found.drifted),
+        'summary': dict(found.counts), 'resources': [_resource(each) for each in found.resources]}
+
+
+def _resource(each: ResourceDrift) -> dict[str, Any]:
+    return {
+        'path': list(each.path), 'type': each.type, 'finding': str(each.finding), 'policy': str(each.policy),
+        'physical_resource_id': each.physical_id, 'reason': each.reason or None,
+        'noticed_at': each.noticed_at, 'noticed_by': each.noticed_by, 'properties': [
+            {'path': list(value.path), 'expected': value.expected, 'actual': value.actual,
+             'noticed_at': value.noticed_at, 'noticed_by': value.noticed_by} for value in each.properties]}
+
+
+def from_json(stored: Mapping[str, Any]) -> Report:
+    return Report(stored['looked_at'], stored['looked_by'], stored['summary'], tuple(
+        ResourceDrift(
+            tuple(each['path']), each['type'], Finding(each['finding']), Policy(each['policy']),
+            each['physical_resource_id'], tuple(
+                PropertyDrift(tuple(value['path']), value['expected'], value['actual'], value['noticed_at'],
+                              value['noticed_by']) for value in each['properties']),
+            each['reason'] or '', each['noticed_at'], each['noticed_by'])
+        for each in stored['resources']))
