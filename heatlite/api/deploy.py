@@ -10,6 +10,7 @@ from oslo_config import cfg
 from oslo_middleware import http_proxy_to_wsgi
 
 from heatlite.api import faults, openapi, readiness, routes, wsgi
+from heatlite.api.event_hub import Bounds, Hub
 from heatlite.api.middleware.access import AccessLog
 from heatlite.api.middleware.body import BodyLimit
 from heatlite.api.middleware.context import ContextMiddleware
@@ -42,7 +43,8 @@ def build(conf: cfg.ConfigOpts, database: Database, engine: EngineClient, identi
     check_lists(conf)
     policy = Policy(conf)
     table = tuple(table)
-    application: Application = Router(table, wsgi.Services(conf, database, engine, policy))
+    application: Application = Router(table, wsgi.Services(
+        conf, database, engine, policy, Hub(database, Bounds.of(conf))))
     for layer in reversed(_layers(conf, policy, identity or authentication(conf), outside(conf, database, engine),
                                   openapi.Description(table))):
         application = layer(application)
