@@ -242,6 +242,12 @@ EVENT_STREAMS: list[Opt] = [
     IntOpt('listeners_per_project', default=1000, min=0, help='Most streams of one project in one process.'),
 ]
 
+CONSOLE: list[Opt] = [
+    BoolOpt('enabled', default=False,
+            help='Serve the web console at /console; heatlite-all does so by default. It logs in at Keystone through '
+                 'this service, or not at all with the flavor noauth.'),
+]
+
 METRICS: list[Opt] = [
     PortOpt('engine_port', default=0,
             help='Port on which an engine serves its figures at /metrics, on loopback only; workers take the '
@@ -354,6 +360,7 @@ GROUPS: dict[str, list[Opt]] = {
     'plans': PLANS,
     'revisions': REVISIONS,
     'plan_policies': PLAN_POLICIES,
+    'console': CONSOLE,
     'embedded': EMBEDDED,
     'event_streams': EVENT_STREAMS,
     'metrics': METRICS,
