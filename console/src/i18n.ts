@@ -28,7 +28,8 @@ export function t(key: Key, values: Record<string, string | number> = {}): strin
 /** A time of the API as a date of the reader. */
 export function when(text: string | null | undefined): string {
   if (!text) return ''
-  return new Date(text).toLocaleString(language, { dateStyle: 'medium', timeStyle: 'medium' })
+  const zone = navigator.language.slice(0, 2) === language.slice(0, 2) ? navigator.language : language
+  return new Date(text).toLocaleString(zone, { dateStyle: 'medium', timeStyle: 'medium' })
 }
 
 /** Seconds as a short text: 45 s, 12 min, 3 h, 2 d. */

@@ -127,7 +127,15 @@ export function Graph({ rootId, levels, version, load, choose, chosen }: {
       view.current = { ...view.current, x: view.current.x + move[0], y: view.current.y + move[1] }
       moved.current = true
       paint.current()
-    } else if (event.key === '+' || event.key === '=') zoom(1.25)
+    } else if (event.key === 'n' || event.key === 'p') {
+      const place = drawing.boxes.findIndex((box) => box.key === chosen)
+      const step = event.key === 'n' ? 1 : -1
+      choose(drawing.boxes[(place + step + drawing.boxes.length + (place < 0 && step < 0 ? 1 : 0)) % drawing.boxes.length] ?? null)
+    } else if (event.key === 'Enter') {
+      const box = drawing.boxes.find((each) => each.key === chosen)
+      if (box) toggle(box)
+    } else if (event.key === 'Escape') choose(null)
+    else if (event.key === '+' || event.key === '=') zoom(1.25)
     else if (event.key === '-') zoom(0.8)
     else if (event.key === '0') fit()
     else return

@@ -26,7 +26,7 @@ export function Operations(): JSX.Element {
     ]} /></section>
     <h2>{t('operations.engines')}</h2>
     {engines.value && found.length === 0 && <Empty title={t('operations.none')} text="" />}
-    {found.length > 0 && <div class="scroll"><table class="table">
+    {found.length > 0 && <div class="scroll" tabIndex={0}><table class="table">
       <thead><tr><th>{t('common.status')}</th><th>{t('operations.host')}</th><th>{t('stack.id')}</th><th>{t('operations.report')}</th><th>{t('stack.created')}</th></tr></thead>
       <tbody>{found.map((each) => <tr key={each.id}>
         <td><span class={`state ${each.status === 'up' ? 'complete' : 'failed'}`}><span class="dot" aria-hidden="true" />{t(`operations.${each.status}`)}</span></td>

@@ -8,7 +8,7 @@ import { Empty, Failure, Loading, Page, word } from '../parts/ui'
 import { to } from '../router'
 
 export function summaryOf(plan: PlanSummary): string {
-  return Object.entries(plan.summary).filter(([, count]) => count).map(([action, count]) => `${count} ${word('plan.action', action)}`).join(', ')
+  return Object.entries(plan.summary).filter(([action, count]) => count && action !== 'none').map(([action, count]) => `${count} ${word('plan.action', action)}`).join(', ')
 }
 
 export function Plans(): JSX.Element {

@@ -2,7 +2,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { call, get, type Shapes } from '../api/client'
-import { t, when } from '../i18n'
+import { ago, t, when } from '../i18n'
 import { useLoad } from '../parts/load'
 import { Button, Command, Empty, Failure, Loading, quoted, text } from '../parts/ui'
 import { go, to } from '../router'
@@ -19,13 +19,13 @@ export function Revisions({ path, name, id, chosen }: { path: string; name: stri
   if (!value) return <Loading />
   if (!value.revisions.length) return <Empty title={t('revisions.empty')} text="" />
   return <div class="split">
-    <table class="table">
+    <div class="scroll" tabIndex={0}><table class="table">
       <thead><tr><th>{t('revisions.number')}</th><th>{t('common.action')}</th><th>{t('revisions.outcome')}</th><th>{t('common.author')}</th><th>{t('common.time')}</th></tr></thead>
       <tbody>{value.revisions.map((each) => <tr key={each.number} aria-current={String(each.number) === chosen ? 'true' : undefined}>
         <td><a class="strong" href={to(['stack', name, id, 'revisions'], { revision: String(each.number) })}>{each.number}</a></td>
-        <td>{each.action?.toLowerCase()}</td><td><span class={`badge ${each.outcome?.toLowerCase() ?? ''}`}>{each.outcome?.replaceAll('_', ' ').toLowerCase()}</span></td><td>{each.author}</td><td>{when(each.creation_time)}</td>
+        <td>{each.action?.toLowerCase()}</td><td><span class={`badge ${each.outcome?.toLowerCase() ?? ''}`}>{each.outcome?.replaceAll('_', ' ').toLowerCase()}</span></td><td>{each.author}</td><td><time title={when(each.creation_time)}>{ago(each.creation_time)}</time></td>
       </tr>)}</tbody>
-    </table>
+    </table></div>
     {chosen ? <One key={chosen} path={path} name={name} number={chosen} newest={String(value.revisions[0]?.number) === chosen} /> : <Empty title={t('revisions.choose')} text="" />}
   </div>
 }

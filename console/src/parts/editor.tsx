@@ -57,7 +57,7 @@ export function Editor({ value, change, complaints, types, label, readOnly = fal
           yaml(), syntaxHighlighting(colours), syntaxHighlighting(defaultHighlightStyle, { fallback: true }), lintGutter(), look,
           autocompletion({ override: [(context) => complete(context, latest.current.types)] }),
           keymap.of([indentWithTab, ...completionKeymap, ...defaultKeymap, ...historyKeymap, ...searchKeymap]),
-          EditorState.readOnly.of(readOnly), EditorView.contentAttributes.of({ 'aria-label': label }),
+          EditorState.readOnly.of(readOnly), EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
           EditorView.updateListener.of((update) => update.docChanged && latest.current.change(update.state.doc.toString())),
         ],
       }),

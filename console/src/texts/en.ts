@@ -111,7 +111,7 @@ export const en = {
   'stack.protected': 'Protected',
   'stack.locked': 'Locked',
 
-  'graph.label': 'Graph of resources: each is drawn below what it needs. {count} resources. Arrow keys move, plus and minus zoom, 0 fits. The tab Resources has the same as a table.',
+  'graph.label': 'Graph of resources: each is drawn below what it needs. {count} resources. Arrow keys move, plus and minus zoom, 0 fits, n and p choose the next and the previous resource, Enter opens or folds it. The tab Resources has the same as a table.',
   'graph.fit': 'Fit',
   'graph.in': 'Zoom in',
   'graph.out': 'Zoom out',

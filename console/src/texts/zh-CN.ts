@@ -113,7 +113,7 @@ export const zhCN: Texts = {
   'stack.protected': '受保护',
   'stack.locked': '已锁定',
 
-  'graph.label': '资源依赖图：每个资源画在其所依赖资源的下方。共 {count} 个资源。方向键移动，加减号缩放，0 适应窗口。“资源”页以表格显示相同内容。',
+  'graph.label': '资源依赖图：每个资源画在其所依赖资源的下方。共 {count} 个资源。方向键移动，加减号缩放，0 适应窗口，n 和 p 选择下一个和上一个资源，回车展开或折叠。“资源”页以表格显示相同内容。',
   'graph.fit': '适应窗口',
   'graph.in': '放大',
   'graph.out': '缩小',
