@@ -11,6 +11,8 @@
 #   make lint           ruff, mypy and import-linter
 #   make docs           the documentation as HTML in docs/_build; a warning or a broken link is an error
 #   make sample         writes the sample configuration anew
+#   make console        builds the web console from console/ (Node 20, npm); make console-check compares it with what is
+#                       committed
 #   make catalogue      checks the catalogue of resource types, and packs it for the service
 #   make clean          removes what these made
 
@@ -29,7 +31,7 @@ SERVE ?= --cloud simulated
 
 CLOUD ?= simulated
 
-.PHONY: demo serve test test-all test-api test-cloud lint docs sample catalogue constraints clean
+.PHONY: demo serve test test-all test-api test-cloud lint docs sample console console-check catalogue constraints clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/python tools/demo.py
@@ -74,6 +76,23 @@ docs: $(VENV)/.docs
 
 sample: $(VENV)/.runtime
 	$(BIN)/oslo-config-generator --config-file etc/heatlite/config-generator.conf
+
+console: console/node_modules/.package-lock.json console/openapi.json
+	@cd console && npm run --silent types > /dev/null && npm run --silent check && npm run --silent lint \
+	  && npm run --silent build -- --logLevel warn
+
+# Builds beside the committed files: both must be the same bytes.
+console-check: console/node_modules/.package-lock.json console/openapi.json
+	@cd console && npm run --silent types > /dev/null && npm run --silent check && npm run --silent lint \
+	  && npm run --silent build -- --logLevel warn --outDir ../build/console --emptyOutDir
+	@diff -r build/console heatlite/api/console/static && echo 'heatlite/api/console/static is what console/ builds'
+
+console/node_modules/.package-lock.json: console/package-lock.json
+	@cd console && npm ci --no-audit --no-fund --silent && touch node_modules/.package-lock.json
+
+console/openapi.json: $(VENV)/.runtime heatlite/api/routes.py heatlite/api/openapi.py heatlite/api/query_keys.py heatlite/api/shapes.yaml
+	@$(BIN)/python -W ignore -c 'import json; from heatlite.api import openapi, routes; \
+	  print(json.dumps(openapi.document(routes.TABLE)))' > $@
 
 catalogue: $(VENV)/.runtime
 	@$(BIN)/python -m heatlite.engine.resources.catalogue.packing

@@ -18,7 +18,7 @@ FIRST = ('tests/simulation/', 'tests/system/', 'tests/hostile/', 'tests/plugins/
 
 # Left out by `make test`, with what the marker `thorough` says of single tests: long, or with real processes.
 THOROUGH = (
-    'contrib/plugins/twofellows/', 'tests/cloud/', 'tests/cmd/test_keys.py', 'tests/hostile/',
+    'contrib/plugins/twofellows/', 'tests/cloud/', 'tests/cmd/test_keys.py', 'tests/console/', 'tests/hostile/',
     'tests/isolation/test_production.py', 'tests/plugins/openstack/test_fault_matrix.py',
     'tests/plugins/test_changes', 'tests/plugins/test_conformance.py::test_life',
     'tests/plugins/test_forced_deletes.py', 'tests/plugins/test_kit.py', 'tests/rpc/test_broker.py',

@@ -103,6 +103,7 @@ class Service:
             urls += [word.rstrip(';') for word in line.split() if word.startswith('http://')]
             if len(urls) >= 2:
                 say(f'heatlite is ready after {time.monotonic() - began:.1f} s at {urls[0]}, with a simulated cloud\n')
+                say(f'Its console, while this runs: {urls[0]}/console/ (make serve goes on running)\n')
                 return Api(urls[0]), Cloud(urls[1])
         raise Failed('heatlite did not start')
 

@@ -10,6 +10,8 @@ from oslo_config import cfg
 from oslo_middleware import http_proxy_to_wsgi
 
 from heatlite.api import faults, openapi, readiness, routes, wsgi
+from heatlite.api.event_hub import Bounds, Hub
+from heatlite.api.middleware import noauth
 from heatlite.api.middleware.access import AccessLog
 from heatlite.api.middleware.body import BodyLimit
 from heatlite.api.middleware.context import ContextMiddleware
@@ -42,7 +44,8 @@ def build(conf: cfg.ConfigOpts, database: Database, engine: EngineClient, identi
     check_lists(conf)
     policy = Policy(conf)
     table = tuple(table)
-    application: Application = Router(table, wsgi.Services(conf, database, engine, policy))
+    application: Application = Router(table, wsgi.Services(
+        conf, database, engine, policy, Hub(database, Bounds.of(conf))))
     for layer in reversed(_layers(conf, policy, identity or authentication(conf), outside(conf, database, engine),
                                   openapi.Description(table))):
         application = layer(application)
@@ -61,6 +64,7 @@ def _layers(conf: cfg.ConfigOpts, policy: Policy, identity: Layer, beside: Layer
         partial(BodyLimit, limit=conf.max_json_body_size),
         *proxy(conf),
         beside,
+        *console(conf),
         VersionNegotiation,
         partial(Mount, beside={openapi.PATH: description}),
         identity,
@@ -135,6 +139,35 @@ def outside(conf: cfg.ConfigOpts, database: Database, engine: EngineClient) -> L
     if conf.metrics.api_enabled:
         beside['/metrics'] = metrics
     return partial(Mount, beside=beside)
+
+
+def console(conf: cfg.ConfigOpts) -> list[Layer]:
+    """The layer of the web console; only if the operator has enabled it. Raises Error where nobody could log in."""
+    if not conf.console.enabled:
+        return []
+    # Imported here: a service without the console does not load it.
+    from heatlite.api.console.identity import Identity
+    from heatlite.api.console.layer import ConsoleLayer
+    match conf.paste_deploy.flavor or KEYSTONE:
+        case 'noauth':
+            return [partial(ConsoleLayer, project=noauth.NAME, identity=None)]
+        case None:
+            url = identity_url(conf)
+            if url is None:
+                raise exception.Error('[console] enabled: [keystone_authtoken] www_authenticate_uri is not set')
+            return [partial(ConsoleLayer, project=None, identity=Identity(url, _verification(conf)))]
+        case flavor:
+            raise exception.Error(f'[console] enabled: there is no login with [paste_deploy] flavor {flavor}')
+
+
+def _verification(conf: cfg.ConfigOpts) -> bool | str:
+    """How the certificate of `identity_url` is verified: the file with the authorities, or whether at all."""
+    if conf.clients_keystone.auth_uri:
+        own, common = conf.clients_keystone, conf.clients
+        insecure, file = [common[name] if own[name] is None else own[name] for name in ('insecure', 'ca_file')]
+    else:
+        insecure, file = conf.keystone_authtoken.insecure, conf.keystone_authtoken.cafile
+    return not insecure and (file or True)
 
 
 def observe(method: str, route: str, status: str, seconds: float) -> None:

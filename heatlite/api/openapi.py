@@ -24,17 +24,22 @@ from heatlite.api.wsgi import Body, Route
 PATH = '/openapi.json'                  # below the version
 LOOKUP = 'stacks.lookup'                # one handler for several methods
 VERSION = '3.1.0'
+STREAM = 'text/event-stream'
 
 
 # --- operations of handlers ------------------------------------------------------------------------------
 
 @dataclass(frozen=True)
 class Operation:
-    """One operation. `answer` and `body`: names of shapes; answers of status 202, 204 and 302 need none."""
+    """One operation. `answer` and `body`: names of shapes; answers of status 202, 204 and 302 need none.
+
+    `kind`: the content type of an answer that is no JSON.
+    """
 
     summary: str
     answer: str = ''
     body: str = ''
+    kind: str = ''
 
 
 OPERATIONS: Mapping[str, Operation] = {                 # by module and function of the handler
@@ -104,6 +109,8 @@ OPERATIONS: Mapping[str, Operation] = {                 # by module and function
     'events.index': Operation('List events', 'EventList'),
     'events.index_of_resource': Operation('List events of a resource', 'EventList'),
     'events.show': Operation('Show an event', 'OneEvent'),
+    'event_streams.of_project': Operation('Events of a project as they happen', kind=STREAM),
+    'event_streams.of_stack': Operation('Events of a stack as they happen', kind=STREAM),
     'software_configs.index': Operation('List software configs', 'ConfigList'),
     'software_configs.create': Operation('Create a software config', 'OneConfig', 'ConfigBody'),
     'software_configs.show': Operation('Show a software config', 'OneConfig'),
@@ -205,6 +212,8 @@ def _responses(route: Route, about: Operation) -> Json:
     if route.status in (202, 302):
         success['content'] = {kind: {'schema': schema} for kind, schema in (
             ('application/json', _reference('Plain')), ('text/html', TEXT), ('text/plain', TEXT))}
+    elif about.kind:
+        success['content'] = {about.kind: {'schema': TEXT}}
     elif about.answer:
         success['content'] = {'application/json': {'schema': _reference(about.answer)}}
     if route.status in (201, 302):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from heatlite.api.handlers import (
     actions,
     drift,
+    event_streams,
     events,
     explain,
     forced_deletes,
@@ -127,6 +128,8 @@ TABLE: tuple[Route, ...] = (
     Route('GET', R + '/metadata', resources.metadata, 'resource:metadata'),
     Route('POST', R + '/signal', resources.signal, 'resource:signal', OPTIONAL),
 
+    Route('GET', P + '/events/stream', event_streams.of_project, 'events:index'),
+    Route('GET', S + '/events/stream', event_streams.of_stack, 'events:index'),
     Route('GET', S + '/events', events.index, 'events:index'),
     Route('GET', R + '/events', events.index_of_resource, 'events:index'),
     Route('GET', R + '/events/{event_id}', events.show, 'events:show'),

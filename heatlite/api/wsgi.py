@@ -20,6 +20,7 @@ from webob import exc
 from webob.request import BaseRequest
 
 from heatlite.api import faults, json_text
+from heatlite.api.event_hub import Hub
 from heatlite.api.middleware import body
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
@@ -42,12 +43,13 @@ class Body(enum.Enum):
 
 @dataclass(frozen=True)
 class Services:
-    """What handlers use, made once per process."""
+    """What handlers use, made once per process. `hub`: of event streams, which only the REST API has."""
 
     conf: cfg.ConfigOpts
     database: Database
     engine: EngineClient
     policy: Policy
+    hub: Hub | None = None
 
 
 @dataclass(frozen=True)

@@ -66,6 +66,7 @@ def load(arguments: Sequence[str]) -> Any:
     keys.check(conf)
     if conf.auth == 'none':
         conf.set_override('flavor', 'noauth', group='paste_deploy')
+    conf.set_default('enabled', True, group='console')
     return conf
 
 
@@ -149,14 +150,15 @@ def run(conf: Any) -> int:
 
 
 def only_from_here(application: Application) -> Application:
-    """Refuses requests that a web page in a browser of this machine might send.
+    """Refuses requests that a web page of another site in a browser of this machine might send.
 
-    Without a login, the port must not be open to every site its user visits. Such requests have an Origin, or another
-    name for this host.
+    Without a login, the port must not be open to every site its user visits. Such requests have an Origin other than
+    the one of the console, or another name for this host.
     """
     def guarded(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        name = environ.get('HTTP_HOST', HOST).rsplit(':', 1)[0]
-        if name in LOCAL_NAMES and 'HTTP_ORIGIN' not in environ:
+        host = environ.get('HTTP_HOST', HOST)
+        own = f'http://{host}'
+        if host.rsplit(':', 1)[0] in LOCAL_NAMES and environ.get('HTTP_ORIGIN', own) == own:
             return application(environ, start_response)
         start_response('403 Forbidden', [('Content-Type', 'text/plain')])
         return [b'This service answers programs on this machine only (heatlite-all --auth keystone lifts that).\n']
@@ -181,6 +183,8 @@ def greet(conf: Any, port: int, ports: Mapping[str, int], cloud_url: str | None)
     print(f'heatlite listens on {url}', flush=True)
     if cloud_url is not None:
         print(f'A simulated cloud listens on {cloud_url}; what is in it: {cloud_url}/_sim/', flush=True)
+    if conf.console.enabled:
+        print(f'The console, for a browser on this machine: {url}/console/', flush=True)
     for name, what in (('cfn', 'Signals and CloudFormation'), ('cloudwatch', 'Metrics and CloudWatch')):
         if name in ports:
             print(f'{what} clients: http://{HOST}:{ports[name]}/v1', flush=True)

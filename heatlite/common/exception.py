@@ -102,6 +102,10 @@ class HTTPMethodNotAllowed(_OneMessage):
     http_code = 405
 
 
+class HTTPNotAcceptable(_OneMessage):
+    http_code = 406
+
+
 class HTTPServiceUnavailable(_OneMessage):
     http_code = 503
     cfn_code = 'ServiceUnavailable'

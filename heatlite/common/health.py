@@ -14,6 +14,7 @@ from typing import Any
 LOG = logging.getLogger(__name__)
 
 LIVE, READY = '/healthcheck', '/readiness'
+STOPPING = 'heatlite.stopping'          # in the environ: whether the server is about to stop; answers without end end
 KEPT = 1.0                              # seconds that a result is cached
 
 _ALIVE = json.dumps({'detailed': False, 'reasons': []}).encode('ascii')         # the same body as Heat's

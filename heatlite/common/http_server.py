@@ -28,7 +28,7 @@ from eventlet import event as green_event
 from eventlet import greenio, wsgi
 from eventlet import timeout as green_timeout
 
-from heatlite.common import addresses, metrics
+from heatlite.common import addresses, health, metrics
 from heatlite.common.limits import RATE, Connections
 
 LOG = logging.getLogger(__name__)
@@ -269,6 +269,7 @@ class _Protocol(wsgi.HttpProtocol):         # type: ignore[misc]
         self.record.expect(BUSY, None)
         environ: dict[str, Any] = super().get_environ()
         environ['wsgi.input'] = environ['eventlet.input'] = _Input(self, environ['wsgi.input'])
+        environ[health.STOPPING] = self.server.is_stopping
         return environ
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
@@ -304,6 +305,9 @@ class _Server(wsgi.Server):         # type: ignore[misc]
 
     bounds: Connections
     refusal: Refusal
+
+    def is_stopping(self) -> bool:
+        return not self.keepalive
 
 
 class HttpServer:
@@ -342,11 +346,11 @@ class HttpServer:
             thread.kill()
         self._listening.close()
         self._server.keepalive = False          # running requests are answered with "Connection: close"
-        for connection in self._all():
-            if connection.state in (HEAD, IDLE):
-                connection.cut()
         with green_timeout.Timeout(patience, False):
             while self._count:
+                for connection in self._all():  # an answer whose head promised another request may end meanwhile
+                    if connection.state in (HEAD, IDLE):
+                        connection.cut()
                 eventlet.sleep(0.01)
         for connection in self._all():
             connection.cut()

@@ -245,6 +245,26 @@ EMBEDDED: list[Opt] = [
     StrOpt('state_dir', default='~/.local/share/heatlite', help='Where heatlite-all keeps its database and key.'),
 ]
 
+EVENT_STREAMS: list[Opt] = [
+    FloatOpt('poll_interval', default=0.5, min=0.05, max=10.0,
+             help='Seconds between two looks for new events while anybody listens to this process; one for all.'),
+    FloatOpt('heartbeat', default=15.0, min=1.0, max=60.0, help='Seconds without an event after which a sign is sent.'),
+    FloatOpt('longest', default=3600.0, min=1.0,
+             help='Seconds after which a stream ends; its client connects again, with a token that is checked anew.'),
+    IntOpt('listeners', default=4000, min=0,
+           help='Most streams of one process of the built-in server. 0: none.'),
+    IntOpt('listeners_in_threads', default=2, min=0,
+           help='Most streams of one process of gunicorn or uwsgi, where each takes a thread: fewer than its threads. '
+                'They end after a minute at most, before uwsgi counts the request as hanging.'),
+    IntOpt('listeners_per_project', default=1000, min=0, help='Most streams of one project in one process.'),
+]
+
+CONSOLE: list[Opt] = [
+    BoolOpt('enabled', default=False,
+            help='Serve the web console at /console; heatlite-all does so by default. It logs in at Keystone through '
+                 'this service, or not at all with the flavor noauth.'),
+]
+
 METRICS: list[Opt] = [
     PortOpt('engine_port', default=0,
             help='Port on which an engine serves its figures at /metrics, on loopback only; workers take the '
@@ -358,7 +378,9 @@ GROUPS: dict[str, list[Opt]] = {
     'revisions': REVISIONS,
     'drift': DRIFT,
     'plan_policies': PLAN_POLICIES,
+    'console': CONSOLE,
     'embedded': EMBEDDED,
+    'event_streams': EVENT_STREAMS,
     'metrics': METRICS,
     'heat_api': _listener(8004),
     'heat_api_cfn': _listener(8000),

@@ -175,7 +175,8 @@ event = _table(
     sa.Column('reason', Text, nullable=False),
     sa.Column('properties', Json, nullable=True),                   # only where they changed
     sa.Column('created_at', Time, nullable=False),
-    sa.Index('ix_event_stack_id_id', 'stack_id', 'id'))
+    sa.Index('ix_event_stack_id_id', 'stack_id', 'id'),
+    sqlite_autoincrement=True)                                      # streams continue after a number
 
 # A signal is stored here until the owner of its stack has handled it.
 signal = _table(

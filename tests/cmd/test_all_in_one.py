@@ -25,6 +25,10 @@ def answer(environ):
     ({'HTTP_HOST': 'localhost.evil.example'}, '403 Forbidden'),
     ({'HTTP_HOST': '127.0.0.1:8004', 'HTTP_ORIGIN': 'https://evil.example'}, '403 Forbidden'),
     ({'HTTP_HOST': '127.0.0.1:8004', 'HTTP_ORIGIN': 'null'}, '403 Forbidden'),
+    ({'HTTP_HOST': '127.0.0.1:8004', 'HTTP_ORIGIN': 'http://127.0.0.1:8004'}, '200 OK'),
+    ({'HTTP_HOST': '127.0.0.1:8004', 'HTTP_ORIGIN': 'http://127.0.0.1:8080'}, '403 Forbidden'),
+    ({'HTTP_HOST': '127.0.0.1:8004', 'HTTP_ORIGIN': 'http://127.0.0.1'}, '403 Forbidden'),
+    ({'HTTP_HOST': 'evil.example:8004', 'HTTP_ORIGIN': 'http://evil.example:8004'}, '403 Forbidden'),
 ])
 def test_web_pages_are_kept_out(environ, status):
     assert answer(environ) == status

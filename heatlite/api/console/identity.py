@@ -1,0 +1,102 @@
+"""The way of the console to Keystone: a browser may call this host only.
+
+Three calls, and nothing else of Keystone: get a token, list the projects of a token, revoke it. Bodies, answers, times
+and the number of calls at once are bounded. Nothing is stored, and nothing of a body is logged.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import webob
+from keystoneauth1 import exceptions, session
+
+from heatlite.api import json_text
+from heatlite.api.console import files
+from heatlite.common import exception
+from heatlite.common.i18n import _
+
+METHODS = frozenset({'password', 'application_credential', 'token'})
+BODY = 16_384                               # bytes of a request
+SECONDS = 15.0                              # for an answer of Keystone
+AT_ONCE = 16
+PROJECTS = 1000                             # that are listed
+
+
+class Identity:
+    """`url`: Keystone's, with or without the version. `verify`: as for requests."""
+
+    def __init__(self, url: str, verify: bool | str = True) -> None:
+        url = url.rstrip('/')
+        self._url = url if url.endswith('/v3') else f'{url}/v3'
+        self._session = session.Session(verify=verify, timeout=SECONDS)
+        self._free = threading.BoundedSemaphore(AT_ONCE)
+
+    def token(self, request: webob.Request) -> webob.Response:
+        """POST: Keystone's body of `POST /v3/auth/tokens`. The answer has the token itself, too."""
+        asked = _credentials(request)
+        status, headers, found = self._ask('POST', '/auth/tokens?nocatalog', json=asked)
+        if status != 201:
+            return _refusal(status, found)
+        given = found.get('token', {})
+        shown = {key: given.get(key) for key in ('expires_at', 'user', 'project', 'roles')}
+        return files.document({**shown, 'token': headers.get('X-Subject-Token')}, 201)
+
+    def projects(self, request: webob.Request) -> webob.Response:
+        """GET: the projects that the token's user may work in."""
+        status, _headers, found = self._ask('GET', '/auth/projects', headers=_token(request))
+        if status != 200:
+            return _refusal(status, found)
+        listed = [{key: each.get(key) for key in ('id', 'name', 'domain_id')}
+                  for each in found.get('projects', [])[:PROJECTS] if each.get('enabled', True)]
+        return files.document({'projects': listed})
+
+    def revoke(self, request: webob.Request) -> webob.Response:
+        """DELETE: the token that the request is made with."""
+        token = _token(request)
+        status, _headers, found = self._ask('DELETE', '/auth/tokens', headers={
+            **token, 'X-Subject-Token': token['X-Auth-Token']})
+        return files.document({}, 200) if status == 204 else _refusal(status, found)
+
+    def _ask(self, method: str, path: str, **more: Any) -> tuple[int, Mapping[str, str], dict[str, Any]]:
+        if not self._free.acquire(blocking=False):
+            raise exception.HTTPServiceUnavailable(_('Too many people log in at once; try again.'))
+        try:
+            answer = self._session.request(self._url + path, method, authenticated=False, raise_exc=False,
+                                           redirect=False, log=False, **more)
+            found = answer.json() if answer.content else {}
+        except (exceptions.ClientException, ValueError):
+            raise exception.HTTPServiceUnavailable(_('Keystone does not answer; try again.')) from None
+        finally:
+            self._free.release()
+        return answer.status_code, answer.headers, found if isinstance(found, dict) else {}
+
+
+def _credentials(request: webob.Request) -> dict[str, Any]:
+    """The body, if it asks for a token by one of METHODS. Raises HTTPBadRequest."""
+    text = request.body_file.read(BODY + 1)
+    if len(text) > BODY:
+        raise exception.HTTPBadRequest(_('The body is longer than %s bytes.') % BODY)
+    match json_text.read(text) if text.lstrip().startswith(b'{') else None:
+        case {'auth': {'identity': {'methods': [str(method)], **parts}, **rest}} if (
+                method in METHODS and set(parts) == {method} and set(rest) <= {'scope'}):
+            return {'auth': {'identity': {'methods': [method], **parts}, **rest}}
+    raise exception.HTTPBadRequest(_('The body must ask for a token by one of: %s.') % ', '.join(sorted(METHODS)))
+
+
+def _token(request: webob.Request) -> dict[str, str]:
+    token = request.headers.get('X-Auth-Token', '')
+    if not token or len(token) > BODY:
+        raise exception.HTTPBadRequest(_('The header X-Auth-Token is missing.'))
+    return {'X-Auth-Token': token}
+
+
+def _refusal(status: int, found: Mapping[str, Any]) -> webob.Response:
+    """What Keystone says to a wrong password, a locked account, an expired token; other errors are ours to hide."""
+    if status not in (400, 401, 403, 404, 413):
+        raise exception.HTTPServiceUnavailable(_('Keystone cannot serve the request; try again.'))
+    error = found.get('error')
+    message = error.get('message') if isinstance(error, dict) else None
+    return files.document({'message': str(message or _('The login was refused.'))[:500]}, status)

@@ -1,0 +1,293 @@
+"""Delivers events to the listeners of this process: one reader of the database for all of them.
+
+While there are listeners, one thread reads what has been committed since its last look and hands each event to the
+listeners of its project and of its stack. Nothing is asked for one listener, so that thousands of idle ones cost memory
+only. Threads are those of `threading`: cooperative in our own programs, real ones under other servers.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from oslo_config import cfg
+
+from heatlite.api.event_cursor import Cursor
+from heatlite.common import exception, outages
+from heatlite.common.i18n import _
+from heatlite.db import event_stream
+from heatlite.db.connection import Database
+from heatlite.db.event_stream import Streamed
+
+LOG = logging.getLogger(__name__)
+
+PAGE = 500                      # events that are read at once
+NUMBERS = 10_000                # numbers that are compared with missing ones at once
+NEWEST = 1000                   # numbers in which a new reader looks for missing ones
+WAITING = 1000                  # events that may wait for one listener; beyond, its stream ends
+TURN = 100                      # listeners that get an event before other requests run
+THREAD_SECONDS = 60.0           # of a stream that takes a thread of another server
+AGAIN = 2000                    # milliseconds after which a client connects again
+
+Render = Callable[[Streamed], bytes]
+Clock = Callable[[], float]
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Options of [event_streams]. Seconds."""
+
+    poll: float = 0.5
+    heartbeat: float = 15.0
+    longest: float = 3600.0
+    listeners: int = 4000
+    listeners_in_threads: int = 2
+    listeners_of_project: int = 1000
+
+    @classmethod
+    def of(cls, conf: cfg.ConfigOpts) -> Bounds:
+        given = conf.event_streams
+        return cls(given.poll_interval, given.heartbeat, given.longest, given.listeners,
+                   given.listeners_in_threads, given.listeners_per_project)
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What a listener gets: everything of a project, or of one stack and the stacks nested in it. `owner`: the project
+    in whose name it listens."""
+
+    owner: str
+    project_id: str | None = None
+    stack_id: str | None = None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return ('project', self.project_id) if self.project_id is not None else ('tree', self.stack_id or '')
+
+
+class Hub:
+    """The listeners of this process. Thread-safe."""
+
+    def __init__(self, database: Database, bounds: Bounds, clock: Clock = time.monotonic) -> None:
+        self.database = database
+        self.bounds = bounds
+        self.clock = clock
+        self._lock = threading.Lock()
+        self._listeners: dict[tuple[str, str], dict[int, Listener]] = {}
+        self._owners: dict[str, int] = {}
+        self._count = 0
+        self._cursor: Cursor | None = None
+        self._is_running = False
+
+    def listen(self, scope: Scope, render: Render, position: int | None = None, seconds: float | None = None,
+               is_stopping: Callable[[], bool] | None = None) -> Listener:
+        """A new listener, from now on or from `position` on. `seconds`: the longest it lives, if less than the option.
+
+        `is_stopping`: whether the server is about to stop; only the built-in one has it, others give each listener a
+        thread. Raises HTTPServiceUnavailable if this process, or the project, has too many.
+        """
+        most, longest = self.bounds.listeners, self.bounds.longest
+        if is_stopping is None:
+            most, longest = min(most, self.bounds.listeners_in_threads), min(longest, THREAD_SECONDS)
+        until = self.clock() + min(longest, longest if seconds is None else seconds)
+        with self._lock:
+            if (self._count >= most
+                    or self._owners.get(scope.owner, 0) >= self.bounds.listeners_of_project):
+                raise exception.HTTPServiceUnavailable(_('There are too many event streams; try again later.'))
+            if self._cursor is None:
+                self._cursor = self._begin()
+            made = Listener(self, scope, render, self._cursor.top, self._cursor.floor, position, until, is_stopping)
+            self._listeners.setdefault(scope.key, {})[id(made)] = made
+            self._owners[scope.owner] = self._owners.get(scope.owner, 0) + 1
+            self._count += 1
+            if not self._is_running:
+                self._is_running = True
+                threading.Thread(target=self._run, name='events', daemon=True).start()
+        return made
+
+    def leave(self, listener: Listener) -> None:
+        with self._lock:
+            among = self._listeners.get(listener.scope.key, {})
+            if among.pop(id(listener), None) is None:
+                return
+            if not among:
+                del self._listeners[listener.scope.key]
+            owner = listener.scope.owner
+            self._owners[owner] -= 1
+            if not self._owners[owner]:
+                del self._owners[owner]
+            self._count -= 1
+
+    @property
+    def count(self) -> int:
+        return self._count
+
+    def look(self) -> int:
+        """Reads what is new, once, and hands it out; the number of events."""
+        cursor, now = self._cursor, self.clock()
+        if cursor is None:
+            return 0
+        with self.database.reader() as tx:
+            spans = cursor.wanted(now)
+            late = cursor.missing(event_stream.numbers_within(tx, spans, NUMBERS)) if spans else []
+            found = event_stream.by_numbers(tx, late) if late else []
+            new = event_stream.after(tx, cursor.top, PAGE)
+        for each in found:                          # one by one: the floor must not pass what is not handed out yet
+            cursor.fill(each.event.id)
+            self._hand_out(each, cursor.floor)
+        for each in new:
+            cursor.advance(each.event.id, now)
+            self._hand_out(each, cursor.floor)
+        return len(found) + len(new)
+
+    def _begin(self) -> Cursor:
+        with self.database.reader() as tx:
+            return Cursor(event_stream.newest(tx, NEWEST), self.clock())
+
+    def _run(self) -> None:
+        while not self._is_over():
+            if self._look_if_possible() < PAGE:
+                time.sleep(self.bounds.poll)
+
+    def _look_if_possible(self) -> int:
+        """As `look`; 0 while the database is away: the next look finds what this one would have found."""
+        try:
+            found = self.look()
+        except exception.DatabaseUnavailable as error:
+            outages.away(outages.DATABASE, error)
+            return 0
+        except Exception:
+            LOG.exception('Event streams could not read events')
+            return 0
+        return found
+
+    def _is_over(self) -> bool:
+        """Ends the reading without listeners; wakes all of them when their server stops."""
+        with self._lock:
+            if not self._count:
+                self._is_running, self._cursor = False, None
+                return True
+            every = [each for among in self._listeners.values() for each in among.values()]
+        checks = {each.is_stopping for each in every if each.is_stopping is not None}
+        if any(check() for check in checks):
+            for each in every:
+                each.wake()
+        return False
+
+    def _hand_out(self, found: Streamed, floor: int) -> None:
+        keys = dict.fromkeys([('project', found.project_id), ('tree', found.root_id), ('tree', found.event.stack_id)])
+        with self._lock:
+            wanted = [listener for key in keys for listener in self._listeners.get(key, {}).values()]
+        made: dict[Render, bytes] = {}              # listeners that reach this process by one URL share the text
+        for number, listener in enumerate(wanted):
+            text = made.get(listener.render)
+            if text is None:
+                text = made[listener.render] = listener.render(found)
+            listener.add(found.event.id, floor, text)
+            if number % TURN == TURN - 1:
+                time.sleep(0)
+
+
+class Listener:
+    """One stream as the body of an answer: an iterator over chunks, which waits for events.
+
+    `position`: the client's, None: it has none. What was committed before this listener began is read from the database
+    page by page, as fast as the client reads it.
+    """
+
+    __slots__ = (
+        '_beat',
+        '_flag',
+        '_floor',
+        '_has_begun',
+        '_hub',
+        '_is_full',
+        '_past',
+        '_position',
+        '_replayed',
+        '_top',
+        '_until',
+        '_waiting',
+        'is_stopping',
+        'render',
+        'scope',
+    )
+
+    def __init__(self, hub: Hub, scope: Scope, render: Render, top: int, floor: int, position: int | None,
+                 until: float, is_stopping: Callable[[], bool] | None) -> None:
+        self.scope = scope
+        self.render = render
+        self.is_stopping = is_stopping
+        self._hub = hub
+        self._top, self._floor = top, floor         # of the reader when this listener began
+        self._past = 0 if position is None else position        # what the client has already
+        self._position = position if position is not None and position < top else None
+        self._until = until
+        self._replayed: set[int] = set()            # numbers above the floor, which the reader may find as well
+        self._waiting: deque[tuple[int, int, bytes]] = deque()
+        self._flag = threading.Event()
+        self._beat = hub.clock() + hub.bounds.heartbeat
+        self._is_full = self._has_begun = False
+
+    def add(self, number: int, floor: int, text: bytes) -> None:
+        if len(self._waiting) >= WAITING:
+            self._is_full = True                    # it resumes where it is, by another connection
+        else:
+            self._waiting.append((number, floor, text))
+        self._flag.set()
+
+    def wake(self) -> None:
+        self._flag.set()
+
+    def close(self) -> None:
+        """Called by servers when the answer is over, or its client is."""
+        self._hub.leave(self)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        if not self._has_begun:
+            self._has_begun = True
+            return b'retry: %d\nid: %d\n\n' % (AGAIN, self._floor if self._position is None else self._position)
+        if self._position is not None and (text := self._replay()):
+            return text
+        while True:
+            if text := self._take():
+                return text
+            now = self._hub.clock()
+            if self._is_full or now >= self._until or (self.is_stopping is not None and self.is_stopping()):
+                self.close()
+                raise StopIteration
+            if now >= self._beat:
+                self._beat = now + self._hub.bounds.heartbeat
+                return b':\n\n'
+            self._flag.wait(max(min(self._beat, self._until) - now, 0.001))
+            self._flag.clear()
+
+    def _take(self) -> bytes:
+        """Everything that waits, as one chunk."""
+        parts = []
+        while self._waiting:
+            number, floor, text = self._waiting.popleft()
+            if number > self._past and number not in self._replayed:
+                parts.append(b'id: %d\n%s' % (floor, text))
+        if parts:
+            self._beat = self._hub.clock() + self._hub.bounds.heartbeat
+        return b''.join(parts)
+
+    def _replay(self) -> bytes:
+        """The next page of earlier events; empty at the end."""
+        position, scope = self._position or 0, self.scope
+        with self._hub.database.reader() as tx:
+            if scope.project_id is not None:
+                found = event_stream.of_project(tx, scope.project_id, position, self._top, PAGE)
+            else:
+                found = event_stream.of_tree(tx, scope.stack_id or '', position, self._top, PAGE)
+        self._position = found[-1].event.id if len(found) == PAGE else None
+        self._replayed.update(each.event.id for each in found if each.event.id > self._floor)
+        return b''.join(b'id: %d\n%s' % (min(each.event.id, self._floor), self.render(each)) for each in found)

@@ -1,0 +1,93 @@
+"""Events as they happen, as server-sent events: of a project, or of a stack and the stacks nested in it."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+import webob
+
+from heatlite.api import finding, links, views
+from heatlite.api.event_hub import Render, Scope
+from heatlite.api.wsgi import Request
+from heatlite.common import exception, health
+from heatlite.common.i18n import _
+from heatlite.db.event_stream import Streamed
+
+KIND = 'text/event-stream'
+_POSITION = re.compile(r'[0-9]{1,18}\Z')
+
+
+def of_project(req: Request) -> webob.Response:
+    project_id = req.found.values['tenant_id']          # an admin may name another project than the own one
+    return _stream(req, Scope(owner=req.context.project_id or project_id, project_id=project_id))
+
+
+def of_stack(req: Request, stack_name: str, stack_id: str) -> webob.Response:
+    with req.db.reader() as tx:
+        stack = finding.stack(req, tx, stack_name, stack_id)
+    return _stream(req, Scope(owner=req.context.project_id or stack.project_id, stack_id=stack.id))
+
+
+def _stream(req: Request, scope: Scope) -> webob.Response:
+    """The answer without end. Raises HTTPNotAcceptable unless the client asks for this type: others would hang."""
+    if KIND not in req.environ.get('HTTP_ACCEPT', ''):
+        raise exception.HTTPNotAcceptable(_('This URL answers with %s only; send it in Accept.') % KIND)
+    hub = req.services.hub
+    assert hub is not None
+    listener = hub.listen(scope, _render(req), _position(req), _seconds_left(req),
+                          req.environ.get(health.STOPPING))
+    req.environ['eventlet.minimum_write_chunk_size'] = 1        # the built-in server: send each chunk at once
+    answer = webob.Response(app_iter=listener, content_type=KIND, charset='utf-8')
+    answer.headers.update({'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no'})     # the latter: nginx
+    return answer
+
+
+def _position(req: Request) -> int | None:
+    """Last-Event-ID: the number after which the stream begins."""
+    text = req.environ.get('HTTP_LAST_EVENT_ID', '').strip()
+    if not text:
+        return None
+    if not _POSITION.match(text):
+        raise exception.HTTPBadRequest(_('The header Last-Event-ID must be the id of an event of this stream.'))
+    return int(text)
+
+
+def _seconds_left(req: Request) -> float | None:
+    """Until the token expires; None: unknown."""
+    match req.context.auth_token_info:
+        case {'token': {'expires_at': str(text)}}:
+            return max((datetime.fromisoformat(text) - datetime.now(UTC)).total_seconds(), 0.0)
+    return None
+
+
+_RENDERS: dict[str, Render] = {}
+_MOST_BASES = 64                                        # of clients that come by different names of this host
+
+
+def _render(req: Request) -> Render:
+    """The function that renders events with links of this client: one object for all clients with the same base."""
+    base = req.base
+    made = _RENDERS.get(base)
+    if made is None:
+        if len(_RENDERS) >= _MOST_BASES:
+            _RENDERS.clear()
+        made = _RENDERS[base] = lambda found: text_of(base, found)
+    return made
+
+
+def text_of(base: str, found: Streamed) -> bytes:
+    """One event without its id, which depends on the listener. `event` is resource, or stack for one of the stack
+    itself."""
+    of_stack_itself = found.event.resource_id is None
+    return b'event: %s\ndata: %s\n\n' % (
+        b'stack' if of_stack_itself else b'resource', json.dumps(view(base, found)).encode('ascii'))
+
+
+def view(base: str, found: Streamed) -> dict[str, Any]:
+    """An event as in lists, with the stack that it belongs to."""
+    url = links.stack_url(base, found.project_id, found.stack_name, found.event.stack_id)
+    return {**views.event(url, found.event), 'resource_type': found.event.resource_type,
+            'stack_id': found.event.stack_id, 'stack_name': found.stack_name, 'root_stack_id': found.root_id}

@@ -1,0 +1,249 @@
+"""Every page in a real browser: what it shows, what can be done there, that everybody can read it."""
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.console import stacks
+from tests.console.conftest import Service
+
+# A folder for pictures of all pages; docs/users/console has four of them.
+PICTURES = os.environ.get('HEATLITE_TEST_PICTURES')
+TABS = ('graph', 'failure', 'timeline', 'resources', 'events', 'outputs', 'template', 'revisions', 'guards')
+
+
+@pytest.fixture(scope='session')
+def axe():
+    package = pytest.importorskip('axe_playwright_python', reason='axe-playwright-python is not installed')
+    return stacks.read_axe(package)
+
+
+@pytest.fixture(scope='session')
+def plan(service, seeded):
+    """The id of a plan that updates, replaces, creates and deletes."""
+    changed = stacks.SHOP.replace('size: 5', 'size: 8').replace('default: m1.small', 'default: m1.medium')
+    changed = changed.replace('properties: {length: 20}', 'properties: {length: 24}').replace(
+        'Router", properties: {name: shop}}',
+        'Router", properties: {name: shop-2}}\n  key: {type: "OS::Heat::RandomString"}')
+    body = {'existing': True, 'template': changed}
+    return service.ask('POST', f'/stacks/shop/{seeded["shop"]}/plans', body)['plan']['id']
+
+
+def addresses(seeded, plan):
+    """Each page: name, address, words that it shows."""
+    shop, broken = (f'#/stack/{name}/{seeded[name]}' for name in ('shop', 'broken'))
+    return {
+        'stacks': ('#/stacks', 'service-3'), 'filtered': ('#/stacks?q=nothing-like-it', 'No stack matches'),
+        'graph': (shop, 'create complete'), 'slow': (f'#/stack/slow/{seeded["slow"]}', 'of 5 resources'),
+        'waiting': (f'#/stack/slow/{seeded["slow"]}/failure', 'Waiting for others'),
+        'failure': (f'{broken}/failure', 'What went wrong first'),
+        'timeline': (f'{shop}/timeline', 'Each bar is the time'),
+        'resources': (f'{shop}/resources', 'OS::Neutron::RouterInterface'),
+        'events': (f'{shop}/events', 'state changed'), 'outputs': (f'{shop}/outputs', 'Address of the database'),
+        'template': (f'{shop}/template', 'heat_template_version'),
+        'revisions': (f'{shop}/revisions?revision=1', 'Changes of revision 1'),
+        'guards': (f'{shop}/guards', 'Nothing is protected'), 'plans': ('#/plans', 'update shop'),
+        'plan': (f'#/plan/{plan}', 'Totals'), 'new': ('#/stacks/new', 'The template is valid'),
+        'update': (f'{shop}/update', 'The template is valid'),
+        'types': ('#/types/OS::Heat::RandomString', 'Number of characters'), 'operations': ('#/operations', 'up'),
+        'missing': ('#/nowhere', 'There is no such page'), 'gone': ('#/stack/a/b', 'does not exist any more')}
+
+
+NAMES = tuple(addresses({'shop': '', 'broken': '', 'slow': ''}, ''))
+
+
+@pytest.mark.parametrize('scheme', ['light', 'dark'])
+def test_everybody_can_read_every_page(visit, seeded, plan, axe, scheme):
+    """The words are there, and axe finds nothing; in the dark it looks at the contrasts again."""
+    rules = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa'] if scheme == 'light' else {
+        'type': 'rule', 'values': ['color-contrast']}
+    page = visit(color_scheme=scheme)
+    page.evaluate(axe)
+    for name, (address, words) in addresses(seeded, plan).items():
+        page.evaluate('address => { location.hash = address }', address)
+        page.get_by_text(words).first.wait_for()
+        page.wait_for_timeout(150)                      # what fades in has its colours then
+        found = page.evaluate('runOnly => axe.run(document, {runOnly})', rules)
+        problems = [(each['id'], each['nodes'][0]['html'][:200], each['nodes'][0]['failureSummary'][:300])
+                    for each in found['violations']]
+        assert problems == [], name
+        if PICTURES:
+            page.screenshot(path=Path(PICTURES) / f'{name}-{scheme}.png')
+
+
+def test_a_narrow_screen_scrolls_one_way(visit, seeded, plan):
+    page = visit(viewport={'width': 400, 'height': 800})
+    for name, (address, words) in addresses(seeded, plan).items():
+        page.evaluate('address => { location.hash = address }', address)
+        page.get_by_text(words).first.wait_for()
+        wide = page.evaluate('document.documentElement.scrollWidth')
+        assert wide <= 400, (name, wide)
+
+
+def test_another_language(visit, seeded):
+    page = visit(locale='zh-CN')
+    page.get_by_role('heading', name='资源栈').wait_for()
+    page.get_by_role('button', name='English').click()
+    page.get_by_role('heading', name='Stacks').wait_for()
+    assert page.evaluate('document.documentElement.lang') == 'en'
+
+
+def test_stacks_are_found_and_changed_together(visit, service, seeded):
+    for number in range(3):
+        service.create(f'many-{number}', stacks.template(a=stacks.test_resource()))
+        service.until(f'many-{number}', 'CREATE_COMPLETE')
+    page = visit()
+    page.get_by_role('searchbox').fill('many-')
+    page.get_by_text('3 of ').wait_for()
+    assert page.url.endswith('#/stacks?q=many-')
+    page.get_by_role('checkbox', name='Select all that are shown').check()
+    page.get_by_role('button', name='Delete', exact=True).click()
+    dialog = page.get_by_role('dialog')
+    assert 'openstack stack delete --yes' in dialog.inner_text()
+    dialog.get_by_role('button', name='Delete 3 stacks').click()
+    page.get_by_text('No stack matches').wait_for()     # events bring it
+
+
+def test_a_stack_is_created_from_the_editor_planned_applied_and_deleted(visit, service, seeded):
+    # Chromium itself wants a style for text that a program fills in; the policy refuses, and nothing is lost.
+    page = visit('#/stacks/new', expected=('Applying inline style violates',))
+    page.get_by_text('The template is valid').wait_for()
+    editor = page.locator('.editor .cm-content')
+    editor.fill('heat_template_version: 2021-04-16\nresources:\n  a:\n    type: OS::Heat::RandomString\n'
+                '    properties: {lenght: 3}\n')
+    complaint = page.locator('.complaints')
+    complaint.wait_for()
+    assert re.search(r'5:\d+ .*Unknown Property lenght', complaint.inner_text())
+    assert page.locator('.editor .cm-lint-marker-error').count() == 1
+    assert page.get_by_role('button', name='Plan', exact=True).is_disabled()
+    editor.fill('heat_template_version: 2021-04-16\n'
+                'parameters:\n  size: {type: number, constraints: [{range: {max: 64}}]}\n'
+                'resources:\n  a:\n    type: OS::Heat::RandomString\n    properties: {length: {get_param: size}}\n')
+    page.get_by_text('The template is valid').wait_for()
+    page.get_by_label('Name of the stack').fill('written')
+    page.get_by_label('size (required)').fill('12')
+    page.get_by_role('button', name='Plan', exact=True).click()
+    page.get_by_role('heading', name='Plan: create written').wait_for()
+    assert page.get_by_text('1 create').is_visible()
+    page.get_by_role('button', name='Apply', exact=True).click()
+    page.get_by_role('dialog').get_by_role('button', name='Apply', exact=True).click()
+    page.get_by_text('create complete').wait_for()
+    page.get_by_role('link', name='Update', exact=True).click()
+    page.get_by_text('The template is valid').wait_for()
+    page.get_by_label('size').fill('20')
+    page.get_by_role('button', name='Update', exact=True).click()
+    page.get_by_text('update complete').wait_for()
+    page.get_by_role('button', name='Delete', exact=True).click()
+    page.get_by_role('dialog').get_by_role('button', name='Delete', exact=True).click()
+    page.get_by_role('heading', name='Stacks').wait_for()
+    page.get_by_role('link', name='written', exact=True).wait_for(state='detached')
+
+
+def test_a_failure_is_explained_first(visit, seeded):
+    page = visit(f'#/stack/broken/{seeded["broken"]}')
+    page.locator('.notice.reason').get_by_role('link').click()
+    cause = page.locator('.cause')
+    cause.wait_for()
+    assert 'Test Resource failed lamp' in cause.inner_text()
+    assert 'resources.lamp' in cause.inner_text()
+    for name in ('table', 'chair'):
+        assert page.locator('.tag', has_text=name).is_visible()
+
+
+def test_the_graph_opens_what_is_inside(visit, seeded):
+    page = visit(f'#/stack/shop/{seeded["shop"]}')
+    canvas = page.locator('canvas')
+    canvas.wait_for()
+    assert page.locator('.graph .sr-only li').count() == 11
+    canvas.focus()
+    for key in ('ArrowLeft', '+', '-', '0', 'p'):
+        page.keyboard.press(key)
+    page.locator('.panel', has_text='OS::Heat::ResourceGroup').wait_for()
+    page.keyboard.press('Enter')
+    page.get_by_role('button', name='Fold all').click()
+    canvas.click(position={'x': 5, 'y': 5})
+    page.locator('.panel').wait_for(state='detached')
+    canvas.focus()
+    page.keyboard.press('p')
+    page.get_by_role('link', name='Open nested stack').click()
+    page.get_by_role('heading', name=re.compile('^shop-web-')).wait_for()
+
+
+def test_protections_and_locks(visit, service, seeded):
+    stack_id = service.create('guarded', stacks.template(a=stacks.test_resource()))
+    service.until('guarded', 'CREATE_COMPLETE')
+    page = visit(f'#/stack/guarded/{stack_id}/guards')
+    page.get_by_role('button', name='Protect', exact=True).click()
+    page.get_by_role('button', name='Remove').wait_for()
+    page.get_by_role('button', name='Delete', exact=True).click()
+    page.get_by_role('dialog').get_by_role('button', name='Delete', exact=True).click()
+    page.get_by_role('dialog').get_by_text('is protected').wait_for()
+    page.keyboard.press('Escape')
+    page.get_by_role('button', name='Remove').click()
+    page.get_by_text('Nothing is protected').wait_for()
+    page.get_by_role('textbox', name='Reason').last.fill('until noon')
+    page.get_by_role('button', name='Lock', exact=True).click()
+    page.get_by_text('until noon').wait_for()
+    page.get_by_role('button', name='Unlock', exact=True).click()
+    page.get_by_role('button', name='Lock', exact=True).wait_for()
+
+
+def test_nothing_that_users_write_runs(visit, service, seeded):
+    """A script in every text of a stack, on every part of its page."""
+    page = visit(f'#/stack/hostile/{seeded["hostile"]}')
+    for tab in TABS:
+        page.evaluate('address => { location.hash = address }', f'#/stack/hostile/{seeded["hostile"]}/{tab}')
+        page.locator('nav.tabs a[aria-current]').wait_for()
+        page.wait_for_timeout(250)
+        assert page.evaluate('window.hacked') is None, tab
+        assert page.locator('main img').count() == 0, tab
+        assert page.locator('a[href^="javascript"]').count() == 0, tab
+    page.evaluate('address => { location.hash = address }', f'#/stack/hostile/{seeded["hostile"]}/outputs')
+    page.get_by_text('<script>window.hacked=1</script>').first.wait_for()
+    page.evaluate('address => { location.hash = address }', f'#/stack/hostile/{seeded["hostile"]}/update')
+    page.get_by_text('The template is valid').wait_for()
+    page.goto(f'{service.url}/console/#/stack/{stacks.SCRIPT.replace("/", "%2F")}/x')
+    page.get_by_text('does not exist any more').wait_for()
+    assert page.evaluate('window.hacked') is None
+
+
+def test_a_script_that_gets_into_the_page_is_not_run(visit, seeded):
+    """The content policy holds whatever the console does."""
+    page = visit(expected=('Executing inline script violates',))
+    page.get_by_role('heading', name='Stacks').wait_for()
+    page.evaluate("""() => new Promise(resolve => {
+        document.addEventListener('securitypolicyviolation', resolve, {once: true})
+        const script = document.createElement('script')
+        script.textContent = 'window.hacked = 1'
+        document.body.append(script)
+    })""")
+    assert page.evaluate('window.hacked') is None
+
+
+@pytest.fixture
+def own(tmp_path):
+    made = Service(tmp_path)
+    yield made
+    made.program.kill()
+
+
+def test_the_page_goes_on_by_itself_after_a_crash(visit, own):
+    """API and engine are killed while somebody looks; a stack that is made afterwards appears."""
+    page = visit(at=own.url)
+    page.get_by_text('Live', exact=True).wait_for()
+    own.program.kill()
+    page.get_by_text('Connecting…').wait_for()
+    own.start()
+    page.get_by_text('Live', exact=True).wait_for()
+    own.create('afterwards', stacks.template(a=stacks.test_resource()))
+    page.get_by_role('link', name='afterwards').wait_for()
+
+
+def test_what_the_session_leaves_behind(visit, seeded):
+    page = visit()
+    page.get_by_role('heading', name='Stacks').wait_for()
+    kept = page.evaluate('JSON.stringify([document.cookie, {...localStorage}, {...sessionStorage}])')
+    assert json.loads(kept) == ['', {}, {}]
