@@ -127,7 +127,7 @@ class WriteLock:
 
 class SimDatabase(Database):
     """Every commit has two points: right before it, and right after. The database may go away at those, too - after a
-    commit nobody learns of it - and before anything is read. As with a server, every statement gives way twice: before
+    commit it is not reported - and before anything is read. As with a server, every statement gives way twice: before
     it is carried out, and before its answer is back."""
 
     def __init__(self, url: str, runtime: SimulatedRuntime, chaos: Chaos, seal: Callable[[str], str] | None,
@@ -142,7 +142,7 @@ class SimDatabase(Database):
             sa.event.listen(engine, 'after_cursor_execute', self._round_trip)
         runtime.on_kill.append(self.break_off)
 
-    def apart(self) -> SimDatabase:
+    def separate(self) -> SimDatabase:
         return self
 
     def break_off(self) -> None:
@@ -281,7 +281,7 @@ class Cluster:
         self._answering: set[SimulatedRuntime] = set()
         self._databases: list[SimDatabase] = []
         self._names = 0
-        self.told: list[tuple[Any, ...]] = []      # to the message bus: (stack, action, status, reason[, scaling])
+        self.notified: list[tuple[Any, ...]] = []      # to the message bus: (stack, action, status, reason[, scaling])
         for _ in range(engines):
             self.start_engine()
 
@@ -306,7 +306,7 @@ class Cluster:
         self._databases.append(database)
         service = EngineService(options(self._options), runtime, database,
                                 wake=lambda stack_id, engine_id: self._wake(stack_id, engine_id),
-                                notify=lambda *told: self.told.append(told))
+                                notify=lambda *sent: self.notified.append(sent))
         self._prepare(service)
         self.engines.append((runtime, service))
 
@@ -324,7 +324,7 @@ class Cluster:
                 return
 
     def _ring(self, service: EngineService, stack_id: str) -> None:
-        with suppress(exception.DatabaseUnavailable):       # as a bell that nobody hears
+        with suppress(exception.DatabaseUnavailable):       # as a lost message
             service.controller.wake(stack_id)
 
     def _died(self, runtime: SimulatedRuntime) -> None:
@@ -367,7 +367,7 @@ class Cluster:
                     self.user.sleep(0.5)
 
         self.user.spawn(retry_until_available)
-        assert self.universe.run(lambda: bool(answers)), 'nobody answered'
+        assert self.universe.run(lambda: bool(answers)), 'no engine answered'
         if isinstance(answers[0], Exception) and not isinstance(answers[0], tuple(allowed)):
             raise answers[0]
         return answers[0]
@@ -401,7 +401,7 @@ class Cluster:
             return stacks.get(tx, stack_id, deleted=True)
 
     def settle(self, stack_id: str, limit: float = 4000.0) -> Any:
-        """Runs until the stack's action has ended and nobody works on it; the stack's row."""
+        """Runs until the stack's action has ended and no engine works on it; the stack's row."""
         def is_settled() -> bool:
             if self.universe.steps % 20:
                 return False

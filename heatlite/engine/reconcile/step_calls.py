@@ -77,7 +77,7 @@ class StepCalls:
             bind(self._leased.context)
             if self._calling.get(step) is not work:
                 return
-            if self._inbox.is_retired:
+            if self._inbox.is_stopped:
                 self._returned(step)
                 return
             why = self._aborted.pop(step, None)
@@ -110,7 +110,7 @@ class StepCalls:
     def _once_more(self, step: Step, row: ResourceState, perform: Callable[[], c.Event], is_handler: bool) -> None:
         if step in self._aborted:
             self._end_aborted(step, row)
-        elif self._inbox.is_retired:
+        elif self._inbox.is_stopped:
             return
         elif is_handler:                            # as after a crash
             self._forget_resource(step)
@@ -142,7 +142,7 @@ class StepCalls:
         def ask() -> None:
             if step in self._aborted:
                 self._end_aborted(step, poll.row)
-            elif not self._inbox.is_retired:
+            elif not self._inbox.is_stopped:
                 self._call(step, poll.row, lambda: self._executor.check(step, poll.row, poll.action, poll.handle))
 
         if not poll.turns:
@@ -232,7 +232,7 @@ class StepCalls:
             bind(self._leased.context)
             self._runtime.serve(self._leased.id)
             try:
-                if self._inbox.is_retired:
+                if self._inbox.is_stopped:
                     return
                 event = self.fenced(lambda: self._executor.preempt(step, row))
                 self._inbox.post(event)

@@ -70,7 +70,7 @@ class Acceptance:
     def hand_over(self, stack_id: str, owner: Owner) -> None:
         """Make the owner of a stack look at what was committed for it."""
         if isinstance(owner, Lease):
-            self._controller.go_on(owner)
+            self._controller.resume(owner)
         else:
             self._wake(stack_id, owner)
 
@@ -83,7 +83,7 @@ class Acceptance:
         """
         owner, accepted = self._database.retry(accept)
         if definition is not None and isinstance(owner, Lease):     # else another engine drives it, from what is stored
-            self._controller.expect(accepted.id, accepted.generation, definition)
+            self._controller.prime_definition(accepted.id, accepted.generation, definition)
         self._announce(accepted)
         self.hand_over(accepted.id, owner)
         return accepted

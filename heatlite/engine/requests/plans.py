@@ -211,15 +211,15 @@ class Plans:
             return
         _row, found = self._foresee(context, request)
         after = planning.to_document(plan_making.made(stored.action, found))
-        told = planning.differences(stored.document, after)
-        if is_same_stack and not told:
+        differences = planning.differences(stored.document, after)
+        if is_same_stack and not differences:
             return
         raise exception.Conflict(' '.join([
             (_('What the cloud has is not what plan %s was made with.') if is_same_stack
              else _('The stack has changed since plan %s was made.')) % stored.id,
-            '; '.join(told[:MOST_DIFFERENCES]) + '.' if told else _('A new plan would do the same.'),
-            *([_('There are %d more differences.') % (len(told) - MOST_DIFFERENCES)]
-              if len(told) > MOST_DIFFERENCES else [])]))
+            '; '.join(differences[:MOST_DIFFERENCES]) + '.' if differences else _('A new plan would do the same.'),
+            *([_('There are %d more differences.') % (len(differences) - MOST_DIFFERENCES)]
+              if len(differences) > MOST_DIFFERENCES else [])]))
 
 
     def _check_policies(self, stored: StoredPlan) -> None:
