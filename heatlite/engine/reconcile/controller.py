@@ -40,7 +40,10 @@ PATIENCE = 5                # consecutive defects while driving a stack before i
 
 
 class StackController:
-    """Which stacks this engine drives. `lifecycle` decides what becomes of each, `executors` what its types see."""
+    """Drives the stacks of this engine. `lifecycle` writes the rows of the stacks, `executors` calls their types.
+
+    Requests, the sweep and the runners call it from their own green threads.
+    """
 
     def __init__(self, runtime: Runtime, database: Database, engine_id: str, registry: Registry, journal: Journal,
                  pool: Pool, timers: Timers, settings: ReconcileSettings, sinks: EventSinks, runners: Runners,

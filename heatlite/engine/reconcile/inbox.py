@@ -13,7 +13,7 @@ from heatlite.planning.steps import Step
 Work = Callable[[], Iterable[c.Command]]
 
 
-class Inbox:
+class RunnerInbox:
     """Any thread may add work. `is_stopped`: the runner was stopped or has lost its lease, and takes no more work."""
 
     def __init__(self, runtime: Runtime, leased: LeasedStack) -> None:

@@ -16,9 +16,9 @@ from heatlite.common.runtime import Runtime
 from heatlite.engine.durability.journal import Journal, LeaseLost
 from heatlite.engine.durability.pool import Pool
 from heatlite.engine.durability.timers import Timers
-from heatlite.engine.reconcile.breakpoints import Breakpoints
+from heatlite.engine.reconcile.breakpoints import StoredBreakpoints
 from heatlite.engine.reconcile.executor import UNCHANGED, StepExecutor
-from heatlite.engine.reconcile.inbox import Inbox, Work
+from heatlite.engine.reconcile.inbox import RunnerInbox, Work
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.signal_dispatcher import SignalDispatcher
 from heatlite.engine.reconcile.step_calls import StepCalls
@@ -72,11 +72,11 @@ class Runner:
         self._runtime = runtime
         self._host = host
         self._end = ended
-        self._inbox = Inbox(runtime, leased)
+        self._inbox = RunnerInbox(runtime, leased)
         self._calls = StepCalls(runtime, leased, executor, self._inbox, pool, timers, self._note_idle, interval,
                                 patience)
         self._store = StepStore(runtime, leased, executor, journal, self._inbox, self._calls)
-        self.breakpoints = Breakpoints(leased, executor, self._inbox, self._store)
+        self.breakpoints = StoredBreakpoints(leased, executor, self._inbox, self._store)
         self._inspected = 0
         self._has_ended = False
         self.calls_done = runtime.flag()                  # set when it has ended and no call of it is under way

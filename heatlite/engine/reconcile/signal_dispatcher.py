@@ -24,7 +24,7 @@ from heatlite.db.signals import Signal
 from heatlite.engine.durability import request_ids
 from heatlite.engine.durability.journal import Journal, LeaseLost
 from heatlite.engine.reconcile import attribute_cache
-from heatlite.engine.reconcile.breakpoints import Breakpoints
+from heatlite.engine.reconcile.breakpoints import StoredBreakpoints
 from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.resource_writer import stored_number
@@ -51,7 +51,7 @@ class Driver(Protocol):
     """The runner of the stack (`engine.reconcile.runner.Runner`), as the dispatcher uses it."""
 
     executor: StepExecutor
-    breakpoints: Breakpoints
+    breakpoints: StoredBreakpoints
 
     @property
     def is_stopped(self) -> bool: ...

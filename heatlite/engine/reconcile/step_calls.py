@@ -15,7 +15,7 @@ from heatlite.engine.durability.journal import LeaseLost
 from heatlite.engine.durability.pool import Pool
 from heatlite.engine.durability.timers import Timers
 from heatlite.engine.reconcile.executor import StepExecutor
-from heatlite.engine.reconcile.inbox import Inbox
+from heatlite.engine.reconcile.inbox import RunnerInbox
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.planning import commands as c
 from heatlite.planning import text
@@ -32,7 +32,7 @@ class StepCalls:
     """The runner's thread starts calls; threads of the pool and of the timers complete them. Each result is an event in
     the inbox."""
 
-    def __init__(self, runtime: Runtime, leased: LeasedStack, executor: StepExecutor, inbox: Inbox, pool: Pool,
+    def __init__(self, runtime: Runtime, leased: LeasedStack, executor: StepExecutor, inbox: RunnerInbox, pool: Pool,
                  timers: Timers, returned: Callable[[], None], interval: float, patience: float) -> None:
         """`returned()`: called after each call that has ended; `interval`: seconds between two polls, unless the type
         sets its own; `patience`: seconds that an aborted call has to return."""

@@ -19,7 +19,7 @@ from heatlite.engine.reconcile import events, exports, planned, rollback
 from heatlite.engine.reconcile.planned import Reference
 from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.engine.requests import guarding
-from heatlite.engine.requests.acceptance import Acceptance, Applying, Owner
+from heatlite.engine.requests.acceptance import Acceptance, Applying, StackOwner
 from heatlite.engine.requests.foresight import Foresight
 from heatlite.engine.requests.preview_update import Previewed
 from heatlite.engine.requests.quotas import QuotaChecks
@@ -74,7 +74,7 @@ class StackActions:
         step."""
         now = self._runtime.now()
 
-        def accept(tx: Connection) -> tuple[Owner, stacks.Stack]:
+        def accept(tx: Connection) -> tuple[StackOwner, stacks.Stack]:
             owner = self._acceptance.claim(tx, message.stack_id, context)
             row = self._stored.current(tx, message.stack_id, context)
             guarding.check_lock(tx, row)
@@ -122,7 +122,7 @@ class StackActions:
         if context is not None and action is Action.DELETE:
             self._check_protected(stack_id, context)
 
-        def accept(tx: Connection) -> tuple[Owner, stacks.Stack]:
+        def accept(tx: Connection) -> tuple[StackOwner, stacks.Stack]:
             owner = self._acceptance.claim(tx, stack_id, context)
             row = self._stored.current(tx, stack_id, context or asked_by)
             if context is not None and action is not Action.CHECK:
