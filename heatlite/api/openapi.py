@@ -91,7 +91,7 @@ OPERATIONS: Mapping[str, Operation] = {                 # by module and function
                                            'ProtectionsChange'),
     'guards.delete_protections': Operation('Remove all protections'),
     'guards.lock': Operation('The lock of a stack', 'OneLock'),
-    'guards.set_lock': Operation('Lock a stack: nobody changes it', 'OneLock', 'LockBody'),
+    'guards.set_lock': Operation('Lock a stack: it cannot be changed', 'OneLock', 'LockBody'),
     'guards.delete_lock': Operation('Unlock a stack'),
     'snapshots.create': Operation('Take a snapshot', 'Snapshot', 'SnapshotBody'),
     'snapshots.index': Operation('List snapshots', 'SnapshotList'),

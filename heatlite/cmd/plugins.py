@@ -22,7 +22,7 @@ def add_commands(commands: Any) -> None:
     plugin = commands.add_parser('plugin', help=_('For authors of plug-ins.'))
     inner = plugin.add_subparsers(dest='plugin_command', required=True)
     new = inner.add_parser('new', help=_('Write a resource type to begin with.'))
-    new.add_argument('type_name', metavar='NAME', help=_('Of the type, such as Town::Lamp.'))
+    new.add_argument('type_name', metavar='NAME', help=_('Of the type, such as Acme::Lamp.'))
     new.add_argument('--dir', metavar='DIR', type=Path, help=_('Default: a folder of the name of the module.'))
     check = inner.add_parser('check', help=_('Run the conformance kit; docs/authors/conformance.rst.'))
     check.add_argument('paths', metavar='PATH', type=Path, nargs='+', help=_('A module, or a folder of them.'))

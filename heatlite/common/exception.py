@@ -124,7 +124,7 @@ class NoEngine(HeatException):
 
     http_code = 503
     cfn_code = 'ServiceUnavailable'
-    msg_fmt = _('No engine is running: the message broker has nobody to give this request to.')
+    msg_fmt = _('No engine is running: the message broker has no receiver for this request.')
 
 
 class TooLate(HeatException):

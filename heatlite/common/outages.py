@@ -18,12 +18,12 @@ _OF_NO_REQUEST = {'context': None}
 class _Outage:
     def __init__(self, now: float) -> None:
         self.since = now
-        self.told = now
+        self.reported = now
         self.failures = 0
 
 
 current: dict[str, _Outage] = {}        # empty without an outage: callers check this first, since it is fast
-_told: dict[str, float] = {}
+_reported: dict[str, float] = {}
 
 
 def away(service: str, reason: object) -> None:
@@ -32,10 +32,10 @@ def away(service: str, reason: object) -> None:
     found = current.get(service)
     if found is None:
         found = current[service] = _Outage(now)
-        found.told = _told.get(service, now - REMINDER)     # it may come and go several times a second
+        found.reported = _reported.get(service, now - REMINDER)     # it may come and go several times a second
     found.failures += 1
-    if now - found.told >= REMINDER:
-        found.told = _told[service] = now
+    if now - found.reported >= REMINDER:
+        found.reported = _reported[service] = now
         LOG.warning('Work waits for the %s: %s', service, reason, extra=_OF_NO_REQUEST)
     else:
         LOG.debug('Work waits for the %s: %s', service, reason)
@@ -44,7 +44,7 @@ def away(service: str, reason: object) -> None:
 def back(service: str) -> None:
     """Records a success of the service."""
     found = current.pop(service, None)
-    if found is not None and _told.get(service, -REMINDER) >= found.since:
+    if found is not None and _reported.get(service, -REMINDER) >= found.since:
         LOG.warning('The %s answers again after %.1f s (%d failures)', service, time.monotonic() - found.since,
                     found.failures, extra=_OF_NO_REQUEST)
 
@@ -52,4 +52,4 @@ def back(service: str) -> None:
 def forget() -> None:
     """Forgets all outages: the next failure is logged again."""
     current.clear()
-    _told.clear()
+    _reported.clear()

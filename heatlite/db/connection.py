@@ -147,7 +147,7 @@ class Database:
 
         return retries.call(transaction, retries.CONTENTION, Contention, sleep=self._sleep)
 
-    def apart(self) -> Database:
+    def separate(self) -> Database:
         """The same database through connections of its own, for an OS thread (Runtime.spawn_os_thread)."""
         now, seal, seal_sources, options = self._given
         found = Database(self.url.render_as_string(hide_password=False), now, self._sleep, seal, seal_sources,

@@ -17,7 +17,7 @@ _GUARD = sa.select(guard.c.protections, guard.c.lock).where(guard.c.stack_id == 
 
 @dataclass(frozen=True)
 class Lock:
-    """Why nobody may change a stack, and who locked it. `locked_at`: as text for clients."""
+    """Why a stack may not be changed, and who locked it. `locked_at`: as text for clients."""
 
     reason: str
     owner_id: str | None

@@ -102,7 +102,7 @@ class Services(State):
     def _default_client_plugin(self) -> Any:
         """Return the plug-in that classifies errors of the default client; or one that knows no error."""
         plugin = self.client_plugin() if self.default_client_name else None
-        return plugin or clients.nobody(self.context)
+        return plugin or clients.without_client(self.context)
 
     def _clients(self) -> Any:
         return getattr(self.stack, 'clients', None) or clients.of(self.context)

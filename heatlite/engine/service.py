@@ -90,14 +90,14 @@ class EngineService:
             runtime, database, stack_id, self.registry.operator))
         self._recorder = Recorder(conf.revisions.keep, conf.auth_encryption_key)
         self.runners = Runners()
-        self._journal = Journal(runtime, database, largest=conf.journal.max_changes, refused=self.runners.let_go,
-                                noted=self._sinks.ring)
+        self._journal = Journal(runtime, database, largest=conf.journal.max_changes, refused=self.runners.stop_failed,
+                                noted=self._sinks.wake)
         self._pool = Pool(runtime, conf.engine.runner_pool_size)
         self._timers = Timers(runtime)
         self._build_controller()
         self.lease_manager = LeaseManager(
             runtime, database, self.engine_id, self._describe, ttl=conf.engine.lease_ttl,
-            sweep_interval=conf.engine.sweep_interval, room=self.controller.room, take=self._take,
+            sweep_interval=conf.engine.sweep_interval, room=self.controller.room, acquire=self._acquire,
             missing=self._missing)
         alarm_settings = AlarmSettings.of(conf)
         self.shards = ShardController(
@@ -208,9 +208,9 @@ class EngineService:
     def _may_act(self, lease: Lease) -> None:
         self.lease_manager.may_act(lease)
 
-    def _take(self, lease: Lease) -> None:
+    def _acquire(self, lease: Lease) -> None:
         """Begin to drive a stack or a shard whose lease was just claimed."""
-        (self.shards if shards.is_shard(lease.stack_id) else self.controller).take(lease)
+        (self.shards if shards.is_shard(lease.stack_id) else self.controller).acquire(lease)
 
     def _missing(self, held: Iterable[Lease]) -> list[Lease]:
         """Return those of the leases `held` that nothing drives, at two calls in a row."""
@@ -221,7 +221,7 @@ class EngineService:
     def _wake(self, context: RequestContext, message: messages.Wake) -> None:
         """Look at a stack or a shard now."""
         if shards.is_shard(message.stack_id):
-            self.shards.ring(message.stack_id)
+            self.shards.wake(message.stack_id)
         else:
             self.controller.wake(message.stack_id)
 

@@ -57,7 +57,7 @@ class StackIdentity:
 
 
 class StackDefinition:
-    """The desired state of a stack. Also the `Home` of its calls: what they use besides the scope."""
+    """The desired state of a stack. Also the `EvaluationContext` of its calls: what they use besides the scope."""
 
     def __init__(self, template: Template, environment: Environment, files: Mapping[str, str],
                  identity: StackIdentity, facade: Facade | None, limits: Limits,
@@ -250,7 +250,7 @@ class StackDefinition:
         except InvalidCall as misuse:
             raise misuse.at(self.keys.resources, name, key) from None
 
-    # --- as Home of calls -------------------------------------------------------------------------------------
+    # --- as EvaluationContext of calls --------------------------------------------------------------
 
     @property
     def parser(self) -> Parser:

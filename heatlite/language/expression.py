@@ -81,7 +81,7 @@ class InvalidCall(Exception):
         return exception.StackValidationFailed(path=[*prefix, *self.path], message=self.text)
 
 
-class Home(Protocol):
+class EvaluationContext(Protocol):
     """What calls use of the definition that contains them, besides the scope."""
 
     version: str
@@ -179,7 +179,7 @@ class Call(Node):
     raw_args: ClassVar[bool] = False            # the arguments are not parsed before the call (only `if`)
     positional: ClassVar[bool] = True
 
-    def __init__(self, name: str, args: Any, home: Home) -> None:
+    def __init__(self, name: str, args: Any, home: EvaluationContext) -> None:
         self.name = name
         self.args = args
         self.home = home
@@ -253,7 +253,7 @@ STEPS_OF_CALL = 3           # of the budget
 CALLS_A_TURN = 64
 
 
-FunctionTable = Mapping[str, Callable[[str, Any, Home], Any]]
+FunctionTable = Mapping[str, Callable[[str, Any, EvaluationContext], Any]]
 
 
 class Parser:
@@ -262,7 +262,8 @@ class Parser:
     `allowed`: names outside of `functions` that are known but not valid here (conditions).
     """
 
-    def __init__(self, functions: FunctionTable, home: Home, elsewhere: frozenset[str] = frozenset()) -> None:
+    def __init__(self, functions: FunctionTable, home: EvaluationContext,
+                 elsewhere: frozenset[str] = frozenset()) -> None:
         self.functions = functions
         self.home = home
         self.elsewhere = elsewhere
@@ -361,7 +362,7 @@ def resolve(expression: Any, scope: Scope) -> Any:
     return None if found is ABSENT else found
 
 
-def condition_holds(home: Home, condition: Any) -> bool:
+def condition_holds(home: EvaluationContext, condition: Any) -> bool:
     """Whether the condition of a resource, an output or an `if` holds: null does.
 
     Raises InvalidCall, and unchanged the errors of a missing parameter or a circular definition.

@@ -355,10 +355,10 @@ class Checker(DocumentChecks):
                 return
         values = Reader(errors.append, lookup=self.lookup, constraints=self.values).read(
             facts.properties, given, path, translation.moved(rules, frozenset(resource.referring)))
-        told = False
+        reported = False
         if self.depth:                          # for nested stacks clients expect the types' own errors
-            told = yield from self._until_error(self._own_check(resource, facts, values))
-        if self.values and not told:
+            reported = yield from self._until_error(self._own_check(resource, facts, values))
+        if self.values and not reported:
             yield from (self._property_complaint(error, facts.properties) for error in errors)
             if errors:
                 return

@@ -10,14 +10,14 @@ from heatlite.common.i18n import _
 from heatlite.language import versions
 from heatlite.language.budget import Ledger
 from heatlite.language.document import measure
-from heatlite.language.expression import Home, InvalidCall, Parser, Scope, condition_holds, resolve
+from heatlite.language.expression import EvaluationContext, InvalidCall, Parser, Scope, condition_holds, resolve
 from heatlite.language.versions import Keys
 
 HEADING = 'Output validation error'
 NO_DESCRIPTION = 'No description given'
 
 
-class Owner(Home, Protocol):
+class Owner(EvaluationContext, Protocol):
     """The definition that contains an output."""
 
     @property

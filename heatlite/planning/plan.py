@@ -264,7 +264,7 @@ def _inner(values: tuple[Any, ...]) -> list[tuple[Any, tuple[Any, ...]]] | None:
 
 def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """Return one sentence for each difference between two plans as documents (`to_document`)."""
-    told = []
+    found = []
     old, new = ({tuple(change['path']): change for change in document['changes']} for document in (before, after))
     for path in dict.fromkeys((*old, *new)):
         was, now = old.get(path), new.get(path)
@@ -272,18 +272,18 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str
             continue
         acted, acts = (change['action'] if change else PlanAction.NONE.value for change in (was, now))
         shown = '/'.join(path)
-        told.append(f'{shown}: {acted} was planned, now it would be {acts}' if acted != acts
+        found.append(f'{shown}: {acted} was planned, now it would be {acts}' if acted != acts
                     else f'{shown}: {acted}, but with other values{_of_values(was, now)}')
-    return told
+    return found
 
 
 def _of_values(was: Mapping[str, Any] | None, now: Mapping[str, Any] | None) -> str:
     """Return the properties of which two planned changes differ, and what the service says now where it was read."""
     old, new = ({_joined(value['path']): value for value in (change or {}).get('values', ())} for change in (was, now))
     names = [name for name in dict.fromkeys((*old, *new)) if old.get(name) != new.get(name)]
-    told = [f"{name} ({json.dumps(new[name]['live'])[:LONGEST_NAMED]} in the cloud)"
+    found = [f"{name} ({json.dumps(new[name]['live'])[:LONGEST_NAMED]} in the cloud)"
             if name in new and 'live' in new[name] else name for name in names[:MOST_NAMED]]
-    return f" of {', '.join(told)}" if told else ''
+    return f" of {', '.join(found)}" if found else ''
 
 
 def to_document(plan: Plan) -> dict[str, Any]:

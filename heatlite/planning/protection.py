@@ -1,5 +1,5 @@
-"""Protections: what nobody may do to a stack or to resources of its tree, whether a user, a signal, autoscaling or a
-rollback asks for it.
+"""Protections: what may not be done to a stack or to resources of its tree, whether a user, a signal, autoscaling or
+a rollback asks for it.
 
 A protection holds for the resource at its path and for everything inside the resource's nested stack.
 """

@@ -35,8 +35,8 @@ def failed(action: str, failure: str) -> str:
 
 def check_failed(failures: Sequence[tuple[str, str]], unsupported: bool = False) -> str:
     """`failures`: (resource name, failure) in the order they happened."""
-    told = '; '.join(f'{name}: Resource CHECK failed: {failure}' for name, failure in failures)
-    return f'Resource CHECK failed: {told}{CHECK_INCOMPLETE if unsupported else ""}'
+    listed = '; '.join(f'{name}: Resource CHECK failed: {failure}' for name, failure in failures)
+    return f'Resource CHECK failed: {listed}{CHECK_INCOMPLETE if unsupported else ""}'
 
 
 def requires_replacement(what: str) -> str:

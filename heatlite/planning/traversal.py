@@ -474,8 +474,8 @@ class Traversal:
                     return self._refused(step, row, Action.UPDATE, why)
                 return self._replace(step, row, because, announced, now)
             case decide.Refuse(reason, why):
-                told = row._replace(action=Action.UPDATE, status=Status.FAILED, reason=why)
-                return [Note(step, told), *self._refused(step, row, Action.UPDATE, reason)]
+                refused = row._replace(action=Action.UPDATE, status=Status.FAILED, reason=why)
+                return [Note(step, refused), *self._refused(step, row, Action.UPDATE, reason)]
 
     def _keep(self, step: Step, row: ResourceState, heal: bool, now: datetime) -> list[Command]:
         commands: list[Command] = []

@@ -157,7 +157,7 @@ class _Tree:
         raise exception.ClientNotAvailable(client_name=client)
 
     def _asked(self, read: Callable[[], Any]) -> Any:
-        """The value, or UNKNOWN if only a service, or nobody, knows it."""
+        """The value, or UNKNOWN if it is not stored."""
         before = self.refusals
         try:
             value = read()

@@ -16,7 +16,7 @@ def values(written: Any, applied: Any) -> Iterator[Found]:
     """The values of those references and attributes that are a whole property, or a whole item of a map or list.
 
     `written`: a part of a template; `applied`: the same part with all functions resolved. What stands within other
-    functions cannot be told. A `Ref` may name a parameter: the caller knows the resources.
+    functions is unknown. A `Ref` may name a parameter: the caller knows the resources.
     """
     if isinstance(written, Mapping):
         if len(written) == 1:

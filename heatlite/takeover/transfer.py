@@ -162,7 +162,7 @@ class Transfer:
         except exception.StackExists:
             self._refuse(tree, REFUSED, f'stack {tree.root.id}', _('another stack of the project has its name'))
             return
-        except Exception as error:          # one tree that nobody foresaw does not stop ten thousand others
+        except Exception as error:          # one tree of an unforeseen kind does not stop ten thousand others
             LOG.debug('Stack %s was not taken over', tree.root.id, exc_info=True)
             self._refuse(tree, REFUSED, f'stack {tree.root.id}', _reason(error))
             return

@@ -32,7 +32,7 @@ class Cloud(Protocol):
         """Of the stacks in which types are tried."""
 
     def things(self) -> list[Thing] | None:
-        """What exists; None: nobody can say."""
+        """What exists; None: unknown."""
 
     def state(self) -> Mapping[str, Any] | None:
         """Everything that it stores: {'objects': {kind: [{'id':, ...}]}, ...}; None: it cannot be read."""
@@ -131,7 +131,7 @@ class Simulated:
 
     def things(self) -> list[Thing] | None:
         found = self._ask('GET', '/_sim/objects')['objects']
-        own = [(kind, ident) for kind, told in found.items() for ident in told['ids']]
+        own = [(kind, ident) for kind, listed in found.items() for ident in listed['ids']]
         return own + list((self._beside.things() if self._beside else None) or ())
 
     def state(self) -> Mapping[str, Any]:

@@ -127,7 +127,7 @@ class Cluster:
         self._answering: set[SimulatedRuntime] = set()
         self._databases: list[SimDatabase] = []
         self._names = 0
-        self.told: list[tuple[Any, ...]] = []      # to the message bus: (stack, action, status, reason[, scaling])
+        self.notified: list[tuple[Any, ...]] = []      # to the message bus: (stack, action, status, reason[, scaling])
         for _ in range(engines):
             self.start_engine()
 
@@ -152,7 +152,7 @@ class Cluster:
         self._databases.append(database)
         service = EngineService(options(self._options), runtime, database,
                                 wake=lambda stack_id, engine_id: self._wake(stack_id, engine_id),
-                                notify=lambda *told: self.told.append(told))
+                                notify=lambda *sent: self.notified.append(sent))
         self._prepare(service)
         self.engines.append((runtime, service))
 
@@ -170,7 +170,7 @@ class Cluster:
                 return
 
     def _ring(self, service: EngineService, stack_id: str) -> None:
-        with suppress(exception.DatabaseUnavailable):       # as a bell that nobody hears
+        with suppress(exception.DatabaseUnavailable):       # as a lost message
             service.controller.wake(stack_id)
 
     def _died(self, runtime: SimulatedRuntime) -> None:
@@ -213,7 +213,7 @@ class Cluster:
                     self.user.sleep(0.5)
 
         self.user.spawn(retry_until_available)
-        assert self.universe.run(lambda: bool(answers)), 'nobody answered'
+        assert self.universe.run(lambda: bool(answers)), 'no engine answered'
         if isinstance(answers[0], Exception) and not isinstance(answers[0], tuple(allowed)):
             raise answers[0]
         return answers[0]
@@ -248,7 +248,7 @@ class Cluster:
             return stacks.get(tx, stack_id, deleted=True)
 
     def settle(self, stack_id: str, limit: float = 4000.0) -> Any:
-        """Runs until the stack's action has ended and nobody works on it; the stack's row."""
+        """Runs until the stack's action has ended and no engine works on it; the stack's row."""
         def is_settled() -> bool:
             if self.universe.steps % 20:
                 return False

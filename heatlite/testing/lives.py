@@ -24,7 +24,7 @@ Said = tuple[str, str] | tuple[str, str, str]
 """(outcome, reason), and FILE:LINE if there is one."""
 
 MOST_POINTS = 400                           # a type with more commits and calls than that in one action waits forever
-MOST_TOLD = 3                               # of points at which something went wrong
+MOST_SHOWN = 3                               # of points at which something went wrong
 
 
 class Broken(Exception):
@@ -80,9 +80,9 @@ class Life:
             failure = self.scenario.put(self.given, converge=real)
             if failure is not None:
                 raise Broken(failure)
-            what = 'the real thing, which nobody changed' if real else 'its own definition'
+            what = 'the real thing, which was not changed' if real else 'its own definition'
             if self.scenario.writes() != writes:
-                written = ', '.join(self.scenario.calls.writes[writes:][:MOST_TOLD])
+                written = ', '.join(self.scenario.calls.writes[writes:][:MOST_SHOWN])
                 return FAILED, f'compared with {what}, an update that changes nothing wrote {written}'
             if self.kind.always_inspected:
                 continue                    # the type says so: it looks after others, or is new each time
@@ -138,7 +138,7 @@ class Life:
         if left:
             raise Broken(f'left behind: {_few(left)}')
         if left is None and self.kind.default_client_name:
-            return PASSED, 'nobody can say what is left behind'
+            return PASSED, 'what is left behind is unknown'
         return PASSED, ''
 
     def delete_when_gone(self) -> Said:
@@ -157,7 +157,7 @@ class Life:
 
         said = self._crash(prepare, self.given)
         if said[0] == PASSED and not self._finds and self.scenario.things() is None and self.scenario.calls.writes:
-            return WARNED, 'it has no find_existing, and nobody can say whether something is left behind'
+            return WARNED, 'it has no find_existing, and whether something is left behind is unknown'
         return said
 
     def crash_in_update(self) -> Said:
@@ -285,7 +285,7 @@ class Life:
         return _few(found)
 
     def _forgive(self) -> None:
-        """What is left behind now has been told, and is no surplus of the next run."""
+        """What is left behind now was reported, and is no surplus of the next run."""
         failure = self.scenario.put(None)
         if failure is not None:
             raise Broken(failure)
@@ -295,9 +295,9 @@ class Life:
         return source_lines.of_entry(self.kind, 'properties_schema', next(iter(change)))
 
 
-def _few(told: list[Any]) -> str:
-    shown = '; '.join(str(each) for each in told[:MOST_TOLD])
-    return shown if len(told) <= MOST_TOLD else f'{shown}; and {len(told) - MOST_TOLD} more'
+def _few(items: list[Any]) -> str:
+    shown = '; '.join(str(each) for each in items[:MOST_SHOWN])
+    return shown if len(items) <= MOST_SHOWN else f'{shown}; and {len(items) - MOST_SHOWN} more'
 
 
 CHECKS: Mapping[str, Callable[[Life], Said]] = {

@@ -34,7 +34,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[RESULTS] = []
     if config.option.heatlite_plugin and config.args_source is not pytest.Config.ArgsSource.ARGS:
-        config.args = []                    # nobody asked for other tests
+        config.args = []                    # other tests were not asked for
 
 
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -38,9 +38,9 @@ def table(results: Sequence[Result], checks: Sequence[str]) -> list[str]:
         signs = [SIGNS[found[check].outcome] if check in found else '' for check in checks]
         lines.append(' '.join([name.ljust(width), *(sign.ljust(4) for sign in signs)]).rstrip())
     for outcome, tell in ((FAILED, _told), (WARNED, _told), (PASSED, _told), (NOT_TRIED, _not_tried)):
-        told = tell(each for each in results if each.outcome == outcome and each.reason)
-        if told:
-            lines += ['', f'{outcome}:', *(f'  {line}' for line in told)]
+        lines_of = tell(each for each in results if each.outcome == outcome and each.reason)
+        if lines_of:
+            lines += ['', f'{outcome}:', *(f'  {line}' for line in lines_of)]
     return [*lines, '', sums(results)]
 
 

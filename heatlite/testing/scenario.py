@@ -27,11 +27,11 @@ class Running:
 
     def __init__(self, universe: Universe) -> None:
         self._universe = universe
-        self._nobody = universe.process('nobody')
+        self._outside = universe.process('outside')
 
     def __getattr__(self, name: str) -> Any:
         running = self._universe.running
-        return getattr(running.runtime if running is not None else self._nobody, name)
+        return getattr(running.runtime if running is not None else self._outside, name)
 
 
 class Replaceable:
@@ -174,7 +174,7 @@ class ResourceScenario:
             return self.cloud.things()
 
     def new_things(self) -> list[Thing] | None:
-        """Things that are there because of it; None: nobody can say."""
+        """Things that are there because of it; None: unknown."""
         now = self.things()
         if now is None or self.before is None:
             return None

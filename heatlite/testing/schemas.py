@@ -1,4 +1,4 @@
-"""Checks of what a type says about itself. Nothing is made, nobody is asked."""
+"""Checks of what a type says about itself. Nothing is made, no service is asked."""
 
 from __future__ import annotations
 

@@ -19,9 +19,9 @@ class SkeletonError(Exception):
 
 
 def write(name: str, folder: Path | None = None) -> list[Path]:
-    """The files written. `name`: of the type, such as Town::Lamp; `folder`: default, one of the module's name here."""
+    """The files written. `name`: of the type, such as Acme::Lamp; `folder`: default, one of the module's name here."""
     if not NAME.fullmatch(name):
-        raise SkeletonError(f'{name} is no name for a type; Town::Lamp would be one')
+        raise SkeletonError(f'{name} is no name for a type; Acme::Lamp would be one')
     last = name.rpartition('::')[2]
     module = re.sub(r'(?<=[a-z0-9])(?=[A-Z])', '_', last).lower()
     kind = name if '::' in name else f'{NAMESPACE}::{last[0].upper()}{last[1:]}'

@@ -56,7 +56,7 @@ class SimDatabase(Database):
             sa.event.listen(engine, 'after_cursor_execute', self._round_trip)
         runtime.on_kill.append(self.break_off)
 
-    def apart(self) -> Database:
+    def separate(self) -> Database:
         return self
 
     def break_off(self) -> None:

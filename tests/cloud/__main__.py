@@ -17,7 +17,7 @@ from pathlib import Path
 
 import yaml
 
-from tests.cloud import clouds, town
+from tests.cloud import clouds, session
 from tests.cloud.living import Diary
 from tests.cloud.table import LIVED, lived, lives
 
@@ -64,7 +64,7 @@ def record(diaries: dict[str, Diary]) -> None:
 def diaries(cloud: str, wanted: list[str], at_once: int) -> dict[str, Diary]:
     """What became of the lives that can be lived in the cloud; prints one line for each."""
     found = {}
-    with tempfile.TemporaryDirectory() as folder, town.lived(cloud, wanted, Path(folder), at_once) as futures:
+    with tempfile.TemporaryDirectory() as folder, session.lived(cloud, wanted, Path(folder), at_once) as futures:
         for name, future in futures.items():
             if isinstance(future, str):
                 print(f'{name}: not lived: {future}')

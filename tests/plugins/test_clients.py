@@ -106,17 +106,17 @@ class OwnClients(clients.OpenStackClients):
 
 
 def test_entry_points_of_packages_but_not_of_the_original(context, tmp_path, monkeypatch):
-    (tmp_path / 'town_clients.py').write_text(textwrap.dedent('''
+    (tmp_path / 'acme_clients.py').write_text(textwrap.dedent('''
         from heat.engine.clients import client_plugin
-        class Town(client_plugin.ClientPlugin):
+        class Acme(client_plugin.ClientPlugin):
             def _create(self):
-                return 'town'
-        class Away(Town):
+                return 'acme'
+        class Away(Acme):
             @classmethod
             def is_available(cls):
                 return False
     '''))
-    for package, lines in (('town', 'town = town_clients:Town\naway = town_clients:Away\nbad = nowhere:Bad'),
+    for package, lines in (('acme', 'acme = acme_clients:Acme\naway = acme_clients:Away\nbad = nowhere:Bad'),
                            ('openstack_heat', 'original = heat.engine.clients.os.original:Original')):
         folder = tmp_path / f'{package}-1.dist-info'
         folder.mkdir()
@@ -126,7 +126,7 @@ def test_entry_points_of_packages_but_not_of_the_original(context, tmp_path, mon
     extensions.forget()
     clients.initialise()
     try:
-        assert context.clients.client('town') == 'town'
+        assert context.clients.client('acme') == 'acme'
         assert context.clients.client('away') is None
         assert context.clients.client('bad') is None
         assert clients.has_client('bad') and not clients.has_client('original')
@@ -174,8 +174,8 @@ def test_availability_of_a_type(context, lantern):
     assert Lamp.is_service_available(context) == (True, None)
     context.region_name = 'north'
     with pytest.raises(exception.ResourceTypeUnavailable) as error:
-        Lamp.check_service_available(context, 'Town::Lamp')
-    assert str(error.value) == ('HEAT-E99001 Service lantern is not available for resource type Town::Lamp, reason: '
+        Lamp.check_service_available(context, 'Acme::Lamp')
+    assert str(error.value) == ('HEAT-E99001 Service lantern is not available for resource type Acme::Lamp, reason: '
                                 'lantern lighting endpoint is not in service catalog.')
     Lamp.default_client_name = 'plane'
     with pytest.raises(exception.ClientNotAvailable):

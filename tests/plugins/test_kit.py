@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures('plugin_folders')
 @pytest.fixture
 def skeleton(tmp_path):
     """The module of a new plug-in."""
-    return skeletons.write('Town::Lamp', tmp_path / 'lamp')[0]
+    return skeletons.write('Acme::Lamp', tmp_path / 'lamp')[0]
 
 
 def results(path, every=crash.NONE):
@@ -32,13 +32,13 @@ def results(path, every=crash.NONE):
 
 def test_a_new_plugin_passes_as_it_is_written(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    assert manage.main(['--config-file', '/dev/null', 'plugin', 'new', 'Town::StreetLamp']) == 0
+    assert manage.main(['--config-file', '/dev/null', 'plugin', 'new', 'Acme::StreetLamp']) == 0
     assert capsys.readouterr().out.split() == [
         'street_lamp/street_lamp.py', 'street_lamp/street_lamp.conformance.yaml',
         'street_lamp/tests/street_lamp_service.py', 'street_lamp/README.rst', 'street_lamp/template.yaml']
     assert manage.main(['--config-file', '/dev/null', 'plugin', 'check', 'street_lamp/street_lamp.py']) == 0
     assert capsys.readouterr().out.endswith('19 passed, 0 failed, 0 warned, 0 not tried: 1 types\n')
-    assert manage.main(['--config-file', '/dev/null', 'plugin', 'new', 'Town::StreetLamp']) == 1
+    assert manage.main(['--config-file', '/dev/null', 'plugin', 'new', 'Acme::StreetLamp']) == 1
     assert 'is there already' in capsys.readouterr().err
 
 
@@ -91,7 +91,7 @@ CHANGES = [                                 # (text of the skeleton, text instea
     (("f'/{self.resource_id}')[name]", "f'/{self.resource_id}')['status']"), 'attributes read', report.FAILED,
      'lamp.py:29: state: InvalidTemplateAttribute'),
     (("return {self.SIZE: resource_data['size']}", 'return {self.SIZE: 0}'), 'no-op', report.FAILED,
-     'compared with the real thing, which nobody changed, an update that changes nothing wrote PATCH /things/1'),
+     'compared with the real thing, which was not changed, an update that changes nothing wrote PATCH /things/1'),
     (("if prop_diff:", "if not prop_diff:"), 'update', report.WARNED, 'nothing was written for size'),
     (("{'size': prop_diff[self.SIZE]}", "{'size': prop_diff['watts']}"), 'update', report.FAILED,
      "size: it UPDATE: KeyError: resources.it: 'watts'"),
@@ -157,8 +157,8 @@ def test_a_type_without_example_is_not_tried(skeleton):
 
 @pytest.mark.parametrize('text, diagnostic', [
     ('types: [', 'expected'), ('type: {}', 'the file: type is not known'),
-    ('types: {Town::Lamp: {property: 1}}', 'Town::Lamp: property is not known'),
-    ('types: {Town::Lamp: {update: {size: 1}}}', 'update must be a list of maps'),
+    ('types: {Acme::Lamp: {property: 1}}', 'Acme::Lamp: property is not known'),
+    ('types: {Acme::Lamp: {update: {size: 1}}}', 'update must be a list of maps'),
     ('cloud: real', 'cloud must be "simulated"'), ('stand_in: nowhere.py:running', 'of a file beside it')])
 def test_wrong_examples_are_refused(skeleton, text, diagnostic):
     file = examples.beside(skeleton)
@@ -174,11 +174,11 @@ def test_the_list_of_plugins(skeleton, tmp_path, capsys):
     options = tmp_path / 'heatlite.conf'
     options.write_text(f'[DEFAULT]\nplugin_dirs = {skeleton.parent}\n')
     assert manage.main(['--config-file', str(options), 'plugins']) == 0
-    assert ['heat.engine.plugins.lamp', str(skeleton), 'Town::Lamp'] in rows(capsys)
+    assert ['heat.engine.plugins.lamp', str(skeleton), 'Acme::Lamp'] in rows(capsys)
     (skeleton.parent / 'old.py').write_text("print 'hello'\nx = {'Old::Lamp': None}\n")
     assert manage.main(['--config-file', str(options), 'plugins']) == 1
     found = rows(capsys)
-    assert ['heat.engine.plugins.lamp', str(skeleton), 'Town::Lamp'] in found
+    assert ['heat.engine.plugins.lamp', str(skeleton), 'Acme::Lamp'] in found
     _name, file, types, error = next(row for row in found if row[0].endswith('old'))
     assert (file, types) == (str(skeleton.parent / 'old.py'), 'Old::Lamp')
     assert error.startswith('SyntaxError: Missing parentheses') and '(line 1)' in error
@@ -189,9 +189,9 @@ def rows(capsys):
 
 
 def test_the_list_has_entry_points_too(tmp_path, monkeypatch, capsys):
-    info = tmp_path / 'town-1.0.dist-info'
+    info = tmp_path / 'acme-1.0.dist-info'
     info.mkdir()
-    (info / 'METADATA').write_text('Metadata-Version: 2.1\nName: town\nVersion: 1.0\n')
+    (info / 'METADATA').write_text('Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n')
     (info / 'entry_points.txt').write_text('[heat.clients]\nlantern = json:JSONDecoder\nsun = no_such_module:Sun\n')
     monkeypatch.syspath_prepend(tmp_path)
     extensions.forget()

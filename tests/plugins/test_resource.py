@@ -91,7 +91,7 @@ def lantern(types, monkeypatch):
     LAMPS.clear()
     monkeypatch.setitem(clients.BUILT_IN, 'lantern', f'{__name__}:LanternPlugin')
     clients.initialise()
-    types.register('Town::Lamp', Lamp)
+    types.register('Acme::Lamp', Lamp)
     yield
     clients.initialise()
 
@@ -99,7 +99,7 @@ def lantern(types, monkeypatch):
 # --- names and references --------------------------------------------------------------------------------
 
 def test_the_physical_name_and_its_limit():
-    bench = Bench('Town::Lamp', name='lamp')
+    bench = Bench('Acme::Lamp', name='lamp')
     assert bench.fresh('INIT', 'COMPLETE').physical_resource_name() is None
     name = bench.fresh('CREATE').physical_resource_name()
     assert len(name) == 20 and name.startswith('ci-')
@@ -120,19 +120,19 @@ def test_short_ids_are_the_random_bits_of_the_uuid():
 
 
 def test_reference_and_text():
-    bench = Bench('Town::Lamp')
+    bench = Bench('Acme::Lamp')
     assert bench.fresh('INIT', 'COMPLETE').FnGetRefId() == 'r'
     made = bench.create()
     assert made.FnGetRefId() == 'l1' and str(made) == 'Lamp "r" [l1] Stack "city" [stack-id]'
     assert made.identifier().url_path() == 'p/stacks/city/stack-id/resources/r'
     with pytest.raises(ValueError, match='may not contain "/"'):
-        Bench('Town::Lamp', name='a/b').fresh('INIT', 'COMPLETE')
+        Bench('Acme::Lamp', name='a/b').fresh('INIT', 'COMPLETE')
 
 
 # --- attributes ------------------------------------------------------------------------------------------
 
 def test_attributes_are_kept_unless_declared_otherwise():
-    made = Bench('Town::Lamp').create()
+    made = Bench('Acme::Lamp').create()
     Lamp.asked = 0
     assert [made.FnGetAtt('watts'), made.FnGetAtt('watts')] == [5, 5] and Lamp.asked == 1
     assert [made.FnGetAtt('state'), made.FnGetAtt('state')] == ['on', 'on'] and Lamp.asked == 3
@@ -148,15 +148,15 @@ def test_attributes_are_kept_unless_declared_otherwise():
     ((0, 'bulb', 0), 'b'), ((0, 'bulb', 7), None), ((), [{'bulb': 'b1'}, {'bulb': 'b2'}]),
 ])
 def test_paths_into_attributes(path, value):
-    assert Bench('Town::Lamp').create().FnGetAtt('parts', *path) == value
+    assert Bench('Acme::Lamp').create().FnGetAtt('parts', *path) == value
 
 
 def test_show_and_things_that_are_gone():
-    made = Bench('Town::Lamp').create()
+    made = Bench('Acme::Lamp').create()
     assert made.FnGetAtt('show')['colour'] == 'red'
     del LAMPS['l1']
     assert made.FnGetAtt('show') is None and made.FnGetAtt('watts') is None
-    assert Bench('Town::Lamp').fresh('INIT', 'COMPLETE').FnGetAtt('show') is None
+    assert Bench('Acme::Lamp').fresh('INIT', 'COMPLETE').FnGetAtt('show') is None
     with pytest.raises(exception.InvalidTemplateAttribute) as error:
         made.FnGetAtt('nothing')
     assert str(error.value) == 'The Referenced Attribute (r nothing) is incorrect.'
@@ -168,9 +168,9 @@ def test_a_type_with_attributes_of_its_own_making_is_kept_by_path():
             type(self).asked += 1
             return [key, *path]
 
-    bench = Bench('Town::Dynamic')
+    bench = Bench('Acme::Dynamic')
     from heatlite.engine.types import registry
-    registry.current().register('Town::Dynamic', Dynamic)
+    registry.current().register('Acme::Dynamic', Dynamic)
     made = bench.create()
     Dynamic.asked = 0
     assert made.FnGetAtt('parts', 1, 'a') == made.FnGetAtt('parts', 1, 'a') == ['parts', 1, 'a']
@@ -181,7 +181,7 @@ def test_a_type_with_attributes_of_its_own_making_is_kept_by_path():
 
 
 def test_which_attributes_a_template_reads():
-    bench = Bench('Town::Lamp')
+    bench = Bench('Acme::Lamp')
     bench.stack._references = {'r': frozenset({('watts',), ('parts', 0)})}
     made = bench.create()
     assert made.referenced_attrs() == {'watts', ('parts', 0)}
@@ -192,7 +192,7 @@ def test_which_attributes_a_template_reads():
 # --- updates ---------------------------------------------------------------------------------------------
 
 def test_update_in_place_replacement_and_refusal():
-    bench = Bench('Town::Lamp', {'watts': 5, 'shape': 'round'})
+    bench = Bench('Acme::Lamp', {'watts': 5, 'shape': 'round'})
     bench.create()
     assert bench.update({'watts': 7, 'shape': 'round'}) == {'watts': 7}
     assert LAMPS['l1']['watts'] == 7
@@ -201,17 +201,17 @@ def test_update_in_place_replacement_and_refusal():
         bench.update({'shape': 'round', 'street': 's'})
     with pytest.raises(exception.NotSupported) as error:
         bench.update({'shape': 'square', 'street': 's'})
-    assert str(error.value) == 'Update to properties shape of r (Town::Lamp) is not supported.'
+    assert str(error.value) == 'Update to properties shape of r (Acme::Lamp) is not supported.'
 
 
 def test_a_change_of_metadata_alone_is_an_update_without_properties():
-    bench = Bench('Town::Lamp', {}, metadata={'a': 1})
+    bench = Bench('Acme::Lamp', {}, metadata={'a': 1})
     bench.create()
     assert bench.update({}, metadata={'a': 2}) == {}
 
 
 def test_failed_checked_and_deleted_resources_are_replaced():
-    bench = Bench('Town::Lamp')
+    bench = Bench('Acme::Lamp')
     bench.create()
     same = bench.define({})
     for action, status in (('CREATE', 'FAILED'), ('CHECK', 'FAILED'), ('DELETE', 'COMPLETE'), ('INIT', 'COMPLETE')):
@@ -221,19 +221,19 @@ def test_failed_checked_and_deleted_resources_are_replaced():
 
 
 def test_the_description_of_the_resource_fills_the_property():
-    bench = Bench('Town::Lamp', {}, description='By the door.')
+    bench = Bench('Acme::Lamp', {}, description='By the door.')
     bench.validate()
     assert bench.fresh('CREATE').properties['description'] == 'By the door.'
-    own = Bench('Town::Lamp', {'description': 'mine'}, description='By the door.')
+    own = Bench('Acme::Lamp', {'description': 'mine'}, description='By the door.')
     assert own.fresh('CREATE').properties['description'] == 'mine'
 
 
 def test_names_are_translated_only_when_values_are_real():
-    bench = Bench('Town::Lamp', {'street': 'north'})        # 'no...' cannot be found
+    bench = Bench('Acme::Lamp', {'street': 'north'})        # 'no...' cannot be found
     bench.validate()
     with pytest.raises(NoLamp):
         assert bench.fresh('CREATE').properties['street']
-    known = Bench('Town::Lamp', {'street': 'main'})
+    known = Bench('Acme::Lamp', {'street': 'main'})
     made = known.create()
     assert made.properties['street'] == 'id-of-main'
     assert known.record.properties == {'street': 'main'}
@@ -241,7 +241,7 @@ def test_names_are_translated_only_when_values_are_real():
 
 
 def test_an_old_name_that_is_gone_does_not_stop_an_update():
-    bench = Bench('Town::Lamp', {'street': 'main'})
+    bench = Bench('Acme::Lamp', {'street': 'main'})
     bench.create()
     bench.record.properties = {'street': 'nowhere'}
     with pytest.raises(exception.UpdateReplace):
@@ -249,16 +249,16 @@ def test_an_old_name_that_is_gone_does_not_stop_an_update():
 
 
 def test_values_that_are_not_known_yet_count_as_changed_and_are_not_checked():
-    bench = Bench('Town::Lamp', {'watts': 5})
+    bench = Bench('Acme::Lamp', {'watts': 5})
     old = bench.create()
     comparison = old.compare(bench.define({'watts': UNKNOWN}))
     assert old.needs_update(comparison)
     assert old.changes(comparison)[1] == {'watts': UNKNOWN}
-    Bench('Town::Lamp', {'watts': UNKNOWN}).validate()
+    Bench('Acme::Lamp', {'watts': UNKNOWN}).validate()
 
 
 def test_drift_is_seen_only_where_it_can_be_corrected():
-    bench = Bench('Town::Lamp', {'watts': 5})
+    bench = Bench('Acme::Lamp', {'watts': 5})
     old = bench.create()
     LAMPS['l1'].update(watts=11, colour='blue', name='drifted')
     comparison = old.observe(old.compare(bench.define({'watts': 5})))
@@ -270,7 +270,7 @@ def test_drift_is_seen_only_where_it_can_be_corrected():
 
 
 def test_stored_values_that_no_longer_fit_the_schema_count_as_changed():
-    bench = Bench('Town::Lamp', {'watts': 5})
+    bench = Bench('Acme::Lamp', {'watts': 5})
     bench.create()
     bench.record.properties = {'watts': 'many', 'gone': 1}
     assert bench.update({'watts': 5}) == {'watts': 5}
@@ -280,14 +280,14 @@ def test_stored_values_that_no_longer_fit_the_schema_count_as_changed():
 
 @pytest.mark.parametrize('policy, is_called', [('Delete', True), ('delete', True), (None, True), ('Retain', False)])
 def test_the_deletion_policy_decides(policy, is_called):
-    bench = Bench('Town::Lamp', {}, deletion_policy=policy)
+    bench = Bench('Acme::Lamp', {}, deletion_policy=policy)
     bench.create()
     bench.run('DELETE')
     assert ('l1' not in LAMPS) is is_called
 
 
 def test_deleting_what_is_gone_or_never_was():
-    bench = Bench('Town::Lamp')
+    bench = Bench('Acme::Lamp')
     bench.run('DELETE')
     bench.create()
     LAMPS.clear()
@@ -300,13 +300,13 @@ def test_a_snapshot_before_deletion():
             self.data_set('state', str(state))
 
     with pytest.raises(exception.StackValidationFailed) as error:
-        Bench('Town::Lamp', {}, deletion_policy='Snapshot').validate()
+        Bench('Acme::Lamp', {}, deletion_policy='Snapshot').validate()
     assert str(error.value) == 'resources.r.deletion_policy: "Snapshot" deletion policy not supported'
     with pytest.raises(exception.StackValidationFailed, match='Invalid deletion policy "RETAIN"'):
-        Bench('Town::Lamp', {}, deletion_policy='RETAIN').validate()
+        Bench('Acme::Lamp', {}, deletion_policy='RETAIN').validate()
     from heatlite.engine.types import registry
-    registry.current().register('Town::Snapshotted', Snapshotted)
-    bench = Bench('Town::Snapshotted', {}, deletion_policy='Snapshot')
+    registry.current().register('Acme::Snapshotted', Snapshotted)
+    bench = Bench('Acme::Snapshotted', {}, deletion_policy='Snapshot')
     bench.validate()
     bench.create()
     bench.run('DELETE')
@@ -314,26 +314,26 @@ def test_a_snapshot_before_deletion():
 
 
 def test_external_things_are_looked_up_and_never_deleted():
-    bench = Bench('Town::Lamp', {'watts': 3}, external_id='l9')
+    bench = Bench('Acme::Lamp', {'watts': 3}, external_id='l9')
     with pytest.raises(exception.StackValidationFailed) as error:
         bench.validate()
-    assert str(error.value) == 'Invalid external resource: Resource l9 (Town::Lamp) can not be found.'
+    assert str(error.value) == 'Invalid external resource: Resource l9 (Acme::Lamp) can not be found.'
     LAMPS['l9'] = {}
     bench.validate()
     assert not bench.fresh('CREATE', 'COMPLETE').has_handler('DELETE')
-    with pytest.raises(exception.NotSupported, match=r'Update to property external_id of r \(Town::Lamp\) is not'):
+    with pytest.raises(exception.NotSupported, match=r'Update to property external_id of r \(Acme::Lamp\) is not'):
         bench.fresh('CREATE', 'COMPLETE').check_external_id_kept(bench.define({}, external_id='l8'))
 
 
 def test_adopting():
-    bench = Bench('Town::Lamp')
+    bench = Bench('Acme::Lamp')
     with pytest.raises(Exception, match='Resource ID was not provided') as error:
         bench.fresh('ADOPT').handler('ADOPT')({})
     assert type(error.value) is Exception
     bench.run('ADOPT', {'resource_id': 'l7', 'resource_data': {'a': 'b'}, 'metadata': {'m': 1}})
     assert bench.memory.told == [('physical_id', 'l7'), ('data', 'a', 'b', False), ('metadata', {'m': 1})]
     assert bench.fresh('ADOPT', 'COMPLETE').prepare_abandon() == {
-        'name': 'r', 'resource_id': 'l7', 'type': 'Town::Lamp', 'action': 'ADOPT', 'status': 'COMPLETE',
+        'name': 'r', 'resource_id': 'l7', 'type': 'Acme::Lamp', 'action': 'ADOPT', 'status': 'COMPLETE',
         'metadata': {'m': 1}, 'resource_data': {'a': 'b'}}
 
 
@@ -345,8 +345,8 @@ def test_without_a_handler_the_check_is_not_asked():
             raise AssertionError('nobody asked for it')
 
     from heatlite.engine.types import registry
-    registry.current().register('Town::Odd', Odd)
-    bench = Bench('Town::Odd')
+    registry.current().register('Acme::Odd', Odd)
+    bench = Bench('Acme::Odd')
     bench.run('SUSPEND')
     found = bench.fresh('SUSPEND')
     assert not found.has_handler('SUSPEND') and found.checker('SUSPEND') is None
@@ -354,7 +354,7 @@ def test_without_a_handler_the_check_is_not_asked():
 
 
 def test_the_grace_period_ends_where_a_type_can_cancel():
-    bench = Bench('Town::Lamp')
+    bench = Bench('Acme::Lamp')
     assert bench.fresh('CREATE').cancel_grace_period() == 240
     assert bench.fresh('CREATE', 'COMPLETE').cancel_grace_period() is None
     Lamp.handle_create_cancel = lambda self, token: None
@@ -367,7 +367,7 @@ def test_the_grace_period_ends_where_a_type_can_cancel():
 # --- what is kept ----------------------------------------------------------------------------------------
 
 def test_metadata_before_and_after_creation():
-    bench = Bench('Town::Lamp', {}, metadata={'from': 'template'})
+    bench = Bench('Acme::Lamp', {}, metadata={'from': 'template'})
     young = bench.fresh('INIT', 'COMPLETE')
     assert young.metadata_get() == {'from': 'template'}
     for action in ('INIT', 'DELETE'):
@@ -381,7 +381,7 @@ def test_metadata_before_and_after_creation():
 
 
 def test_data():
-    bench = Bench('Town::Lamp')
+    bench = Bench('Acme::Lamp')
     made = bench.fresh('CREATE')
     made.data_set('k', 'v', redact=True)
     copy = made.data()
@@ -392,7 +392,7 @@ def test_data():
 
 
 def test_states_and_their_events():
-    bench = Bench('Town::Lamp')
+    bench = Bench('Acme::Lamp')
     made = bench.fresh('CREATE')
     made.state_set('CREATE', 'IN_PROGRESS', 'again')
     made.state_set('CREATE', 'COMPLETE')
@@ -414,11 +414,11 @@ def test_the_text_of_a_signal(details, text):
 
 def test_a_type_that_takes_no_signals():
     with pytest.raises(exception.ResourceActionNotSupported, match='signal is not supported for resource'):
-        Bench('Town::Lamp').create().signal('x')
+        Bench('Acme::Lamp').create().signal('x')
 
 
 def test_validation_and_preview_write_nothing():
-    bench = Bench('Town::Lamp', {'watts': 1})
+    bench = Bench('Acme::Lamp', {'watts': 1})
     loose = bench.kind()('r', bench.definition, bench.stack)
     loose.resource_id_set('x')
     loose.data_set('a', 'b')
@@ -427,7 +427,7 @@ def test_validation_and_preview_write_nothing():
 
 
 def test_check_conditions():
-    made = Bench('Town::Lamp').create()
+    made = Bench('Acme::Lamp').create()
     made._verify_check_conditions([{'attr': 'a', 'expected': 1, 'current': 1}])
     with pytest.raises(exception.Error) as error:
         made._verify_check_conditions([{'attr': 'a', 'expected': 1, 'current': 2},
@@ -483,5 +483,5 @@ def test_functions_of_plugins_in_a_definition():
 
 
 def test_the_worlds_are_what_the_engine_hands_out():
-    bench = Bench('Town::Lamp')
+    bench = Bench('Acme::Lamp')
     assert bench.fresh('CREATE').runtime is bench.runtime and not isinstance(bench.runtime, GreenRuntime)

@@ -163,9 +163,9 @@ def test_one_module_object_under_both_names(vendors):
 
 
 def test_the_registry_loads_folders_and_environments_by_options(plugin_folders, tmp_path):
-    (tmp_path / '10-first').write_text('resource_registry: {"Town::*": "OS::Heat::*", "OS::Heat::Delay": null}')
+    (tmp_path / '10-first').write_text('resource_registry: {"Acme::*": "OS::Heat::*", "OS::Heat::Delay": null}')
     (tmp_path / '20-broken').write_text('resource_registry: [')
-    (tmp_path / '30-last').write_text('resource_registry: {"Town::Lamp": "Vendor::Modern::Lamp"}')
+    (tmp_path / '30-last').write_text('resource_registry: {"Acme::Lamp": "Vendor::Modern::Lamp"}')
 
     class Options:
         plugin_dirs = [str(FIXTURES / 'vendors')]
@@ -174,7 +174,7 @@ def test_the_registry_loads_folders_and_environments_by_options(plugin_folders, 
     found = registry.create(Options)
     found.load_plugins()
     registry.use(None)
-    assert found.resolve('Town::RandomString', 'r').__name__ == 'RandomString'
+    assert found.resolve('Acme::RandomString', 'r').__name__ == 'RandomString'
     with pytest.raises(exception.StackValidationFailed, match=r'The Resource Type \(OS::Heat::Delay\)'):
         found.resolve('OS::Heat::Delay', 'r')
     assert [failure.name for failure in found.failures] == ['20-broken']

@@ -39,7 +39,7 @@ def test_a_call_brings_the_answer_of_an_engine(burst):
 @pytest.mark.service
 def test_without_an_engine_callers_hear_so(burst):
     assert burst['nobody'] == [
-        'NoEngine', 'No engine is running: the message broker has nobody to give this request to.']
+        'NoEngine', 'No engine is running: the message broker has no receiver for this request.']
 
 
 @pytest.mark.service

@@ -38,7 +38,7 @@ def let_go(cluster, runtime):
     """And somebody rings for it again and again."""
     for here, service in cluster.engines:
         for stack_id in [runner.leased.id for runner in service.runners.all()]:
-            service.runners.let_go(stack_id, RuntimeError('told to'))
+            service.runners.stop_failed(stack_id, RuntimeError('told to'))
             here.spawn(ring, cluster, here, service, stack_id)
 
 

@@ -271,7 +271,7 @@ def test_the_bus_is_told_of_a_groups_new_size():
         scale(cluster, stack_id)
         scale(cluster, stack_id)                      # as large as it may be: nothing happens
         told = [scaling for _row, _action, _status, _reason, scaling in
-                (each for each in cluster.told if len(each) == 5) if scaling is not None]
+                (each for each in cluster.notified if len(each) == 5) if scaling is not None]
         assert [(each.phase, each.adjustment_type, each.adjustment, each.capacity) for each in told] == [
             ('start', 'change_in_capacity', 1, 1), ('end', 'change_in_capacity', 1, 2)]
         assert told[0].message == f'Start resizing the group {told[0].groupname}'

@@ -25,7 +25,7 @@ class Lamp(resource.Resource):
         return f'{self.resource_id}, told by COLOR'
 
 def resource_mapping():
-    return {'Town::Lamp': Lamp}
+    return {'Acme::Lamp': Lamp}
 '''
 HANGING = '''
 import time
@@ -37,7 +37,7 @@ class Hanging(resource.Resource):
             time.sleep(3600)
 
 def resource_mapping():
-    return {'Town::Hanging': Hanging}
+    return {'Acme::Hanging': Hanging}
 '''
 
 
@@ -83,7 +83,7 @@ def attribute(stack):
 def test_new_stacks_use_the_new_version_and_running_ones_the_old(service, plugins, tmp_path):
     program, url = service
     switch = tmp_path / 'switch'
-    running = create(url, 'running', 'Town::Lamp', switch=str(switch))
+    running = create(url, 'running', 'Acme::Lamp', switch=str(switch))
     eventually('the first lamp', lambda: ask('GET', f'{running}/resources/lamp')[1]['resource'].get(
         'physical_resource_id'))
     (plugins / 'lamp.py').write_text(LAMP.replace('COLOR', 'sky'))
@@ -92,7 +92,7 @@ def test_new_stacks_use_the_new_version_and_running_ones_the_old(service, plugin
     switch.touch()
     assert finished(running) == 'CREATE_COMPLETE'
     assert attribute(running) == 'red, told by red'
-    fresh = create(url, 'fresh', 'Town::Lamp', switch=str(switch))
+    fresh = create(url, 'fresh', 'Acme::Lamp', switch=str(switch))
     assert finished(fresh) == 'CREATE_COMPLETE'
     assert attribute(fresh) == 'sky, told by sky'
 
@@ -100,7 +100,7 @@ def test_new_stacks_use_the_new_version_and_running_ones_the_old(service, plugin
     program.process.send_signal(signal.SIGHUP)
     line, = program.said('was left out')
     assert 'lamp.py' in line and 'SyntaxError' in line
-    kept = create(url, 'kept', 'Town::Lamp', switch=str(switch))
+    kept = create(url, 'kept', 'Acme::Lamp', switch=str(switch))
     assert finished(kept) == 'CREATE_COMPLETE'
     assert attribute(kept) == 'sky, told by sky'
     assert 'Traceback' not in program.log.read_text()
@@ -110,8 +110,8 @@ def test_a_type_that_hangs_holds_up_its_own_stack_only(service, tmp_path):
     _program, url = service
     switch = tmp_path / 'switch'
     switch.touch()
-    hanging = create(url, 'hanging', 'Town::Hanging')
-    other = create(url, 'other', 'Town::Lamp', switch=str(switch))
+    hanging = create(url, 'hanging', 'Acme::Hanging')
+    other = create(url, 'other', 'Acme::Lamp', switch=str(switch))
     assert finished(other) == 'CREATE_COMPLETE'
     assert ask('GET', hanging)[1]['stack']['stack_status'] == 'CREATE_IN_PROGRESS'
     assert ask('DELETE', hanging)[0] == 204

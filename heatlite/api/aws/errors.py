@@ -53,7 +53,7 @@ class AwsError(Exception):
         super().__init__(self.message)
 
 
-def told(error: Exception) -> AwsError:
+def answer_to(error: Exception) -> AwsError:
     """Converts any error to one for the client. The text of an internal error is not sent."""
     match error:
         case AwsError():

@@ -26,6 +26,6 @@ def failure(raised: Exception) -> webob.Response:
 
 
 def _rendered(raised: Exception, as_json: bool) -> webob.Response:
-    found = errors.told(raised)
+    found = errors.answer_to(raised)
     errors.log(raised, found)
     return ENVELOPE.response({'ErrorResponse': errors.document(found)}, as_json, found.status)

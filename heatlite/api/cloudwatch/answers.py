@@ -20,7 +20,7 @@ refusal = partial(aws_errors.refusal, query.ENVELOPE)
 
 def error(raised: Exception, environ: dict[str, Any]) -> webob.Response:
     """The answer for an error that an action or a layer has raised."""
-    found = errors.told(raised, environ.get(INVALID, errors.INVALID_VALUE))
+    found = errors.answer_to(raised, environ.get(INVALID, errors.INVALID_VALUE))
     aws_errors.log(raised, found)
     made = choice.of(environ).error(environ, found)
     made.headers[REQUEST_ID] = request(environ)

@@ -57,7 +57,7 @@ def of_shape(wrong: shapes.Wrong, invalid: str) -> CloudWatchError:
     return CloudWatchError(invalid, str(wrong))
 
 
-def told(raised: Exception, invalid: str = INVALID_VALUE) -> AwsError:
+def answer_to(raised: Exception, invalid: str = INVALID_VALUE) -> AwsError:
     """Converts any error to one for the client. `invalid`: the action's code for a wrong value."""
     match raised:
         case AwsError() if raised.code != 'InternalFailure':
@@ -72,7 +72,7 @@ def told(raised: Exception, invalid: str = INVALID_VALUE) -> AwsError:
             return CloudWatchError('RequestEntityTooLarge', str(raised))
         case exception.InvalidRestrictedAction() | exception.Conflict():
             return CloudWatchError('ResourceConflict', str(raised))
-    found = errors.told(raised)
+    found = errors.answer_to(raised)
     if found.code == INVALID_VALUE:
         detail = str(raised) if isinstance(raised, exception.HeatException) and raised.safe else ''
         return CloudWatchError(invalid, detail)

@@ -51,7 +51,7 @@ class ShardController:
         self._suspected: set[str] = set()           # leases without a thread at the previous check
         self._stopping = False
 
-    def take(self, lease: Lease) -> None:
+    def acquire(self, lease: Lease) -> None:
         """Begins to work under a lease that was just claimed."""
         known = self._running.get(lease.stack_id)
         if self._stopping or (known is not None and known[0].epoch == lease.epoch):
@@ -71,7 +71,7 @@ class ShardController:
         self._suspected = set(idle) - {lease.stack_id for lease in found}
         return found
 
-    def ring(self, lease_id: str) -> None:
+    def wake(self, lease_id: str) -> None:
         """Lets a shard look for work at once, if this engine drives it."""
         known = self._running.get(lease_id)
         if known is not None:

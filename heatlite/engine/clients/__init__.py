@@ -1,4 +1,4 @@
-"""clients: how a resource type reaches other services. Nothing is imported, and nobody called, before it is needed.
+"""clients: how a resource type reaches other services. Nothing is imported or called before it is needed.
 
 May not come in: stacks, resources, rows.
 """
@@ -74,7 +74,7 @@ class OpenStackClients:
         return self._plugins[name]
 
     def client(self, name: str, version: str | None = None) -> Any:
-        """None, and a warning, when nobody knows the name."""
+        """None, and a warning, when the name is unknown."""
         plugin = self.client_plugin(name)
         if plugin is not None:
             return plugin.client(version=version) if version else plugin.client()
@@ -141,7 +141,7 @@ def of(request: Any) -> Any:
     return found
 
 
-def nobody(request: Any) -> Any:
+def without_client(request: Any) -> Any:
     """The plug-in of resources without a client: no error is a conflict, or means that something is gone."""
     from heatlite.engine.clients import default_client_plugin
     return default_client_plugin.DefaultClientPlugin(request)

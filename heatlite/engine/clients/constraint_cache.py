@@ -14,8 +14,8 @@ GROUP = 'constraint_validation_cache'
 
 def lookup(constraint: Callable[[str], Any], context: Any,
            is_made: Callable[[Any], bool] | None = None) -> Callable[[str], Any]:
-    """`constraint(name)` for use by the language: what it gives asks in the name of `context`. Nobody is asked about an
-    id that is known: `is_made(value)`."""
+    """`constraint(name)` for use by the language: what it gives asks in the name of `context`. No service is asked
+    about an id that is known: `is_made(value)`."""
     def find(name: str) -> Any:
         found = constraint(name)
         if found is None:
@@ -47,7 +47,7 @@ class CachedConstraint:
         return right
 
     def _ask(self, value: Any) -> bool:
-        """Raises StackValidationFailed when the service cannot be asked: nobody knows then whether it is right."""
+        """Raises StackValidationFailed when the service cannot be asked: the value may be right then."""
         try:
             return bool(self._check.validate(value, self._context))
         except exception.HeatException:

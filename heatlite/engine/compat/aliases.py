@@ -44,8 +44,8 @@ class _PluginLoader(machinery.SourceFileLoader):
     def path_stats(self, path: str) -> Mapping[str, Any]:
         """Return the time in microseconds: Python compares compiled files by the second, and a plug-in may be changed
         and reloaded within one."""
-        told = os.stat(path)
-        return {'mtime': told.st_mtime_ns // 1000, 'size': told.st_size}
+        found = os.stat(path)
+        return {'mtime': found.st_mtime_ns // 1000, 'size': found.st_size}
 
     def exec_module(self, module: types.ModuleType) -> None:
         module.__dict__['__builtins__'] = {**vars(builtins), '__import__': import_of_plugin}

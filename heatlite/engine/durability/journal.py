@@ -67,11 +67,11 @@ class Journal:
         done = self._runtime.flag()
         fate: list[BaseException | None] = []
 
-        def told(why_not: BaseException | None) -> None:
+        def written(why_not: BaseException | None) -> None:
             fate.append(why_not)
             done.set()
 
-        self.submit(change, told)
+        self.submit(change, written)
         done.wait()
         if fate[0] is not None:
             raise fate[0]

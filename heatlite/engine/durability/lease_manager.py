@@ -36,10 +36,10 @@ class LeaseManager:
 
     def __init__(self, runtime: Runtime, database: Database, engine_id: str, describe: Callable[[], dict[str, Any]],
                  *, ttl: float, sweep_interval: float, room: Callable[[], int],
-                 take: Callable[[Lease], None], missing: Callable[[Iterable[Lease]], list[Lease]]) -> None:
+                 acquire: Callable[[Lease], None], missing: Callable[[Iterable[Lease]], list[Lease]]) -> None:
         """`ttl`: seconds that leases last without a renewal. `describe()`: fields of the engine's own row.
 
-        `room()`: how many more stacks this engine can drive; `take(lease)`: begins to drive one; `missing(held)`:
+        `room()`: how many more stacks this engine can drive; `acquire(lease)`: begins to drive one; `missing(held)`:
         those of this engine's leases without a runner.
         """
         self.engine_id = engine_id
@@ -49,7 +49,7 @@ class LeaseManager:
         self._ttl = ttl
         self._sweep_interval = sweep_interval
         self._room = room
-        self._take = take
+        self._acquire = acquire
         self._missing = missing
         self._deadline = runtime.monotonic()
         self._last_progress = runtime.monotonic()   # when green threads last ran
@@ -62,7 +62,7 @@ class LeaseManager:
         self._threads: list[Thread] = []
 
     def start(self) -> None:
-        pulse = self._database.apart()
+        pulse = self._database.separate()
         try:
             self._register(pulse)
             self._hindered = False
@@ -111,7 +111,7 @@ class LeaseManager:
         with self._database.reader() as tx:
             held = leases.held(tx, self.engine_id)
         for lease in self._missing(held):
-            self._take(replace(lease, former=self.engine_id))
+            self._acquire(replace(lease, former=self.engine_id))
         room = min(self._room(), self.SWEEP_BATCH)
         if room <= 0:
             return 0
@@ -125,7 +125,7 @@ class LeaseManager:
             return 0
         for lease in claimed:
             metrics.takeovers.inc()
-            self._take(lease)
+            self._acquire(lease)
         return len(claimed)
 
     def _is_in_grace(self) -> bool:

@@ -77,7 +77,7 @@ class EventSinks:
         """
         outlet = self._outlets.get(leased.id)
         if outlet is not None and outlet.leased is leased:
-            outlet.ring()
+            outlet.wake()
         elif leased.definition.environment.event_sinks:
             self.leave(leased.id)
             position = self._database.retry_until_available(lambda tx: events.position(
@@ -101,7 +101,7 @@ class EventSinks:
         since = events.position(tx, row.id, of_action=False)
         events.insert_many(tx, row.id, [new])
         if leases.owner(tx, row.id) is not None:
-            return lambda: self.ring(row.id)
+            return lambda: self.wake(row.id)
         if not templates.show(tx, row.template_id).environment.get('event_sinks'):
             return lambda: None
 
@@ -117,18 +117,18 @@ class EventSinks:
             outlet.leaves = True
             outlet.run()
 
-    def ring(self, stack_id: str) -> None:
+    def wake(self, stack_id: str) -> None:
         """Wake up the thread of a stack after events were added."""
         outlet = self._outlets.get(stack_id)
         if outlet is not None:
-            outlet.ring()
+            outlet.wake()
 
     def leave(self, stack_id: str) -> None:
         """Stop following a stack that this engine no longer drives, after its remaining events are sent."""
         outlet = self._outlets.pop(stack_id, None)
         if outlet is not None:
             outlet.leaves = True
-            outlet.ring()
+            outlet.wake()
 
 
 class Outlet:
@@ -146,9 +146,9 @@ class Outlet:
         self._sinks: list[Any] = []
         self._entries: Any = None           # entries of the environment from which the sinks were made
         self._position = position
-        self.ring()
+        self.wake()
 
-    def ring(self) -> None:
+    def wake(self) -> None:
         """Look for new events."""
         self.is_behind = True
         self._bell.set()
@@ -174,12 +174,12 @@ class Outlet:
             lambda tx: events.following(tx, self.leased.id, self._position, BLOCK), reading=True)
         for event in found:
             self._position = event.id
-            told = payload(event)
+            body = payload(event)
             for sink in self._current_sinks():
                 try:
-                    sink.consume(self.leased.context, told)
+                    sink.consume(self.leased.context, body)
                 except Exception as error:
-                    LOG.warning('Event %s of stack %s was not told to %s: %s', event.uuid, self.leased.id,
+                    LOG.warning('Event %s of stack %s was not sent to %s: %s', event.uuid, self.leased.id,
                                 type(sink).__name__, error)
         return bool(found)
 

@@ -59,24 +59,24 @@ def sender(conf: cfg.ConfigOpts, runtime: Runtime) -> Notify:
         """Send them one after the other: the end of an action must not overtake its start."""
         nonlocal sending
         while waiting:
-            context, event_type, told, priority = waiting.popleft()
+            context, event_type, body, priority = waiting.popleft()
             try:
-                getattr(notifier, priority)(context, event_type, told)
+                getattr(notifier, priority)(context, event_type, body)
             except Exception as error:
                 LOG.warning('The notification %s was not sent: %s', event_type, error, extra={'context': context})
         sending = False
 
     def notify(stack: Stack, action: str, status: str, reason: str, scaling: Scaling | None = None) -> None:
         nonlocal sending
-        told = payload(stack, action, status, reason)
+        body = payload(stack, action, status, reason)
         if scaling is None:
             kind, suffix = f'stack.{action.lower()}', SUFFIXES.get(status)
         else:
             kind, suffix = 'autoscaling', scaling.phase
-            told |= {name: value for name, value in asdict(scaling).items() if name != 'phase'}
+            body |= {name: value for name, value in asdict(scaling).items() if name != 'phase'}
         if suffix is None:
             return
-        waiting.append((context_of(stack), f'orchestration.{kind}.{suffix}', told,
+        waiting.append((context_of(stack), f'orchestration.{kind}.{suffix}', body,
                         'error' if suffix == 'error' else level))
         if not sending:
             sending = True

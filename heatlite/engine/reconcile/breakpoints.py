@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from heatlite.db import resources
 from heatlite.engine.reconcile.executor import StepExecutor
-from heatlite.engine.reconcile.inbox import Inbox
+from heatlite.engine.reconcile.inbox import RunnerInbox
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.step_store import StepStore
 from heatlite.planning import commands as c
@@ -13,10 +13,10 @@ from heatlite.planning.states import ResourceState
 from heatlite.planning.steps import Step
 
 
-class Breakpoints:
+class StoredBreakpoints:
     """Called in the runner's thread, but for `clear`, which threads that handle signals call."""
 
-    def __init__(self, leased: LeasedStack, executor: StepExecutor, inbox: Inbox, store: StepStore) -> None:
+    def __init__(self, leased: LeasedStack, executor: StepExecutor, inbox: RunnerInbox, store: StepStore) -> None:
         self._leased = leased
         self._executor = executor
         self._inbox = inbox

@@ -40,7 +40,10 @@ PATIENCE = 5                # consecutive defects while driving a stack before i
 
 
 class StackController:
-    """Which stacks this engine drives. `lifecycle` decides what becomes of each, `executors` what its types see."""
+    """Drives the stacks of this engine. `lifecycle` writes the rows of the stacks, `executors` calls their types.
+
+    Requests, the sweep and the runners call it from their own green threads.
+    """
 
     def __init__(self, runtime: Runtime, database: Database, engine_id: str, registry: Registry, journal: Journal,
                  pool: Pool, timers: Timers, settings: ReconcileSettings, sinks: EventSinks, runners: Runners,
@@ -82,7 +85,7 @@ class StackController:
             return
         lease = self._database.retry(lambda tx: leases.claim(tx, stack_id, self._engine_id))
         if lease is not None:
-            self.go_on(lease)
+            self.resume(lease)
 
     def missing(self, held: Iterable[Lease]) -> list[Lease]:
         """Return those of the leases `held` that had no runner both now and at the previous call.
@@ -96,7 +99,7 @@ class StackController:
         for stack_id in signalled:
             runner = self._runners.get(stack_id)
             if runner is not None:
-                runner.ring()
+                runner.wake()
         idle = {lease.stack_id: lease for lease in held if lease.stack_id not in self._runners
                 and lease.stack_id not in self._loading}
         found = [lease for stack_id, lease in idle.items() if stack_id in self._suspected]
@@ -107,33 +110,33 @@ class StackController:
         """Stop all runners, and take no further stacks."""
         self._stopping = True
         for runner in self._runners.all():
-            runner.retire()
+            runner.stop()
 
     # --- taking a stack ---------------------------------------------------------------------------------
 
-    def take(self, lease: Lease) -> None:
+    def acquire(self, lease: Lease) -> None:
         """Begin to drive a stack whose lease was just claimed. A thread of its own loads it first."""
         known = self._loading.get(lease.stack_id)
         if self._stopping or (known is not None and known.epoch == lease.epoch):
             return                                  # its runner reads the newest request when it starts
         runner = self._runners.get(lease.stack_id)
         if runner is not None:                      # the database lost this engine's row, and the stack was reclaimed
-            runner.retire()
+            runner.stop()
         self._loading[lease.stack_id] = lease
         self._loaders.run(lambda: self._load_and_run(lease))
 
-    def go_on(self, lease: Lease) -> None:
+    def resume(self, lease: Lease) -> None:
         """Drive a stack whose lease was just confirmed to belong to this engine.
 
         Its runner may be about to end, with an earlier lease released already: then the epochs differ.
         """
         runner = self._runners.get(lease.stack_id)
         if runner is not None and runner.leased.lease.epoch == lease.epoch:
-            runner.ring()
+            runner.wake()
         else:
-            self.take(lease)
+            self.acquire(lease)
 
-    def expect(self, stack_id: str, generation: int, definition: StackDefinition) -> None:
+    def prime_definition(self, stack_id: str, generation: int, definition: StackDefinition) -> None:
         """Note the definition that a request has just built, so that it need not be loaded."""
         self._definitions.put(stack_id, generation, definition)
 
@@ -143,16 +146,16 @@ class StackController:
             return                                  # the next owner of the lease begins with the stored state
         present = self._runners.get(leased.id)
         if present is not None:                     # two requests at once: the first one's runner reads the other
-            present.ring()
+            present.wake()
             return
         runner = self._make(leased)
-        runner.resting = leased.row.status != Status.IN_PROGRESS
+        runner.is_idle = leased.row.status != Status.IN_PROGRESS
         self._runners.add(runner)
         self._timeouts.watch(runner)
-        self._sinks.follow(leased, runner.rest, is_taken_over=leased.lease.former is not None)
+        self._sinks.follow(leased, runner.finish_if_idle, is_taken_over=leased.lease.former is not None)
         if taken_over:
             runner.signal_dispatcher.take_over()
-            runner.ring()
+            runner.wake()
         self._runtime.spawn(runner.run)
 
     def _make(self, leased: LeasedStack) -> Runner:
@@ -176,7 +179,7 @@ class StackController:
     def _load(self, lease: Lease) -> None:
         for former in (self._former.get(lease.stack_id), self._runners.get(lease.stack_id)):
             if former is not None:                  # its calls must end first, or they would be made twice
-                former.idle.wait()
+                former.calls_done.wait()
         try:
             if not lease.is_new:                    # pending changes of this engine are written before reading
                 self._journal.write(Change(lease.stack_id, lease.epoch))
@@ -246,7 +249,7 @@ class StackController:
         """A runner has ended. `error`: the defect of the engine that stopped it, or None."""
         stack_id = runner.leased.id
         self._count_defect(runner.leased, error)
-        if not runner.idle.is_set():
+        if not runner.calls_done.is_set():
             self._former[stack_id] = runner
             self._runtime.spawn(self._forget, runner)
         if self._runners.remove(runner):
@@ -265,6 +268,6 @@ class StackController:
                                             f'{self._engine_id} has the details')
 
     def _forget(self, runner: Runner) -> None:
-        runner.idle.wait()
+        runner.calls_done.wait()
         if self._former.get(runner.leased.id) is runner:
             del self._former[runner.leased.id]

@@ -13,8 +13,8 @@ from heatlite.planning.steps import Step
 Work = Callable[[], Iterable[c.Command]]
 
 
-class Inbox:
-    """Any thread may add work. `is_retired`: the runner was stopped or has lost its lease, and takes no more work."""
+class RunnerInbox:
+    """Any thread may add work. `is_stopped`: the runner was stopped or has lost its lease, and takes no more work."""
 
     def __init__(self, runtime: Runtime, leased: LeasedStack) -> None:
         self._runtime = runtime
@@ -23,7 +23,7 @@ class Inbox:
         self._rung = runtime.flag()
         self._announced: set[Step | None] = set()   # steps that have an event here
         self._handled: list[Step] = []              # steps whose events were handled since `take_handled`
-        self.is_retired = False
+        self.is_stopped = False
         self.defect: Exception | None = None        # why the runner cannot go on
 
     def ask(self, work: Work) -> None:
@@ -48,16 +48,16 @@ class Inbox:
     def has_event_of(self, step: Step) -> bool:
         return step in self._announced
 
-    def retire(self, defect: Exception | None = None) -> None:
+    def stop(self, defect: Exception | None = None) -> None:
         """Stop the runner. `defect`: the error that stops it, if any."""
         self.defect = self.defect or defect
-        self.is_retired = True
+        self.is_stopped = True
         self._rung.set()
 
     # --- the runner's thread ------------------------------------------------------------------------------
 
     def take(self) -> Work | None:
-        """Return the next work; None after a wait, which also ends when the runner is retired."""
+        """Return the next work; None after a wait, which also ends when the runner is stopped."""
         if self._waiting:
             return self._waiting.popleft()
         self._rung.wait()

@@ -90,8 +90,8 @@ class StackLifecycle:
             raise LeaseLost(leased.id)
         runner.signal_dispatcher.look()
         if row.generation == leased.row.generation:
-            return [c.Finish(None, '')] if runner.resting and not runner.signal_dispatcher.is_busy else []
-        runner.resting = False
+            return [c.Finish(None, '')] if runner.is_idle and not runner.signal_dispatcher.is_busy else []
+        runner.is_idle = False
         if row.status != Status.IN_PROGRESS:        # cancelled: work in flight ends, nothing new starts
             started = leased.row.started_at or leased.row.created_at
             self._take_row(leased, row)
@@ -109,7 +109,7 @@ class StackLifecycle:
         self._take_row(leased, row)
         leased.definition = definition
         runner.executor.objects.use_types(self._registry.frozen())
-        self._sinks.follow(leased, runner.rest)
+        self._sinks.follow(leased, runner.finish_if_idle)
         self._timeouts.watch(runner)
         return leased.traversal.retarget(
             Action(row.action), desired(definition, row.action), row.template_id, self._runtime.now(),

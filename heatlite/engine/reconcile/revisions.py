@@ -38,7 +38,7 @@ class Content:
         return cls(Encoded(codec.encode(stored.document)), stored.environment, stored.files)
 
     def digest(self, stack_id: str, key: str) -> str:
-        """Return a digest of the content. It depends on the stack and on the key, so that nobody can find hidden values
+        """Return a digest of the content. It depends on the stack and on the key, so that hidden values cannot be found
         by trying."""
         return crypt.digest((stack_id, self.document.text, codec.encode(_canonical(self.environment)),
                              *(text for item in sorted(self.files.items()) for text in item)), key)

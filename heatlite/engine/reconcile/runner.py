@@ -16,9 +16,9 @@ from heatlite.common.runtime import Runtime
 from heatlite.engine.durability.journal import Journal, LeaseLost
 from heatlite.engine.durability.pool import Pool
 from heatlite.engine.durability.timers import Timers
-from heatlite.engine.reconcile.breakpoints import Breakpoints
+from heatlite.engine.reconcile.breakpoints import StoredBreakpoints
 from heatlite.engine.reconcile.executor import UNCHANGED, StepExecutor
-from heatlite.engine.reconcile.inbox import Inbox, Work
+from heatlite.engine.reconcile.inbox import RunnerInbox, Work
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.signal_dispatcher import SignalDispatcher
 from heatlite.engine.reconcile.step_calls import StepCalls
@@ -46,9 +46,10 @@ class Host(Protocol):
         """
 
     def is_telling(self, runner: Runner, status: Status | None) -> bool:
-        """Whether event sinks have to be told of the stack before its lease may be released.
+        """Whether events have to be sent to sinks before the stack's lease may be released.
 
-        `status`: the final state that is about to be stored, or None. `Runner.rest` is called once they were told.
+        `status`: the final state that is about to be stored, or None. `Runner.finish_if_idle` is called once they were
+        sent.
         """
 
     def catch_up(self, runner: Runner) -> list[c.Command]:
@@ -71,27 +72,27 @@ class Runner:
         self._runtime = runtime
         self._host = host
         self._end = ended
-        self._inbox = Inbox(runtime, leased)
+        self._inbox = RunnerInbox(runtime, leased)
         self._calls = StepCalls(runtime, leased, executor, self._inbox, pool, timers, self._note_idle, interval,
                                 patience)
         self._store = StepStore(runtime, leased, executor, journal, self._inbox, self._calls)
-        self.breakpoints = Breakpoints(leased, executor, self._inbox, self._store)
+        self.breakpoints = StoredBreakpoints(leased, executor, self._inbox, self._store)
         self._inspected = 0
         self._has_ended = False
-        self.idle = runtime.flag()                  # set when it has ended and no call of it is under way
-        self.resting = False                        # no action is in progress: it only handles signals
+        self.calls_done = runtime.flag()                  # set when it has ended and no call of it is under way
+        self.is_idle = False                        # no action is in progress: it only handles signals
         self.signal_dispatcher = dispatcher(self)
 
     # --- from other threads -----------------------------------------------------------------------------
 
-    def ring(self) -> None:
+    def wake(self) -> None:
         """Wake up the runner: it looks for a newer request and for signals."""
         self.ask(lambda: self._host.catch_up(self))
 
-    def rest(self) -> None:
+    def finish_if_idle(self) -> None:
         """After the last signal was handled, or the last event was sent: finish, if no action is in progress."""
         self._note_idle()
-        self.ask(lambda: [c.Finish(None, '')] if self.resting and not self._has_to_stay(None) else [])
+        self.ask(lambda: [c.Finish(None, '')] if self.is_idle and not self._has_to_stay(None) else [])
 
     def ask(self, work: Work) -> None:
         """Run `work` in the runner's thread and perform the commands it returns."""
@@ -106,12 +107,12 @@ class Runner:
         return self._calls.fenced(work)
 
     @property
-    def is_retired(self) -> bool:
-        return self._inbox.is_retired
+    def is_stopped(self) -> bool:
+        return self._inbox.is_stopped
 
-    def retire(self, defect: Exception | None = None) -> None:
+    def stop(self, defect: Exception | None = None) -> None:
         """Stop the runner; the next owner resumes from the stored state. `defect`: the error that stops it, if any."""
-        self._inbox.retire(defect)
+        self._inbox.stop(defect)
 
     # --- its own thread ---------------------------------------------------------------------------------
 
@@ -119,9 +120,9 @@ class Runner:
         bind(self.leased.context)                    # for log lines of this thread, also those of libraries
         self._runtime.serve(self.leased.id)
         try:
-            if not self.resting:
+            if not self.is_idle:
                 self._perform(self._host.begin(self))
-            while not self._inbox.is_retired:
+            while not self._inbox.is_stopped:
                 work = self._inbox.take()
                 if work is not None:
                     self._perform(work())
@@ -136,7 +137,7 @@ class Runner:
             self._inbox.defect = error
             LOG.exception('Driving stack %s failed; another engine, or this one, will try again', self.leased.id)
         finally:
-            self._inbox.is_retired = self._has_ended = True
+            self._inbox.is_stopped = self._has_ended = True
             self._note_idle()
             self._end(self, self._inbox.defect)
 
@@ -148,12 +149,12 @@ class Runner:
 
     def _note_idle(self) -> None:
         if self._has_ended and not self._calls.is_busy and not self.signal_dispatcher.is_busy:
-            self.idle.set()
+            self.calls_done.set()
 
     def _perform(self, commands: Iterable[c.Command]) -> None:
         waiting = deque(commands)
         calls, store = self._calls, self._store
-        while waiting and not self._inbox.is_retired:
+        while waiting and not self._inbox.is_stopped:
             command = waiting.popleft()
             match command:
                 case c.Persist():
@@ -198,13 +199,13 @@ class Runner:
         """Store the final state. While signals are being handled, or events sent, the lease is not released."""
         stays = self._has_to_stay(status)
         if not self._host.finish(self, status, reason, release=not stays):
-            self.resting = False
-            self.ring()
+            self.is_idle = False
+            self.wake()
         elif stays:
-            self.resting = True
-            self.rest()
+            self.is_idle = True
+            self.finish_if_idle()
         else:
-            self._inbox.is_retired = True
+            self._inbox.is_stopped = True
 
     def _has_to_stay(self, status: Status | None) -> bool:
         """Whether the lease is still needed once that final state is stored."""

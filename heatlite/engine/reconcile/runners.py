@@ -53,12 +53,12 @@ class Runners:
         if runner is not None:
             runner.executor.records.forget(row)
 
-    def let_go(self, stack_id: str, error: Exception) -> None:
+    def stop_failed(self, stack_id: str, error: Exception) -> None:
         """Stop the runner of a stack whose change cannot be stored; the sweep resumes it from the stored state."""
         runner = self._runners.get(stack_id)
         if runner is not None:
             with runner.leased.context.bound():
                 LOG.error('A change of stack %s cannot be stored', stack_id, exc_info=error)
-            runner.retire(error)
+            runner.stop(error)
         else:
             LOG.error('A change of stack %s cannot be stored', stack_id, exc_info=error)

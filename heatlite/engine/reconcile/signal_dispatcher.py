@@ -24,7 +24,7 @@ from heatlite.db.signals import Signal
 from heatlite.engine.durability import request_ids
 from heatlite.engine.durability.journal import Journal, LeaseLost
 from heatlite.engine.reconcile import attribute_cache
-from heatlite.engine.reconcile.breakpoints import Breakpoints
+from heatlite.engine.reconcile.breakpoints import StoredBreakpoints
 from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.resource_writer import stored_number
@@ -53,18 +53,18 @@ class Driver(Protocol):
     """The runner of the stack (`engine.reconcile.runner.Runner`), as the dispatcher uses it."""
 
     executor: StepExecutor
-    breakpoints: Breakpoints
+    breakpoints: StoredBreakpoints
 
     @property
-    def is_retired(self) -> bool: ...
+    def is_stopped(self) -> bool: ...
 
     def fenced(self, work: Callable[[], T]) -> T: ...
 
     def poll_now(self, name: str) -> None: ...
 
-    def rest(self) -> None: ...
+    def finish_if_idle(self) -> None: ...
 
-    def retire(self) -> None: ...
+    def stop(self) -> None: ...
 
 
 class SignalDispatcher:
@@ -118,7 +118,7 @@ class SignalDispatcher:
     def _work(self, queue: deque[Signal], name: str | None) -> None:
         self._runtime.serve(self._leased.id)
         try:
-            while queue and not self._runner.is_retired:
+            while queue and not self._runner.is_stopped:
                 signal = queue[0]
                 bind(request_ids.of_signal(self._leased.context, signal.request))
                 self._runner.fenced(lambda: self._handle(signal))       # noqa: B023 - called at once
@@ -126,20 +126,20 @@ class SignalDispatcher:
                 self._handled.add(signal.id)
                 self._known.discard(signal.id)
         except LeaseLost:
-            self._runner.retire()
+            self._runner.stop()
         except exception.DatabaseUnavailable as error:
             outages.away(outages.DATABASE, error)
             LOG.debug('A signal to %s in stack %s waits for the database', name, self._leased.id)
-            self._runner.retire()                   # the result of the handler is unknown, as after a crash
+            self._runner.stop()                   # the result of the handler is unknown, as after a crash
         except Exception:
             # The signal stays pending, and the next owner of the stack retries it.
             LOG.exception('A signal to %s in stack %s could not be handled', name, self._leased.id)
-            self._runner.retire()
+            self._runner.stop()
         finally:
             if name is not None:
                 self._waiting.pop(name, None)
             self._working -= 1
-            self._runner.rest()
+            self._runner.finish_if_idle()
 
     def _handle(self, signal: Signal) -> None:
         hook = hook_of(signal.details)
@@ -207,11 +207,11 @@ class SignalDispatcher:
         try:
             self._runner.fenced(lambda: self._refresh(signalled))
         except (LeaseLost, exception.DatabaseUnavailable) as error:
-            LOG.info('Nobody looked around resources of stack %s that take signals: %s', self._leased.id, error)
-            self._runner.retire()
+            LOG.info('Related resources in stack %s were not refreshed after the takeover: %s', self._leased.id, error)
+            self._runner.stop()
         finally:
             self._working -= 1
-            self._runner.rest()
+            self._runner.finish_if_idle()
 
     def _refresh(self, signalled: Mapping[str, ResourceState], most: int | None = None) -> None:
         """Refresh the neighbours of these resources (at most `most`): read their attributes anew, run their waiting
@@ -261,11 +261,11 @@ class SignalDispatcher:
         if kept == before:
             return
         self._leased.kept[row.id] = kept
-        told = {name: value for name, value in kept.items() if not isinstance(value, Exception)}
-        if told.get(attribute_cache.REFERENCE) == row.physical_id and len(told) == 1:
+        stored = {name: value for name, value in kept.items() if not isinstance(value, Exception)}
+        if stored.get(attribute_cache.REFERENCE) == row.physical_id and len(stored) == 1:
             return
         self._journal.submit(Change(self._leased.id, self._leased.lease.epoch, row=self._leased.rows[row.id],
-                                    columns={'attributes': told}))
+                                    columns={'attributes': stored}))
 
 
 class _Neighbours:

@@ -15,7 +15,7 @@ from heatlite.engine.durability.journal import LeaseLost
 from heatlite.engine.durability.pool import Pool
 from heatlite.engine.durability.timers import Timers
 from heatlite.engine.reconcile.executor import StepExecutor
-from heatlite.engine.reconcile.inbox import Inbox
+from heatlite.engine.reconcile.inbox import RunnerInbox
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.planning import commands as c
 from heatlite.planning import text
@@ -46,7 +46,7 @@ class StepCalls:
     """The runner's thread starts calls; threads of the pool and of the timers complete them. Each result is an event in
     the inbox."""
 
-    def __init__(self, runtime: Runtime, leased: LeasedStack, executor: StepExecutor, inbox: Inbox, pool: Pool,
+    def __init__(self, runtime: Runtime, leased: LeasedStack, executor: StepExecutor, inbox: RunnerInbox, pool: Pool,
                  timers: Timers, returned: Callable[[], None], interval: float, patience: float) -> None:
         """`returned()`: called after each call that has ended; `interval`: seconds between two polls, unless the type
         sets its own; `patience`: seconds that an aborted call has to return."""
@@ -97,7 +97,7 @@ class StepCalls:
         bind(self._leased.context)
         if self._calling.get(step) is not call:
             return
-        if self._inbox.is_retired:
+        if self._inbox.is_stopped:
             self._returned(step)
             return
         why = self._aborted.pop(step, None)
@@ -128,7 +128,7 @@ class StepCalls:
     def _once_more(self, step: Step, row: ResourceState, perform: Callable[[], c.Event], is_handler: bool) -> None:
         if step in self._aborted:
             self._end_aborted(step, row)
-        elif self._inbox.is_retired:
+        elif self._inbox.is_stopped:
             return
         elif is_handler:                            # as after a crash
             self._forget_resource(step)
@@ -160,7 +160,7 @@ class StepCalls:
         def ask() -> None:
             if step in self._aborted:
                 self._end_aborted(step, poll.row)
-            elif not self._inbox.is_retired:
+            elif not self._inbox.is_stopped:
                 self._call(step, poll.row, lambda: self._executor.check(step, poll.row, poll.action, poll.handle))
 
         if not poll.turns:
@@ -254,7 +254,7 @@ class StepCalls:
             bind(self._leased.context)
             self._runtime.serve(self._leased.id)
             try:
-                if self._inbox.is_retired:
+                if self._inbox.is_stopped:
                     return
                 event = self.fenced(lambda: self._executor.preempt(step, row))
                 self._inbox.post(event)

@@ -51,8 +51,8 @@ class StepContext:
 
 def fingerprint(resolved: Mapping[str, Any]) -> str:
     """Return the hash of a resolved definition; equal for equal definitions, independent of the order of keys."""
-    told = {name: value for name, value in resolved.items() if value}     # empty sections are not stored either
-    return hashlib.blake2b(CANONICAL.encode(told).encode('utf-8', 'surrogatepass'), digest_size=16).hexdigest()
+    filled = {name: value for name, value in resolved.items() if value}     # empty sections are not stored either
+    return hashlib.blake2b(CANONICAL.encode(filled).encode('utf-8', 'surrogatepass'), digest_size=16).hexdigest()
 
 
 def definition_of(name: str, resolved: Mapping[str, Any]) -> rsrc_defn.ResourceDefinition:

@@ -10,7 +10,7 @@ from heatlite.common import metrics
 from heatlite.common.runtime import Runtime
 from heatlite.engine.durability.journal import Journal, LeaseLost
 from heatlite.engine.reconcile.executor import StepExecutor
-from heatlite.engine.reconcile.inbox import Inbox
+from heatlite.engine.reconcile.inbox import RunnerInbox
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.step_calls import StepCalls
 from heatlite.engine.reconcile.step_context import StepContext
@@ -24,8 +24,8 @@ STEPS = logging.getLogger('heatlite.steps')         # a name of its own, for def
 class StepStore:
     """Called in the runner's thread, but for `_stored`, which the journal calls."""
 
-    def __init__(self, runtime: Runtime, leased: LeasedStack, executor: StepExecutor, journal: Journal, inbox: Inbox,
-                 calls: StepCalls) -> None:
+    def __init__(self, runtime: Runtime, leased: LeasedStack, executor: StepExecutor, journal: Journal,
+                 inbox: RunnerInbox, calls: StepCalls) -> None:
         self._runtime = runtime
         self._leased = leased
         self._executor = executor

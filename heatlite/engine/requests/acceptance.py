@@ -28,7 +28,7 @@ from heatlite.language.definition import StackDefinition
 from heatlite.planning.plan import EVERYTHING
 from heatlite.planning.states import Event, ResourceState
 
-Owner = Lease | str | None
+StackOwner = Lease | str | None
 """The lease if this engine has it, else the id of the engine that owns the stack, or None."""
 
 
@@ -58,7 +58,7 @@ class Acceptance:
         self._retry_limit = retry_limit
         self._notify = notify
 
-    def claim(self, tx: Connection, stack_id: str, context: RequestContext | None = None) -> Owner:
+    def claim(self, tx: Connection, stack_id: str, context: RequestContext | None = None) -> StackOwner:
         """Claim the stack's lease unless another engine has it. Locks the lease before the stack. Raises TooLate."""
         lease = None
         if self._controller.owns(stack_id) or self._controller.room() > 0:
@@ -67,14 +67,14 @@ class Acceptance:
             context.check_in_time(self._runtime.now())
         return lease if lease is not None else leases.owner(tx, stack_id)
 
-    def hand_over(self, stack_id: str, owner: Owner) -> None:
+    def hand_over(self, stack_id: str, owner: StackOwner) -> None:
         """Make the owner of a stack look at what was committed for it."""
         if isinstance(owner, Lease):
-            self._controller.go_on(owner)
+            self._controller.resume(owner)
         else:
             self._wake(stack_id, owner)
 
-    def commit(self, accept: Callable[[Connection], tuple[Owner, stacks.Stack]],
+    def commit(self, accept: Callable[[Connection], tuple[StackOwner, stacks.Stack]],
                definition: StackDefinition | None = None) -> stacks.Stack:
         """Commit a request, then announce it and wake up the owner of the stack. Return the stack's row.
 
@@ -83,7 +83,7 @@ class Acceptance:
         """
         owner, accepted = self._database.retry(accept)
         if definition is not None and isinstance(owner, Lease):     # else another engine drives it, from what is stored
-            self._controller.expect(accepted.id, accepted.generation, definition)
+            self._controller.prime_definition(accepted.id, accepted.generation, definition)
         self._announce(accepted)
         self.hand_over(accepted.id, owner)
         return accepted

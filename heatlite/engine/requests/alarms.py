@@ -47,7 +47,7 @@ MOST_NAMES: Final = 100                     # alarms in one request
 PROJECTS: Final = 10_000                    # whose real project is remembered
 PROJECT_SECONDS: Final = 60.0
 
-Told = Callable[[], None]                   # to be called after the commit
+AfterCommit = Callable[[], None]                   # to be called after the commit
 
 
 class Alarms:
@@ -112,7 +112,7 @@ class Alarms:
             _check_length('StateReasonData', message.reason_data, MOST_REASON_DATA)
         project_id = context.owning_project()
 
-        def change(tx: Connection) -> Told:
+        def change(tx: Connection) -> AfterCommit:
             alarms.lock(tx, project_id)
             [before] = self._all(tx, project_id, [message.name])
             if before.state == SUSPENDED:
@@ -126,7 +126,7 @@ class Alarms:
             alarms.put(tx, after)
             if after.state == before.state:
                 return lambda: None
-            return self._told(tx, after, transitions.store(tx, [Transition(before, after)], now, at))
+            return self._notes(tx, after, transitions.store(tx, [Transition(before, after)], now, at))
 
         self._database.retry(change)()
 
@@ -296,7 +296,7 @@ class Alarms:
         alarms.remove(tx, found)
         alarms.remember(tx, [_configured(each, _('Alarm "%s" deleted') % each.name, 'Delete', at) for each in found])
 
-    def _told(self, tx: Connection, alarm: Alarm, followed: Followed) -> Told:
+    def _notes(self, tx: Connection, alarm: Alarm, followed: Followed) -> AfterCommit:
         """What to do after the commit: wake up the owners of stacks with signals, and of the shard with requests."""
         lease_id = shards.lease_id(alarm.shard)
         owner = leases.owner(tx, lease_id) if followed.webhooks else None
@@ -312,7 +312,7 @@ class Alarms:
 # --- checks ------------------------------------------------------------------------------------------------
 
 def _check_target(tx: Connection, target: Any, project_id: str, stack_id: str | None) -> None:
-    """Raise HTTPBadRequest for a resource that is not there, or belongs to another project: no difference is told.
+    """Raise HTTPBadRequest for a resource that is not there, or belongs to another project: the answers do not differ.
 
     The resources of the alarm's own stack may be made after it.
     """

@@ -18,7 +18,7 @@ from heatlite.engine.reconcile import exports, outputs, planned, rollback
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.settled import without_inputs
 from heatlite.engine.requests import guarding, validation
-from heatlite.engine.requests.acceptance import Acceptance, Owner
+from heatlite.engine.requests.acceptance import Acceptance, StackOwner
 from heatlite.engine.requests.quotas import QuotaChecks
 from heatlite.engine.requests.stack_actions import StackActions
 from heatlite.engine.requests.stored_stacks import StoredStacks, check_updatable
@@ -90,7 +90,7 @@ class NestedStacks:
         validation.check_child(definition, self._registry, parent.context)
         now = self._runtime.now()
 
-        def accept(tx: Connection) -> tuple[Owner, stacks.Stack]:
+        def accept(tx: Connection) -> tuple[StackOwner, stacks.Stack]:
             owner = self._acceptance.claim(tx, row.id)
             current = self._stored.current(tx, row.id, None)
             if is_signalled:

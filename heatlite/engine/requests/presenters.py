@@ -75,12 +75,12 @@ def masked(shown: dict[str, Any], mask: Mask) -> dict[str, Any]:
 
 
 def _property_change(change: PropertyChange) -> dict[str, Any]:
-    told: dict[str, Any] = {'old': change.old, 'forces_replacement': change.forces_replacement}
+    shown: dict[str, Any] = {'old': change.old, 'forces_replacement': change.forces_replacement}
     if is_known(change.new):
-        told['new'] = change.new
+        shown['new'] = change.new
     else:
-        told['unknown'] = True                      # it depends on a resource that will be created or changed
-    return told
+        shown['unknown'] = True                      # it depends on a resource that will be created or changed
+    return shown
 
 
 def required_by(definition: StackDefinition) -> Mapping[str, list[str]]:

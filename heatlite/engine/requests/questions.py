@@ -19,7 +19,7 @@ T_co = TypeVar('T_co', covariant=True)
 
 
 class Question(Generic[T_co]):
-    """`what`: what is read, for messages. `failure`: why there is no answer, '' if there is one or nobody asked."""
+    """`what`: what is read, for messages. `failure`: why there is no answer; '' if there is one or it is not wanted."""
 
     def __init__(self, what: str, read: Callable[[], T_co]) -> None:
         self.what = what

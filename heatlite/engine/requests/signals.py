@@ -20,7 +20,7 @@ from heatlite.engine.durability import request_ids
 from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.reconcile.signal_dispatcher import hook_of
 from heatlite.engine.requests import guarding
-from heatlite.engine.requests.acceptance import Acceptance, Owner
+from heatlite.engine.requests.acceptance import Acceptance, StackOwner
 from heatlite.engine.types.registry import Registry
 from heatlite.language.registry import HOOK_TYPES
 from heatlite.planning import text
@@ -41,7 +41,7 @@ class Accepted:
     refused: exception.HeatException | None = None
     tell: Callable[[], None] = lambda: None
     number: int = 0
-    owner: Owner = None
+    owner: StackOwner = None
 
 
 class Signals:

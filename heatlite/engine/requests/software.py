@@ -295,7 +295,7 @@ class Software:
                 # By its row: while a server is replaced, its name belongs to two.
                 self._resource_of(row.stack_id, row.id)._push_metadata(value)
             except Exception as error:
-                LOG.warning('Server %s could not be told its deployments: %s', row.physical_id, error)
+                LOG.warning('The deployments of server %s could not be sent to it: %s', row.physical_id, error)
 
     def _write(self, tx: Connection, context: RequestContext, server_id: str,
                rows: Sequence[Any]) -> list[tuple[Any, Any]]:

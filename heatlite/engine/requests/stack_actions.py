@@ -19,7 +19,7 @@ from heatlite.engine.reconcile import events, exports, planned, rollback
 from heatlite.engine.reconcile.planned import Reference
 from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.engine.requests import guarding, plan_making
-from heatlite.engine.requests.acceptance import Acceptance, Applying, Owner
+from heatlite.engine.requests.acceptance import Acceptance, Applying, StackOwner
 from heatlite.engine.requests.foresight import Foresight
 from heatlite.engine.requests.preview_update import Previewed
 from heatlite.engine.requests.quotas import QuotaChecks
@@ -77,7 +77,7 @@ class StackActions:
             self.check_target(context, message.stack_id, lambda tx, row: templates.get(tx, row.previous_template_id)
                               if row.previous_template_id is not None else None)
 
-        def accept(tx: Connection) -> tuple[Owner, stacks.Stack]:
+        def accept(tx: Connection) -> tuple[StackOwner, stacks.Stack]:
             owner = self._acceptance.claim(tx, message.stack_id, context)
             row = self._stored.current(tx, message.stack_id, context)
             guarding.check_lock(tx, row)
@@ -125,7 +125,7 @@ class StackActions:
         if context is not None and action is Action.DELETE:
             self._check_protected(stack_id, context)
 
-        def accept(tx: Connection) -> tuple[Owner, stacks.Stack]:
+        def accept(tx: Connection) -> tuple[StackOwner, stacks.Stack]:
             owner = self._acceptance.claim(tx, stack_id, context)
             row = self._stored.current(tx, stack_id, context or asked_by)
             if context is not None and action is not Action.CHECK:

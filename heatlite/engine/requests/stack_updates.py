@@ -20,7 +20,7 @@ from heatlite.engine.reconcile import rollback
 from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.engine.requests import guarding, plan_making, presenters, sources, validation
-from heatlite.engine.requests.acceptance import Acceptance, Applying, Owner, id_of
+from heatlite.engine.requests.acceptance import Acceptance, Applying, StackOwner, id_of
 from heatlite.engine.requests.foresight import Foresight
 from heatlite.engine.requests.preview_update import Previewed
 from heatlite.engine.requests.quotas import QuotaChecks
@@ -67,7 +67,7 @@ class StackUpdates:
         renewed = self._renewed_authority(context, row, definition, now)
         content = Content.of(definition)
 
-        def accept(tx: Connection) -> tuple[Owner, stacks.Stack]:
+        def accept(tx: Connection) -> tuple[StackOwner, stacks.Stack]:
             owner = self._acceptance.claim(tx, row.id, context)
             current = self._stored.current(tx, row.id, context)
             guarding.check_lock(tx, current)

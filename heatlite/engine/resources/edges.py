@@ -1,4 +1,4 @@
-"""Dependencies nobody wrote down: which other resources of the stack are of a type, and what they say.
+"""Dependencies that the template does not name: which other resources of the stack are of a type, and what they say.
 
 Asked for every resource of a stack that is being checked, so what was read of the others is kept with the stack.
 """
@@ -38,7 +38,7 @@ def _kept(stack: Any, type_name: str, read: Callable[[], list[Any]]) -> list[Any
 
 
 def value(resource: Any, name: str, *path: Any) -> Any:
-    """A property as far as it can be told; None when it cannot."""
+    """A property as far as it is known; None when it is not."""
     try:
         found = resource.properties.get(name)
     except (exception.HeatException, ValueError, TypeError):

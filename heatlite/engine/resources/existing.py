@@ -2,8 +2,8 @@
 
 The physical name of a resource is random, so what carries it is its own. A name from the template may be somebody
 else's: there, what could be mistaken for the resource's own is looked at and stored right before the create. What is
-there afterwards and was not there before is ours. No clock is asked, neither ours nor the service's. When nobody can
-tell, the resource fails rather than make a second thing or take a stranger's.
+there afterwards and was not there before is ours. No clock is asked, neither ours nor the service's. When it is
+unknown, the resource fails rather than make a second object or take over that of another user.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ BEFORE = 'there_before'                     # resource data: ids, as JSON; null:
 Entries = Iterable[Mapping[str, Any]]
 
 
-def create(resource: Any, make: Callable[[], str], namesakes: Callable[[], Entries] | None = None) -> str:
+def create(resource: Any, make: Callable[[], str], same_name: Callable[[], Entries] | None = None) -> str:
     """`make()`, the id of the new thing; looked for when the service did not answer.
 
-    `namesakes()`: what has the name that the template gives; None: nobody else has the resource's name.
+    `same_name()`: what has the name that the template gives; None: nothing else has the resource's name.
     """
-    if namesakes is not None:
-        snapshot_candidates(resource, lambda: (str(entry['id']) for entry in namesakes()))
+    if same_name is not None:
+        snapshot_candidates(resource, lambda: (str(entry['id']) for entry in same_name()))
     try:
         made = make()
     except Exception as error:
@@ -44,12 +44,12 @@ def create(resource: Any, make: Callable[[], str], namesakes: Callable[[], Entri
 def choose(resource: Any, entries: Entries, own_name: bool, wanted: Mapping[str, Any] | None = None) -> str | None:
     """The id of the resource's own thing among `entries`, which have its name; None: it was not made.
 
-    `own_name`: nobody else has that name. `wanted`: fields it was asked for. Raises Error when nobody can tell.
+    `own_name`: nothing else has that name. `wanted`: fields it was asked for. Raises Error when that is unknown.
     """
     found = {str(entry['id']): entry for entry in entries}
     if own_name:
         return next(iter(found), None)
-    return the_new_one(resource, found, lambda entry: all(
+    return find_created(resource, found, lambda entry: all(
         entry.get(name) == value for name, value in (wanted or {}).items() if name in entry and value is not None))
 
 
@@ -62,7 +62,7 @@ def snapshot_candidates(resource: Any, ids: Callable[[], Iterable[str]]) -> None
     except Exception as error:
         if not 400 <= (http.status_of(error) or 0) < 500:
             raise
-        known = None                        # it may be created but not listed: in a crash nobody can tell
+        known = None                        # it may be created but not listed: after a crash that is unknown
     resource.data_set(BEFORE, json.dumps(known))
     resource.resource_id_set(resource.resource_id)
 
@@ -72,33 +72,33 @@ def forget(resource: Any) -> None:
     resource.data_delete(BEFORE)
 
 
-def the_new_one(resource: Any, found: Mapping[str, Any], fits: Callable[[Any], bool]) -> str | None:
+def find_created(resource: Any, found: Mapping[str, Any], fits: Callable[[Any], bool]) -> str | None:
     """The id of the thing in `found` (by id) that was not there before the create.
 
     Of several the only one that `fits`; a single one need not, because services write values in ways of their own.
-    None when nothing has come since. Raises Error when nobody can tell.
+    None when nothing has come since. Raises Error when that is unknown.
     """
     if not found or BEFORE not in resource.data():
         return None                         # nothing was ever asked for
     before = json.loads(resource.data()[BEFORE])
     if before is None:
-        raise cannot_tell()
+        raise ambiguous()
     siblings = [other for other in resource.stack.values()
                 if other.name != resource.name and other.type() == resource.type()]
     new = set(found) - set(before) - {other.resource_id for other in siblings}
     if not new:
         return None
     fitting = list(new) if len(new) == 1 else [each for each in new if fits(found[each])]
-    if len(fitting) != 1 or any(_is_twin(resource, other) for other in siblings):
-        raise cannot_tell()
+    if len(fitting) != 1 or any(_is_indistinguishable(resource, other) for other in siblings):
+        raise ambiguous()
     return fitting[0]
 
 
-def cannot_tell() -> exception.Error:
+def ambiguous() -> exception.Error:
     return exception.Error(text.INTERRUPTED % 'CREATE')
 
 
-def _is_twin(resource: Any, other: Any) -> bool:
+def _is_indistinguishable(resource: Any, other: Any) -> bool:
     """Made at the same time from the same properties, so that either could be the owner of what is found."""
     return (other.state == (other.CREATE, other.IN_PROGRESS) and other.resource_id is None
             and dict(other.properties.items()) == dict(resource.properties.items()))

@@ -73,7 +73,7 @@ class ScaledGroup(members.Group):
         return [*kept, *self._new_names(size - len(kept))]
 
     def _new_names(self, count: int) -> list[str]:
-        """In the order in which members of one age are told later, so that the first update changes no list of them."""
+        """In the order in which members of one age are listed, so that the first update changes no list of them."""
         return sorted(self._new_name() for _place in range(count))
 
     def sized(self, size: int) -> Template:

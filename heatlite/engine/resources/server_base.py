@@ -70,7 +70,7 @@ class BaseServer(stack_user.StackUser):
                 self._register_access_key()
 
     def _make_up_keypair(self) -> None:
-        """In a cloud without identity nobody checks it."""
+        """In a cloud without identity it is not checked."""
         self.data_set('access_key', self.runtime.uuid().replace('-', ''), redact=True)
         self.data_set('secret_key', self._new_password(), redact=True)
 
@@ -187,7 +187,7 @@ class BaseServer(stack_user.StackUser):
             self._zaqar().queue(queue).post({'body': metadata, 'ttl': METADATA_TTL})
 
     def _update_software_config_transport(self, prop_diff: Mapping[str, Any], after: Mapping[str, Any]) -> None:
-        """The server is told the new way by the old one."""
+        """The server gets the new transport over the old one."""
         if not self.user_data_software_config():
             return
         self._create_transport_credentials(after)

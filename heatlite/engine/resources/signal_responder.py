@@ -1,4 +1,4 @@
-"""For types that are told something from outside: the ways to tell them, and the secrets that go with each.
+"""For types that receive signals from outside: the transports, and the secrets of each.
 
 Source: docs/spec/engine.rst, "Signal transports" and "Signed URLs".
 """
@@ -212,7 +212,7 @@ class SignalResponder(stack_user.StackUser):
         return None
 
     def _service_signal(self) -> None:
-        """For ways on which nobody calls: fetches what is there and handles it."""
+        """For transports that are polled: fetches what is there and handles it."""
         if self.data().get('swift_signal_object_name') is not None:
             self._service_swift_signal()
         elif self.data().get('zaqar_signal_queue_id') is not None:

@@ -219,7 +219,7 @@ class StackResource(resource.Resource):
                 raise UpdateReplace(str(self))
             marked = self.state == (self.CHECK, self.FAILED)
             if marked and (nested.action, nested.status) != (self.CHECK, self.FAILED):
-                raise UpdateReplace(str(self))   # it was said to be unhealthy; nobody found that out
+                raise UpdateReplace(str(self))   # it was marked unhealthy, not found so
         if self.needs_replace(after_props):
             raise UpdateReplace(str(self))
         return True

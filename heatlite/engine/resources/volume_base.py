@@ -136,7 +136,7 @@ class BaseVolume(resource.Resource):
         return True
 
     def _is_gone(self) -> bool:
-        """Asks for the deletion if nobody has, by what the volume says of itself."""
+        """Asks for the deletion if that was not done, by what the volume says of itself."""
         try:
             volume = self.client().volumes.get(self.resource_id)
             if volume.status == 'deleting':

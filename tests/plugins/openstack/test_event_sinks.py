@@ -22,7 +22,7 @@ def test_events_are_posted_to_the_queue(cloud: Cloud):
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
     """A package with a sink, written for the original."""
-    (tmp_path / 'town_sinks.py').write_text(textwrap.dedent('''
+    (tmp_path / 'acme_sinks.py').write_text(textwrap.dedent('''
         from heat.common import context
         class Crier:
             def __init__(self, square):
@@ -30,10 +30,10 @@ def installed(tmp_path, monkeypatch):
             def consume(self, context, event):
                 print(event)
     '''))
-    folder = tmp_path / 'town-1.dist-info'
+    folder = tmp_path / 'acme-1.dist-info'
     folder.mkdir()
-    (folder / 'METADATA').write_text('Metadata-Version: 2.1\nName: town\nVersion: 1\n')
-    (folder / 'entry_points.txt').write_text('[heat.event_sinks]\ncrier = town_sinks:Crier\n')
+    (folder / 'METADATA').write_text('Metadata-Version: 2.1\nName: acme\nVersion: 1\n')
+    (folder / 'entry_points.txt').write_text('[heat.event_sinks]\ncrier = acme_sinks:Crier\n')
     monkeypatch.syspath_prepend(str(tmp_path))
     extensions.forget()
     yield

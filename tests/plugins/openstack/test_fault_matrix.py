@@ -117,44 +117,44 @@ class Scene:
 
 
 @pytest.fixture(scope='module')
-def town(simulator: str) -> Iterator[Cloud]:
+def acme(simulator: str) -> Iterator[Cloud]:
     registry.create()
     yield Cloud(simulator, 'admin')
     registry.use(None)
 
 
 @pytest.fixture
-def impatient(town: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def impatient(acme: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Whoever sleeps in a library, between two tries say, lets the cloud's clock run instead."""
-    monkeypatch.setattr(time, 'sleep', town.advance)
+    monkeypatch.setattr(time, 'sleep', acme.advance)
     cfg.CONF.set_override('timeout', PATIENCE, group='clients')
-    town.context.__dict__.pop('_session', None)
+    acme.context.__dict__.pop('_session', None)
     yield
     cfg.CONF.clear_override('timeout', group='clients')
-    town.clear_faults()
+    acme.clear_faults()
 
 
 @pytest.mark.parametrize('name, fault', cells())
-def test_a_fault_leaves_nothing_behind(town: Cloud, impatient: None, name: str, fault: str):
-    scene = Scene(town, in_services()[name])
+def test_a_fault_leaves_nothing_behind(acme: Cloud, impatient: None, name: str, fault: str):
+    scene = Scene(acme, in_services()[name])
     scene.surround()
-    before = town.ids()
+    before = acme.ids()
     life = scene.it()
     life.record.state = life.record.state._replace(created_at=life.runtime.now())
     endless = fault == 'conflict' and life.type_name.startswith(UNTIL_TIMEOUT)
     rule = FAULTS[fault]
     for method in [rule['method']] if 'method' in rule else ['P*', 'DELETE']:
-        town.fault(**{**WRITES, **rule, 'method': method})
+        acme.fault(**{**WRITES, **rule, 'method': method})
     failure = outcome(life.create, endless)
     if fault in HARMLESS:
         assert failure is None
     if failure is not None and fault in ANSWERED and not endless:
         assert 'req-' in str(failure), f'nothing says which request it was: {failure}'
     outcome(life.delete, endless)           # ends at all: the bench counts the questions
-    town.clear_faults()
+    acme.clear_faults()
     assert outcome(life.delete) is None
-    town.advance(60)
-    left = {kind: ids - before[kind] for kind, ids in town.ids().items() if ids - before[kind]}
+    acme.advance(60)
+    left = {kind: ids - before[kind] for kind, ids in acme.ids().items() if ids - before[kind]}
     if NOBODY_KNOWS not in str(failure):
         assert {kind: ids for kind, ids in left.items() if not kind.startswith(KEPT)} == {}, f'after {failure}'
     scene.clear()

@@ -9,17 +9,17 @@ KNOWN = 'known'                             # ids and names that begin like this
 
 BY_CONSTRAINT = {
     'ip_addr': '10.0.0.7', 'net_cidr': '10.0.0.0/24', 'ip_or_cidr': '10.0.0.0/24', 'mac_addr': 'fa:16:3e:00:00:07',
-    'cron_expression': '0 5 * * *', 'timezone': 'UTC', 'json_string': '{"a": 1}', 'dns_name': 'lamp.town',
-    'rel_dns_name': 'lamp', 'dns_domain': 'town.', 'expiration': '2999-01-01T00:00:00',
+    'cron_expression': '0 5 * * *', 'timezone': 'UTC', 'json_string': '{"a": 1}', 'dns_name': 'lamp.acme',
+    'rel_dns_name': 'lamp', 'dns_domain': 'acme.', 'expiration': '2999-01-01T00:00:00',
     'iso_8601': '2999-01-01T00:00:00',
 }
 BY_NAME = {
     'start_date': '2999-01-01 00:00', 'end_date': '2999-01-02 00:00', 'before_end_date': '2999-01-01 12:00',
-    'subscriber': 'http://lamp.town', 'email': 'a@lamp.town', 'url': 'http://lamp.town', 'vlan_filter': '1-3',
+    'subscriber': 'http://lamp.acme', 'email': 'a@lamp.acme', 'url': 'http://lamp.acme', 'vlan_filter': '1-3',
     'kernel_id': '11111111-1111-1111-1111-111111111111', 'ramdisk_id': '11111111-1111-1111-1111-111111111111',
     'certificate_ref': 'http://x/secrets/known-1', 'private_key_ref': 'http://x/secrets/known-2',
 }
-OTHERS = {'email': 'b@lamp.town', 'url': 'https://lamp.town', 'subscriber': 'https://lamp.town',
+OTHERS = {'email': 'b@lamp.acme', 'url': 'https://lamp.acme', 'subscriber': 'https://lamp.acme',
           'flavor_data': '{}', 'availability_zone_data': '{}', 'prefixes': '10.0.0.0/16',
           'internal_ip_address': '10.0.0.8'}
 # What makes the required properties of a type a whole: rules between properties, choices.
@@ -33,7 +33,7 @@ EXTRA: Mapping[str, Mapping[str, Any]] = {
     'OS::Octavia::Quota': {'pool': 3},
     'OS::Octavia::Pool': {'loadbalancer': 'known-balancer'},
     'OS::Octavia::L7Policy': {'action': 'REJECT'},
-    'OS::Designate::Zone': {'email': 'a@lamp.town'},
+    'OS::Designate::Zone': {'email': 'a@lamp.acme'},
     'OS::Mistral::CronTrigger': {'pattern': '0 5 * * *'},
     'OS::Barbican::Order': {'type': 'key', 'algorithm': 'aes', 'bit_length': 256},
     'OS::Magnum::ClusterTemplate': {'coe': 'kubernetes'},

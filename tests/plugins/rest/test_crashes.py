@@ -24,7 +24,7 @@ MANY_CALLS = {
     'OS::Neutron::Router': {'l3_agent_ids': ['known-1', 'known-2'], 'tags': ['a', 'b']},
     'OS::Keystone::User': {'groups': ['known-1', 'known-2'], 'roles': [
         {'role': 'known-r', 'project': 'known-p'}, {'role': 'known-r', 'domain': 'known-d'}]},
-    'OS::Glance::WebImage': {'container_format': 'bare', 'disk_format': 'qcow2', 'location': 'http://lamp.town',
+    'OS::Glance::WebImage': {'container_format': 'bare', 'disk_format': 'qcow2', 'location': 'http://lamp.acme',
                              'members': ['known-1', 'known-2'], 'active': False},
     'OS::Manila::Share': {'size': 1, 'share_protocol': 'NFS', 'access_rules': [
         {'access_to': '10.0.0.1', 'access_type': 'ip'}, {'access_to': '10.0.0.2', 'access_type': 'ip'}]},
@@ -284,11 +284,11 @@ def test_a_random_name_needs_no_look(cloud, bench):
 
 
 def test_a_key_that_only_the_lost_answer_told_is_made_anew(cloud, bench, monkeypatch):
-    properties = {'name': 'town', 'save_private_key': True}
+    properties = {'name': 'acme', 'save_private_key': True}
     cloud.born['private_key'] = 'secret'
     engine = interrupted(cloud, bench, monkeypatch, 'OS::Nova::KeyPair', properties)
     made = engine.recover()
-    assert cloud.said() == ['POST /os-keypairs', 'DELETE /os-keypairs/town', 'POST /os-keypairs']
+    assert cloud.said() == ['POST /os-keypairs', 'DELETE /os-keypairs/acme', 'POST /os-keypairs']
     assert made.data()['private_key'] == 'secret'
 
 

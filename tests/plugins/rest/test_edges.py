@@ -15,7 +15,7 @@ INTERFACE, GATEWAY, PORT = 'OS::Neutron::RouterInterface', 'OS::Neutron::RouterG
 FLOATING, PLACED = 'OS::Neutron::FloatingIP', 'OS::Neutron::FloatingIPAssociation'
 
 
-class Town(Stack):
+class Acme(Stack):
     """A stack of resources that do not exist yet: a reference is the name of what it refers to."""
 
     def __init__(self, entries):
@@ -37,7 +37,7 @@ class Town(Stack):
 
 def needs(name, entries):
     """Names of what `name` gets edges to."""
-    stack, found = Town(entries), dependencies.Dependencies()
+    stack, found = Acme(entries), dependencies.Dependencies()
     stack[name].add_dependencies(found)
     return {other.name for other in found.requires(stack[name])} if len(found) else set()
 

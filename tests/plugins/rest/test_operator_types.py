@@ -14,7 +14,7 @@ LAMP = '''
     families:
       lantern: {service_type: lantern, create: POST, update: PUT, delete: DELETE}
 
-    Town::Lamp:
+    Acme::Lamp:
       family: lantern
       path: /lamps
       key: lamp
@@ -34,7 +34,7 @@ def load(tmp_path, plugin_folders):
 
 def test_a_file_of_types(load):
     found = load(LAMP)
-    kind = found.types['Town::Lamp']
+    kind = found.types['Acme::Lamp']
     assert found.failures == []
     assert kind.properties_schema['watts'].update_allowed
     assert kind.default_client_name == 'lantern'
@@ -65,13 +65,13 @@ def test_a_mistake_is_named_with_its_line(load, change, line, text):
 
 def test_one_wrong_type_does_not_cost_the_others(load):
     found = load(LAMP + '''
-    Town::Broken:
+    Acme::Broken:
       family: lantern
       path: /lamps
       size: 3
     ''')
-    assert set(found.types) == {'Town::Lamp'}
-    assert [failure.types for failure in found.failures] == [('Town::Broken',)]
+    assert set(found.types) == {'Acme::Lamp'}
+    assert [failure.types for failure in found.failures] == [('Acme::Broken',)]
 
 
 def test_a_type_of_ours_described_anew_keeps_its_face(load):

@@ -36,7 +36,7 @@ class Runtime(SteppedRuntime):
         time.sleep(2 * WORK)
 
 
-class Town:
+class Acme:
     """Resources made one after the other, as the parts of one stack."""
 
     def __init__(self, url):
@@ -75,11 +75,11 @@ class Town:
 
 
 @pytest.fixture(scope='module')
-def town():
+def acme():
     registry.create()
     command = [sys.executable, '-m', 'cloudsim', '--port', '0', '--work', str(WORK), '--boot', str(WORK)]
     with subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE) as running:
-        found = Town(re.search(r'http://\S+', running.stdout.readline()).group())
+        found = Acme(re.search(r'http://\S+', running.stdout.readline()).group())
         found.before = found.objects()
         yield found
         running.terminate()
@@ -87,12 +87,12 @@ def town():
 
 
 @pytest.mark.parametrize('name', TEMPLATE['resources'])
-def test_made_read_and_left_alone(town, name):
-    bench = town.make(name)
+def test_made_read_and_left_alone(acme, name):
+    bench = acme.make(name)
     made = bench.fresh('CREATE', 'COMPLETE')
     for attribute in made.attributes_schema:
         made.FnGetAtt(attribute)
-    assert bench.update(town.resolved(TEMPLATE['resources'][name].get('properties', {}))) is None
+    assert bench.update(acme.resolved(TEMPLATE['resources'][name].get('properties', {}))) is None
     if made.type() not in types.files():
         return                              # a class of its own
     again = bench.fresh('CREATE', 'COMPLETE')
@@ -100,10 +100,10 @@ def test_made_read_and_left_alone(town, name):
     assert not again.needs_update(real), 'nothing has drifted'
 
 
-def test_everything_is_deleted(town):
+def test_everything_is_deleted(acme):
     for name in TEMPLATE['resources']:
-        town.make(name)
-    for bench in reversed(town.made.values()):
+        acme.make(name)
+    for bench in reversed(acme.made.values()):
         bench.run('DELETE')
-    left = {table: ids - town.before.get(table, set()) for table, ids in town.objects().items()}
+    left = {table: ids - acme.before.get(table, set()) for table, ids in acme.objects().items()}
     assert {table: ids for table, ids in left.items() if ids and not table.startswith(LEFT)} == {}

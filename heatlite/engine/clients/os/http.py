@@ -1,7 +1,7 @@
 """The way to one service: a keystoneauth1 Adapter that never waits for ever, nor repeats what must not be repeated.
 
 A request that creates something is sent again only when it surely never arrived. `reply_was_lost` tells the other
-case, where the thing may exist although nobody said so.
+case, where the thing may exist although no answer says so.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def never_arrived(error: BaseException) -> bool:
 
 
 def reply_was_lost(error: BaseException) -> bool:
-    """Nobody knows whether the request was carried out."""
+    """It is unknown whether the request was carried out."""
     if isinstance(error, exceptions.HttpError):
         return error.http_status in BROKEN_ON_THE_WAY
     return isinstance(error, exceptions.RetriableConnectionFailure) and not never_arrived(error)

@@ -231,8 +231,8 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
             try:
                 url = self.clients.client_plugin('heat').get_cfn_metadata_server_url()
                 watch_url = self.clients.client_plugin('heat').get_watch_server_url()
-            except keystone_exceptions.EndpointNotFound:    # then its agents have nobody to ask, but it can start
-                LOG.warning('There is no CFN API in the catalogue that a server could be told of')
+            except keystone_exceptions.EndpointNotFound:    # then its agents have nothing to ask, but it can start
+                LOG.warning('There is no CFN API in the catalogue whose address a server could get')
         return nova_userdata.build(metadata, userdata, instance_user, user_data_format, url, watch_url)
 
     def meta_serialize(self, metadata: Mapping[str, Any]) -> dict[str, str]:

@@ -36,7 +36,7 @@ def exists(path: str, properties: Mapping[str, Any]) -> bool:
             return False
         inner = schemata[part].get('schema')
         if inner is None:
-            return True                     # what is in an open map nobody knows
+            return True                     # the contents of an open map are unknown
         schemata = inner['*'].get('schema') if set(inner) == {'*'} else inner
     return True
 

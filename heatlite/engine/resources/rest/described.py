@@ -289,9 +289,9 @@ class Described(resource.Resource):
     # --- after a crash ------------------------------------------------------------------------------------
 
     def find_existing(self) -> str | None:
-        """The id of what an interrupted create has made; None: nothing was made, or making it again harms nobody.
+        """The id of what an interrupted create has made; None: nothing was made, or making it again is harmless.
 
-        Raises Error when nobody can tell.
+        Raises Error when that is unknown.
         """
         found = existing.find(self)
         if found is not None and any(self._is_kept(how) for how in self.description.keep.values()):

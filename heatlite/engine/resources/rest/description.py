@@ -88,7 +88,7 @@ class Description:
     ignore: frozenset[str] = frozenset()
     replace_first: bool = False
     name_limit: int | None = None
-    properties: Mapping[str, Any] | None = None     # facts of a type that is nobody's but the operator's
+    properties: Mapping[str, Any] | None = None     # facts of a type of the operator's own
     extension: str | None = None
     support: Mapping[str, Any] | None = None
 

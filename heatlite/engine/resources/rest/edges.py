@@ -37,7 +37,7 @@ def _equal(resource: Any, other: Any, where: Mapping[str, str]) -> bool:
 
 
 def known(resource: Any, path: str) -> Any:
-    """A property's value as far as it can be told now."""
+    """A property's value as far as it is known now."""
     first, _dot, rest = path.partition('.')
     try:
         value = resource.properties.get(first)

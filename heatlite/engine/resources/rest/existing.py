@@ -18,16 +18,16 @@ LONGEST_QUESTION = 64                       # characters: no service lists by a 
 
 
 def find(resource: Any) -> str | None:
-    """The id; None when it is safe to create. Raises Error when nobody can tell."""
+    """The id; None when it is safe to create. Raises Error when that is unknown."""
     what = resource.description
     if what.existing == AGAIN or what.create is None:
         return None
     if not _can_tell(resource):
-        raise existing.cannot_tell()
+        raise existing.ambiguous()
     found = _candidates(resource)
     if _is_its_own(resource):
         return next(iter(found), None)
-    return existing.the_new_one(resource, found, lambda entry: _is_as_asked(resource, entry))
+    return existing.find_created(resource, found, lambda entry: _is_as_asked(resource, entry))
 
 
 def snapshot_candidates(resource: Any) -> None:

@@ -38,11 +38,11 @@ def unwrapped(what: Description, answer: Any) -> Any:
 def live(resource: Any, wanted: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
     """Properties that may be updated, as they are now: by the body's rules backwards, or as `live` says.
 
-    `wanted`: what the template says now. `live`: a path of fields, `~` (cannot be told), or `{each: {name: field}}`
+    `wanted`: what the template says now. `live`: a path of fields, `~` (unknown), or `{each: {name: field}}`
     for the items of a list.
     """
     what = resource.description
-    told: dict[str, Any] = {}
+    live: dict[str, Any] = {}
     for name in sorted(resource.calc_update_allowed(resource.properties)):
         if wanted.get(name) is None or (name == what.name_property and not wanted[name]):
             continue                        # what the template leaves to the service cannot drift
@@ -51,17 +51,17 @@ def live(resource: Any, wanted: Mapping[str, Any], found: Mapping[str, Any]) -> 
             if how is None:
                 continue
             if isinstance(how, str):
-                told[name] = pick(found, how)
+                live[name] = pick(found, how)
             elif 'call' not in how:
                 items = pick(found, how.get('from', name)) or []
-                told[name] = [{mine: pick(item, theirs) for mine, theirs in how['each'].items()} for item in items]
+                live[name] = [{mine: pick(item, theirs) for mine, theirs in how['each'].items()} for item in items]
         elif not any(follow.property == name for follow in what.follow) or name in found:
             is_told, value = what.rules.live(name, found)
             if is_told:
-                told[name] = as_far_as_asked(value, wanted[name])
+                live[name] = as_far_as_asked(value, wanted[name])
     if 'live' in what.hooks:
-        told.update(hooks.call(what, 'live', resource, wanted, found))
-    return told
+        live.update(hooks.call(what, 'live', resource, wanted, found))
+    return live
 
 
 def as_far_as_asked(found: Any, wanted: Any) -> Any:

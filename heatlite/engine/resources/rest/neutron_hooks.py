@@ -86,7 +86,7 @@ def one_route_more(resource: Any, call: Call) -> Call:
     routes, ours = _routes(resource)
     found = [str(ours)] if ours in routes else []
     existing.snapshot_candidates(resource, lambda: found)
-    if found and existing.the_new_one(resource, {str(ours): ours}, lambda route: True) is None:
+    if found and existing.find_created(resource, {str(ours): ours}, lambda route: True) is None:
         raise exception.Error(_('Route duplicates an existing route.'))
     routes = [route for route in routes if route != ours]
     return replace(call, body={'router': {'routes': [*routes, ours]}})

@@ -1,5 +1,6 @@
-"""What must be asked of a service: a description and the properties of a resource in, requests out. Asks nobody itself,
-but for the lists that some sub-collections are compared with, which are read through a callable handed in."""
+"""What must be asked of a service: a description and the properties of a resource in, requests out.
+
+Sends no request itself. The lists that some sub-collections are compared with are read through a callable."""
 
 from __future__ import annotations
 

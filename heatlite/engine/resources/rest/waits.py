@@ -30,7 +30,7 @@ class Wait:
     reason: str = ''
 
     def is_over(self, found: Mapping[str, Any]) -> bool:
-        """Raises ResourceInError, or ResourceUnknownStatus for a status nobody has named."""
+        """Raises ResourceInError, or ResourceUnknownStatus for a status that is not described."""
         status = pick(found, self.field)
         seen = status if isinstance(status, list) else [status]
         failed = [each for each in seen if each in self.error]

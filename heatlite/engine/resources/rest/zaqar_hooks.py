@@ -39,7 +39,7 @@ def known_scheme(resource: Any) -> None:
 
 @hook
 def subscribed_workflow(resource: Any, body: dict[str, Any], given: Mapping[str, Any], action: str) -> dict[str, Any]:
-    """The workflow service is told of each message by a request that starts the workflow."""
+    """The workflow service learns of each message by a request that starts the workflow."""
     params = dict(given['params'] or {})
     params['env'] = {**(params.get('env') or {}), 'notification': MESSAGE}
     data = {'workflow_id': given['workflow_id'], 'params': params, 'input': given['input'] or {}}

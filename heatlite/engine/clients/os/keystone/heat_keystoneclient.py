@@ -228,7 +228,7 @@ class KeystoneClient:
         try:
             client.roles.grant(role, user=made.id, project=project_id)
         except Exception:
-            with contextlib.suppress(exceptions.ClientException):       # nobody would know that it is there
+            with contextlib.suppress(exceptions.ClientException):       # its id would be stored nowhere
                 client.users.delete(made.id)
             raise
         return str(made.id)

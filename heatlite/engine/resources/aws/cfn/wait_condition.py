@@ -16,7 +16,7 @@ NAME = 'AWS::CloudFormation::WaitCondition'
 
 
 class WaitCondition(wait_condition.HeatWaitCondition):
-    """Done when its handle, which is named by its address, has been told so, so many times."""
+    """Done when its handle, which is named by its address, has received so many signals."""
 
     PROPERTIES = (HANDLE, TIMEOUT, COUNT) = ('Handle', 'Timeout', 'Count')
     ATTRIBUTES = (DATA,) = ('Data',)

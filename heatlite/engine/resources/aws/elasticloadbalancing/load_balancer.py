@@ -19,7 +19,7 @@ from heatlite.engine.resources.aws.elasticloadbalancing.balancing import Health,
 from heatlite.language.unknown import UNKNOWN
 
 TYPE = 'AWS::ElasticLoadBalancing::LoadBalancer'
-NOBODY = ('255.255.255.255/32',)            # no client has this address; Octavia takes an empty list for everybody
+NO_CLIENT = ('255.255.255.255/32',)            # no client has this address; Octavia takes an empty list for everybody
 KEY_NAME = 'KeyName'                        # parameter of the parent: the key of the server of HAProxy
 
 
@@ -207,7 +207,7 @@ def allowed_networks(rules: Iterable[Mapping[str, Any]], port: int) -> tuple[str
             raise exception.Error(_('A rule of security group %s names a group: a load balancer of this cloud knows '
                                     'networks only') % rule['security_group_id'])
         found.add(str(ipaddress.ip_network(rule.get('remote_ip_prefix') or '0.0.0.0/0', strict=False)))
-    return tuple(sorted(found)) or NOBODY
+    return tuple(sorted(found)) or NO_CLIENT
 
 
 def _invalid(message: str) -> exception.StackValidationFailed:

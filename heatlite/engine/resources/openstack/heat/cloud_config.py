@@ -16,7 +16,7 @@ NAME = 'OS::Heat::CloudConfig'
 
 
 class CloudConfig(software_config.SoftwareConfig):
-    """What cloud-init is told, as a map."""
+    """The configuration for cloud-init, as a map."""
 
     CLOUD_CONFIG = 'cloud_config'
 

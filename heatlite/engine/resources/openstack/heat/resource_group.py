@@ -19,7 +19,7 @@ REMOVED = 'name_blacklist'              # key of the resource data; names separa
 
 
 def nested_members(resource: Any, values: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """For the checks: one member stands for all; a definition that nobody uses is not looked at."""
+    """For the checks: one member stands for all; an unused definition is not looked at."""
     return None if values.get('count') == 0 else packed_types.group_members(resource, values)
 
 

@@ -55,9 +55,9 @@ class AutoScalingPolicy(signal_responder.SignalResponder):
 
     def handle_signal(self, details: Any = None) -> None:
         """Returns when the group has its new size."""
-        told = details if isinstance(details, Mapping) else {}
+        alarm = details if isinstance(details, Mapping) else {}
         name = self.properties[self.AUTO_SCALING_GROUP_NAME]
-        LOG.info('Policy %s is signalled, alarm state %s', self.name, told.get('current', told.get('state', 'alarm')))
+        LOG.info('Policy %s is signalled, alarm state %s', self.name, alarm.get('current', alarm.get('state', 'alarm')))
         group = self.stack.resource_by_refid(name)
         if group is None:
             raise exception.NotFound(_('Alarm %(alarm)s could not find scaling group named "%(group)s"')
@@ -70,7 +70,7 @@ class AutoScalingPolicy(signal_responder.SignalResponder):
         if self.resource_id is None:
             return None
         if name == self.ALARM_URL:
-            # Without identity nobody needs a signature.
+            # Without identity no request needs a signature.
             return self._get_ec2_signed_url(never_expire=True) or self._get_heat_signal_url()
         return self._get_heat_signal_url() if name == self.SIGNAL_URL else None
 

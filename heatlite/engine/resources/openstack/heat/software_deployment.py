@@ -81,7 +81,7 @@ class SoftwareDeployment(signal_responder.SignalResponder):
         return source['config']
 
     def derived_inputs(self, source: Mapping[str, Any], action: str) -> list[dict[str, Any]]:
-        """What is declared with its value, what is given beside that, and what every deployment is told."""
+        """What is declared with its value, what is given beside that, and what every deployment gets."""
         values = dict(self.properties[self.INPUT_VALUES] or {})
         found = []
         for declaration in source['inputs']:
@@ -266,18 +266,18 @@ class SoftwareDeployment(signal_responder.SignalResponder):
         found = self._deployment()
         if found is None or found['status'] != self.IN_PROGRESS:
             return None
-        told = details if isinstance(details, Mapping) else {}
+        received = details if isinstance(details, Mapping) else {}
         derived = self.rpc_client().show_software_config(self.context, found['config_id'])
         outputs = dict(found['output_values'] or {})
         why = []
         for declaration in derived['outputs']:
             name = declaration['name']
-            if name in told:
-                outputs[name] = told[name]
+            if name in received:
+                outputs[name] = received[name]
                 if declaration.get('error_output'):
-                    why.append(f'{name} : {told[name]}')
+                    why.append(f'{name} : {received[name]}')
         for name in self.ATTRIBUTES:
-            outputs[name] = told.get(name)
+            outputs[name] = received.get(name)
         code = outputs[self.STATUS_CODE]
         if code and str(code) != '0':
             why.append(_('%(name)s : Deployment exited with non-zero status code: %(code)s')
@@ -310,7 +310,7 @@ class SoftwareDeployment(signal_responder.SignalResponder):
         return self._deployment()
 
     def parse_live_resource_data(self, resource_properties: Any, resource_data: Any) -> dict[str, Any]:
-        """It is in our own books: nobody else changes it."""
+        """It is in our own books: nothing else changes it."""
         return {}
 
     # --- checks -------------------------------------------------------------------------------------------

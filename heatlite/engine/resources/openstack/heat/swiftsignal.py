@@ -101,14 +101,14 @@ class SwiftSignal(resource.Resource):
 
     def check_create_complete(self, waiting: dict[str, str]) -> bool:
         """Raises SwiftSignalFailure, SwiftSignalTimeout."""
-        told = self.get_signals()
-        if any(each[STATUS] == FAILURE for each in told):
+        received = self.get_signals()
+        if any(each[STATUS] == FAILURE for each in received):
             raise SwiftSignalFailure(self.get_status_reason(FAILURE))
-        if len(told) >= self.properties[self.COUNT]:
+        if len(received) >= self.properties[self.COUNT]:
             return True
         if self.runtime.now() > datetime.datetime.fromisoformat(waiting['until']):
             reasons = self.get_status_reason(SUCCESS)
-            text = _('%(got)d of %(wanted)d received') % {'got': len(told), 'wanted': self.properties[self.COUNT]}
+            text = _('%(got)d of %(wanted)d received') % {'got': len(received), 'wanted': self.properties[self.COUNT]}
             raise SwiftSignalTimeout(f'{text} - {reasons}' if reasons else text)
         return False
 
@@ -141,12 +141,12 @@ class SwiftSignal(resource.Resource):
     def _signal(self, body: bytes, place: int) -> dict[str, Any]:
         """Nothing at all means success."""
         try:
-            told = json.loads(body) if body.strip() else {}
+            received = json.loads(body) if body.strip() else {}
         except ValueError:
-            told = None
-        if not isinstance(told, dict) or set(told) - set(METADATA_KEYS):
+            received = None
+        if not isinstance(received, dict) or set(received) - set(METADATA_KEYS):
             raise exception.Error(_('Failed to parse JSON data: %s') % body.decode('utf-8', 'replace'))
-        signal = {STATUS: SUCCESS, REASON: _('Signal %d received') % place, DATA: None, UNIQUE_ID: place, **told}
+        signal = {STATUS: SUCCESS, REASON: _('Signal %d received') % place, DATA: None, UNIQUE_ID: place, **received}
         if signal[STATUS] not in WAIT_STATUSES:
             raise exception.Error(_('Invalid status %s') % signal[STATUS])
         return signal

@@ -18,7 +18,7 @@ NAME = 'OS::Heat::WaitCondition'
 
 
 class HeatWaitCondition(resource.Resource):
-    """Done when its handle has been told so, so many times."""
+    """Done when its handle has received so many signals."""
 
     PROPERTIES = (HANDLE, TIMEOUT, COUNT) = ('handle', 'timeout', 'count')
     ATTRIBUTES = (DATA,) = ('data',)
@@ -73,10 +73,10 @@ class HeatWaitCondition(resource.Resource):
             return True
         handle = self._get_handle_resource()
         self._validate_handle_resource(handle)
-        told = handle.get_status()
-        if any(status != handle.STATUS_SUCCESS for status in told):
+        received = handle.get_status()
+        if any(status != handle.STATUS_SUCCESS for status in received):
             raise handles.WaitConditionFailure(self, handle)
-        if len(told) >= waiting['count']:
+        if len(received) >= waiting['count']:
             return True
         if self.runtime.now() > datetime.datetime.fromisoformat(waiting['until']):
             raise handles.WaitConditionTimeout(self, handle)

@@ -44,7 +44,7 @@ class HeatWaitConditionHandle(wait_condition.BaseWaitConditionHandle):
         self.resource_id_set(self._get_user_id())
 
     def get_status(self) -> list[str]:
-        """Where nobody can signal, each look is one."""
+        """Where no signal can arrive, each look counts as one."""
         if self._transport() == self.NO_SIGNAL:
             self.handle_signal()
         self._service_signal()

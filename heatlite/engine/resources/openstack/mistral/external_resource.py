@@ -1,4 +1,4 @@
-"""OS::Mistral::ExternalResource: a thing nobody here knows how to make; workflows do.
+"""OS::Mistral::ExternalResource: an object that only workflows know how to make.
 
 Schema: heatlite/engine/resources/catalogue/mistral.yaml
 """
@@ -44,9 +44,9 @@ class MistralExternalResource(resource.Resource):
         return str(made.id)
 
     def find_existing(self) -> None:
-        """Nobody knows what the workflow has done. Raises Error if one was run."""
+        """What the workflow has done is unknown. Raises Error if one was run."""
         if any(str(self.uuid) in (each.description or '') for each in self.client().executions.list()):
-            raise existing.cannot_tell()
+            raise existing.ambiguous()
 
     def get_live_resource_data(self) -> None:
         """What workflows have made, only they could look at."""

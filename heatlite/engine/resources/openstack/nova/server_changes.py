@@ -35,10 +35,10 @@ def _is_resized(resource: Any, step: Step) -> bool:
 
 def _has_flavor(resource: Any, server: Any, flavor_id: str) -> bool:
     """Newer Novas tell a name instead of an id."""
-    told = server.to_dict().get('flavor') or {}
-    if 'id' in told:
-        return bool(told['id'] == flavor_id)
-    return bool(resource.client_plugin().find_flavor_by_name_or_id(told['original_name']) == flavor_id)
+    flavor = server.to_dict().get('flavor') or {}
+    if 'id' in flavor:
+        return bool(flavor['id'] == flavor_id)
+    return bool(resource.client_plugin().find_flavor_by_name_or_id(flavor['original_name']) == flavor_id)
 
 
 def _confirm(resource: Any, step: Step) -> bool:

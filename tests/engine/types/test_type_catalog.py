@@ -57,7 +57,7 @@ def test_wrong(vendors, resources, text):
 
 
 def test_the_users_environment_decides_first(vendors):
-    mapped = {'resource_registry': {'Town::*': 'OS::Heat::None', 'resources': {'r': {'Town::X': 'OS::Heat::Value'}}}}
-    check(vendors, {'other': {'type': 'Town::X', 'properties': {'a': 1}}}, mapped)
+    mapped = {'resource_registry': {'Acme::*': 'OS::Heat::None', 'resources': {'r': {'Acme::X': 'OS::Heat::Value'}}}}
+    check(vendors, {'other': {'type': 'Acme::X', 'properties': {'a': 1}}}, mapped)
     with pytest.raises(exception.StackValidationFailed, match='Unknown Property a'):
-        check(vendors, one('Town::X', a=1), mapped)
+        check(vendors, one('Acme::X', a=1), mapped)

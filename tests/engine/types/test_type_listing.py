@@ -37,8 +37,8 @@ class FarLamp(Lamp):
 
 @pytest.fixture
 def known(types):
-    for name, kind in (('Town::Lamp', Lamp), ('Town::Hidden', HiddenLamp), ('Town::Undescribed', UndescribedLamp),
-                       ('Town::Far', FarLamp), ('Town::Alias', 'Town::Lamp'), ('OS::Nova::Flavor', Lamp)):
+    for name, kind in (('Acme::Lamp', Lamp), ('Acme::Hidden', HiddenLamp), ('Acme::Undescribed', UndescribedLamp),
+                       ('Acme::Far', FarLamp), ('Acme::Alias', 'Acme::Lamp'), ('OS::Nova::Flavor', Lamp)):
         types.register(name, kind)
     return types
 
@@ -47,13 +47,13 @@ FIRST = ['OS::Heat::Delay', 'OS::Heat::None', 'OS::Heat::RandomString']
 
 
 @pytest.mark.parametrize('asked, names', [
-    ({'name': 'Town|OS::Heat::(Delay|None|RandomString)$'}, [*FIRST, 'Town::Lamp', 'Town::Undescribed']),
-    ({'name': 'Town'}, ['Town::Lamp', 'Town::Undescribed']),
+    ({'name': 'Acme|OS::Heat::(Delay|None|RandomString)$'}, [*FIRST, 'Acme::Lamp', 'Acme::Undescribed']),
+    ({'name': 'Acme'}, ['Acme::Lamp', 'Acme::Undescribed']),
     ({'name': 'Lamp'}, []),
-    ({'name': '.*Lamp$'}, ['Town::Lamp']),
+    ({'name': '.*Lamp$'}, ['Acme::Lamp']),
     ({'name': '['}, []),
-    ({'version': '9.9'}, ['Town::Lamp']),
-    ({'support_status': 'DEPRECATED'}, ['Town::Undescribed']),
+    ({'version': '9.9'}, ['Acme::Lamp']),
+    ({'support_status': 'DEPRECATED'}, ['Acme::Undescribed']),
     ({'support_status': 'HIDDEN'}, []),
 ])
 def test_lists_leave_out_hidden_forbidden_unavailable_types_and_names_of_types(known, asked, names):
@@ -65,9 +65,9 @@ def test_an_admin_sees_more(known):
 
 
 def test_descriptions(known):
-    found = known.list_types(MEMBER, messages.ListResourceTypes(name='Town', with_description=True))
-    assert found == [{'resource_type': 'Town::Lamp', 'description': 'A lamp.'},
-                     {'resource_type': 'Town::Undescribed', 'description': 'No description available'}]
+    found = known.list_types(MEMBER, messages.ListResourceTypes(name='Acme', with_description=True))
+    assert found == [{'resource_type': 'Acme::Lamp', 'description': 'A lamp.'},
+                     {'resource_type': 'Acme::Undescribed', 'description': 'No description available'}]
 
 
 def test_an_unknown_status_is_named(known):
@@ -90,15 +90,15 @@ def test_the_schema_of_a_type(known):
     assert found['attributes']['show'] == {'description': 'Detailed information about resource.', 'type': 'map'}
     assert found['support_status'] == {'status': 'SUPPORTED', 'message': None, 'version': '2014.1',
                                        'previous_status': None}
-    described = known.schema(MEMBER, messages.ResourceSchema('Town::Lamp', with_description=True))
+    described = known.schema(MEMBER, messages.ResourceSchema('Acme::Lamp', with_description=True))
     assert described['description'] == 'A lamp.'
 
 
 @pytest.mark.parametrize('name, error, text', [
-    ('Town::Nothing', exception.EntityNotFound, 'The Resource Type (Town::Nothing) could not be found.'),
-    ('Town::Hidden', exception.NotSupported, 'Town::Hidden is not supported.'),
-    ('Town::Far', exception.ResourceTypeUnavailable,
-     'HEAT-E99001 Service lighthouse is not available for resource type Town::Far, reason: The client (lighthouse) '
+    ('Acme::Nothing', exception.EntityNotFound, 'The Resource Type (Acme::Nothing) could not be found.'),
+    ('Acme::Hidden', exception.NotSupported, 'Acme::Hidden is not supported.'),
+    ('Acme::Far', exception.ResourceTypeUnavailable,
+     'HEAT-E99001 Service lighthouse is not available for resource type Acme::Far, reason: The client (lighthouse) '
      'is not available.'),
     ('OS::Nova::Flavor', exception.Forbidden, 'You are not authorized to use resource_types:OS::Nova::Flavor.'),
 ])
@@ -136,14 +136,14 @@ def test_a_cfn_template_for_a_type(known):
 
 
 def test_templates_need_no_service(known):
-    assert known.template(MEMBER, messages.GenerateTemplate('Town::Far', 'hot'))['resources']['FarLamp']
+    assert known.template(MEMBER, messages.GenerateTemplate('Acme::Far', 'hot'))['resources']['FarLamp']
 
 
 @pytest.mark.parametrize('name, kind, error, text', [
-    ('Town::Nothing', 'hot', exception.EntityNotFound, 'could not be found'),
-    ('Town::Hidden', 'hot', exception.NotSupported, 'Town::Hidden is not supported'),
+    ('Acme::Nothing', 'hot', exception.EntityNotFound, 'could not be found'),
+    ('Acme::Hidden', 'hot', exception.NotSupported, 'Acme::Hidden is not supported'),
     ('OS::Heat::Value', 'hot', exception.NotSupported, 'property of any type'),
-    ('Town::Lamp', 'json', exception.BadRequest,
+    ('Acme::Lamp', 'json', exception.BadRequest,
      'Template type is not supported: Invalid template type "json", valid types are: cfn, hot.'),
 ])
 def test_templates_that_cannot_be(known, name, kind, error, text):

@@ -56,11 +56,11 @@ MODULE = '''
         def result(self, args, scope):
             return ['late', args]
 
-    class TownTemplate(hot_template.HOTemplate20180831):
+    class AcmeTemplate(hot_template.HOTemplate20180831):
         functions = {**hot_template.HOTemplate20180831.functions, 'shout': Shout, 'get_file': function.Invalid}
         del functions['yaql']
 
-    class TownCfn(cfn_template.CfnTemplate):
+    class AcmeCfn(cfn_template.CfnTemplate):
         functions = {'Fn::Shout': Shout}
 
     class Macro(function.Macro):
@@ -72,28 +72,28 @@ MODULE = '''
 '''
 POINTS = '''
     [heat.templates]
-    heat_template_version.2099-01-01 = town:TownTemplate
-    AWSTemplateFormatVersion.town = town:TownCfn
-    heat_template_version.pike = town:TownTemplate
-    heat_template_version.sections = town:Sections
-    heat_template_version.other-base = town:TownCfn
-    heat_template_version.no-class = town:Shout
-    heat_template_version.missing = town:Missing
-    town_version.1 = town:TownTemplate
+    heat_template_version.2099-01-01 = acme:AcmeTemplate
+    AWSTemplateFormatVersion.acme = acme:AcmeCfn
+    heat_template_version.pike = acme:AcmeTemplate
+    heat_template_version.sections = acme:Sections
+    heat_template_version.other-base = acme:AcmeCfn
+    heat_template_version.no-class = acme:Shout
+    heat_template_version.missing = acme:Missing
+    acme_version.1 = acme:AcmeTemplate
     [heatlite.template_functions]
-    fill = town:Fill
-    nothing = town:Nothing
-    late = town:Late
-    str_replace = town:Shout
-    macro = town:Macro
+    fill = acme:Fill
+    nothing = acme:Nothing
+    late = acme:Late
+    str_replace = acme:Shout
+    macro = acme:Macro
 '''
 LEFT_OUT = {
     'heat_template_version.pike': 'heat_template_version.pike is a version of the language',
     'heat_template_version.sections': 'it may change functions and condition_functions only, not resource_definitions',
     'heat_template_version.other-base': 'its base is a version of AWSTemplateFormatVersion',
     'heat_template_version.no-class': 'it is not a subclass of one in heat.engine.hot.template or',
-    'heat_template_version.missing': "module 'town' has no attribute 'Missing'",
-    'town_version.1': 'its name is not KEY.VERSION with one of the keys heat_template_version,',
+    'heat_template_version.missing': "module 'acme' has no attribute 'Missing'",
+    'acme_version.1': 'its name is not KEY.VERSION with one of the keys heat_template_version,',
     'str_replace': 'str_replace is a function of the language',
     'macro': 'Macro is a Macro, which heatlite does not have'}
 
@@ -110,12 +110,12 @@ def distribution(folder, name, points, **modules):
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    distribution(tmp_path, 'town', POINTS, town=MODULE)
+    distribution(tmp_path, 'acme', POINTS, acme=MODULE)
     monkeypatch.syspath_prepend(str(tmp_path))
     extensions.forget()
     yield tmp_path
     monkeypatch.undo()
-    for module in ('town', 'city'):
+    for module in ('acme', 'city'):
         sys.modules.pop(module, None)
     extensions.forget()
     versions.extend()
@@ -160,8 +160,8 @@ def test_a_value_that_is_not_known_yet_makes_the_call_unknown(installed):
     ('2012-12-12', 'HeatTemplateFormatVersion', {'late': 1}, ['late', 1]),
     ('2010-09-09', 'AWSTemplateFormatVersion', {'late': 1}, {'late': 1}),
     ('2018-08-31', 'heat_template_version', {'shout': 'a'}, {'shout': 'a'}),
-    ('town', 'AWSTemplateFormatVersion', {'Fn::Shout': 'a'}, 'A'),
-    ('town', 'AWSTemplateFormatVersion', {'Fn::Join': ['', []]}, {'Fn::Join': ['', []]})])
+    ('acme', 'AWSTemplateFormatVersion', {'Fn::Shout': 'a'}, 'A'),
+    ('acme', 'AWSTemplateFormatVersion', {'Fn::Join': ['', []]}, {'Fn::Join': ['', []]})])
 def test_a_function_joins_the_versions_it_names(installed, version, key, expression, value):
     assert value_of(expression, version, key=key) == value
 
@@ -185,8 +185,8 @@ def test_a_result_has_the_bounds_of_all_functions(installed):
 
 
 def test_versions_and_functions_are_listed(installed):
-    added = [each for each in versions.listed() if each['version'].endswith(('.2099-01-01', '.town'))]
-    assert added == [{'version': 'AWSTemplateFormatVersion.town', 'type': 'cfn', 'aliases': []},
+    added = [each for each in versions.listed() if each['version'].endswith(('.2099-01-01', '.acme'))]
+    assert added == [{'version': 'AWSTemplateFormatVersion.acme', 'type': 'cfn', 'aliases': []},
                      {'version': 'heat_template_version.2099-01-01', 'type': 'hot', 'aliases': []}]
     rows = {row['functions']: row['description'] for row in versions.listed_functions(added[1]['version'])}
     assert rows['shout'] == 'Writes a text in capitals.'
@@ -247,6 +247,6 @@ def test_of_two_packages_with_the_same_name_one_is_used_with_a_warning(package, 
 def test_the_command_names_what_cannot_be_used(package, capsys):
     assert manage.main(['--config-file', '/dev/null', 'plugins']) == 1
     rows = [re.split(r' {2,}', line) for line in capsys.readouterr().out.splitlines()]
-    errors = {row[0]: row[2] for row in rows[1:] if row[0] in LEFT_OUT or ('town:' in row[1] and len(row) > 2)}
+    errors = {row[0]: row[2] for row in rows[1:] if row[0] in LEFT_OUT or ('acme:' in row[1] and len(row) > 2)}
     assert errors.keys() == LEFT_OUT.keys()
     assert all(why in errors[name] for name, why in LEFT_OUT.items())

@@ -15,7 +15,7 @@ from heat.engine import resource
 class Lamp(resource.Resource):
     color = {color!r}
 def resource_mapping():
-    return {{'Town::Lamp': Lamp}}
+    return {{'Acme::Lamp': Lamp}}
 '''
 
 
@@ -41,16 +41,16 @@ def types(folder, plugin_folders):
 
 
 def color(types):
-    return types.resolve('Town::Lamp', 'r').color
+    return types.resolve('Acme::Lamp', 'r').color
 
 
 def test_a_new_version_counts_from_then_on(types, folder):
-    before, kind = types.frozen(), types.resolve('Town::Lamp', 'r')
+    before, kind = types.frozen(), types.resolve('Acme::Lamp', 'r')
     (folder / 'plugins' / 'lamp.py').write_text(LAMP.format(color='sky'))       # as long as before, within a second
-    (folder / 'plugins' / 'more.py').write_text(LAMP.format(color='x').replace('Town::', 'Village::'))
+    (folder / 'plugins' / 'more.py').write_text(LAMP.format(color='x').replace('Acme::', 'Village::'))
     types.reload_plugins()
     assert color(types) == 'sky' and types.resolve('Village::Lamp', 'r').color == 'x'
-    assert before.resolve('Town::Lamp', 'r') is kind and kind.color == 'red'
+    assert before.resolve('Acme::Lamp', 'r') is kind and kind.color == 'red'
     with pytest.raises(exception.StackValidationFailed):
         before.resolve('Village::Lamp', 'r')
 
@@ -78,14 +78,14 @@ def test_of_a_broken_one_the_former_version_stays(types, folder, caplog, text):
 
 def test_environments_too(types, folder, caplog):
     file = folder / 'environments' / 'a.yaml'
-    file.write_text('resource_registry: {"Town::Sun": "Town::Lamp"}')
+    file.write_text('resource_registry: {"Acme::Sun": "Acme::Lamp"}')
     types.reload_plugins()
-    assert types.resolve('Town::Sun', 'r').color == 'red'
+    assert types.resolve('Acme::Sun', 'r').color == 'red'
     file.write_text('resource_registry: [')
     with caplog.at_level(logging.WARNING):
         types.reload_plugins()
-    assert types.resolve('Town::Sun', 'r').color == 'red' and len(caplog.records) == 1
+    assert types.resolve('Acme::Sun', 'r').color == 'red' and len(caplog.records) == 1
     file.unlink()
     types.reload_plugins()
     with pytest.raises(exception.StackValidationFailed):
-        types.resolve('Town::Sun', 'r')
+        types.resolve('Acme::Sun', 'r')

@@ -13,7 +13,7 @@ from heatlite.engine.resources import packed_types
 from heatlite.language import lint
 from tests.language import run_cases
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 CASES = yaml.load((ROOT / 'tests/language/template-cases.yaml').read_text(), getattr(yaml, 'CSafeLoader', None))
 AMAZON = {'AvailabilityZones': ['z'], 'LaunchConfigurationName': {'get_resource': 'c'}}
 CONFIGURATION = {'type': 'AWS::AutoScaling::LaunchConfiguration', 'properties': {'ImageId': 'i', 'InstanceType': 't'}}
