@@ -286,14 +286,22 @@ def _matching(project_id: str | None, wanted: Wanted, hidden_tags: Sequence[str]
     if hidden_tags:
         found.append(~_has_any(hidden_tags))
     found += [stack.c[column].in_(list(values)) for column, values in wanted.filters.items()]
-    found += [_has_any([tag]) for tag in dict.fromkeys(wanted.tags)]
+    if wanted.tags:
+        found += [_has_any(wanted.tags), _has_all(wanted.tags)]
     if wanted.tags_any:
         found.append(_has_any(wanted.tags_any))
     if wanted.not_tags:
-        found.append(~sa.and_(*(_has_any([tag]) for tag in dict.fromkeys(wanted.not_tags))))
+        found.append(~_has_all(wanted.not_tags))
     if wanted.not_tags_any:
         found.append(~_has_any(wanted.not_tags_any))
     return found
+
+
+def _has_all(tags: Iterable[str]) -> sa.ColumnElement[bool]:
+    """One condition for any number of tags: with one for each, PostgreSQL plans for minutes and SQLite refuses."""
+    wanted = list(dict.fromkeys(tags))
+    return sa.select(sa.func.count()).select_from(stack_tag).where(
+        stack_tag.c.stack_id == stack.c.id, stack_tag.c.tag.in_(wanted)).scalar_subquery() == len(wanted)
 
 
 def _has_any(tags: Iterable[str]) -> sa.ColumnElement[bool]:

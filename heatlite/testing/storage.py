@@ -119,8 +119,6 @@ class SimDatabase(Database):
 class Storage(Protocol):
     """Where the processes of one simulation store what they write."""
 
-    url: str
-
     def open(self, runtime: SimulatedRuntime, chaos: Visits, seal: Seal | None, seal_sources: bool) -> SimDatabase:
         """The database as that process reaches it."""
 

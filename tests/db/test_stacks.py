@@ -1,4 +1,5 @@
 import pytest
+import sqlalchemy as sa
 
 from heatlite.common import exception
 from heatlite.db import leases, stacks
@@ -148,6 +149,34 @@ def test_lists(listed, wanted, expected):
         if 'marker' not in wanted:
             assert paged(tx, wanted) == expected
             assert stacks.count(tx, 'p1', Wanted(**wanted, limit=1, marker='s5')) == len(expected)
+
+
+MANY = tuple(f'm{number}' for number in range(2500))      # as many as fit into the line of a request
+
+
+@pytest.mark.parametrize('wanted, expected', [
+    ({'tags': MANY}, []),
+    ({'tags': ('t1', *MANY)}, []),
+    ({'tags_any': ('t1', *MANY)}, ['s9', 's7', 's5', 's3', 's1']),
+    ({'not_tags': ('t1', *MANY)}, ROOTS),
+    ({'not_tags_any': ('t1', *MANY)}, ['s6', 's4', 's2', 's0']),
+    ({'filters': {'name': ('n8', *MANY)}}, ['s1']),
+    ({'sort_keys': ('name',) * 1200}, ROOTS),
+])
+def test_a_list_s_statement_does_not_grow_with_the_query(listed, wanted, expected):
+    statements = []
+
+    def note(_tx, _cursor, statement, *_given):
+        statements.append(statement)
+
+    with listed.reader() as tx:
+        sa.event.listen(tx.engine, 'before_cursor_execute', note)
+        try:
+            assert names(stacks.page(tx, 'p1', Wanted(**wanted))) == expected
+            assert stacks.count(tx, 'p1', Wanted(**wanted)) == len(expected)
+        finally:
+            sa.event.remove(tx.engine, 'before_cursor_execute', note)
+    assert statements and all(each.count('SELECT') <= 3 and each.count('stack.name') < 20 for each in statements)
 
 
 def test_limit_zero_is_an_empty_list(listed):
