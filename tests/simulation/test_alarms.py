@@ -11,7 +11,7 @@ from oslo_config import cfg
 
 from heatlite.common import config, exception, limits, urlfetch
 from heatlite.db import alarms, metrics, resources, shards
-from heatlite.engine.alarms import evaluation
+from heatlite.engine.alarms import evaluation, shard_runner
 from heatlite.planning.alarms import Metric, Rule
 from heatlite.rpc import messages, server
 from heatlite.testing import cluster as kit
@@ -427,11 +427,11 @@ class Receiver:
 HOOK = 'https://user:word@hooks.example/in?token=secret'
 
 
-def cluster_with(receiver, seed=1):
+def cluster_with(receiver, seed=1, **options):
     def prepare(service):
         service.shards.webhooks.post = receiver
 
-    return kit.Cluster(seed, prepare=prepare, **QUICK)
+    return kit.Cluster(seed, prepare=prepare, **QUICK, **options)
 
 
 def test_a_request():
@@ -470,6 +470,16 @@ def test_a_request_that_fails_is_tried_again(statuses, attempts):
         with cluster.database.reader() as tx:
             assert tx.exec_driver_sql('SELECT count(*) FROM alarm_webhook').scalar() == 0
         assert 'secret' not in str(history(cluster))
+
+
+def test_a_request_does_not_wait_for_alarms_that_are_behind(monkeypatch):
+    """There is more to evaluate than an engine can."""
+    receiver = Receiver(204)
+    monkeypatch.setattr(shard_runner, 'ROUND', 0.0)
+    with cluster_with(receiver, **{'alarms.batch_size': 1}) as cluster:
+        put(cluster, missing='breaching', alarm_actions=(HOOK,))
+        monkeypatch.setattr(evaluation, '_due_at', lambda evaluated, rule, delay: evaluated + delay)    # always due
+        until(cluster, lambda: receiver.got)
 
 
 def test_requests_survive_engines():

@@ -1,4 +1,5 @@
-"""A part of aws-cli, for machines without it: `aws --endpoint-url URL cloudwatch ACTION --OPTION VALUE ...`.
+"""A part of aws-cli, for machines without it: `aws --endpoint-url URL cloudwatch ACTION --OPTION VALUE ...`. It has no
+configuration, so `aws configure` does nothing.
 
 The options are read by botocore's description of the API, as aws-cli does; `tools/foreign cloudwatch` runs the same
 commands with the real one. Prints JSON, or with `--output text` what `--query` has found.
@@ -16,18 +17,30 @@ from botocore import xform_name
 from botocore.config import Config
 
 
-def value_of(shape, text):
+def value_of(shape, words):
+    text = words[0]
     match shape.type_name:
         case 'double' | 'float':
             return float(text)
         case 'integer' | 'long':
             return int(text)
         case 'list' if shape.member.type_name == 'structure':
-            pairs = (each.partition('=') for each in text.split(','))
-            return [{'Name': name, 'Value': value} for name, _equals, value in pairs]
+            pairs = dict(each.split('=') for each in text.split(','))
+            return [pairs] if 'Name' in pairs else [{'Name': name, 'Value': value} for name, value in pairs.items()]
         case 'list':
-            return text.split(',')
+            return words
     return text
+
+
+def options(words):
+    """{name: its values}"""
+    found = {}
+    for word in words:
+        if word.startswith('--'):
+            values = found.setdefault(word, [])
+        else:
+            values.append(word)
+    return found
 
 
 def asked(model, action, words):
@@ -39,9 +52,9 @@ def asked(model, action, words):
     if action == 'put-metric-data':
         members |= members.pop('MetricData').member.members
     found = {}
-    for option, text in zip(words[::2], words[1::2], strict=True):
+    for option, values in options(words).items():
         name = next(each for each in members if f'--{xform_name(each, "-")}' == option)
-        (found if name in shape.members else datum)[name] = value_of(members[name], text)
+        (found if name in shape.members else datum)[name] = value_of(members[name], values)
     return {**found, 'MetricData': [datum]} if datum else found
 
 
@@ -53,6 +66,8 @@ def main(arguments):
     parser.add_argument('service')
     parser.add_argument('action')
     said, words = parser.parse_known_args(arguments)
+    if said.service == 'configure':
+        return
     client = boto3.client(said.service, endpoint_url=said.endpoint_url, config=Config(proxies={}))
     answer = getattr(client, said.action.replace('-', '_'))(**asked(client.meta.service_model, said.action, words))
     answer.pop('ResponseMetadata')

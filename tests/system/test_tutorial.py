@@ -1,4 +1,4 @@
-"""The tutorial in docs/users/autoscaling.rst, with a part of aws-cli (`aws_command`) in the place of aws-cli."""
+"""The commands in docs/users/autoscaling.rst and cloudwatch.rst, with a part of aws-cli (`aws_command`)."""
 
 import shlex
 import sys
@@ -6,5 +6,5 @@ import sys
 from tests.system import tutorial
 
 
-def test_the_commands_of_the_tutorial(tmp_path):
-    tutorial.check(tutorial.execute(tmp_path, f'{shlex.quote(sys.executable)} -W ignore -m tests.system.aws_command'))
+def test_the_commands_of_the_pages(tmp_path):
+    tutorial.check(*tutorial.execute(tmp_path, f'{shlex.quote(sys.executable)} -W ignore -m tests.system.aws_command'))

@@ -1,4 +1,7 @@
-"""docs/users/autoscaling.rst, "Try it": executes its commands in a shell, one after the other, as they are written."""
+"""Executes the commands in pages for users: docs/users/autoscaling.rst, "Try it", and docs/users/cloudwatch.rst.
+
+A shell executes them one after the other, as they are written, with the service that the first of them starts.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,6 @@ from pathlib import Path
 
 from tests.system.processes import ROOT, Program, free_port
 
-PAGE = (ROOT / 'docs/users/autoscaling.rst').read_text()
 PORT = '8003'                               # of the CloudWatch API, as the page has it
 AGAIN = '''
 until_size() {      # until_size NUMBER COMMAND: the command again and again, until the group has that size
@@ -27,23 +29,25 @@ until_size() {      # until_size NUMBER COMMAND: the command again and again, un
 '''
 
 
-def blocks() -> list[str]:
-    """The literal blocks of the tutorial."""
-    tutorial = PAGE.partition('Try it\n------\n')[2].partition('\nAlarms\n------\n')[0]
-    return [textwrap.dedent(found) for found in re.findall(r'::\n\n((?:    .*\n|\n(?=    ))+)', tutorial)]
+def blocks(page: str, title: str) -> list[str]:
+    """The literal blocks of a section of a page for users."""
+    text = (ROOT / 'docs/users' / page).read_text()
+    section = re.split(r'\n[^\n]+\n-{3,}\n', text.partition(f'{title}\n{"-" * len(title)}\n')[2])[0]
+    return [textwrap.dedent(found) for found in re.findall(r'::\n\n((?:    .*\n|\n(?=    ))+)', section)]
 
 
 def script(commands: list[str]) -> str:
     """One that ends with the first command that fails. What is to be pushed "as long as" something is pushed so."""
     sizes = iter(('2', '1'))
     return AGAIN + ''.join(
-        f'until_size {next(sizes)} {shlex.quote(each)}\n' if 'put-metric-data' in each else each for each in commands)
+        f'until_size {next(sizes)} {shlex.quote(each)}\n' if '--dimensions stack=' in each else each
+        for each in commands)
 
 
 @contextmanager
 def served(folder: Path) -> Iterator[tuple[dict[str, str], int]]:
     """The variables and the port of the CloudWatch API of the service that the first command of the page starts."""
-    make, = blocks()[0].splitlines()
+    make, = blocks('autoscaling.rst', 'Try it')[0].splitlines()
     name, _equals, words = shlex.split(make)[-1].partition('=')
     assert (make.split()[:2], name) == (['make', 'serve'], 'SERVE')
     port = free_port()
@@ -56,28 +60,43 @@ def served(folder: Path) -> Iterator[tuple[dict[str, str], int]]:
         program.kill()
 
 
-def execute(folder: Path, aws: str) -> str:
-    """Executes all commands; what they print. `aws`: a shell's words that begin aws-cli. Raises AssertionError."""
+def execute(folder: Path, aws: str) -> tuple[str, str]:
+    """Executes the commands of both pages; what those of each print. `aws`: words of a shell that begin aws-cli."""
     programs = folder / 'bin'
     programs.mkdir()
-    openstack = shlex.quote(str(Path(sys.executable).parent / 'openstack'))
-    for name, command in (('openstack', openstack), ('aws', aws)):
+    known = {'openstack': shlex.quote(str(Path(sys.executable).parent / 'openstack')), 'aws': aws,
+             'python': f'{shlex.quote(sys.executable)} -W ignore'}
+    for name, command in known.items():
         (programs / name).write_text(f'#!/bin/sh\nPYTHONPATH={shlex.quote(str(ROOT))} exec {command} "$@"\n')
         (programs / name).chmod(0o755)
-    text = script(blocks()[1:])
-    assert text.count(f':{PORT}/') == 1
+    [commands] = blocks('cloudwatch.rst', 'With aws-cli')
+    [program] = blocks('cloudwatch.rst', 'With boto3')
+    (folder / 'program.py').write_text(
+        'import os\nACCESS, SECRET = os.environ["AWS_ACCESS_KEY_ID"], os.environ["AWS_SECRET_ACCESS_KEY"]\n'
+        + program + 'print(found["MetricDataResults"][0]["Values"])\n')
     with served(folder) as (variables, port):
-        done = subprocess.run(
-            ['bash', '-euo', 'pipefail', '-c', text.replace(f':{PORT}/', f':{port}/')], cwd=ROOT, text=True,
-            capture_output=True, check=False, stdin=subprocess.DEVNULL, timeout=540,
-            env={**variables, 'PATH': f'{programs}:{os.defpath}', 'HOME': str(folder)})
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    return done.stdout
+        def run(text: str) -> str:
+            assert f':{PORT}/' in text
+            done = subprocess.run(
+                ['bash', '-euo', 'pipefail', '-c', text.replace(f':{PORT}/', f':{port}/')], cwd=ROOT, text=True,
+                capture_output=True, check=False, stdin=subprocess.DEVNULL, timeout=540,
+                env={**variables, 'PATH': f'{programs}:{os.defpath}', 'HOME': str(folder)})
+            assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+            return done.stdout
+
+        file = folder / 'program.py'
+        file.write_text(file.read_text().replace(f':{PORT}/', f':{port}/'))
+        return run(script(blocks('autoscaling.rst', 'Try it')[1:])), run(f'{commands}python {shlex.quote(str(file))}\n')
 
 
-def check(printed: str) -> None:
-    """What a reader of the page expects to see."""
-    assert 'Alarm updated from INSUFFICIENT_DATA to ALARM' in printed
-    assert re.search(r'^web-low\t', printed, re.MULTILINE)
-    assert re.search(r'web\.grow\]: SIGNAL_COMPLETE +alarm state changed from insufficient data to alarm', printed)
-    assert 'web.shrink]: SIGNAL_COMPLETE' in printed
+def check(scaled: str, measured: str) -> None:
+    """What a reader of the pages expects to see."""
+    assert 'Alarm updated from INSUFFICIENT_DATA to ALARM' in scaled
+    assert re.search(r'^web-low\t', scaled, re.MULTILINE)
+    assert re.search(r'web\.grow\]: SIGNAL_COMPLETE +alarm state changed from insufficient data to alarm', scaled)
+    assert 'web.shrink]: SIGNAL_COMPLETE' in scaled
+    assert '"MetricName": "Orders"' in measured
+    assert '"Sum": 12.0' in measured
+    assert re.search(r'^orders-low\tINSUFFICIENT_DATA$', measured, re.MULTILINE)
+    assert 'Alarm \\"orders-low\\" created' in measured
+    assert measured.endswith('[0.9]\n')

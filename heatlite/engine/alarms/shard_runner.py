@@ -26,6 +26,7 @@ LOG = logging.getLogger(__name__)
 CLOCK_CHECK: Final = 60.0                   # seconds between two looks whether the clock was set back
 OWN_METRICS: Final = 25.0                   # seconds between two looks at the metrics of stacks: once in each minute
 SOONEST: Final = 0.05                       # seconds between two looks, at least
+ROUND: Final = 5.0                          # seconds of evaluations after which requests and metrics have their turn
 PUT_OFF: Final = 60.0                       # seconds until an alarm that cannot be evaluated is tried again
 
 
@@ -62,12 +63,13 @@ class ShardRunner:
         if self._measured is None or self._runtime.monotonic() - self._measured >= OWN_METRICS:
             self._measured = self._runtime.monotonic()
             self._database.retry(lambda tx: own_metrics.record(tx, self.lease, self._settings.max_metrics))
-        if state.alarm is not None and state.alarm <= 0:
-            self._evaluate()
+        is_behind = state.alarm is not None and state.alarm <= 0 and not self._evaluate()
         if state.request is not None and state.request <= 0:
             self._send()
         if self._runtime.monotonic() - self._clock_checked >= CLOCK_CHECK:
             self._check_clock()
+        if is_behind:
+            return 0.0
         next_due = min(each for each in (state.alarm, state.request) if each is not None)
         return self._settings.tick if next_due <= 0 else max(SOONEST, min(next_due, self._settings.tick))
 
@@ -78,16 +80,19 @@ class ShardRunner:
                 clock(tx), alarms.first_alarm(self._shard), alarms.first_request(self._shard))).one()
         return _State(*(None if each is None else each - now for each in (alarm, request)))
 
-    def _evaluate(self) -> None:
-        """All alarms that are due, a batch at a time; other threads run in between."""
-        size = self._settings.batch
+    def _evaluate(self) -> bool:
+        """Evaluates alarms that are due, a batch at a time; other threads run in between. False: some are left, as
+        after an outage, when there are more than a ROUND can do."""
+        size, end = self._settings.batch, self._runtime.monotonic() + ROUND
         while True:
             batch = self._batch(size)
             if batch is None:
                 size = 1
             elif batch.looked_at < size:
-                return
+                return True
             self._runtime.sleep(0)
+            if self._runtime.monotonic() > end:
+                return False
 
     def _batch(self, size: int) -> evaluation.Batch | None:
         """One transaction. None if it failed for one of the alarms: that one is searched for, and put off."""
