@@ -58,7 +58,12 @@ def decode(text: str | None) -> Any:
     one."""
     if text is None:
         return None
-    return json.loads(crypt.unseal(text) if crypt.is_sealed(text) else text)
+    return json.loads(clear(text))
+
+
+def clear(text: str) -> str:
+    """The JSON text of a column that may be encrypted. Raises as `decode`."""
+    return crypt.unseal(text) if crypt.is_sealed(text) else text
 
 
 def encode_or_null(value: Any, encode: Callable[[Any], str] = encode) -> str | None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from heatlite.common import crypt
 from heatlite.db import codec
 from heatlite.db.stacks import after
 from heatlite.db.tables import plan, plan_permission
@@ -68,6 +69,20 @@ def show(tx: sa.Connection, plan_id: str, project_id: str, for_update: bool = Fa
     query = sa.select(*COLUMNS).where(plan.c.id == plan_id, plan.c.project_id == project_id)
     row = tx.execute(query.with_for_update() if for_update else query).first()
     return None if row is None else _read(row)
+
+
+def digest(document: str, request: str) -> str:
+    """The digest of what a plan shows and of the request that it carries out, both as JSON text: 64 hex digits."""
+    return crypt.digest((document, request), '')
+
+
+def with_digest(tx: sa.Connection, plan_id: str, project_id: str) -> tuple[StoredPlan, str] | None:
+    """As `show`, with the digest of what is stored."""
+    row = tx.execute(sa.select(*COLUMNS).where(plan.c.id == plan_id, plan.c.project_id == project_id)).first()
+    if row is None:
+        return None
+    values = dict(row._mapping) | {name: codec.clear(row._mapping[name]) for name in ('document', 'request')}
+    return _read(list(values.values())), digest(values['document'], values['request'])
 
 
 def page(tx: sa.Connection, project_id: str, stack_id: str | None = None, limit: int | None = None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import timedelta
@@ -78,8 +77,9 @@ class Plans:
         stored = StoredPlan(
             id=self._runtime.uuid(), project_id=project_id, stack_id=whose.stack_id, stack_name=whose.stack_name,
             action=message.action, state=plans.READY, generation=row.generation if row is not None else None,
-            digest=_digest(document, request), author_id=context.user_id, author=whose.author, approver_id=None,
-            approver=None, summary=made.summary, document=document, request=request, created_at=now,
+            digest=plans.digest(codec.encode(document), codec.encode(request)), author_id=context.user_id,
+            author=whose.author, approver_id=None, approver=None, summary=made.summary,
+            document=document, request=request, created_at=now,
             expires_at=now + timedelta(seconds=self._bounds.lifetime), approved_at=None, applied_at=None)
 
         def store(tx: Connection) -> None:
@@ -112,9 +112,12 @@ class Plans:
         """Carry out a plan, and return the identity of its stack. Raises Conflict, with the differences, if the plan
         is not what would be done now."""
         with self._database.reader() as tx:
-            stored = self._found(tx, context, message.plan_id)
+            kept = plans.with_digest(tx, message.plan_id, context.project_id) if context.project_id else None
+        if kept is None:
+            raise exception.EntityNotFound(entity='Plan', name=message.plan_id)
+        stored, digest = kept
         self._check_applicable(stored)
-        if _digest(stored.document, stored.request) != stored.digest:
+        if digest != stored.digest:
             raise exception.Conflict(_('Plan %s is not what was planned: it was changed, or another release of the '
                                        'service has made it. Make a new one.') % stored.id)
         if message.digest is not None and message.digest != stored.digest:
@@ -273,11 +276,6 @@ class _Applied:
             raise exception.Conflict(_('The stack has changed while plan %s was applied.') % self._stored.id)
         if not plans.apply(tx, self._stored.id, stack_id, self._runtime.now()):
             raise exception.Conflict(_('Another request was faster to apply plan %s.') % self._stored.id)
-
-
-def _digest(document: Mapping[str, Any], request: Mapping[str, Any]) -> str:
-    """Return the digest of what a plan shows and of the request that it carries out, equal before and after storage."""
-    return hashlib.sha256(codec.encode({'document': document, 'request': request}).encode()).hexdigest()
 
 
 def _as_json(message: messages.CreatePlan) -> Mapping[str, Any]:
