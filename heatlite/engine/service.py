@@ -101,7 +101,7 @@ class EngineService:
         self.snapshots = Snapshots(runtime, database, self.stacks, self.controller.read, conf.max_snapshots_per_stack)
         self.controller.snapshots = self.snapshots
         self.drift = Drift(runtime, database, self.controller, self.stacks, sinks,
-                           DriftSettings(conf.drift.repair_interval))
+                           DriftSettings(conf.drift.repair_interval, conf.plans.required))
         self.drift_watch = DriftWatch(runtime, database, WatchSettings.of(conf), self.drift.watch)
         self.forced_deletes = ForcedDeletes(runtime, database, self.stacks, conf.engine.force_delete_timeout)
         self.health = Health(runtime, database, sinks, wake)

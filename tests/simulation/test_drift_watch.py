@@ -123,6 +123,20 @@ def test_a_lock_is_held_to(place):
     assert report(place, stack_id)['a'] == ('changed', 'The stack is locked.')
 
 
+def test_nothing_is_repaired_where_plans_are_required():
+    with Cluster(**EVERY | {'plans.required': True}) as place:
+        made = place.ask(messages.CreatePlan(
+            action='create', stack_name='s', template=template(),
+            environment={'resource_registry': {'drift': {'*': 'repair'}}}))
+        stack_id = place.ask(messages.ApplyPlan(made['id']))['stack_id']
+        done(place, stack_id, 'CREATE')
+        spoil(place)
+        wait(place, 2 * INTERVAL)
+        done(place, stack_id, 'CREATE')
+        assert set(report(place, stack_id).values()) == {('changed', 'Stacks are updated only by plans.')}
+        assert not any('repaired' in reason for _name, _action, _status, reason in place.events(stack_id))
+
+
 def test_a_restricted_action_is_not_done(place):
     stack_id = made(place, {'drift': {'*': 'repair'}, 'resources': {'a': {'restricted_actions': 'update'}}})
     spoil(place)
@@ -181,6 +195,23 @@ def test_repairs_survive_engines_that_die_at_any_point():
         assert values(place) == ['v'] * 3
 
     assert kill_engines_in(life, 151, **EVERY) > 50
+
+
+def test_stacks_of_one_project_share_lists():
+    with simulated() as cloud, openstack.stack(cloud, engines=1, **EVERY) as it:
+        for number in range(5):
+            stack_id = it.cluster.create(f's{number}', openstack.template({
+                f'n{each}': ('OS::Neutron::Net', {'name': f'n{each}'}) for each in range(3)}))
+            done(it.cluster, stack_id, 'CREATE')
+        wait(it.cluster, 2 * INTERVAL)              # all are looked at together from now on
+        before = it.requests()
+        wait(it.cluster, 4 * INTERVAL)
+        sent = it.requests()[len(before):]
+        listed = [each for each in sent if each.endswith('network/v2.0/networks')]
+        alone = [each for each in sent if 'networks/' in each]
+        assert report(it.cluster, stack_id) == {} and listed
+        assert len(sent) < 4 * 5 * 3 / 2, sent
+        assert len(alone) <= 2 * len(listed) + 4
 
 
 def test_objects_of_one_project_come_from_lists():

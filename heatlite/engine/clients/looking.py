@@ -96,7 +96,7 @@ class Look:
                 known = self._list(adapter, collection, ask).get(ident)
                 if known is not None:
                     return _answer({collection.one: known})
-        key = (str(adapter.service_type), id(adapter.session), url, json.dumps(params, sort_keys=True, default=str),
+        key = (_caller(adapter), str(adapter.service_type), url, json.dumps(params, sort_keys=True, default=str),
                arguments.get('microversion'))
         now = self._runtime.monotonic()
         at, answer = self._answers.get(key, (-FRESH, None))
@@ -110,7 +110,7 @@ class Look:
     def _list(self, adapter: Any, collection: Collection,
               ask: Callable[[str, Mapping[str, Any]], Response]) -> Mapping[str, Any]:
         """Return id -> object of a collection; empty if the service does not list it."""
-        key = id(adapter.session), collection
+        key = _caller(adapter), str(adapter.service_type), collection
         now = self._runtime.monotonic()
         at, found = self._lists.get(key, (-FRESH, {}))
         if key not in self._lists or now - at >= FRESH:
@@ -151,6 +151,12 @@ def within(look: Look) -> Iterator[Look]:
         yield look
     finally:
         _current.reset(token)
+
+
+def _caller(adapter: Any) -> Any:
+    """Return whose answers these are: stacks of one user in one project share them, each has a session of its own."""
+    who = adapter.get_project_id(), adapter.get_user_id()
+    return (*who, adapter.get_endpoint()) if all(who) else adapter.session
 
 
 def _place(service: str, url: str) -> tuple[Collection | None, str]:
