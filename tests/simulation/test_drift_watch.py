@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from heatlite.db import drift as reports
+from heatlite.engine.clients import looking
 from heatlite.rpc import messages
 from heatlite.testing.clouds import simulated
 from tests.simulation import openstack
@@ -12,6 +13,13 @@ from tests.simulation.cluster import Cluster, done, kill_engines_in, wait
 
 INTERVAL = 20.0
 EVERY = {'drift.interval': INTERVAL, 'drift.repair_interval': 0.0}
+UNLISTED = {'server_groups'}             # Nova shows them for a single server only
+LISTED = {
+    'net': ('OS::Neutron::Net', {}), 'router': ('OS::Neutron::Router', {}),
+    'subnet': ('OS::Neutron::Subnet', {'network': {'get_resource': 'net'}, 'cidr': '10.9.0.0/24'}),
+    'group': ('OS::Neutron::SecurityGroup', {}), 'address': ('OS::Neutron::FloatingIP', {'floating_network': 'public'}),
+    'server': ('OS::Nova::Server', {'image': 'cirros', 'flavor': 'm1.tiny', 'networks': [{'network': 'private'}]}),
+    'disk': ('OS::Cinder::Volume', {'size': 1})}
 THING = {'type': 'Sim::Thing', 'properties': {'value': 'v'}}
 RESOURCES = {'a': THING, 'b': THING, 'group': {
     'type': 'OS::Heat::ResourceGroup', 'properties': {'count': 1, 'resource_def': THING}}}
@@ -212,6 +220,29 @@ def test_stacks_of_one_project_share_lists():
         assert report(it.cluster, stack_id) == {} and listed
         assert len(sent) < 4 * 5 * 3 / 2, sent
         assert len(alone) <= 2 * len(listed) + 4
+
+
+@pytest.mark.parametrize('status', [403, 500])
+def test_objects_that_cannot_be_listed_are_asked_for_alone(status):
+    networks = {f'n{number}': ('OS::Neutron::Net', {'name': f'n{number}'}) for number in range(5)}
+    with simulated() as cloud, openstack.stack(cloud, engines=1) as it:
+        it.create(networks)
+        it.fault(kind='error', status=status, service='network', method='GET', path='re:/networks$', count=0)
+        report = it.cluster.ask(messages.LookForDrift(it.id))
+        assert report['summary']['same'] == 5 and report['resources'] == []
+
+
+def test_a_listed_object_is_the_object_that_is_shown():
+    with simulated() as cloud, openstack.stack(cloud, engines=1) as it:
+        it.create(LISTED)
+        for service, collections in looking.COLLECTIONS.items():
+            client = {'network': 'neutron', 'compute': 'nova', 'block-storage': 'cinder'}[service]
+            for each in collections:
+                listed = it.request(client, 'GET', each.listed)[each.many]
+                assert listed, each.many
+                for one in listed:
+                    shown = it.request(client, 'GET', f"{each.path}/{one['id']}")[each.one]
+                    assert {name: value for name, value in shown.items() if name not in UNLISTED} == one
 
 
 def test_objects_of_one_project_come_from_lists():

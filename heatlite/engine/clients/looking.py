@@ -8,6 +8,7 @@ asked for alone: it may have another owner, or be gone. Answers hold for FRESH s
 from __future__ import annotations
 
 import json
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,9 +16,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
+from keystoneauth1.exceptions import ClientException
 from requests import Response
 
 from heatlite.common.runtime import Runtime
+
+LOG = logging.getLogger(__name__)
 
 FRESH = 60.0                        # seconds
 ALONE = 2                           # objects of a collection that are asked for alone before it is listed
@@ -27,7 +31,10 @@ MOST_ANSWERS = 1000                 # that are remembered
 
 @dataclass(frozen=True)
 class Collection:
-    """A collection whose list has each object as it is shown alone. `path`: of one object, without its id."""
+    """A collection whose list has each object as it is shown alone, but for fields that no type compares.
+
+    `path`: of one object, without its id.
+    """
 
     path: str
     listed: str                     # the path of the list
@@ -93,11 +100,10 @@ class Look:
         if collection is not None and not params:
             self._asked[collection] += 1
             if self._asked[collection] > ALONE:
-                known = self._list(adapter, collection, ask).get(ident)
+                known = self._list(adapter, collection, arguments.get('microversion'), ask).get(ident)
                 if known is not None:
                     return _answer({collection.one: known})
-        key = (_caller(adapter), str(adapter.service_type), url, json.dumps(params, sort_keys=True, default=str),
-               arguments.get('microversion'))
+        key = _caller(adapter), str(adapter.service_type), url, json.dumps(arguments, sort_keys=True, default=str)
         now = self._runtime.monotonic()
         at, answer = self._answers.get(key, (-FRESH, None))
         if answer is None or now - at >= FRESH:
@@ -107,16 +113,19 @@ class Look:
             self._answers[key] = now, answer
         return answer
 
-    def _list(self, adapter: Any, collection: Collection,
+    def _list(self, adapter: Any, collection: Collection, microversion: Any,
               ask: Callable[[str, Mapping[str, Any]], Response]) -> Mapping[str, Any]:
         """Return id -> object of a collection; empty if the service does not list it."""
-        key = _caller(adapter), str(adapter.service_type), collection
+        key = _caller(adapter), str(adapter.service_type), collection, microversion
         now = self._runtime.monotonic()
         at, found = self._lists.get(key, (-FRESH, {}))
         if key not in self._lists or now - at >= FRESH:
             found = {}
-            for page in self._pages(adapter, collection, ask):
-                found.update({str(each['id']): each for each in page})
+            try:
+                for page in self._pages(adapter, collection, ask):
+                    found.update({str(each['id']): each for each in page})
+            except ClientException as error:            # then each object is asked for alone
+                LOG.info('%s of %s cannot be listed: %s', collection.many, adapter.service_type, error)
             self._lists[key] = now, found
         return found
 
