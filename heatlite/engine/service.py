@@ -152,7 +152,7 @@ class EngineService:
         self.guards = Guards(runtime, database)
         self.snapshots = Snapshots(runtime, database, self.actions, self.reader.read, conf.max_snapshots_per_stack)
         self.drift = Drift(runtime, database, self.reader, self.updates, self._sinks,
-                           DriftSettings(conf.drift.repair_interval))
+                           DriftSettings(conf.drift.repair_interval, conf.plans.required))
         self.drift_watch = DriftWatch(runtime, database, WatchSettings.of(conf), self.drift.watch)
         self.forced_deletes = ForcedDeletes(runtime, database, self.actions, conf.engine.force_delete_timeout)
         self.health = Health(runtime, database, self.reader, self._sinks, self._wake_other)

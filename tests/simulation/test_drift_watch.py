@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from heatlite.db import drift as reports
+from heatlite.engine.clients import looking
 from heatlite.rpc import messages
 from heatlite.testing.clouds import simulated
 from tests.simulation import openstack
@@ -12,6 +13,13 @@ from tests.simulation.cluster import Cluster, done, kill_engines_in, wait
 
 INTERVAL = 20.0
 EVERY = {'drift.interval': INTERVAL, 'drift.repair_interval': 0.0}
+UNLISTED = {'server_groups'}             # Nova shows them for a single server only
+LISTED = {
+    'net': ('OS::Neutron::Net', {}), 'router': ('OS::Neutron::Router', {}),
+    'subnet': ('OS::Neutron::Subnet', {'network': {'get_resource': 'net'}, 'cidr': '10.9.0.0/24'}),
+    'group': ('OS::Neutron::SecurityGroup', {}), 'address': ('OS::Neutron::FloatingIP', {'floating_network': 'public'}),
+    'server': ('OS::Nova::Server', {'image': 'cirros', 'flavor': 'm1.tiny', 'networks': [{'network': 'private'}]}),
+    'disk': ('OS::Cinder::Volume', {'size': 1})}
 THING = {'type': 'Sim::Thing', 'properties': {'value': 'v'}}
 RESOURCES = {'a': THING, 'b': THING, 'group': {
     'type': 'OS::Heat::ResourceGroup', 'properties': {'count': 1, 'resource_def': THING}}}
@@ -123,6 +131,20 @@ def test_a_lock_is_held_to(place):
     assert report(place, stack_id)['a'] == ('changed', 'The stack is locked.')
 
 
+def test_nothing_is_repaired_where_plans_are_required():
+    with Cluster(**EVERY | {'plans.required': True}) as place:
+        made = place.ask(messages.CreatePlan(
+            action='create', stack_name='s', template=template(),
+            environment={'resource_registry': {'drift': {'*': 'repair'}}}))
+        stack_id = place.ask(messages.ApplyPlan(made['id']))['stack_id']
+        done(place, stack_id, 'CREATE')
+        spoil(place)
+        wait(place, 2 * INTERVAL)
+        done(place, stack_id, 'CREATE')
+        assert set(report(place, stack_id).values()) == {('changed', 'Stacks are updated only by plans.')}
+        assert not any('repaired' in reason for _name, _action, _status, reason in place.events(stack_id))
+
+
 def test_a_restricted_action_is_not_done(place):
     stack_id = made(place, {'drift': {'*': 'repair'}, 'resources': {'a': {'restricted_actions': 'update'}}})
     spoil(place)
@@ -181,6 +203,46 @@ def test_repairs_survive_engines_that_die_at_any_point():
         assert values(place) == ['v'] * 3
 
     assert kill_engines_in(life, 151, **EVERY) > 50
+
+
+def test_stacks_of_one_project_share_lists():
+    with simulated() as cloud, openstack.stack(cloud, engines=1, **EVERY) as it:
+        for number in range(5):
+            stack_id = it.cluster.create(f's{number}', openstack.template({
+                f'n{each}': ('OS::Neutron::Net', {'name': f'n{each}'}) for each in range(3)}))
+            done(it.cluster, stack_id, 'CREATE')
+        wait(it.cluster, 2 * INTERVAL)              # all are looked at together from now on
+        before = it.requests()
+        wait(it.cluster, 4 * INTERVAL)
+        sent = it.requests()[len(before):]
+        listed = [each for each in sent if each.endswith('network/v2.0/networks')]
+        alone = [each for each in sent if 'networks/' in each]
+        assert report(it.cluster, stack_id) == {} and listed
+        assert len(sent) < 4 * 5 * 3 / 2, sent
+        assert len(alone) <= 2 * len(listed) + 4
+
+
+@pytest.mark.parametrize('status', [403, 500])
+def test_objects_that_cannot_be_listed_are_asked_for_alone(status):
+    networks = {f'n{number}': ('OS::Neutron::Net', {'name': f'n{number}'}) for number in range(5)}
+    with simulated() as cloud, openstack.stack(cloud, engines=1) as it:
+        it.create(networks)
+        it.fault(kind='error', status=status, service='network', method='GET', path='re:/networks$', count=0)
+        report = it.cluster.ask(messages.LookForDrift(it.id))
+        assert report['summary']['same'] == 5 and report['resources'] == []
+
+
+def test_a_listed_object_is_the_object_that_is_shown():
+    with simulated() as cloud, openstack.stack(cloud, engines=1) as it:
+        it.create(LISTED)
+        for service, collections in looking.COLLECTIONS.items():
+            client = {'network': 'neutron', 'compute': 'nova', 'block-storage': 'cinder'}[service]
+            for each in collections:
+                listed = it.request(client, 'GET', each.listed)[each.many]
+                assert listed, each.many
+                for one in listed:
+                    shown = it.request(client, 'GET', f"{each.path}/{one['id']}")[each.one]
+                    assert {name: value for name, value in shown.items() if name not in UNLISTED} == one
 
 
 def test_objects_of_one_project_come_from_lists():

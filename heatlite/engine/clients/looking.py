@@ -16,6 +16,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
+from keystoneauth1.exceptions import ClientException
 from requests import Response
 
 from heatlite.common import turns
@@ -32,7 +33,10 @@ MOST_ANSWERS = 1000                 # that are remembered
 
 @dataclass(frozen=True)
 class Collection:
-    """A collection whose list has each object as it is shown alone. `path`: of one object, without its id."""
+    """A collection whose list has each object as it is shown alone, but for fields that no type compares.
+
+    `path`: of one object, without its id.
+    """
 
     path: str
     listed: str                     # the path of the list
@@ -98,11 +102,10 @@ class Look:
         if collection is not None and not params:
             self._asked[collection] += 1
             if self._asked[collection] > ALONE:
-                known = self._list(adapter, collection, ask).get(ident)
+                known = self._list(adapter, collection, arguments.get('microversion'), ask).get(ident)
                 if known is not None:
                     return _answer({collection.one: known})
-        key = (str(adapter.service_type), id(adapter.session), url, json.dumps(params, sort_keys=True, default=str),
-               arguments.get('microversion'))
+        key = _caller(adapter), str(adapter.service_type), url, json.dumps(arguments, sort_keys=True, default=str)
         now = self._runtime.monotonic()
         at, answer = self._answers.get(key, (-FRESH, None))
         if answer is None or now - at >= FRESH:
@@ -112,10 +115,10 @@ class Look:
             self._answers[key] = now, answer
         return answer
 
-    def _list(self, adapter: Any, collection: Collection,
+    def _list(self, adapter: Any, collection: Collection, microversion: Any,
               ask: Callable[[str, Mapping[str, Any]], Response]) -> Mapping[str, Any]:
         """Return id -> object of a collection; empty if the service does not list it."""
-        key = id(adapter.session), collection
+        key = _caller(adapter), str(adapter.service_type), collection, microversion
         now = self._runtime.monotonic()
         at, found = self._lists.get(key, (-FRESH, {}))
         if key not in self._lists or now - at >= FRESH:
@@ -124,8 +127,9 @@ class Look:
                 for page in self._pages(adapter, collection, ask):
                     turns.spend(STEPS_OF_OBJECT * len(page))
                     found.update({str(each['id']): each for each in page})
-            except Exception as error:      # of the service, or of its answer: the objects are asked for alone
-                LOG.info('Listing %s: %s: %s', collection.many, type(error).__name__, error)
+            except (ClientException, LookupError, TypeError, ValueError) as error:      # or the answer is no list
+                LOG.info('%s of %s cannot be listed: %s: %s', collection.many, adapter.service_type,
+                         type(error).__name__, error)
             self._lists[key] = now, found
         return found
 
@@ -160,6 +164,12 @@ def within(look: Look) -> Iterator[Look]:
         yield look
     finally:
         _current.reset(token)
+
+
+def _caller(adapter: Any) -> Any:
+    """Return whose answers these are: stacks of one user in one project share them, each has a session of its own."""
+    who = adapter.get_project_id(), adapter.get_user_id()
+    return (*who, adapter.get_endpoint()) if all(who) else adapter.session
 
 
 def _place(service: str, url: str) -> tuple[Collection | None, str]:

@@ -46,9 +46,11 @@ REPLACED = 'The object has drifted and is replaced.'
 
 @dataclass(frozen=True)
 class Settings:
-    """`repair_interval`: least seconds between two repairs of one stack."""
+    """`repair_interval`: least seconds between two repairs of one stack. `plans_required`: there are no updates without
+    a plan, and so no repairs."""
 
     repair_interval: float = 3600.0
+    plans_required: bool = False
 
 
 class Drift:
@@ -138,6 +140,8 @@ class Drift:
         last = reports.mended_at(tx, row.id)
         if guarded.lock is not None:
             whole = _('The stack is locked.')
+        elif self._settings.plans_required:
+            whole = _('Stacks are updated only by plans.')
         elif row.status != Status.COMPLETE:
             whole = _('The last action of the stack failed.')
         elif last is not None and now < last + timedelta(seconds=self._settings.repair_interval):
