@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from tests.system import wire
-from tests.system.processes import Program, eventually, free_port
+from tests.system import servers, wire
+from tests.system.processes import Program, answers, eventually, free_port
 
 STREAM = '/v1/admin/events/stream'
 TEMPLATE = {'heat_template_version': '2021-04-16', 'resources': {'value': {'type': 'OS::Heat::Value',
@@ -98,6 +98,37 @@ def test_a_stack_has_a_stream_of_its_own_that_begins_where_the_client_was(port):
     create(port, 'another')
     with contextlib.closing(Stream(port, path, position)) as stream:
         assert [*some, *stream.until('own', 'CREATE_COMPLETE')] == whole
+
+
+@pytest.mark.parametrize('server', ['gunicorn', 'uwsgi'])
+def test_any_api_process_sends_them(tmp_path, server):
+    """The stack is driven by one process, the stream comes from another one on the same database."""
+    first, driving = start(tmp_path)
+    options = tmp_path / 'heatlite.conf'
+    options.write_text(f"""[DEFAULT]
+auth_encryption_key = {(tmp_path / 'state' / 'encryption-key').read_text()}
+transport_url = rabbit://127.0.0.1:1/
+[database]
+connection = sqlite:///{tmp_path}/state/heatlite.sqlite
+[paste_deploy]
+flavor = noauth
+""")
+    port = free_port()
+    second = servers.start(server, 'api', options, port, tmp_path / 'second.log', workers=1)
+    try:
+        answers(f'http://127.0.0.1:{port}/')
+        streams = [Stream(port), Stream(port)]
+        create(driving, 'elsewhere')
+        for stream in streams:
+            assert len(stream.until('elsewhere', 'CREATE_COMPLETE')) == 4
+        status, body = wire.ask(port, 'GET', STREAM, Accept='text/event-stream')
+        assert status == 503, body                      # threads are left for other requests
+        assert wire.ask(port, 'GET', '/v1/admin/stacks')[0] == 200
+        for stream in streams:
+            stream.close()
+    finally:
+        second.kill()
+        first.kill()
 
 
 def test_silence_is_broken_by_a_comment(port):

@@ -74,6 +74,14 @@ export function draw(context: CanvasRenderingContext2D, size: { width: number; h
   function node(box: Box, x: number, y: number): void {
     const tone = toneOf(box.resource.resource_status)
     const colour = colours[tone]
+    if (view.scale < 0.3) {
+      // From afar there is room for the state only.
+      context.fillStyle = colour
+      context.globalAlpha = box.inside ? 0.2 : tone === 'running' ? 0.4 + 0.6 * beat : 0.85
+      context.fillRect(x, y, box.width, box.height)
+      context.globalAlpha = 1
+      return
+    }
     context.fillStyle = box.inside ? colours.surface : colours.raised
     context.strokeStyle = box.key === chosen ? colours.accent : tone === 'failed' ? colours.failed : colours.edge
     context.lineWidth = box.key === chosen || tone === 'failed' ? 2 : 1
@@ -93,7 +101,6 @@ export function draw(context: CanvasRenderingContext2D, size: { width: number; h
     context.fillStyle = colour
     shape(x, y, 5, Math.min(box.height, box.inside ? box.height : 46), [8, 0, 0, 8])
     context.fill()
-    if (view.scale < 0.3) return
     const room = box.width - 26 - (box.nestedId ? 44 : 0)
     context.textBaseline = 'alphabetic'
     context.fillStyle = colours.ink
