@@ -55,9 +55,11 @@ def served(folder: Path) -> Iterator[tuple[dict[str, str], int]]:
     program = Program(folder / 'log', *shlex.split(words), '--state-dir', folder / 'state', *(
         word for pair in ports.items() for word in pair), module='heatlite.cmd.all_in_one')
     with closing(program.process.stdout) as lines:
-        said = next(line for line in lines if line.startswith('  export OS_'))
-        yield dict(word.split('=', 1) for word in said.split()[1:]), port
-        program.kill()
+        try:
+            said = next(line for line in lines if line.startswith('  export OS_'))
+            yield dict(word.split('=', 1) for word in said.split()[1:]), port
+        finally:
+            program.kill()
 
 
 def execute(folder: Path, aws: str) -> tuple[str, str]:
