@@ -142,7 +142,7 @@ def outside(conf: cfg.ConfigOpts, database: Database, engine: EngineClient) -> L
 
 
 def console(conf: cfg.ConfigOpts) -> list[Layer]:
-    """The layer of the web console; only if the operator has enabled it. Raises Error where nobody could log in."""
+    """The layer of the web console; only if the operator has enabled it. Raises Error where no user could log in."""
     if not conf.console.enabled:
         return []
     # Imported here: a service without the console does not load it.

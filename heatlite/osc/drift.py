@@ -33,7 +33,7 @@ class ShowDrift(command.Lister):
         path = f'{api.stack(chosen.stack)}/drift'
         self.found = (api.get(path) if chosen.stored else api.post(path))['drift']
         if self.found is None:
-            self.app.stderr.write('Nobody has looked yet.\n')
+            self.app.stderr.write('The stack was not compared with the cloud yet.\n')
             return COLUMNS, []
         return COLUMNS, list(rows(self.found))
 

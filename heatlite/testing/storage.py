@@ -41,7 +41,7 @@ class Visits(Protocol):
 
 class SimDatabase(Database):
     """Every commit has two points: right before it, and right after. The database may go away at those, too - after a
-    commit nobody learns of it - and before anything is read. As with a server, every statement gives way twice: before
+    commit it is not reported - and before anything is read. As with a server, every statement gives way twice: before
     it is carried out, and before its answer is back."""
 
     def __init__(self, url: str, runtime: SimulatedRuntime, chaos: Visits, seal: Seal | None,

@@ -20,7 +20,7 @@ Answer = Callable[[webob.Request], webob.Response]
 
 
 class ConsoleLayer:
-    """`project`: of everybody, where nobody logs in; None: users log in at Keystone by `identity`."""
+    """`project`: of all users, where there is no login; None: users log in at Keystone by `identity`."""
 
     def __init__(self, app: WSGIApplication, project: str | None, identity: Identity | None) -> None:
         self._app = app

@@ -118,17 +118,17 @@ class Drift:
             if by == SCHEDULE:
                 report = report.refused(dict(self._refusals(tx, current, found, report, at)))
                 wanted = report.to_mend
-            told = [self._event(tx, each, _('Drift: %s') % each) for each in drift.news(report, before)]
+            notices = [self._event(tx, each, _('Drift: %s') % each) for each in drift.news(report, before)]
             for stack_id, members in groupby(sorted(wanted, key=_stack_of), key=_stack_of):
-                told += self._mark(tx, stack_id, list(members))
+                notices += self._mark(tx, stack_id, list(members))
             if wanted:
                 reports.mended(tx, row.id, at)
             reports.store(tx, row.id, report)
-            return report, frozenset(each.path for each in wanted), told
+            return report, frozenset(each.path for each in wanted), notices
 
-        report, marked, told = self._database.retry(store)
-        for tell in told:
-            tell()
+        report, marked, notices = self._database.retry(store)
+        for notify in notices:
+            notify()
         return report, marked
 
     def _refusals(self, tx: Connection, row: stacks.Stack, found: Sequence[ResourceDrift], report: Report,
@@ -164,14 +164,14 @@ class Drift:
         current = set(current_rows_of(row, rows.values()).values())
         leases.start_over(tx, stack_id)
         stacks.unsettle(tx, stack_id)
-        told = []
+        notices = []
         for each in found:
             state = rows.get(_row_of(each))
             if state is None or state.id not in current or state.in_progress:
                 continue
             self._mark_one(tx, stack_id, state, each)
-            told.append(self._event(tx, each, _('Drift is repaired: %s') % each))
-        return told
+            notices.append(self._event(tx, each, _('Drift is repaired: %s') % each))
+        return notices
 
     def _mark_one(self, tx: Connection, stack_id: str, state: ResourceState, found: ResourceDrift) -> None:
         if found.policy is Policy.REPLACE:

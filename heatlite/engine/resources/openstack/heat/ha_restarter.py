@@ -47,8 +47,8 @@ class Restarter(signal_responder.SignalResponder):
         Raises NoActionRequired for another state than "alarm", while the stack has an action in progress, and for a
         signal from before the resource was made: it was handled already, or meant the one that was replaced.
         """
-        told = details if isinstance(details, Mapping) else {}
-        state = str(told.get('current', told.get('state', ALARM))).lower()
+        given = details if isinstance(details, Mapping) else {}
+        state = str(given.get('current', given.get('state', ALARM))).lower()
         if state != ALARM:
             raise exception.NoActionRequired(self.name, f'the state is "{state}"')
         wanted = self.properties[self.INSTANCE_ID]
@@ -68,7 +68,7 @@ class Restarter(signal_responder.SignalResponder):
     def _resolve_attribute(self, name: str) -> str | None:
         if self.resource_id is None or name != self.ALARM_URL:
             return None
-        # Without identity nobody needs a signature.
+        # Without an identity service no request has a signature.
         return self._get_ec2_signed_url(never_expire=True) or self._get_heat_signal_url()
 
 
