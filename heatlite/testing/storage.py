@@ -296,9 +296,12 @@ class ServerDatabase(SimDatabase):
         self._server.has_ended()
 
     def _do_not_wait(self, connection: Any, _record: Any) -> None:
+        """Locks, and transactions without a statement, are waited for in virtual time only (`Server.wait`)."""
         with connection.cursor() as cursor:
-            cursor.execute('SET SESSION innodb_lock_wait_timeout = 0' if self.dialect == 'mysql'
-                           else "SET lock_timeout = '1ms'")
+            if self.dialect == 'mysql':
+                cursor.execute('SET SESSION innodb_lock_wait_timeout = 0, SESSION idle_transaction_timeout = 0')
+            else:
+                cursor.execute("SET lock_timeout = '1ms'; SET idle_in_transaction_session_timeout = 0")
         connection.commit()
 
     def _execute(self, cursor: Any, statement: str, parameters: Any, context: Any) -> bool:
