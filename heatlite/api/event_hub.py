@@ -100,6 +100,8 @@ class Hub:
                 raise exception.HTTPServiceUnavailable(_('There are too many event streams; try again later.'))
             if self._cursor is None:
                 self._cursor = self._begin()
+            if position is not None and position > self._cursor.top and position > self._newest():
+                position = None                     # of another database: one that was restored is behind its clients
             made = Listener(self, scope, render, self._cursor.top, self._cursor.floor, position, until, is_stopping)
             self._listeners.setdefault(scope.key, {})[id(made)] = made
             self._owners[scope.owner] = self._owners.get(scope.owner, 0) + 1
@@ -147,6 +149,10 @@ class Hub:
     def _begin(self) -> Cursor:
         with self.database.reader() as tx:
             return Cursor(event_stream.newest(tx, NEWEST), self.clock())
+
+    def _newest(self) -> int:
+        with self.database.reader() as tx:
+            return max(event_stream.newest(tx, 1), default=0)
 
     def _run(self) -> None:
         while not self._is_over():
@@ -234,8 +240,8 @@ class Listener:
         self._is_full = self._has_begun = False
 
     def add(self, number: int, floor: int, text: bytes) -> None:
-        if len(self._waiting) >= WAITING:
-            self._is_full = True                    # it resumes where it is, by another connection
+        if self._is_full or len(self._waiting) >= WAITING:
+            self._is_full = True                    # it gets no more here: it resumes by another connection
         else:
             self._waiting.append((number, floor, text))
         self._flag.set()

@@ -183,10 +183,21 @@ def test_a_slow_reader_is_bounded_and_loses_nothing(hub, database, monkeypatch):
     hub.look()
     received = parts(next(slow))
     assert [each for _id, each in received] == ['w1', 'w2']
+    happen(database, rows.WEB, 'w4')
+    hub.look()                                           # there is room again, but w3 was not taken
     assert list(slow) == []                              # the stream ends; it resumes with the last id
     again = listen(hub, Scope(PROJECT, project_id=PROJECT), render, received[-1][0])
     next(again)
-    assert data(next(again)) == ['w3']
+    assert data(next(again)) == ['w3', 'w4']
+
+
+def test_a_position_of_another_database_is_ignored(hub, database):
+    """After a restore from a backup the clients' numbers are beyond those that exist."""
+    listener = listen(hub, Scope(PROJECT, project_id=PROJECT), render, 10 ** 17)
+    next(listener)
+    happen(database, rows.WEB, 'w1')
+    hub.look()
+    assert data(next(listener)) == ['w1']
 
 
 def test_the_number_of_listeners_is_bounded(database):
