@@ -153,14 +153,12 @@ def same(expected: Any, actual: Any) -> bool:
     the product of their lengths."""
     if expected is None:
         return True                                     # left to the service
+    if isinstance(expected, Mapping) and isinstance(actual, Mapping):
+        return all(same(expected.get(key, {}), actual.get(key)) for key in dict.fromkeys((*expected, *actual)))
     if _is_empty(expected) or _is_empty(actual):
         return _is_empty(expected) and _is_empty(actual)
-    match expected, actual:
-        case Mapping(), Mapping():
-            return all(same(expected.get(key), actual.get(key)) if key in expected else _is_empty(actual[key])
-                       for key in dict.fromkeys((*expected, *actual)))
-        case [list() | tuple(), list() | tuple()]:
-            return len(expected) == len(actual) and _same_members(expected, actual)
+    if isinstance(expected, list | tuple) and isinstance(actual, list | tuple):
+        return len(expected) == len(actual) and _same_members(expected, actual)
     return _word(expected) == _word(actual)
 
 

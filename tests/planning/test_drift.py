@@ -23,7 +23,8 @@ VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dic
     ({'a': 1}, {'a': '1'}, True), ({'a': 1}, {'a': 1, 'b': None}, True), ({'a': 1}, {'a': 1, 'b': 2}, False),
     ({'a': 1, 'b': None}, {'a': 1, 'b': 2}, True), ({'a': 1}, {}, False), ('a', ['a'], False),
     ([{'a': 1, 'b': None}, {'a': 1, 'b': 2}], [{'a': 1, 'b': 2}, {'a': 1, 'b': 3}], True),
-    ([{'a': 1}, {'a': 2}], [{'a': 2}, {'a': '1'}], True)])
+    ([{'a': 1}, {'a': 2}], [{'a': 2}, {'a': '1'}], True), ({}, {'a': None}, True), ({'a': None}, {}, True),
+    ({}, {'a': {'b': None}}, True), ({}, {'a': 1}, False)])
 def test_same(expected, actual, is_same):
     assert drift.same(expected, actual) == is_same
 

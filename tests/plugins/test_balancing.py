@@ -73,10 +73,10 @@ def rule(**more):
     ([rule()], ('0.0.0.0/0',)),
     ([rule(remote_ip_prefix='10.1.0.0/16'), rule(remote_ip_prefix='10.2.0.7/32')], ('10.1.0.0/16', '10.2.0.7/32')),
     ([rule(port_range_min=None, port_range_max=None, protocol=None)], ('0.0.0.0/0',)),
-    ([rule(port_range_min=81)], load_balancer.NOBODY),
-    ([rule(protocol='udp'), rule(direction='egress'), rule(ethertype='IPv6')], load_balancer.NOBODY),
-    ([rule(remote_group_id='own')], load_balancer.NOBODY),
-    ([], load_balancer.NOBODY),
+    ([rule(port_range_min=81)], load_balancer.NO_CLIENT),
+    ([rule(protocol='udp'), rule(direction='egress'), rule(ethertype='IPv6')], load_balancer.NO_CLIENT),
+    ([rule(remote_group_id='own')], load_balancer.NO_CLIENT),
+    ([], load_balancer.NO_CLIENT),
 ])
 def test_allowed_networks(rules, allowed):
     assert load_balancer.allowed_networks(rules, 80) == allowed

@@ -187,7 +187,7 @@ def test_engines_share_the_stacks_and_each_is_looked_at_once_in_an_interval():
             done(place, stack_id, 'CREATE')
         place.cloud.chaos.counts.clear()
         place.cloud.chaos.enabled = True
-        wait(place, 3 * INTERVAL)
+        wait(place, 3.5 * INTERVAL)
         shown = place.cloud.chaos.counts['show']
         assert 3 * len(ids) <= shown <= 4 * len(ids)
 

@@ -186,7 +186,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server():
-    runtime.blocking(str)                           # what it imports takes longer than some of the bounds here
+    runtime.blocking(30.0, str)                     # what it imports takes longer than some of the bounds here
     found = Server()
     threading.Thread(target=found.serve_forever, args=(0.01,), daemon=True).start()
     yield found
