@@ -16,8 +16,6 @@ import { to, usePlace, type Place } from './router'
 import { isAdmin, logOut, projects, session, switchTo, type Options, type Project } from './session'
 import type { Key } from './texts/en'
 
-const RENEW = 300_000
-
 export function App({ options }: { options: Options }): JSX.Element {
   const place = usePlace()
   const [, setTurn] = useState(0)
@@ -27,13 +25,6 @@ export function App({ options }: { options: Options }): JSX.Element {
     setExpired(true)
     again()
   }), [])
-  useEffect(() => {
-    const timer = setInterval(() => {
-      const found = session()
-      if (found?.token && found.expiresAt && Date.parse(found.expiresAt) - Date.now() < RENEW) void switchTo(found.projectId).catch(() => undefined)
-    }, 60_000)
-    return () => clearInterval(timer)
-  }, [])
   useEffect(() => {
     document.title = [...place.parts.slice(0, 2), t('app.name')].join(' · ')
   }, [place])
