@@ -12,6 +12,7 @@ from typing import Any
 from heatlite.common import crypt
 from heatlite.db import stacks
 from heatlite.db.connection import Database
+from heatlite.engine.reconcile.attribute_reader import OWN_TYPES
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.resource import Resource
 from heatlite.engine.resources.stack_resource import StackResource
@@ -21,7 +22,6 @@ from heatlite.language.resource_definition import Reference
 from heatlite.planning.states import Action, ResourceState, Status
 
 INPUTS = 'inputs'                                   # key in the request of a nested stack: digest of its influences
-OWN_TYPES = 'heatlite.'                             # of plug-ins it is not known what their nested stacks depend on
 BROUGHT = frozenset({Action.CREATE, Action.UPDATE})
 
 
@@ -98,7 +98,8 @@ def settled(leased: LeasedStack, status: Status | None, outputs: list[dict[str, 
 
 
 def has_known_inputs(kind: type[Resource]) -> bool:
-    """Whether the nested stack of a type follows from its properties, environment and files alone."""
+    """Whether the nested stack of a type follows from its properties, environment and files alone. That is not known of
+    types of plug-ins."""
     return issubclass(kind, StackResource) and kind.__module__.startswith(OWN_TYPES)
 
 
