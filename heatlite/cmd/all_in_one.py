@@ -183,11 +183,11 @@ def greet(conf: Any, port: int, ports: Mapping[str, int], cloud_url: str | None)
     print(f'heatlite listens on {url}', flush=True)
     if cloud_url is not None:
         print(f'A simulated cloud listens on {cloud_url}; what is in it: {cloud_url}/_sim/', flush=True)
-    if conf.console.enabled:
-        print(f'The console, for a browser on this machine: {url}/console/', flush=True)
     for name, what in (('cfn', 'Signals and CloudFormation'), ('cloudwatch', 'Metrics and CloudWatch')):
         if name in ports:
             print(f'{what} clients: http://{HOST}:{ports[name]}/v1', flush=True)
+    if conf.console.enabled:
+        print(f'The console, for a browser on this machine: {url}/console/', flush=True)
     if conf.auth == 'none':
         print(f'  export OS_AUTH_TYPE=none OS_ENDPOINT={url}/v1/admin', flush=True)
     elif cloud_url is not None:
