@@ -9,7 +9,7 @@ from heatlite.db import plans
 from heatlite.planning.states import Action
 from heatlite.rpc import messages
 from tests.simulation import planned
-from tests.simulation.cluster import Cluster, done, kill_engines_in
+from tests.simulation.cluster import Cluster, done, kill_engines_in, wait
 from tests.simulation.test_statements import stored_definitions_read
 
 
@@ -85,6 +85,7 @@ def test_a_stack_in_progress_cannot_be_planned(cluster, stack_id):
     slow = template(a='two', b='one')
     slow['resources']['slow'] = {'type': 'OS::Heat::TestResource', 'properties': {'wait_secs': 1000}}
     cluster.ask(messages.UpdateStack(stack_id=stack_id, template=slow))
+    wait(cluster, 30)                           # the update itself calls nothing any more
     refused = planned.plan(cluster, action='update', stack_id=stack_id, template=template(a='three', b='one'))
     assert isinstance(refused, exception.ActionInProgress)
 
