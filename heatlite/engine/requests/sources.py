@@ -28,9 +28,12 @@ def define(message: messages.Source, whose: StackIdentity, operator: Registry, l
     template = templates.from_mapping(message.template, limits, text=message.template_text)
     sections = message.environment
     if message.environment_files:
-        sections = merging.merge_files(message.environment_files, message.files,
-                                       message.environment.get('parameters') or {}, kinds(template, message.files),
-                                       limits)
+        merged = merging.merge_files(message.environment_files, message.files,
+                                     message.environment.get('parameters') or {}, kinds(template, message.files),
+                                     limits)
+        is_over_existing = isinstance(message, messages.UpdateStack) and message.existing
+        sections = merged if not is_over_existing else {
+            **_over(message.environment, merged), 'parameters': merged['parameters']}
     return definitions.build(template, Environment(sections, operator), message.files, whose, limits=limits)
 
 
@@ -65,13 +68,17 @@ def over_existing(message: Update, stored: StoredTemplate) -> Update:
                   if name not in message.clear_parameters}
     parameters.update(given.get('parameters') or {})
     known = _names(document)
-    sections: dict[str, Any] = {
-        'parameters': {name: value for name, value in parameters.items() if name in known},
-        **{section: {**(kept.get(section) or {}), **(given.get(section) or {})}
-           for section in ('parameter_defaults', 'resource_registry')},
-        **{section: given.get(section) or kept.get(section) or []
-           for section in ('event_sinks', 'encrypted_param_names')}}
+    sections = {**_over(kept, given),
+                'parameters': {name: value for name, value in parameters.items() if name in known}}
     return replace(message, template=document, environment=sections, files={**stored.files, **message.files})
+
+
+def _over(kept: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the sections of an environment besides the parameters: those of `given` over those that are kept."""
+    return {**{section: {**(kept.get(section) or {}), **(given.get(section) or {})}
+               for section in ('parameter_defaults', 'resource_registry')},
+            **{section: given.get(section) or kept.get(section) or []
+               for section in ('event_sinks', 'encrypted_param_names')}}
 
 
 def _names(document: Mapping[str, Any]) -> set[str]:
