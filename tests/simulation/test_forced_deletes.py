@@ -152,3 +152,14 @@ def test_it_ends_whenever_engines_die():
         assert len(place.cloud.objects) == 3
 
     assert kill_engines_in(life, 61, **SOON) > 50
+
+
+def test_a_stack_that_is_being_deleted_is_not_released():
+    """What is being deleted may be gone already, so a list of what was released would not be true."""
+    with Cluster(**SOON) as place:
+        stack_id = made(place, 'never')
+        place.ask(messages.ForceDeleteStack(stack_id))
+        refused = place.ask(messages.ReleaseStack(stack_id), (exception.ActionInProgress,))
+        assert isinstance(refused, exception.ActionInProgress)
+        assert place.universe.run(lambda: place.row(stack_id).deleted_at is not None, limit=20 * TIMEOUT)
+        assert set(left(place, stack_id).values()) == {WHY['never']}

@@ -27,7 +27,7 @@ from heatlite.engine.durability.periodic import Periodic
 from heatlite.engine.reconcile import exports
 from heatlite.engine.requests.stack_actions import StackActions
 from heatlite.language import masking
-from heatlite.planning.states import Action, ResourceState
+from heatlite.planning.states import Action, ResourceState, Status
 from heatlite.rpc import messages
 
 LOG = logging.getLogger(__name__)
@@ -66,11 +66,14 @@ class ForcedDeletes:
         self._actions.begin(message.stack_id, Action.DELETE, store, context)
 
     def release(self, context: RequestContext, message: messages.ReleaseStack) -> None:
-        """Delete a stack and keep all its objects in the cloud. Raises as `begin`."""
+        """Delete a stack and keep all its objects in the cloud. Raises as `begin`, and ActionInProgress while a delete
+        is in progress: its requests may have been sent."""
         due_at = self._runtime.now() + timedelta(seconds=self._timeout)
 
         def store(tx: Connection, row: stacks.Stack) -> Mapping[str, Any]:
             _check_root(row)
+            if (row.action, row.status) == (Action.DELETE, Status.IN_PROGRESS):
+                raise exception.ActionInProgress(stack_name=row.name, action=row.action)
             forced_deletes.begin(tx, row.id, due_at)
             forced_deletes.leave(tx, row.id, [replace(each, reason=_('It was released.')) for each in _left(tx, row)])
             return {'request': exports.ABANDONING}
