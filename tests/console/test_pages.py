@@ -130,7 +130,7 @@ def test_a_stack_is_created_from_the_editor_planned_applied_and_deleted(visit, s
     assert page.get_by_text('1 create').is_visible()
     page.get_by_role('button', name='Apply', exact=True).click()
     page.get_by_role('dialog').get_by_role('button', name='Apply', exact=True).click()
-    page.get_by_text('create complete').wait_for()
+    page.get_by_role('heading').get_by_text('create complete').wait_for()
     page.get_by_role('link', name='Update', exact=True).click()
     page.get_by_text('The template is valid').wait_for()
     page.get_by_label('size').fill('20')
