@@ -49,12 +49,13 @@ class Influence:
 
         `definition`: the resource's type and properties, with functions resolved.
         """
+        words = set(texts_in(definition))
+        if TEMPLATE_URL in words:
+            return None
         try:
             for name in types_in(definition):
                 self._check_at_hand(name)
-            if TEMPLATE_URL in set(texts_in(definition)):
-                return None
-            names = sorted(self._closure({*texts_in(definition), *self._always}))
+            names = sorted(self._closure(words | self._always))
         except Unknown:
             return None
         return [self._environment, *(text for name in names for text in (name, self._digest(name)))]

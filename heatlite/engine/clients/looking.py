@@ -21,6 +21,7 @@ from requests import Response
 
 from heatlite.common import turns
 from heatlite.common.runtime import Runtime
+from heatlite.engine.clients.os.collection import next_page
 
 LOG = logging.getLogger(__name__)
 
@@ -141,11 +142,11 @@ class Look:
         for _page in range(MOST_PAGES):
             answer = ask(collection.listed, params)
             body = answer.json() if answer.status_code == 200 else {}
-            page = body.get(collection.many) or []
-            yield page
-            if not page or not any(link.get('rel') == 'next' for link in body.get(f'{collection.many}_links') or ()):
+            yield body.get(collection.many) or []
+            following = next_page(body, collection.many)
+            if following is None:
                 return
-            params['marker'] = page[-1]['id']
+            params = {**params, **following}
 
 
 _current: ContextVar[Look | None] = ContextVar('look', default=None)
