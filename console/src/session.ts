@@ -1,4 +1,4 @@
-/** Who works here: the token of Keystone in this tab, or nobody's in the embedded mode. */
+/** Who works here: the token of Keystone in this tab, or none in the embedded mode. */
 
 export interface Session {
   token: string | null

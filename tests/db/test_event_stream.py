@@ -12,7 +12,7 @@ OTHER = stack('c', project_id='p2')
 
 
 @pytest.fixture
-def told(db):
+def filled(db):
     """Events of `a` (root) and `b` (nested in it) in project p1, of `c` in p2."""
     with db.writer() as tx:
         for each in (ROOT, INNER, OTHER):
@@ -31,9 +31,9 @@ def numbers(database):
         return event_stream.newest(tx, 100)
 
 
-def test_events_are_read_in_the_order_of_their_numbers(told):
-    first, *_, last = numbers(told)
-    with told.reader() as tx:
+def test_events_are_read_in_the_order_of_their_numbers(filled):
+    first, *_, last = numbers(filled)
+    with filled.reader() as tx:
         every = event_stream.after(tx, 0, 100)
         assert uuids(every) == ['a0', 'b1', 'c2', 'a3', 'b4']
         assert [(each.stack_name, each.project_id, each.root_id) for each in every[:3]] == [
@@ -43,23 +43,23 @@ def test_events_are_read_in_the_order_of_their_numbers(told):
         assert uuids(event_stream.of_project(tx, 'p2', 0, last, 100)) == ['c2']
         assert uuids(event_stream.of_tree(tx, 'a', 0, last, 3)) == ['a0', 'b1', 'a3']
         assert uuids(event_stream.of_tree(tx, 'b', 0, last, 100)) == ['b1', 'b4']
-        assert event_stream.newest(tx, 2) == numbers(told)[-2:]
+        assert event_stream.newest(tx, 2) == numbers(filled)[-2:]
         assert event_stream.numbers_within(tx, [(first, first), (last, last + 5)], 100) == [first, last]
         assert uuids(event_stream.by_numbers(tx, [last, first])) == ['a0', 'b4']
 
 
-def test_a_listener_gets_what_is_committed_late(told):
+def test_a_listener_gets_what_is_committed_late(filled):
     """Two writers of two stacks: the second takes later numbers and commits first. SQLite has one writer only."""
-    if told.dialect == 'sqlite':
+    if filled.dialect == 'sqlite':
         pytest.skip('SQLite has one writer: numbers are committed in order')
-    hub = Hub(told, Bounds())
+    hub = Hub(filled, Bounds())
     hub._is_running = True                              # the test looks by itself
     listener = hub.listen(Scope('p1', project_id='p1'), lambda found: f'data: {found.event.uuid}\n\n'.encode())
     next(listener)
     with contextlib.ExitStack() as first:
-        tx = first.enter_context(told.writer())
+        tx = first.enter_context(filled.writer())
         events.insert_many(tx, 'a', [event('slow', 1)])
-        with told.writer() as second:
+        with filled.writer() as second:
             events.insert_many(second, 'b', [event('quick', 1)])
         hub.look()
         before = next(listener)
@@ -68,14 +68,14 @@ def test_a_listener_gets_what_is_committed_late(told):
     assert b'quick' in before
     assert b'slow' in after
     position = int(before.split(b'\n')[0].removeprefix(b'id: '))
-    with told.reader() as tx:
+    with filled.reader() as tx:
         assert 'slow' in uuids(event_stream.after(tx, position, 100)), 'a client that resumes there would miss it'
 
 
-def test_numbers_are_never_given_again(told):
-    last = numbers(told)[-1]
-    with told.writer() as tx:
+def test_numbers_are_never_given_again(filled):
+    last = numbers(filled)[-1]
+    with filled.writer() as tx:
         tx.exec_driver_sql("DELETE FROM event WHERE stack_id = 'b'")
-    with told.writer() as tx:
+    with filled.writer() as tx:
         events.insert_many(tx, 'a', [event('new', 1)])
-    assert numbers(told)[-1] > last
+    assert numbers(filled)[-1] > last

@@ -39,7 +39,7 @@ KEPT = ('properties', 'definition', 'fingerprint', 'metadata')      # columns of
 @dataclass
 class Drifted:
     """What looks at one type have found. `seen`: properties whose change was found, and nothing else;
-    `wrong`: property -> what was wrong; `fresh`: what was found of a resource that nobody has changed."""
+    `wrong`: property -> what was wrong; `fresh`: what was found of a resource that was not changed."""
 
     seen: list[str] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
@@ -92,13 +92,13 @@ def _try(trial: changes.Trial, change: Change, result: Drifted) -> None:
     try:
         scenario = _spoiled(trial, change)
         report = look(scenario)
-        told = {each['path'][0] for found in report['resources'] if found['path'] == [IT]
+        noticed = {each['path'][0] for found in report['resources'] if found['path'] == [IT]
                 for each in found['properties']}
         others = [found for found in report['resources'] if found['path'] != [IT]]
-        more = told - {change.name} - ALSO.get((trial.type_name, change.name), frozenset())
+        more = noticed - {change.name} - ALSO.get((trial.type_name, change.name), frozenset())
         if others or more:
             result.wrong[change.name] = f'also found: {sorted(more)} {others}'
-        (result.seen if change.name in told else result.unseen).append(change.name)
+        (result.seen if change.name in noticed else result.unseen).append(change.name)
     except Exception as error:
         trial.close()
         result.wrong[change.name] = f'{type(error).__name__}: {error}'

@@ -81,8 +81,8 @@ def test_what_policies_want_repaired_is_repaired_and_nothing_else(place, policie
     done(place, stack_id, 'UPDATE')
     assert values(place) == ['drifted'] * left + ['v'] * (3 - left)
     assert len(place.cloud.made) == made_before             # in place
-    told = [reason for _name, _action, _status, reason in place.events(stack_id) if 'repaired' in reason]
-    assert all(each == 'Drift is repaired: changed: value' for each in told)
+    reasons = [reason for _name, _action, _status, reason in place.events(stack_id) if 'repaired' in reason]
+    assert all(each == 'Drift is repaired: changed: value' for each in reasons)
 
 
 def test_what_is_to_be_replaced_is_made_anew(place):

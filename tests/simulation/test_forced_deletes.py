@@ -84,10 +84,10 @@ def test_a_forced_delete_ends_and_lists_what_is_left(how):
         assert all(WHY[how] in reason or 'Its delete' in reason for reason in found.values())
         assert WHY[how] in found['it']
         with place.database.reader() as tx:
-            told = {each.physical_resource_id for each in forced_deletes.show(tx, stack_id).left_behind}
-        assert told <= set(ids)
+            listed = {each.physical_resource_id for each in forced_deletes.show(tx, stack_id).left_behind}
+        assert listed <= set(ids)
         if how != 'hang':                       # whose call ends some day
-            assert told == set(place.cloud.objects)
+            assert listed == set(place.cloud.objects)
 
 
 def test_what_can_be_deleted_is_deleted_and_nothing_is_left():

@@ -10,8 +10,8 @@ export interface LiveEvent extends StackEvent {
 
 const KNOWN = 2000
 
-/** Listens until the returned function is called. `told`: each event once; `live`: whether the stream is there. */
-export function listen(path: string, told: (event: LiveEvent) => void, live: (isLive: boolean) => void): () => void {
+/** Listens until the returned function is called. `received`: each event once; `live`: whether the stream is there. */
+export function listen(path: string, received: (event: LiveEvent) => void, live: (isLive: boolean) => void): () => void {
   const end = new AbortController()
   const known = new Set<string>()
   let position = ''
@@ -48,7 +48,7 @@ export function listen(path: string, told: (event: LiveEvent) => void, live: (is
     if (known.has(event.id)) return
     known.add(event.id)
     if (known.size > KNOWN) known.delete(known.values().next().value as string)
-    told(event)
+    received(event)
   }
 
   async function go(): Promise<void> {
