@@ -84,16 +84,20 @@ def reload(conf: Any, then: Callable[[], None] = lambda: None) -> Callable[[], N
 
 
 def settle(runtime: Runtime) -> None:
-    """Configures the garbage collector, and gives memory back from now on. Call it after everything is built: present
-    objects are never collected.
+    """Configures the garbage collector, and gives memory back from now on. Call it after everything is built."""
+    from heatlite.common import memory
+    configure_collector()
+    memory.start(runtime)
+
+
+def configure_collector() -> None:
+    """Collects once, and more rarely from now on; present objects are never collected.
 
     The collector's defaults are for small programs: it would take a fifth of the time on a large stack.
     """
-    from heatlite.common import memory
     gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECT_AFTER)
-    memory.start(runtime)
 
 
 def release_dead_engines(database: Any, runtime: Runtime, engine_ids: Iterable[str],

@@ -121,7 +121,7 @@ def main() -> None:
         raise SystemExit(subprocess.call([sys.executable, '-W', 'ignore', '-m', 'tests.bench.alarms',
                                           *(['--json'] if chosen.json else [])]))
     if chosen.backend == LANGUAGE:
-        found, shown = language.measure(), language.table
+        found, shown = language.measure(chosen.smaller), language.table
     elif chosen.backend == PLANS:
         found, shown = plans.measure(chosen.smaller), plans.table
     elif chosen.scenarios:

@@ -25,7 +25,7 @@ import greenlet
 import psutil
 import sqlalchemy as sa
 
-from heatlite.cmd.parts import settle
+from heatlite.cmd.parts import configure_collector
 from heatlite.common import crypt
 from heatlite.common.context import RequestContext
 from heatlite.db import alarms, codec, shards
@@ -67,7 +67,7 @@ def engine(database: Database) -> Iterator[EngineService]:
     here = runtimes.current()
     service = EngineService(options({'alarms.max_alarms_per_project': -1, 'alarms.delay': 0.0}), here, database)
     service.start()
-    settle()
+    configure_collector()
     yield service
     service.stop()
 

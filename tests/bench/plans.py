@@ -54,7 +54,7 @@ def measure(smaller: int = 1) -> dict[str, Any]:
             with stack(cloud, engines=1, interleaved=False, **{'plans.check_timeout': seconds}) as it:
                 if what.startswith('update'):
                     it.create(resources(kind, count))
-                parts.settle()
+                parts.configure_collector()
                 asked = it.count_requests()
                 with Meter() as meter:
                     plan = it.plan(resources(kind, count, more=1), converge=refresh or None)
@@ -84,7 +84,7 @@ def _updates(cloud: Any, count: int, wanted: Callable[[int, int], Resources]) ->
         for number in range(1, 2 * ROUNDS + 1):
             way = ('directly', 'by_a_plan')[number % 2]
             plan = it.plan(wanted(count, number)) if way == 'by_a_plan' else None
-            parts.settle()
+            parts.configure_collector()
             with Meter() as meter:
                 it.cluster.ask(messages.UpdateStack(stack_id=it.id, template=template(wanted(count, number)))
                                if plan is None else messages.ApplyPlan(plan.id))

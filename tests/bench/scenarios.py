@@ -98,7 +98,7 @@ def group(backend: str, smaller: int) -> Figures:
 
 def grid(backend: str, smaller: int) -> Figures:
     """100 wide, 50 deep; each stands on two of the layer below."""
-    wide, deep = 100, 50 // smaller
+    wide, deep = 100, max(1, 50 // smaller)
     resources: dict[str, Any] = {}
     for layer in range(deep):
         for place in range(wide):
