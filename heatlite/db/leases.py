@@ -24,6 +24,8 @@ _HELD = sa.select(lease.c.stack_id, lease.c.epoch, lease.c.strikes).where(
 _EPOCH = sa.select(lease.c.engine_id, lease.c.epoch, lease.c.strikes).where(
     lease.c.stack_id == sa.bindparam('wanted_stack'))
 _HOLDER = _EPOCH.with_for_update()
+_IDLE = sa.select(lease.c.engine_id, lease.c.wanted).where(
+    lease.c.stack_id == sa.bindparam('wanted_stack')).with_for_update()
 _WRITE = lease.update().where(lease.c.stack_id == sa.bindparam('wanted_stack')).values(writes=lease.c.writes + 1)
 _WANT = _WRITE.values(wanted=True)
 
@@ -49,6 +51,12 @@ def insert(tx: sa.Connection, stack_id: str, engine_id: str | None, wanted: bool
 def locked(tx: sa.Connection, stack_id: str) -> bool:
     """Locks the lease until the end of `tx`. False when the stack has none."""
     return tx.execute(_HOLDER, {'wanted_stack': stack_id}).first() is not None
+
+
+def is_idle(tx: sa.Connection, stack_id: str) -> bool:
+    """Whether no engine has the lease and the stack has no work; locks it until the end of `tx`."""
+    row = tx.execute(_IDLE, {'wanted_stack': stack_id}).first()
+    return row is not None and row.engine_id is None and not row.wanted
 
 
 def driven_trees(tx: sa.Connection, root_ids: Sequence[str]) -> set[str]:

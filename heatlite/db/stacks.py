@@ -380,9 +380,9 @@ def path(tx: sa.Connection, nested: Stack | Identity) -> tuple[str, ...]:
 def settled_below(tx: sa.Connection, root_id: str, depth: int) -> dict[str, str]:
     """The live stacks of a tree below `depth` that are settled, together with all stacks below them: id -> digest.
 
-    A nested stack is settled if nothing has happened since an action of its parent brought it to a definition in which
-    only the parent can cause a change; `digest` is of what had an influence on it. `settling` makes the column, which
-    any newer generation outdates. One statement. Index: (root_id, depth).
+    A stack is settled if nothing has happened since a create or an update brought it to a definition in which only
+    another definition can cause a change; `digest` is of what had an influence on it. `settling` makes the column,
+    which any newer generation outdates. One statement. Index: (root_id, depth).
     """
     query = sa.select(stack.c.id, stack.c.owner_id, stack.c.generation, stack.c.settled).where(
         stack.c.root_id == root_id, stack.c.depth > depth, stack.c.live == 1)
@@ -410,8 +410,15 @@ def settling(generation: int, nested: int, digest: str) -> str:
     return f'{generation}:{nested}:{digest}'
 
 
+def keep_settled(tx: sa.Connection, stack_id: str, generation: int) -> None:
+    """Has a settled stack settled in its next generation, too. Two statements by primary key."""
+    before = tx.execute(sa.select(stack.c.settled).where(stack.c.id == stack_id)).scalar_one()
+    _former, nested, digest = before.split(':')
+    tx.execute(stack.update().where(stack.c.id == stack_id).values(settled=settling(generation, int(nested), digest)))
+
+
 def unsettle(tx: sa.Connection, stack_id: str) -> None:
-    """Notes that the next update of its parent has to look at a nested stack."""
+    """Notes that the next update has to look at a stack."""
     tx.execute(stack.update().where(stack.c.id == stack_id, stack.c.settled.is_not(None)).values(settled=None))
 
 

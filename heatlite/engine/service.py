@@ -24,6 +24,7 @@ from heatlite.engine.durability.journal import Journal
 from heatlite.engine.durability.lease_manager import LeaseManager
 from heatlite.engine.durability.pool import Pool
 from heatlite.engine.durability.timers import Timers
+from heatlite.engine.lifecycle_plugin import LifecyclePlugins
 from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.notify.notifications import Notify, silent
 from heatlite.engine.reconcile import loading
@@ -65,6 +66,7 @@ from heatlite.engine.requests.stack_actions import StackActions
 from heatlite.engine.requests.stack_updates import StackUpdates
 from heatlite.engine.requests.stacks import Stacks
 from heatlite.engine.requests.stored_stacks import StoredStacks
+from heatlite.engine.requests.unchanged import UnchangedUpdates
 from heatlite.engine.types import registry as registries
 from heatlite.rpc import messages
 
@@ -89,6 +91,7 @@ class EngineService:
         self._sinks = EventSinks(runtime, database, lambda stack_id: loading.for_reading(
             runtime, database, stack_id, self.registry.operator))
         self._recorder = Recorder(conf.revisions.keep, conf.auth_encryption_key)
+        self._plugins = LifecyclePlugins.installed()
         self.runners = Runners()
         self._journal = Journal(runtime, database, largest=conf.journal.max_changes, refused=self.runners.stop_failed,
                                 noted=self._sinks.wake)
@@ -121,7 +124,7 @@ class EngineService:
         timeouts = Timeouts(runtime, self._timers, self.runners, settings.action_timeout)
         clean_up = CleanUp(runtime, database, registry, self._recorder, self._for_stacks, settings.events)
         lifecycle = StackLifecycle(runtime, database, registry, self._journal, self.runners, definitions, timeouts,
-                                   clean_up, self._sinks, self._recorder, self._notify, self._for_stacks)
+                                   clean_up, self._sinks, self._recorder, self._notify, self._for_stacks, self._plugins)
         self.controller = StackController(runtime, database, self.engine_id, registry, self._journal, self._pool,
                                           self._timers, settings, self._sinks, self.runners, definitions, executors,
                                           timeouts, lifecycle)
@@ -138,8 +141,10 @@ class EngineService:
         foresight = Foresight(runtime, database, registry, self._for_stacks, conf.max_resources_per_stack,
                               conf.observe_on_update)
         self.stacks = Stacks(runtime, database, registry, acceptance, quotas, limits, foresight)
+        unchanged = UnchangedUpdates(runtime, database, self.engine_id, self._recorder, conf.observe_on_update,
+                                     conf.max_events_per_stack, self._plugins, self._notify)
         self.updates = StackUpdates(runtime, database, registry, acceptance, stored, quotas, limits, foresight,
-                                    self._recorder)
+                                    self._recorder, unchanged)
         self.actions = StackActions(runtime, database, acceptance, stored, quotas, foresight, self._recorder)
         self.nested = NestedStacks(runtime, database, registry, acceptance, stored, quotas, self.actions)
         self.children = Children(runtime, database)

@@ -42,26 +42,27 @@ class Influence:
         self._known = frozenset(files) | frozenset(self._mapped)
         # Names that are no single word of a text, and what may be in use under any name.
         self._always = {name for name in self._known if not _is_sought(name)}
-        self._always.update(texts_in(sections[DEFAULTS]), texts_in(registry.get(registries.RESOURCES)))
+        self._always.update(*(_texts(each)[0] for each in (sections[DEFAULTS], registry.get(registries.RESOURCES))))
 
     def on(self, definition: Mapping[str, Any]) -> list[str] | None:
         """Return texts that are equal for equal influences on the nested stack of a resource; None: not known.
 
         `definition`: the resource's type and properties, with functions resolved.
         """
-        words = set(texts_in(definition))
+        words, types = _texts(definition)
         if TEMPLATE_URL in words:
             return None
         try:
-            for name in types_in(definition):
+            for name in types:
                 self._check_at_hand(name)
             names = sorted(self._closure(words | self._always))
         except Unknown:
             return None
-        return [self._environment, *(text for name in names for text in (name, self._digest(name)))]
+        return [self._environment, *(
+            text for name in names for text in (name, self._mapped.get(name, ''), self._digest(name)))]
 
     def _closure(self, words: Iterable[str]) -> set[str]:
-        """Return the files that these words lead to, directly or through types and other files."""
+        """Return the files and mapped names that these words lead to, directly or through types and other files."""
         seen: set[str] = set()
         waiting = [word for word in words if word in self._known]
         while waiting:
@@ -74,7 +75,7 @@ class Influence:
                 waiting.append(self._mapped[name])
             if name in self._files:
                 waiting += self._mentioned(name) & self._known
-        return {name for name in seen if name in self._files}
+        return seen
 
     def _check_at_hand(self, type_name: str) -> None:
         if '\\' in type_name or type_name.startswith('*') or (
@@ -91,6 +92,9 @@ class Influence:
         return self._known if words is None else words
 
     def _digest(self, name: str) -> str:
+        """Return the digest of a file; empty for a name that is no file."""
+        if name not in self._files:
+            return ''
         digests = self._files.digests
         if name not in digests:
             digests[name] = hashlib.sha256(self._files[name].encode('utf-8', 'surrogatepass')).hexdigest()
@@ -120,28 +124,28 @@ def _without_colon(word: str) -> str:
     return word[:-1] if word.endswith(':') else word
 
 
-def texts_in(value: Any) -> Iterator[str]:
-    """Yield every text in nested lists and maps, keys included."""
-    return (each for _key, each in _leaves(value))
-
-
-def types_in(value: Any) -> Iterator[str]:
-    """Yield every text that stands under a key `type` or `Type`."""
-    return (each for key, each in _leaves(value) if key in TYPE_KEYS)
-
-
-def _leaves(value: Any) -> Iterator[tuple[Any, str]]:
-    """Yield (key of the map that it is a value of, text) for all texts; the key of a key is None."""
-    waiting = [(None, value)]
+def _texts(value: Any) -> tuple[set[str], set[str]]:
+    """Return all texts in nested lists and maps, keys included, and those that stand under a key `type` or `Type`."""
+    texts: set[str] = set()
+    types: set[str] = set()
+    waiting = [value]
     while waiting:
-        key, each = waiting.pop()
+        each = waiting.pop()
         if isinstance(each, str):
-            yield key, each
-        elif isinstance(each, Mapping):
-            waiting += [(None, name) for name in each]
-            waiting += each.items()
+            texts.add(each)
+        elif isinstance(each, dict | Mapping):
+            for key, inside in each.items():
+                if isinstance(key, str):
+                    texts.add(key)
+                if not isinstance(inside, str):
+                    waiting.append(inside)
+                else:
+                    texts.add(inside)
+                    if key in TYPE_KEYS:
+                        types.add(inside)
         elif isinstance(each, list | tuple):
-            waiting += [(None, item) for item in each]
+            waiting += each
+    return texts, types
 
 
 def _mappings(environment: Environment) -> Iterator[tuple[str, str]]:

@@ -13,9 +13,9 @@ from heatlite.common.context import bind
 from heatlite.common.runtime import Runtime
 from heatlite.db import codec, stacks, templates
 from heatlite.db.connection import Database
-from heatlite.engine import lifecycle_plugin
 from heatlite.engine.durability import request_ids
 from heatlite.engine.durability.journal import Journal, LeaseLost, Superseded
+from heatlite.engine.lifecycle_plugin import LifecyclePlugins
 from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.notify.notifications import Notify
 from heatlite.engine.reconcile import events, loading, outputs, planned
@@ -45,7 +45,7 @@ class StackLifecycle:
 
     def __init__(self, runtime: Runtime, database: Database, registry: Registry, journal: Journal, runners: Runners,
                  definitions: AcceptedDefinitions, timeouts: Timeouts, clean_up: CleanUp, sinks: EventSinks,
-                 recorder: Recorder, notify: Notify, use_cases: Provider) -> None:
+                 recorder: Recorder, notify: Notify, use_cases: Provider, plugins: LifecyclePlugins) -> None:
         self._runtime = runtime
         self._database = database
         self._registry = registry
@@ -58,7 +58,7 @@ class StackLifecycle:
         self._recorder = recorder
         self._notify = notify
         self._use_cases = use_cases
-        self._plugins = lifecycle_plugin.LifecyclePlugins.installed()
+        self._plugins = plugins
 
     # --- the begin of an action -------------------------------------------------------------------------
 
@@ -197,7 +197,8 @@ class StackLifecycle:
             executor = runner.executor
             resolved = outputs.resolve(leased.definition, executor.scope, executor.attributes.is_live)
             shown = codec.encode(resolved)
-            brought = settled(leased, status, resolved, executor.objects.kind_of, executor.attributes.is_live)
+            brought = settled(leased, status, resolved, executor.objects.kind_of, executor.attributes.is_live,
+                              self._recorder.key)
         noted: tuple[Event, ...] = ()
         if status is not None:
             noted = (self._event(leased, action, status, reason),)

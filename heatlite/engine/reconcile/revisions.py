@@ -48,13 +48,13 @@ class Recorder:
     def __init__(self, keep: int, key: str | None) -> None:
         """`keep`: the most revisions of a stack, 0: none are recorded; `key`: the key of the digests."""
         self._keep = keep
-        self._key = key or ''
+        self.key = key or ''
 
     def is_present(self, tx: Connection, row: Stack, content: Content) -> bool:
         """Whether the stack `row` has this content already, so that there is no new revision. One statement."""
         if row.revision is None or not self._keep:
             return False
-        return revisions.digest(tx, row.id, row.revision) == content.digest(row.id, self._key)
+        return revisions.digest(tx, row.id, row.revision) == content.digest(row.id, self.key)
 
     def record(self, tx: Connection, before: Stack | None, accepted: Stack, content: Content,
                author: RequestContext | None, plan_id: str | None = None) -> None:
@@ -80,7 +80,7 @@ class Recorder:
             accepted.id, accepted.revision, accepted.action,
             None if before is None else followed(before.outcome, before.status, accepted.action),
             author.user_id if author is not None else None, author.username if author is not None else None, plan_id,
-            accepted.template_id, content.digest(accepted.id, self._key), accepted.parameters,
+            accepted.template_id, content.digest(accepted.id, self.key), accepted.parameters,
             accepted.updated_at or accepted.created_at)
         return (new,) if before is None or before.revision is not None else (_present(before), new)
 

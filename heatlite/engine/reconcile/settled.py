@@ -1,7 +1,8 @@
-"""Finds nested stacks that an update need not visit: nothing can have changed in them, at any depth.
+"""Finds stacks that an update need not visit: nothing can have changed in them, at any depth.
 
-A nested stack is settled if its parent brought it to its definition, nothing has happened to it since - no request,
-no signal, no mark - and its definition uses no value that changes by itself.
+A stack is settled if a create or an update brought it to its definition, nothing has happened to it since - no request,
+no signal, no mark - and its definition uses no value that changes by itself. What had an influence on a nested stack is
+known to its parent; a root has its own definition.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.resource import Resource
 from heatlite.engine.resources.stack_resource import StackResource
 from heatlite.engine.rsrc_defn import ResourceDefinition
+from heatlite.language.definition import StackDefinition
 from heatlite.language.influence import Influence
 from heatlite.language.resource_definition import Reference
 from heatlite.planning.states import Action, ResourceState, Status
@@ -59,6 +61,16 @@ class SettledStacks:
         return None if texts is None else crypt.digest(texts, self._key)
 
 
+def inputs_of_root(definition: StackDefinition, key: str) -> str | None:
+    """Return the digest of what besides its own text has an influence on a root stack; None: not known.
+
+    `key`: of the digest."""
+    if definition.environment.has_hooks() or definition.environment.event_sinks:
+        return None
+    texts = Influence(definition.environment, definition.files).on({'resources': definition.snippets})
+    return None if texts is None else crypt.digest(texts, key)
+
+
 def without_inputs(request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the request of a signal, which brings a group to another size than its definition says."""
     return {name: value for name, value in request.items() if name != INPUTS}
@@ -70,14 +82,15 @@ IsLive = Callable[[str, str], bool]
 
 
 def settled(leased: LeasedStack, status: Status | None, outputs: list[dict[str, Any]], kind_of: KindOf,
-            is_live: IsLive) -> str | None:
+            is_live: IsLive, key: str) -> str | None:
     """Return the value of the column `settled` after the end of an action; None if the next update has to look.
 
-    `outputs`: of the stack, as resolved at its end.
+    `outputs`: of the stack, as resolved at its end; `key`: of digests.
     """
     row, definition = leased.row, leased.definition
-    digest = (row.request or {}).get(INPUTS)
-    if digest is None or status is not Status.COMPLETE or row.action not in BROUGHT:
+    if status is not Status.COMPLETE or row.action not in BROUGHT:
+        return None
+    if row.owner_id is not None and INPUTS not in (row.request or {}):
         return None
     if leased.signalled == row.generation or leased.lease.former is not None:    # a former owner may have handled some
         return None
@@ -86,7 +99,8 @@ def settled(leased: LeasedStack, status: Status | None, outputs: list[dict[str, 
     nested = 0
     for name, resource in definition.resources.items():
         member = leased.current(name)
-        if member is None or not all(_is_stable(need, leased, kind_of, is_live) for need in resource.needs):
+        if member is None or resource.is_external or not all(
+                _is_stable(need, leased, kind_of, is_live) for need in resource.needs):
             return None
         kind = kind_of(member)
         if not kind.always_inspected:
@@ -94,7 +108,8 @@ def settled(leased: LeasedStack, status: Status | None, outputs: list[dict[str, 
         if not has_known_inputs(kind):
             return None
         nested += 1
-    return stacks.settling(row.generation, nested, digest)
+    digest = inputs_of_root(definition, key) if row.owner_id is None else (row.request or {})[INPUTS]
+    return None if digest is None else stacks.settling(row.generation, nested, digest)
 
 
 def has_known_inputs(kind: type[Resource]) -> bool:

@@ -27,6 +27,7 @@ from heatlite.engine.requests.quotas import QuotaChecks
 from heatlite.engine.requests.sources import Update
 from heatlite.engine.requests.stacks import identity
 from heatlite.engine.requests.stored_stacks import StoredStacks, check_updatable
+from heatlite.engine.requests.unchanged import UnchangedUpdates
 from heatlite.engine.types.registry import Registry
 from heatlite.language.definition import StackDefinition, StackIdentity
 from heatlite.planning import text
@@ -37,7 +38,7 @@ from heatlite.rpc import messages
 class StackUpdates:
     def __init__(self, runtime: Runtime, database: Database, registry: Registry, acceptance: Acceptance,
                  stored: StoredStacks, quotas: QuotaChecks, limits: Limits, foresight: Foresight,
-                 recorder: Recorder) -> None:
+                 recorder: Recorder, unchanged: UnchangedUpdates) -> None:
         self._runtime = runtime
         self._database = database
         self._registry = registry
@@ -47,6 +48,7 @@ class StackUpdates:
         self._limits = limits
         self._foresight = foresight
         self._recorder = recorder
+        self._unchanged = unchanged
         self._authority = Authority(runtime, registry)
 
     def update(self, context: RequestContext, message: messages.UpdateStack,
@@ -58,40 +60,52 @@ class StackUpdates:
             protections = guarding.check_lock(tx, row).protections
         check_updatable(row)
         self._stored.check_rights(row.id, context)
-        definition, before = self._checked(context, row, stored, message)
-        if protections and plan is None:            # what is not known before the update is refused when it comes to it
-            found = self._foresight.of_update(context, row, definition, before, bool(message.converge),
-                                              with_causes=False)
-            guarding.refuse(row, plan_making.made(messages.UPDATE, found, protections).blockers)
-        now = self._runtime.now()
-        renewed = self._renewed_authority(context, row, definition, now)
+        definition = self._redefine(row, stored, message)
         content = Content.of(definition)
+        renewed = self._renewed_authority(context, row, definition, self._runtime.now())
 
-        def accept(tx: Connection) -> tuple[StackOwner, stacks.Stack]:
-            owner = self._acceptance.claim(tx, row.id, context)
-            current = self._stored.current(tx, row.id, context)
+        def requested(tx: Connection, current: stacks.Stack) -> dict[str, Any]:
+            """Check the request again, store what belongs to it, and return the columns that it changes."""
+            context.check_in_time(self._runtime.now())
             guarding.check_lock(tx, current)
             check_updatable(current)
             if plan is not None:
                 plan.accept(tx, row.id, current.generation)
-            credentials_id = current.credentials_id
             if renewed is not None:
                 credentials.insert(tx, renewed)
-                credentials_id = renewed.id
-            template_id = templates.insert(tx, self._runtime.uuid(), content.document, content.environment,
-                                           content.files, now, stack_id=row.id)
+            return {
+                'description': str(definition.description), 'parameters': definition.parameters.shown(),
+                'request': request_ids.stored(context, None, plan.reference if plan is not None else None),
+                'timeout_mins': current.timeout_mins if message.timeout_mins is None else message.timeout_mins or None,
+                'disable_rollback': (current.disable_rollback if message.disable_rollback is None
+                                     else message.disable_rollback),
+                'converge': bool(message.converge),
+                'credentials_id': current.credentials_id if renewed is None else renewed.id,
+                'tags': current.tags if message.existing and message.tags is None else list(message.tags or ()) or None}
+
+        digest = None if message.converge else self._unchanged.settled(row, definition, content)
+        if digest is not None:
+            ended = self._unchanged.accept(row, digest, requested)
+            if ended is not None:
+                return dict(identity(ended))
+        before = self._checked(context, row, stored, definition)
+        applied = replace(content, environment=definition.environment.document())   # with what was hidden before
+        if protections and plan is None:            # what is not known before the update is refused when it comes to it
+            found = self._foresight.of_update(context, row, definition, before, bool(message.converge),
+                                              with_causes=False)
+            guarding.refuse(row, plan_making.made(messages.UPDATE, found, protections).blockers)
+
+        def accept(tx: Connection) -> tuple[StackOwner, stacks.Stack]:
+            owner = self._acceptance.claim(tx, row.id, context)
+            current = self._stored.current(tx, row.id, context)
+            columns, now = requested(tx, current), self._runtime.now()
+            template_id = templates.insert(tx, self._runtime.uuid(), applied.document, applied.environment,
+                                           applied.files, now, stack_id=row.id)
             accepted = stacks.accept(
                 tx, row.id, action=Action.UPDATE, reason=text.started(Action.UPDATE), now=now,
                 template_id=template_id, previous_template_id=rollback.last_good(current),
-                description=str(definition.description), parameters=definition.parameters.shown(),
-                request=request_ids.stored(context, None, plan.reference if plan is not None else None),
-                keeps_revision=self._recorder.is_present(tx, current, content),
-                timeout_mins=current.timeout_mins if message.timeout_mins is None else message.timeout_mins or None,
-                disable_rollback=(current.disable_rollback if message.disable_rollback is None
-                                  else message.disable_rollback),
-                converge=bool(message.converge), credentials_id=credentials_id,
-                tags=current.tags if message.existing and message.tags is None else list(message.tags or ()) or None)
-            self._recorder.record(tx, current, accepted, content, context, id_of(plan))
+                keeps_revision=self._recorder.is_present(tx, current, applied), **columns)
+            self._recorder.record(tx, current, accepted, applied, context, id_of(plan))
             event_rows.insert_many(tx, row.id, [self._acceptance.event_of(accepted)])
             return owner, accepted
 
@@ -108,7 +122,8 @@ class StackUpdates:
         `with_causes`: with the present definitions, also of nested stacks, from which the causes of changes follow."""
         with self._database.reader() as tx:
             row, stored = self._stored.with_template(tx, message.stack_id, context)
-        definition, before = self._checked(context, row, stored, message)
+        definition = self._redefine(row, stored, message)
+        before = self._checked(context, row, stored, definition)
         return row, self._foresight.of_update(context, row, definition, before, bool(message.converge), with_causes)
 
     def at_revision(self, context: RequestContext, message: Update, number: int) -> Update:
@@ -125,16 +140,15 @@ class StackUpdates:
                        tags=tuple(row.tags or ()) if message.tags is None else message.tags)
 
     def _checked(self, context: RequestContext, row: stacks.Stack, stored: templates.Template,
-                 message: messages.UpdateStack) -> tuple[StackDefinition, StackDefinition]:
-        """Return the new and the present definition of a stack, after the checks of the request."""
-        definition = self._redefine(row, stored, message)
+                 definition: StackDefinition) -> StackDefinition:
+        """Check a new definition of a stack, and return the present one."""
         self._quotas.check_size(definition)
         before = self._stored.definition(row, stored)
         validation.check_immutable(before, definition)
         definition.hide_too(before.mask)
         validation.check_request(definition, self._registry, context, updating=True)
         self._quotas.check_sizes(definition, context)
-        return definition, before
+        return before
 
     def _redefine(self, row: stacks.Stack, stored: templates.Template,
                   message: messages.UpdateStack) -> StackDefinition:

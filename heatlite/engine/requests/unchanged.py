@@ -1,0 +1,97 @@
+"""Ends updates at once that change nothing, in the transaction that accepts them: no engine loads the stack for them.
+
+Clients see what they see of any update: the state, the times and both events of the stack.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Connection
+
+from heatlite.common import metrics
+from heatlite.common.runtime import Runtime
+from heatlite.db import events as event_rows
+from heatlite.db import leases, stacks
+from heatlite.db.connection import Database
+from heatlite.engine.lifecycle_plugin import LifecyclePlugins
+from heatlite.engine.notify.notifications import Notify
+from heatlite.engine.reconcile import events
+from heatlite.engine.reconcile.revisions import Content, Recorder
+from heatlite.engine.reconcile.settled import inputs_of_root
+from heatlite.language.definition import StackDefinition
+from heatlite.planning import text
+from heatlite.planning.states import Action, Status
+
+LOG = logging.getLogger(__name__)
+
+
+class UnchangedUpdates:
+    def __init__(self, runtime: Runtime, database: Database, engine_id: str, recorder: Recorder, observes: bool,
+                 most_events: int, plugins: LifecyclePlugins, notify: Notify) -> None:
+        """`observes`: whether every update compares resources with the cloud; `most_events`: in the history of one
+        stack, 0: no limit; `plugins`: must be called for each action."""
+        self._runtime = runtime
+        self._database = database
+        self._engine_id = engine_id
+        self._recorder = recorder
+        self._is_off = observes or bool(plugins)
+        self._most_events = most_events
+        self._notify = notify
+
+    def settled(self, row: stacks.Stack, definition: StackDefinition, content: Content) -> str | None:
+        """Return the digest of the influences on a stack that an update with this definition would not change; else
+        None. At most two statements."""
+        if self._is_off or row.owner_id is not None or row.status != Status.COMPLETE:
+            return None
+        with self._database.reader() as tx:
+            if not self._recorder.is_present(tx, row, content):
+                return None
+        digest = inputs_of_root(definition, self._recorder.key)
+        with self._database.reader() as tx:
+            return digest if digest is not None and self._is_settled(tx, row, digest) else None
+
+    def accept(self, row: stacks.Stack, digest: str, requested: Callable[[Connection, stacks.Stack], dict[str, Any]],
+               ) -> stacks.Stack | None:
+        """Accept and end an update of a stack; None if something has happened to it meanwhile, then nothing is stored.
+
+        `digest`: from `settled`, for the same row; `requested(tx, row)`: checks the request, and returns the columns
+        that it changes; it may store more.
+        """
+        def end(tx: Connection) -> tuple[stacks.Stack, stacks.Stack] | None:
+            if not leases.is_idle(tx, row.id):
+                return None
+            current = stacks.get(tx, row.id, for_update=True)
+            if current is None or current.generation != row.generation or not self._is_settled(tx, current, digest):
+                return None
+            lease = leases.claim(tx, row.id, self._engine_id)
+            if lease is None:
+                return None
+            now = self._runtime.now()
+            ended = stacks.accept(tx, row.id, action=Action.UPDATE, status=Status.COMPLETE,
+                                  reason=text.completed(Action.UPDATE), now=now, **requested(tx, current))
+            begun = replace(ended, status=Status.IN_PROGRESS, reason=text.started(Action.UPDATE))
+            stacks.keep_settled(tx, row.id, ended.generation)
+            event_rows.insert_many(tx, row.id, [events.of_stack(
+                self._runtime, each.id, each.name, each.action, each.status, each.reason) for each in (begun, ended)])
+            if self._most_events:
+                event_rows.purge_over(tx, row.id, self._most_events)
+            leases.release(tx, row.id, self._engine_id, lease.epoch)
+            return begun, ended
+
+        stored = self._database.retry(end)
+        if stored is None:
+            return None
+        for each in stored:
+            self._notify(each, each.action, each.status, each.reason)
+        metrics.stacks.labels(Action.UPDATE, Status.COMPLETE).inc()
+        ended = stored[1]
+        LOG.info('Stack %s [%s] %s_%s: nothing has changed', ended.name, ended.id, ended.action, ended.status)
+        return ended
+
+    @staticmethod
+    def _is_settled(tx: Connection, row: stacks.Stack, digest: str) -> bool:
+        return stacks.settled_below(tx, row.id, -1).get(row.id) == digest
