@@ -36,7 +36,6 @@ def load(arguments: Sequence[str]) -> Any:
     """Loads options: defaults for one machine, overridden by files and `--set`, and these by options of this
     program."""
     from oslo_config import cfg
-    from oslo_db import options as database_options
 
     from heatlite.cmd import keys
     from heatlite.common import config
@@ -58,7 +57,7 @@ def load(arguments: Sequence[str]) -> Any:
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise SystemExit(f'The folder {state} cannot be made: {error.strerror}; --state-dir takes another') from None
-    conf.register_opts(database_options.database_opts, group='database')
+    config.register_database(conf)
     conf.set_default('connection', f'sqlite:///{state}/heatlite.sqlite', group='database')
     alone(state)
     if not conf.auth_encryption_key:

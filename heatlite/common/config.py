@@ -42,6 +42,19 @@ def register(conf: cfg.ConfigOpts) -> None:
         conf.register_opts(opts, group=None if group == 'DEFAULT' else group)
 
 
+def set_defaults() -> None:
+    """Sets our defaults of libraries' options, also for oslo-config-generator (`oslo.config.opts.defaults`)."""
+    from oslo_db import options as database
+    cfg.set_defaults(database.database_opts, max_pool_size=options.MAX_POOL_SIZE)
+
+
+def register_database(conf: cfg.ConfigOpts) -> None:
+    """Registers the options of the group [database], which oslo.db declares; registering twice is harmless."""
+    from oslo_db import options as database
+    set_defaults()
+    conf.register_opts(database.database_opts, group='database')
+
+
 def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = None,
          default_files: Sequence[str] | None = None, command_line: Sequence[cfg.Opt] = (),
          warn: bool = True) -> cfg.ConfigOpts:

@@ -11,6 +11,7 @@ import socket
 
 from oslo_config.cfg import BoolOpt, FloatOpt, HostAddressOpt, IntOpt, ListOpt, MultiStrOpt, Opt, PortOpt, StrOpt
 
+MAX_POOL_SIZE = 20                              # [database]: so many connections are kept, further ones are closed
 _CPUS = len(os.sched_getaffinity(0))             # those that this process may use
 _PLUGIN_DIRS = ['/usr/lib64/heat', '/usr/lib/heat', '/usr/local/lib/heat', '/usr/local/lib64/heat']
 

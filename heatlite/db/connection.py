@@ -29,6 +29,7 @@ from sqlalchemy import exc, pool
 
 from heatlite.common import commits, config, crypt, exception, outages, retries, turns
 from heatlite.common.i18n import _
+from heatlite.common.options import MAX_POOL_SIZE
 from heatlite.db.pooling import with_pooling
 
 LOG = logging.getLogger(__name__)
@@ -43,7 +44,7 @@ CERTIFIES = 'certifies'                     # key in `tx.info`
 FIELD_TYPE_DATETIME = 12                    # MySQL's number of this column type
 DRIVERS = {'mysql': 'mysql+pymysql', 'mariadb': 'mysql+pymysql', 'mariadb+pymysql': 'mysql+pymysql',
            'postgresql': 'postgresql+psycopg2', 'postgres': 'postgresql+psycopg2'}
-OVERFLOW = 50                               # connections beyond the pool's five; green threads hold one briefly
+OVERFLOW = 50                               # connections beyond those that a pool keeps, for short bursts
 LOCK_PATIENCE = 30                          # seconds a writer waits for others on SQLite
 CLOSING = 100                               # milliseconds that `close` waits for other writers, on SQLite
 LOCK_WAIT = 10                              # seconds for a lock another transaction holds, on a server
@@ -100,7 +101,7 @@ class Database:
         self._is_apart = False
         self._one_writer: Any = threading.Lock() if self.dialect == 'sqlite' else None
         make = {'sqlite': _sqlite, 'mysql': _mysql, 'postgresql': _postgresql}[self.dialect]
-        options = {'max_overflow': OVERFLOW, **options, 'max_retries': 0}
+        options = {'max_pool_size': MAX_POOL_SIZE, 'max_overflow': OVERFLOW, **options, 'max_retries': 0}
         with _translated():
             shared: dict[str, Any] = {'clock': now, 'files': WeakValueDictionary()}    # `files`: of db.templates
             self._writing = make(self.url, False, options).execution_options(
@@ -110,9 +111,8 @@ class Database:
     @classmethod
     def from_options(cls, conf: Any, now: Callable[[], float] | None = None) -> Database:
         """Made from the [database] group, `auth_encryption_key` and `encrypt_parameters_and_properties`."""
-        from oslo_db import options as oslo_options
         config.register(conf)
-        conf.register_opts(oslo_options.database_opts, group='database')
+        config.register_database(conf)
         if not conf.database.connection:
             raise exception.Error(_('The option [database] connection is not set.'))
         given = {name: conf.database[name] for name in OPTIONS}
@@ -259,7 +259,7 @@ def _sqlite(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.Engine
     """Connects without oslo.db, which opens the file anew for each transaction; its names for errors remain."""
     if not url.database or url.database == ':memory:':
         raise exception.Error(_('SQLite needs a file: readers and writers have a connection each.'))
-    engine = sa.create_engine(url, poolclass=pool.QueuePool, pool_size=5,
+    engine = sa.create_engine(url, poolclass=pool.QueuePool, pool_size=options['max_pool_size'],
                               max_overflow=options['max_overflow'],
                               connect_args={'check_same_thread': False, 'timeout': LOCK_PATIENCE})
     exc_filters.register_engine(engine)

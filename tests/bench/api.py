@@ -37,6 +37,7 @@ STACKS, MANY, HUGE, EVENTS = 10_000, 1_000, 10_000, 1_000
 PROJECT = 'admin'
 START = datetime(2026, 11, 20, 10, 0, 0)
 CLIENTS = 4
+KEY = '0123456789abcdef0123456789abcdef'
 CHUNK = 1000                            # rows in one INSERT
 KEYSTONE_URL = os.environ.get('HEATLITE_TEST_KEYSTONE_URL')
 KEYSTONE = Path(os.environ.get('HEATLITE_TEST_KEYSTONE_DIR', '/nonexistent'))
@@ -92,7 +93,8 @@ def api(url: str, keystone: bool = False) -> Iterator[Program]:
     with tempfile.TemporaryDirectory() as folder:
         port = free_port()
         options = Path(folder) / 'heatlite.conf'
-        options.write_text(f'[DEFAULT]\ntransport_url = fake://\n[database]\nconnection = {url}\n'
+        options.write_text(f'[DEFAULT]\ntransport_url = fake://\nauth_encryption_key = {KEY}\n'
+                           f'[database]\nconnection = {url}\n'
                            + ('' if keystone else '[paste_deploy]\nflavor = noauth\n') +
                            f'[heat_api]\nbind_host = 127.0.0.1\nbind_port = {port}\nworkers = 1\n')
         files = [KEYSTONE / 'heatlite.conf', options] if keystone else [options]

@@ -1,3 +1,4 @@
+import contextlib
 import subprocess
 import sys
 import threading
@@ -219,6 +220,14 @@ def test_what_the_pool_has_not_is_unavailable(kind, make_database):
     database = make_database(max_pool_size=1, max_overflow=0, pool_timeout=0.01)
     with database.reader(), pytest.raises(exception.DatabaseUnavailable, match='busy'), database.reader():
         pass
+
+
+def test_connections_of_a_burst_are_kept(db):
+    """Opening one costs many times as much as a read: sixteen callers at once must not open one each time."""
+    with contextlib.ExitStack() as held:
+        for _ in range(16):
+            held.enter_context(db.engine.connect())
+    assert db.engine.pool.checkedin() == 16
 
 
 def test_sessions_are_as_they_should_be(db, kind):

@@ -14,6 +14,7 @@ SMALL = {
     'scenarios': ['tests.bench', 'sqlite', '--scenarios', '--smaller', '500'],
     'language': ['tests.bench', 'language', '--smaller', '500'],
     'plans': ['tests.bench', 'plans', '--smaller', '500'],
+    'api': ['tests.bench.api', '--on', 'sqlite', '--seconds', '0.05'],
     'alarms': ['tests.bench.alarms', '--rules', '20', '--seconds', '0.1']}
 
 
