@@ -172,7 +172,6 @@ WATTS = 'vendor.yaml, line 4: OS::Vendor::Lamp, properties.watts'
      f'{WATTS}.implemented: expected false; leave the word out otherwise, found True'),
     (of_property('{type: integer, update_allowed: true, immutable: true}'),
      f'{WATTS}: Options UpdateAllowed and Immutable cannot both be True'),
-    (of_property('{type: integer, description: ""}'), f"{WATTS}.description: expected a text, found ''"),
     (of_property('{type: integer, support_status: NEW}'), f'{WATTS}.support_status: expected a status'),
     (of_property('{type: integer, schema: {a: string}}'),
      f'{WATTS}.schema: expected no schema for the type integer, only for list and map'),

@@ -22,7 +22,7 @@ def context(caller: contexts.RequestContext, region: str | None, *, login: str |
     `ca_cert`: text of the certificates to trust; None: those of this machine. Raises Error for a wrong `login`.
     """
     if login is None:
-        found = contexts.RequestContext.from_dict({**caller.to_dict(), 'region_name': region})
+        found = type(caller).from_dict({**caller.to_dict(), 'region_name': region})
         auth = None
     else:
         found = contexts.RequestContext(region_name=region, request_id=caller.request_id, overwrite=False)

@@ -77,7 +77,8 @@ class OfflineTypes(packed_types.PackedTypes):
 
 
 def _offline_context() -> Any:
-    """Return a context without access to services. Its `asked` becomes true if a type tries to call one."""
+    """Return a context without access to services. Its `asked` becomes true if a type tries to call one, also by a
+    context for another cloud that is made from it."""
     from heatlite.common.context import RequestContext
 
     class OfflineContext(RequestContext):
@@ -85,8 +86,9 @@ def _offline_context() -> Any:
 
         @property
         def keystone_session(self) -> Any:
-            self.asked = True
+            made.asked = True
             raise exception.ClientNotAvailable(client_name='keystone')
 
-    return OfflineContext(overwrite=False)
+    made = OfflineContext(overwrite=False)
+    return made
 

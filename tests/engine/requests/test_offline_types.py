@@ -56,6 +56,14 @@ def test_what_only_a_service_could_tell_is_not_told(tmp_path):
     assert findings(tmp_path, server(image='no-such-image', networks=[{'network': 'no-such-network'}])) == []
 
 
+@pytest.mark.parametrize('context', [
+    {}, {'region_name': 'Elsewhere'}, {'credential_secret_id': 's'}, {'ca_cert': 'c'}, {'insecure': True}])
+def test_a_cloud_elsewhere_is_a_service_too(tmp_path, context):
+    template = {'str_replace': {'template': 'heat_template_version: V', 'params': {'V': '2018-08-31'}}}
+    assert findings(tmp_path, {'r': {'type': 'OS::Heat::Stack', 'properties': {
+        'template': template, 'context': context}}}) == []
+
+
 def test_a_wrong_condition_hides_nothing_else(tmp_path):
     found = findings(tmp_path, {
         'x': {'type': 'OS::Heat::Value', 'condition': 'nope', 'properties': {'value': {'get_resource': 'zz'}}},

@@ -113,7 +113,7 @@ def test_a_hot_template_for_a_type(known):
     assert found['heat_template_version'] == '2016-10-14'
     assert found['description'] == 'Initial template of Delay'
     assert found['parameters']['actions'] == {
-        'type': 'comma_delimited_list', 'default': 'CREATE', 'description': 'Actions at which to wait.',
+        'type': 'comma_delimited_list', 'default': 'CREATE', 'description': 'Actions during which the resource waits.',
         'constraints': [{'allowed_values': ['CREATE', 'DELETE', 'SUSPEND', 'RESUME']}]}
     assert found['resources'] == {'Delay': {'type': 'OS::Heat::Delay', 'properties': {
         name: {'get_param': name} for name in ('min_wait', 'max_jitter', 'jitter_multiplier', 'actions')}}}
@@ -127,7 +127,7 @@ def test_a_cfn_template_for_a_type(known):
     assert found['HeatTemplateFormatVersion'] == '2012-12-12'
     assert found['Parameters']['fail'] == {
         'Type': 'Boolean', 'Default': False, 'AllowedValues': ['True', 'true', 'False', 'false'],
-        'Description': 'Whether every action but the deletion fails.'}
+        'Description': 'Whether each action except the deletion fails.'}
     assert found['Resources']['TestResource']['Properties']['value'] == {'Ref': 'value'}
     assert found['Outputs']['OS::stack_id'] == {'Value': {'Ref': 'TestResource'}}
     delay = known.template(MEMBER, messages.GenerateTemplate('OS::Heat::Delay', 'cfn'))

@@ -15,6 +15,7 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.engine import attributes
 from heatlite.engine.resources import catalogue, packed, yaml_lines
+from heatlite.engine.resources.catalogue import texts
 from heatlite.language import support, translation
 
 FOLDER = pathlib.Path(__file__).parent
@@ -61,6 +62,10 @@ def read(folder: pathlib.Path = FOLDER) -> Catalogue:
             module, facts[entry.name] = entry.module(), entry.facts()
             if module is not None:
                 modules[entry.name] = module
+    try:
+        texts.add(facts, folder / texts.FOLDER.name)
+    except texts.TextError as error:
+        raise CatalogueError(str(error)) from None
     return Catalogue(dict(sorted(facts.items())), dict(sorted(modules.items())), _aliases(folder / ALIASES, facts))
 
 
@@ -152,10 +157,10 @@ PROPERTY_WORDS: Mapping[str, Check] = {
     'type': _one_of(*packed.DATA_TYPES), 'required': TRUE, 'default': ANYTHING, 'default_from_config': TEXT,
     'update_allowed': TRUE, 'immutable': TRUE, 'implemented': FALSE, 'support_status': ANYTHING,
     'constraints': ((lambda value: isinstance(value, list) and bool(value)), 'a list of constraints'),
-    'description': TEXT, 'schema': ANYTHING,
+    'schema': ANYTHING,
 }
 ATTRIBUTE_WORDS: Mapping[str, Check] = {
-    'type': _one_of(*catalogue.ATTRIBUTE_TYPES), 'cached': FALSE, 'support_status': ANYTHING, 'description': TEXT}
+    'type': _one_of(*catalogue.ATTRIBUTE_TYPES), 'cached': FALSE, 'support_status': ANYTHING}
 RULE_WORDS: Mapping[str, Check] = {
     'rule': _one_of(*RULES), 'path': TEXTS, 'finder': TEXT, 'entity': TEXT, 'client_plugin': TEXT,
     'value': ANYTHING, 'value_name': TEXT, 'value_path': TEXTS, 'custom_value_path': TEXTS, 'entity_choices': TEXTS,
@@ -233,8 +238,6 @@ class _Entry:
             said = self.checked(path, {'type': body} if isinstance(body, str) else body, ATTRIBUTE_WORDS)
             found[name] = {'type': said.get('type'),
                            'cache_mode': attributes.CACHE_LOCAL if said.get('cached', True) else attributes.CACHE_NONE}
-            if 'description' in said:
-                found[name]['description'] = said['description']
             status = self.support(path, said)
             if status is not None:
                 found[name]['support_status'] = status
