@@ -106,8 +106,11 @@ def _last_time(span: Mapping[str, Any]) -> str:
 
 
 def _why_replaced(found: Mapping[str, Any]) -> str:
+    if found.get('cause'):                              # a service of the previous release tells none
+        own = f" ({', '.join(found['properties'])} changed, too)" if found['properties'] else ''
+        return str(found['cause']['text']) + own
     return (', '.join(found['properties']) or ', '.join('/'.join(path) for path in found['because_of'])
-            or 'a value that is not in its definition')
+            or 'a value that its definition takes from elsewhere')
 
 
 def _causes(found: Mapping[str, Any]) -> Iterator[str]:
