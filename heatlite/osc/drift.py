@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from osc_lib.command import command
 
+from heatlite.osc.output import AsJson
 from heatlite.osc.plans import Api
 
 DRIFTED = 2                             # exit code if something differs
@@ -35,6 +35,10 @@ class ShowDrift(command.Lister):
         if self.found is None:
             self.app.stderr.write('The stack was not compared with the cloud yet.\n')
             return COLUMNS, []
+        if not self.found['resources']:
+            counted = self.found['summary']
+            self.app.stderr.write(f"Nothing differs: {counted.get('same', 0)} resources are as applied, by the look of "
+                                  f"{self.found['looked_at']}{_others(counted)}.\n")
         return COLUMNS, list(rows(self.found))
 
     def run(self, parsed_args: argparse.Namespace) -> int:
@@ -42,12 +46,17 @@ class ShowDrift(command.Lister):
         return code or (DRIFTED if self.found is not None and self.found['is_drifted'] else 0)
 
 
+def _others(counted: Mapping[str, int]) -> str:
+    named = [f'{counted[name]} are {name}' for name in ('uncompared', 'ignored') if counted.get(name)]
+    return f" ({', '.join(named)})" if named else ''
+
+
 def rows(found: Mapping[str, Any]) -> Iterable[Sequence[Any]]:
     """A row for each value that differs, and for each resource that is gone or cannot be read."""
     for each in found['resources']:
         first = '/'.join(each['path']), each['type'], each['finding']
         for value in each['properties']:
-            yield (*first, '.'.join(map(str, value['path'])), json.dumps(value['expected']),
-                   json.dumps(value['actual']), value['noticed_at'])
+            yield (*first, '.'.join(map(str, value['path'])), AsJson(value['expected']), AsJson(value['actual']),
+                   value['noticed_at'])
         if not each['properties']:
-            yield (*first, '', '', each['reason'] or '', each['noticed_at'])
+            yield (*first, '', AsJson(None), each['reason'] or '', each['noticed_at'])
