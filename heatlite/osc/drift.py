@@ -33,17 +33,33 @@ class ShowDrift(command.Lister):
         path = f'{api.stack(chosen.stack)}/drift'
         self.found = (api.get(path) if chosen.stored else api.post(path))['drift']
         if self.found is None:
-            self.app.stderr.write('The stack was not compared with the cloud yet.\n')
             return COLUMNS, []
-        if not self.found['resources']:
-            counted = self.found['summary']
-            self.app.stderr.write(f"Nothing differs: {counted.get('same', 0)} resources are as applied, by the look of "
-                                  f"{self.found['looked_at']}{_others(counted)}.\n")
         return COLUMNS, list(rows(self.found))
+
+    def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, data: Any) -> int:
+        """Print a sentence instead of an empty table, and beside what is printed for programs."""
+        remark = _remark(self.found)
+        if remark:
+            print(remark, file=self.app.stdout if parsed_args.formatter == 'table' else self.app.stderr)
+        if remark and parsed_args.formatter == 'table':
+            return 0
+        code: int = super().produce_output(parsed_args, column_names, data)
+        return code
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         code = super().run(parsed_args)
         return code or (DRIFTED if self.found is not None and self.found['is_drifted'] else 0)
+
+
+def _remark(found: Mapping[str, Any] | None) -> str:
+    """Return what to say of a look that has nothing to list."""
+    if found is None:
+        return 'The stack was not compared with the cloud yet.'
+    if found['resources']:
+        return ''
+    counted = found['summary']
+    return (f"Nothing differs: {counted.get('same', 0)} resources are as applied, by the look of "
+            f"{found['looked_at']}{_others(counted)}.")
 
 
 def _others(counted: Mapping[str, int]) -> str:
