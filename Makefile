@@ -1,7 +1,8 @@
 # Everything from a checkout, on a machine with python3 (3.11 or newer), python3-venv, git and make.
 #
 #   make demo           a tour: creates, updates and deletes a stack, in half a minute
-#   make serve          starts heatlite on 127.0.0.1:8004, with a simulated cloud; SERVE= for the one OS_* name
+#   make serve          starts heatlite on 127.0.0.1:8004, with a simulated cloud; SERVE= adds options, such as
+#                       SERVE='--cloud environment' for the cloud that OS_* or clouds.yaml name
 #   make test           a few minutes of tests that need no service, on up to four cores (JOBS=0: one after the other);
 #                       TESTS= for others, which also use the services that run
 #   make test-all       all tests, with MariaDB, PostgreSQL, RabbitMQ and Keystone started first (apt, as root)
@@ -27,8 +28,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONWARNINGS ?= ignore::DeprecationWarning
 TESTS ?=
 JOBS ?= auto
-SERVE ?= --cloud simulated
-
+SERVE ?=
 CLOUD ?= simulated
 
 .PHONY: demo serve test test-all test-api test-cloud lint docs sample console console-check catalogue constraints clean
@@ -37,7 +37,7 @@ demo: $(VENV)/.runtime
 	@$(BIN)/python tools/demo.py
 
 serve: $(VENV)/.runtime
-	@$(BIN)/heatlite-all $(SERVE)
+	@$(BIN)/heatlite-all --cloud simulated $(SERVE)
 
 test: $(VENV)/.tests
 ifndef TESTS

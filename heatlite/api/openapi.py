@@ -31,7 +31,7 @@ STREAM = 'text/event-stream'
 
 @dataclass(frozen=True)
 class Operation:
-    """One operation. `answer` and `body`: names of shapes; answers of status 202, 204 and 302 need none.
+    """One operation. `answer` and `body`: names of shapes; answers of status 202, 204 and 302 may have none.
 
     `kind`: the content type of an answer that is no JSON.
     """
@@ -64,8 +64,8 @@ OPERATIONS: Mapping[str, Operation] = {                 # by module and function
     'stacks.files': Operation('The files that came with the template', 'Files'),
     'stacks.preview_update': Operation('What PUT would change', 'ResourceChanges', 'UpdateBody'),
     'stacks.preview_patch': Operation('What PATCH would change', 'ResourceChanges', 'UpdateBody'),
-    'forced_deletes.begin': Operation('Delete a stack in any case'),
-    'forced_deletes.release': Operation('Delete a stack and keep its objects in the cloud'),
+    'forced_deletes.begin': Operation('Delete a stack in any case', 'NewStack'),
+    'forced_deletes.release': Operation('Delete a stack and keep its objects in the cloud', 'NewStack'),
     'forced_deletes.show': Operation('What a forced delete or a release has left in the cloud', 'OneLeft'),
     'stacks.abandon': Operation('Forget a stack and leave what it made', 'Export'),
     'stacks.export': Operation('The stack as a document that can be adopted', 'Export'),
@@ -209,7 +209,7 @@ def _operation(route: Route, path: str, part: str) -> Json:
 
 def _responses(route: Route, about: Operation) -> Json:
     success: Json = {'description': HTTPStatus(route.status).phrase}
-    if route.status in (202, 302):
+    if route.status in (202, 302) and not about.answer:     # as Heat answers them
         success['content'] = {kind: {'schema': schema} for kind, schema in (
             ('application/json', _reference('Plain')), ('text/html', TEXT), ('text/plain', TEXT))}
     elif about.kind:

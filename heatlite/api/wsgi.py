@@ -220,7 +220,7 @@ def render(answer: Any, status: int) -> webob.Response:
                                   charset=None)
     if status == 204:
         return webob.Response(status=204, content_type=None)
-    if status == 202:
+    if status == 202 and answer is None:            # as Heat answers; its type is what the caller accepts
         return exc.HTTPAccepted()
     return json_response(answer, status)
 

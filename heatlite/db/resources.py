@@ -16,6 +16,7 @@ from heatlite.db.bulk import chunks
 from heatlite.db.stacks import IDENTITY, Identity
 from heatlite.db.tables import resource, resource_data, stack
 from heatlite.planning import progress
+from heatlite.planning.replacement import MADE, MARKED, ReplacementCause
 from heatlite.planning.states import NO_HANDLE, Action, ResourceState, Status
 
 HEAVY = ('properties', 'definition', 'metadata', 'attributes')
@@ -142,11 +143,11 @@ def columns(tx: sa.Connection, stack_id: str, numbers: Iterable[int] | None,
 
 def stored(tx: sa.Connection, stack_id: str, first: int,
            end: int) -> dict[int, tuple[dict[str, Any], list[StoredDatum]]]:
-    """(properties, definition and metadata, data) of the rows from `first` up to, not including, `end`.
+    """(properties, definition, metadata and cause, data) of the rows from `first` up to, not including, `end`.
 
     Two SELECTs, each one range of a primary key.
     """
-    names = ('properties', 'definition', 'metadata')
+    names = ('properties', 'definition', 'metadata', 'cause')
     found: dict[int, tuple[dict[str, Any], list[StoredDatum]]] = {
         number: (dict(zip(names, map(codec.decode, values), strict=True)), [])
         for number, *values in tx.execute(sa.select(resource.c.id, *(resource.c[name] for name in names)).where(
@@ -341,16 +342,33 @@ def names_with_datum(tx: sa.Connection, stack_id: str, key: str, value: str | No
 
 # --- for operators -----------------------------------------------------------------------------------------
 
-def set_state(tx: sa.Connection, stack_id: str, row: ResourceState) -> None:
-    """Writes action, status, reason and time of one row outside a traversal. The caller must hold the lease's lock."""
+def set_state(tx: sa.Connection, stack_id: str, row: ResourceState, mark: ReplacementCause | None = None) -> None:
+    """Writes action, status, reason and time of one row outside a traversal, and why the next update replaces the
+    resource. The caller must hold the lease's lock."""
     tx.execute(resource.update().where(resource.c.stack_id == stack_id, resource.c.id == row.id).values(
-        action=str(row.action), status=str(row.status), reason=codec.clean(row.reason), updated_at=row.updated_at))
+        action=str(row.action), status=str(row.status), reason=codec.clean(row.reason), updated_at=row.updated_at,
+        cause=_mark(tx, mark)))
 
 
-def set_fingerprint(tx: sa.Connection, stack_id: str, number: int, fingerprint: str) -> None:
-    """Writes the fingerprint of one row outside a traversal. The caller must hold the lease's lock."""
+def _mark(tx: sa.Connection, mark: ReplacementCause | None) -> str | None:
+    return None if mark is None else codec.encoder(tx)({MARKED: mark.to_json()})
+
+
+def replacement_causes(tx: sa.Connection, stack_id: str) -> dict[str, ReplacementCause]:
+    """What the resources of a stack were made for in place of others, by name, where it is stored. One range of the
+    primary key."""
+    query = sa.select(resource.c.name, resource.c.cause).where(
+        resource.c.stack_id == stack_id, resource.c.cause.is_not(None), resource.c.replaced_by.is_(None))
+    found = {name: codec.decode(cause).get(MADE) for name, cause in tx.execute(query)}
+    return {name: ReplacementCause.from_json(cause) for name, cause in found.items() if cause is not None}
+
+
+def set_fingerprint(tx: sa.Connection, stack_id: str, number: int, fingerprint: str,
+                    mark: ReplacementCause | None = None) -> None:
+    """Writes the fingerprint of one row outside a traversal, and why the next update may replace the resource. The
+    caller must hold the lease's lock."""
     tx.execute(resource.update().where(resource.c.stack_id == stack_id, resource.c.id == number).values(
-        fingerprint=fingerprint))
+        fingerprint=fingerprint, cause=_mark(tx, mark)))
 
 
 def fail_in_progress(tx: sa.Connection, stack_id: str, reason: str, now: datetime) -> int:

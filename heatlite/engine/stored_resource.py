@@ -24,6 +24,7 @@ class StoredResource:
     data: dict[str, str] = field(default_factory=dict)
     attributes: dict[str, Any] = field(default_factory=dict)
     before: tuple[str, str] | None = None   # (action, status) before the current action, if it matters
+    cause: dict[str, Any] | None = None     # planning.replacement: MADE or MARKED -> a ReplacementCause
 
 
 class ResourceWriter(Protocol):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from osc_lib.command import command
 
+from heatlite.osc.output import AsJson
 from heatlite.osc.plans import Api
 
 DRIFTED = 2                             # exit code if something differs
@@ -33,13 +33,38 @@ class ShowDrift(command.Lister):
         path = f'{api.stack(chosen.stack)}/drift'
         self.found = (api.get(path) if chosen.stored else api.post(path))['drift']
         if self.found is None:
-            self.app.stderr.write('The stack was not compared with the cloud yet.\n')
             return COLUMNS, []
         return COLUMNS, list(rows(self.found))
+
+    def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, data: Any) -> int:
+        """Print a sentence instead of an empty table, and beside what is printed for programs."""
+        remark = _remark(self.found)
+        if remark:
+            print(remark, file=self.app.stdout if parsed_args.formatter == 'table' else self.app.stderr)
+        if remark and parsed_args.formatter == 'table':
+            return 0
+        code: int = super().produce_output(parsed_args, column_names, data)
+        return code
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         code = super().run(parsed_args)
         return code or (DRIFTED if self.found is not None and self.found['is_drifted'] else 0)
+
+
+def _remark(found: Mapping[str, Any] | None) -> str:
+    """Return what to say of a look that has nothing to list."""
+    if found is None:
+        return 'The stack was not compared with the cloud yet.'
+    if found['resources']:
+        return ''
+    counted = found['summary']
+    return (f"Nothing differs: {counted.get('same', 0)} resources are as applied, by the look of "
+            f"{found['looked_at']}{_others(counted)}.")
+
+
+def _others(counted: Mapping[str, int]) -> str:
+    named = [f'{counted[name]} are {name}' for name in ('uncompared', 'ignored') if counted.get(name)]
+    return f" ({', '.join(named)})" if named else ''
 
 
 def rows(found: Mapping[str, Any]) -> Iterable[Sequence[Any]]:
@@ -47,7 +72,7 @@ def rows(found: Mapping[str, Any]) -> Iterable[Sequence[Any]]:
     for each in found['resources']:
         first = '/'.join(each['path']), each['type'], each['finding']
         for value in each['properties']:
-            yield (*first, '.'.join(map(str, value['path'])), json.dumps(value['expected']),
-                   json.dumps(value['actual']), value['noticed_at'])
+            yield (*first, '.'.join(map(str, value['path'])), AsJson(value['expected']), AsJson(value['actual']),
+                   value['noticed_at'])
         if not each['properties']:
-            yield (*first, '', '', each['reason'] or '', each['noticed_at'])
+            yield (*first, '', AsJson(None), each['reason'] or '', each['noticed_at'])

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import yaml
-from osc_lib.command import command
 
+from heatlite.osc.output import Document
 from heatlite.osc.plans import Api
 
 SHOWN = 10                              # entries of each list
 
 
-class ExplainStack(command.Command):
+class ExplainStack(Document):
     """Explain what a stack or one of its resources waits for, or why it failed, and what to do."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -27,7 +26,6 @@ class ExplainStack(command.Command):
                             help='Explain this resource; names with slashes between, from the stack down')
         parser.add_argument('-t', '--template', metavar='FILE',
                             help='The template that the stack was made from: lines in it are shown')
-        parser.add_argument('--json', action='store_true', help='Print the explanation as JSON')
         return parser
 
     def take_action(self, chosen: argparse.Namespace) -> None:
@@ -36,8 +34,7 @@ class ExplainStack(command.Command):
         found = api.get(f'{api.stack(chosen.stack)}{resource}/explain')['explanation']
         if chosen.template:
             locate(found, Path(chosen.template))
-        shown = resource_lines(found) if resource else lines(found)
-        print(json.dumps(found, indent=2) if chosen.json else '\n'.join(shown), file=self.app.stdout)
+        self.print(chosen, found, resource_lines(found) if resource else lines(found))
 
 
 def locate(found: Mapping[str, Any], template: Path) -> None:
@@ -106,8 +103,11 @@ def _last_time(span: Mapping[str, Any]) -> str:
 
 
 def _why_replaced(found: Mapping[str, Any]) -> str:
+    if found.get('cause'):                              # a service of the previous release tells none
+        own = f" ({', '.join(found['properties'])} changed, too)" if found['properties'] else ''
+        return str(found['cause']['text']) + own
     return (', '.join(found['properties']) or ', '.join('/'.join(path) for path in found['because_of'])
-            or 'a value that is not in its definition')
+            or 'a value that its definition takes from elsewhere')
 
 
 def _causes(found: Mapping[str, Any]) -> Iterator[str]:

@@ -6,8 +6,10 @@ import argparse
 import time
 from collections.abc import Iterable, Sequence
 
+from osc_lib import exceptions
 from osc_lib.command import command
 
+from heatlite.osc.output import STOPPED, add_yes, is_wanted
 from heatlite.osc.plans import Api
 
 INTERVAL = 1.0                          # seconds between two questions
@@ -19,15 +21,19 @@ class _Leaves(command.Lister):
     """A command that ends a stack, waits for that, and lists what stays in the cloud."""
 
     way = ''                            # the end of the path
+    loses = ''                          # what the user is asked about
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument('stack', help='Name or id of the stack')
+        add_yes(parser)
         return parser
 
     def take_action(self, chosen: argparse.Namespace) -> tuple[Sequence[str], Iterable[Sequence[str]]]:
         api = Api(self.app)
         path = api.stack(chosen.stack)
+        if not is_wanted(chosen, f'Stack {chosen.stack} {self.loses} Are you sure you want this?'):
+            raise exceptions.CommandError(STOPPED)
         api.delete(f'{path}/{self.way}')
         self.left = api.get(f'{path}/left')['left']
         while self.left['state'] == 'IN_PROGRESS':
@@ -41,6 +47,7 @@ class ReleaseStack(_Leaves):
     """Delete a stack, keep its objects in the cloud, and list them."""
 
     way = 'release'
+    loses = 'is deleted, and its objects stay in the cloud without it.'
 
 
 class ForceDeleteStack(_Leaves):
@@ -50,6 +57,7 @@ class ForceDeleteStack(_Leaves):
     """
 
     way = 'force'
+    loses = 'is deleted in any case, even if objects of it stay in the cloud.'
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         code = super().run(parsed_args)

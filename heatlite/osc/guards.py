@@ -8,12 +8,13 @@ from typing import Any
 
 from osc_lib.command import command
 
+from heatlite.osc.output import Joined
 from heatlite.osc.plans import Api
 
 DENIALS = ('update', 'replace', 'delete')
 THE_STACK = ''                          # the path of a protection of the whole stack
 
-Table = tuple[Sequence[str], Iterable[Sequence[str]]]
+Table = tuple[Sequence[str], Iterable[Sequence[Any]]]
 
 
 class _OfStack(command.Command):
@@ -45,7 +46,7 @@ class _OfProtections(_OfStack, command.Lister):
 
 def table(protections: Iterable[Mapping[str, Any]]) -> Table:
     return (('path', 'deny', 'reason'), [
-        (each['path'] or '(stack)', ', '.join(each['deny']), each['reason']) for each in protections])
+        (each['path'] or '(stack)', Joined(each['deny']), each['reason']) for each in protections])
 
 
 class ProtectStack(_OfProtections):

@@ -12,6 +12,8 @@ from heatclient.common import http, template_format, template_utils
 from heatclient.common import utils as heat_utils
 from osc_lib.command import command
 
+from heatlite.osc.output import Document
+
 CHANGES = 2                             # exit code of `create` for a plan that changes something
 LISTED = ('id', 'stack_name', 'action', 'state', 'author', 'creation_time', 'expiry_time')
 
@@ -57,7 +59,18 @@ def _path(plan_id: str, *more: str) -> str:
     return '/'.join(['/plans', quote(plan_id, safe=''), *more])
 
 
-class CreatePlan(command.Command):
+class _PrintsPlan(Document):
+    """A command that prints a plan: its text with how to apply it, or JSON without the text."""
+
+    def show(self, chosen: argparse.Namespace, api: Api, plan_id: str) -> Mapping[str, Any]:
+        plan = api.get(_path(plan_id) + '?format=text')['plan']
+        self.print(chosen, {name: value for name, value in plan.items() if name != 'text'}, (
+            plan['text'],
+            f"\nPlan {plan['id']} ({plan['state']}, until {plan['expiry_time']}, digest {plan['digest'][:12]})"))
+        return dict(plan)
+
+
+class CreatePlan(_PrintsPlan):
     """Show what a create, an update or a delete of a stack would do, and store it as a plan.
 
     The exit code is 0 if nothing would change, 2 if something would, and 1 for an error.
@@ -79,7 +92,6 @@ class CreatePlan(command.Command):
         parser.add_argument('--rollback', choices=['enabled', 'disabled'], help='What a failure leads to')
         parser.add_argument('--refresh', '--converge', dest='refresh', action='store_true',
                             help='Compare an update with what the cloud really has, now and when it is applied')
-        parser.add_argument('--json', action='store_true', help='Print the plan as JSON')
         return parser
 
     def take_action(self, chosen: argparse.Namespace) -> int:
@@ -92,9 +104,7 @@ class CreatePlan(command.Command):
         else:
             path, body = '/plans', {'stack_name': chosen.stack, **self._body(api, chosen)}
         plan_id = api.post(path, body)['plan']['id']
-        plan = api.get(_path(plan_id) + '?format=text')['plan']
-        show(self.app, plan, chosen.json)
-        return 0 if plan['is_empty'] else CHANGES
+        return 0 if self.show(chosen, api, plan_id)['is_empty'] else CHANGES
 
     def _stack(self, api: Api, chosen: argparse.Namespace) -> str | None:
         """Return the path of the stack; None if it does not exist and can be created."""
@@ -134,17 +144,6 @@ def as_written(path: str | None, parsed: Any) -> Any:
         return parsed
 
 
-def show(app: Any, plan: Mapping[str, Any], as_json: bool) -> None:
-    """Print a plan: its text with how to apply it, or JSON without the text."""
-    import json
-    if as_json:
-        print(json.dumps({name: value for name, value in plan.items() if name != 'text'}, indent=2), file=app.stdout)
-        return
-    print(plan['text'], file=app.stdout)
-    print(f"\nPlan {plan['id']} ({plan['state']}, until {plan['expiry_time']}, digest {plan['digest'][:12]})",
-          file=app.stdout)
-
-
 class _OfPlan(command.Command):
     """A command about one plan."""
 
@@ -154,16 +153,11 @@ class _OfPlan(command.Command):
         return parser
 
 
-class ShowPlan(_OfPlan):
+class ShowPlan(_OfPlan, _PrintsPlan):
     """Show a plan."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument('--json', action='store_true', help='Print the plan as JSON')
-        return parser
-
     def take_action(self, chosen: argparse.Namespace) -> None:
-        show(self.app, Api(self.app).get(_path(chosen.plan) + '?format=text')['plan'], chosen.json)
+        self.show(chosen, Api(self.app), chosen.plan)
 
 
 class ListPlans(command.Lister):

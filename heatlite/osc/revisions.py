@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 from osc_lib.command import command
 
+from heatlite.osc.output import Document
 from heatlite.osc.plans import Api, query
 
 LISTED = ('number', 'action', 'outcome', 'author', 'creation_time', 'plan_id')
@@ -61,21 +62,20 @@ class ShowRevision(_OfRevision, command.ShowOne):
         return SHOWN, [found[name] for name in SHOWN]
 
 
-class DiffRevisions(_OfRevision):
+class DiffRevisions(_OfRevision, Document):
     """Show what a revision changed, compared with the one before it or with another one."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument('--with', dest='other', type=int, metavar='NUMBER',
                             help='Revision to compare with; by default the one before')
-        parser.add_argument('--json', action='store_true', help='Print the comparison as JSON')
         return parser
 
     def take_action(self, chosen: argparse.Namespace) -> None:
         api = Api(self.app)
         found = api.get(f'{api.stack(chosen.stack)}/revisions/{chosen.revision}/diff'
                         f'{query(**{"with": chosen.other})}')['diff']
-        print(json.dumps(found, indent=2) if chosen.json else '\n'.join(lines(found)), file=self.app.stdout)
+        self.print(chosen, found, lines(found))
 
 
 def lines(found: Mapping[str, Any]) -> Iterator[str]:

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TextIO
 
 from heatclient import exc
-from osc_lib.command import command
 
+from heatlite.osc.output import Document
 from heatlite.osc.plans import Api
 
 FAILED, TIMED_OUT = 1, 3                # exit codes; 0: the action is complete
@@ -18,7 +18,7 @@ WIDTH = 40                              # characters of a bar
 IN_PROGRESS, COMPLETE = 'IN_PROGRESS', 'COMPLETE'
 
 
-class WaitForStack(command.Command):
+class WaitForStack(Document):
     """Wait for the end of what a stack does now, and show how far it has come.
 
     The exit code is 0 if it is complete, 1 if it failed, and 3 if --timeout was reached first.
@@ -42,16 +42,17 @@ class WaitForStack(command.Command):
         while True:
             found = progress(api, f'{stack}/progress')
             if found is None:                       # deleted, and the row is gone
-                print(f'{chosen.stack} is deleted', file=self.app.stdout)
+                self.print(chosen, {'stack_name': chosen.stack, 'action': 'DELETE', 'status': COMPLETE},
+                           [f'{chosen.stack} is deleted'])
                 return 0
             screen.show(list(lines(found)))
             if found['status'] != IN_PROGRESS:
-                print(f"{found['stack_name']} {found['action']}_{found['status']}: {found['status_reason']}",
-                      file=self.app.stdout)
+                self.print(chosen, found, [
+                    f"{found['stack_name']} {found['action']}_{found['status']}: {found['status_reason']}"])
                 return 0 if found['status'] == COMPLETE else FAILED
             if deadline is not None and time.monotonic() >= deadline:
-                print(f"{found['stack_name']} is still {found['action']}_{IN_PROGRESS} after {chosen.timeout:g} s",
-                      file=self.app.stdout)
+                self.print(chosen, found, [
+                    f"{found['stack_name']} is still {found['action']}_{IN_PROGRESS} after {chosen.timeout:g} s"])
                 return TIMED_OUT
             time.sleep(chosen.interval)
 

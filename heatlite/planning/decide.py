@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from heatlite.planning.replacement import ReplacementCause
 from heatlite.planning.states import ResourceState, Status
 
 
@@ -19,6 +20,7 @@ class Verdict:
     announced: bool = False             # the history shows an update that ended in the replacement
     refused: str | None = None          # failure text if the change is not allowed
     why_refused: str = ''               # for the history of the resource
+    cause: ReplacementCause | None = None       # of a replacement that no changed property requires
 
 
 @dataclass(frozen=True, slots=True)

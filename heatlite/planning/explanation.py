@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from heatlite.planning.replacement import ReplacementCause
 from heatlite.planning.states import Action, Status
 
 Path = tuple[str, ...]
@@ -19,7 +20,8 @@ BLOCKED = 'blocked'                     # of a resource: not begun
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A resource. `requires`: paths of the resources that it needs, in the same stack."""
+    """A resource. `requires`: paths of the resources that it needs, in the same stack; `is_replacement`: it was made in
+    place of another one."""
 
     path: Path
     type: str
@@ -29,6 +31,7 @@ class Row:
     physical_id: str | None
     requires: tuple[Path, ...]
     changed_at: datetime
+    is_replacement: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,24 +186,32 @@ def last_seconds(events: Iterable[Happened], action: str, before: datetime) -> f
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """A resource that an update made anew. `properties`: those of which the definition changed; `because_of`: the
-    replaced resources that it needs, if none of its own properties changed."""
+    """A resource that an update made anew. `properties`: those of which the definition changed; `cause`: why it was
+    made anew though no property required it; without both, `because_of`: the replaced resources that it needs, else the
+    updated ones."""
 
     path: Path
     properties: tuple[str, ...]
     because_of: tuple[Path, ...]
+    cause: ReplacementCause | None = None
 
 
-def replaced(events: Iterable[Happened], changed: Mapping[Path, Sequence[str]],
-             requires: Mapping[Path, Sequence[Path]]) -> list[Replaced]:
+def replaced(events: Sequence[Happened], rows: Mapping[Path, Row], changed: Mapping[Path, Sequence[str]],
+             causes: Mapping[Path, ReplacementCause]) -> list[Replaced]:
     """Return the resources that an update made anew, in the order in which it did.
 
-    `events`: of the update; `changed`: properties whose definition changed, of each resource that was there before.
+    `events`: of the update; `changed`: properties whose definition changed; `causes`: as stored.
     """
-    made = dict.fromkeys(event.path for event in events if event.path in changed
+    made = dict.fromkeys(event.path for event in events if event.path in rows and rows[event.path].is_replacement
                          and (event.action, event.status) == (Action.CREATE, Status.IN_PROGRESS))
-    return [Replaced(path, tuple(changed[path]), () if changed[path] else tuple(
-        each for each in requires.get(path, ()) if each in made)) for path in made]
+    updated = {event.path for event in events if event.action == Action.UPDATE}
+    found = []
+    for path in made:
+        own, cause = tuple(changed.get(path, ())), causes.get(path)
+        needs = () if own or cause is not None else rows[path].requires
+        found.append(Replaced(path, own, tuple(each for each in needs if each in made)
+                              or tuple(each for each in needs if each in updated), cause))
+    return found
 
 
 # What a failure's text says -> what to do.
@@ -209,6 +220,8 @@ ADVICE = tuple((re.compile(pattern, re.IGNORECASE), text) for pattern, text in (
     (r'no valid host', 'No host has room for the server: take a smaller flavor or another availability zone.'),
     (r'timed out|timeout', 'Raise timeout_mins of the stack, or find out why the object does not become ready.'),
     (r'\bProtected: ', 'Change the template so that it leaves the resource alone, or remove the protection.'),
+    (r'is restricted for resource',
+     'The environment restricts it (restricted_actions): change that, or leave the resource as it is.'),
     (r'NotPlanned', 'The cloud was not as planned: make a new plan.'),
     (r'could not be found|not found|NotFound',
      'The object is not there, or not visible to the stack: check its name or id.'),

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from heatlite.planning import protection, text
+from heatlite.planning import protection, replacement, text
 from heatlite.planning.protection import UNGUARDED, Blocked, Denial, Guard, Protection
 from heatlite.planning.protection import Path as Path
 from heatlite.planning.ruling import Effect, Ruling
@@ -48,16 +48,20 @@ class PlanAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why a property changes. `kind`: template, parameter, file, resource, type (a default, a conversion), or cloud.
+    """Why a property changes, or a resource is replaced. `kind`: template, parameter, file, resource, cloud; of a
+    replacement also those of `replacement.Reason`.
 
     `what`: the path in the template, the name of the parameter, file or resource, or the id of the object that was
-    changed in the cloud. `line`, `column`: from 1, in the template's text; None if it was not sent as text.
+    changed in the cloud; for other kinds see `replacement.ReplacementCause`, also for `by` and `at`. `line`, `column`:
+    from 1, in the template's text; None if it was not sent as text.
     """
 
     kind: str
     what: str
     line: int | None = None
     column: int | None = None
+    by: str | None = None
+    at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,8 @@ class PlannedChange:
     replaced.
 
     `before`, `after`: what counts of its present and its future object; None: there is none, or its type does not
-    count. `is_gone`: the service does not know the present object any more.
+    count. `is_gone`: the service does not know the present object any more. `cause`: of a replacement that no changed
+    property requires.
     """
 
     path: Path
@@ -95,6 +100,7 @@ class PlannedChange:
     before: Measured | None = None
     after: Measured | None = None
     is_gone: bool = False
+    cause: Cause | None = None
 
 
 # What an action does to a resource that exists, as protections name it.
@@ -299,7 +305,13 @@ def to_document(plan: Plan) -> dict[str, Any]:
 def _change(change: PlannedChange) -> dict[str, Any]:
     return {'path': list(change.path), 'type': change.type, 'action': str(change.action),
             'reason': change.reason or None, 'may': [str(action) for action in change.may],
-            'physical_resource_id': change.physical_id, 'values': [_value(value) for value in change.values]}
+            'physical_resource_id': change.physical_id, 'cause': _cause_of_change(change.cause),
+            'values': [_value(value) for value in change.values]}
+
+
+def _cause_of_change(cause: Cause | None) -> dict[str, Any] | None:
+    found = cause_document(cause)
+    return None if found is None or cause is None else {**found, 'by': cause.by, 'at': cause.at}
 
 
 def _value(value: ValueChange) -> dict[str, Any]:
@@ -335,12 +347,22 @@ def as_text(document: Mapping[str, Any]) -> Iterable[str]:
         if change['action'] == 'none':
             continue
         also = f" (may be {' or '.join(change['may'])})" if change['may'] else ''
-        why = f": {change['reason']}" if change['reason'] else ''
+        why = f": {_why(change)}" if change['reason'] else ''
         yield f"{MARKS[change['action']]:>3} {'/'.join(change['path'])} ({change['type']}){also}{why}"
         for value in change['values']:
             yield f'      {_value_as_text(value)}'
     for value in document['outputs']:
         yield f'  = output {_value_as_text(value)}'
+
+
+def _why(change: Mapping[str, Any]) -> str:
+    cause = change.get('cause')                     # plans of the previous release have none
+    if not cause:
+        return str(change['reason'])
+    line = f" line {cause['line']}" if cause['line'] else ''
+    in_words = replacement.as_text(cause) if cause['kind'] in replacement.KINDS else (
+        f"{cause['kind']} {cause['what']}{line}")
+    return f"{change['reason']} ({in_words})"
 
 
 def _value_as_text(value: Mapping[str, Any]) -> str:
@@ -351,7 +373,10 @@ def _value_as_text(value: Mapping[str, Any]) -> str:
     why = f"  # {cause['kind']} {cause['what']}{where}" if cause else ''
     is_drift = 'live' in value and value['live'] != value['before']
     live = f" (in the cloud: {json.dumps(value['live'])})" if is_drift else ''
-    return f"{_joined(value['path'])}: {json.dumps(value['before'])}{live} -> {after}{forced}{why}"
+    before = json.dumps(value['before'])
+    if before == after and not live:                # of a new object that gets what the old one had
+        return f"{_joined(value['path'])}: {after}{why}"
+    return f"{_joined(value['path'])}: {before}{live} -> {after}{forced}{why}"
 
 
 def _joined(path: Iterable[Any]) -> str:

@@ -145,23 +145,25 @@ def things(a, c='one', p='x', **more):
         'c': {'type': 'Sim::Thing', 'properties': {'value': c, 'fixed': {'get_param': 'p'}}}, **more}}
 
 
+def replaced(cluster, stack_id):
+    return [(each['path'][0], each['properties'], each['because_of'], each['cause'] and each['cause']['kind'])
+            for each in explained(cluster, stack_id)['replaced']]
+
+
 def test_why_resources_were_replaced(cluster):
     stack_id = cluster.create('s', things('old'))
     done(cluster, stack_id, 'CREATE')
     assert explained(cluster, stack_id)['replaced'] == []
     cluster.update(stack_id, things('new', c='two', new={'type': 'Sim::Thing', 'properties': {'value': 'one'}}))
     done(cluster, stack_id, 'UPDATE')
-    assert explained(cluster, stack_id)['replaced'] == [
-        {'path': ['a'], 'properties': ['fixed'], 'because_of': []},
-        {'path': ['b'], 'properties': [], 'because_of': [['a']]}]
+    assert replaced(cluster, stack_id) == [('a', ['fixed'], [], None), ('b', [], [['a']], None)]
     cluster.update(stack_id, things('new', c='two', p='y'))
     done(cluster, stack_id, 'UPDATE')
-    assert explained(cluster, stack_id)['replaced'] == [{'path': ['c'], 'properties': ['fixed'], 'because_of': []}]
+    assert replaced(cluster, stack_id) == [('c', ['fixed'], [], None)]
     cluster.ask(messages.MarkUnhealthy(stack_id, 'a', True))
     cluster.update(stack_id, things('new', c='two', p='y'))
     done(cluster, stack_id, 'UPDATE')
-    assert explained(cluster, stack_id)['replaced'] == [
-        {'path': ['a'], 'properties': [], 'because_of': []}, {'path': ['b'], 'properties': [], 'because_of': [['a']]}]
+    assert replaced(cluster, stack_id) == [('a', [], [], 'unhealthy'), ('b', [], [['a']], None)]
 
 
 def test_the_critical_path_beside_the_last_time(cluster):

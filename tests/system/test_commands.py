@@ -8,7 +8,9 @@ import json
 from importlib.metadata import entry_points
 
 import pytest
+from cliff.display import DisplayCommandBase
 
+from heatlite.osc.output import Document
 from tests.system import openstack_shell, service
 from tests.system.processes import eventually
 
@@ -35,12 +37,28 @@ resources: {handle: {type: OS::Heat::WaitConditionHandle, properties: {signal_tr
 ALL = {each.name for each in entry_points(group='openstack.orchestration.v1')}
 
 
+OURS = {each.name: each.load() for each in entry_points(group='openstack.orchestration.v1')
+        if each.value.startswith('heatlite.')}
+
+
+def encoded(value):
+    """The texts in a value that are JSON themselves: of a list, a map or a text."""
+    if isinstance(value, str):
+        with contextlib.suppress(ValueError):
+            if not isinstance(json.loads(value), int | float):
+                yield value
+    elif isinstance(value, list | dict):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from encoded(each)
+
+
 class Session:
-    """Runs commands and remembers which."""
+    """Runs commands and remembers which, and which of ours printed JSON."""
 
     def __init__(self, environment):
         self.environment = environment
         self.ran = []
+        self.as_json = set()
         self._shell = openstack_shell.Shell(environment)
 
     @contextlib.contextmanager
@@ -57,19 +75,25 @@ class Session:
     def close(self):
         self._shell.close()
 
-    def __call__(self, *arguments, fails=False, code=None):
-        """What is printed. `code`: the exit code, if it is neither that of a success nor that of a failure."""
+    def __call__(self, *arguments, fails=False, code=None, both=False):
+        """What is printed. `code`: the exit code, if it is neither that of a success nor that of a failure. `both`:
+        also what is said to people beside the answer, as it is of failures."""
         words = [str(each) for each in arguments]
         ended, said, complained = self._shell.run(words)
         self.ran.append(next((name for size in (4, 3, 2)
                               if (name := '_'.join(words[:size]).replace('-', '_')) in ALL), None))
         assert ended == code if code is not None else bool(ended) is fails, f'{words}: {complained}{said}'
-        return said if not fails else complained + said
+        return complained + said if fails or both else said
 
-    def json(self, *arguments):
-        said = self(*arguments, '-f', 'json')
-        return json.loads(said[min(place for place in (said.find('{\n'), said.find('[\n'), said.find('[]'),
-                                                       said.find('{}')) if place >= 0):])
+    def json(self, *arguments, code=None):
+        """What is printed for programs: structures, not texts with JSON in them."""
+        said = self(*arguments, '-f', 'json', code=code)
+        found = json.loads(said[min(place for place in (said.find('{\n'), said.find('[\n'), said.find('[]'),
+                                                        said.find('{}')) if place >= 0):])
+        if self.ran[-1] in OURS:
+            self.as_json.add(self.ran[-1])
+            assert not list(encoded(found)), f'{arguments}: encoded twice: {list(encoded(found))}'
+        return found
 
 
 @pytest.fixture(scope='module', params=['none', 'keystone'])
@@ -118,8 +142,8 @@ def test_plans(run, files):
     assert 'Nothing to do' in run('stack', 'plan', 'create', '--existing', 'planned', code=0)
     refreshed = run('stack', 'plan', 'create', '--existing', '--refresh', 'planned', code=0)
     assert 'Nothing to do' in refreshed and 'Compared with the cloud at' in refreshed
-    plan = json.loads(run('stack', 'plan', 'create', '--existing', '--parameter', 'length=5', '--json', 'planned',
-                          code=2))
+    plan = run.json('stack', 'plan', 'create', '--existing', '--parameter', 'length=5', 'planned', code=2)
+    assert run.json('stack', 'plan', 'show', plan['id'])['digest'] == plan['digest']
     assert plan['summary']['replace'] == 1 and plan['changes'][0]['values'][0]['cause']['what'] == 'length'
     assert (plan['findings'], plan['totals'], plan['cost'], plan['refreshed_at']) == ([], {}, None, None)
     run('stack', 'update', '--wait', '--existing', '--parameter', 'length=6', 'planned')
@@ -148,6 +172,7 @@ def test_revisions(run, files):
     assert '~ parameter length\n      value: "4" -> "5"' in said
     assert 'No differences' in run('stack', 'revision', 'diff', '--with', '2', 'changed', '2')
     assert json.loads(run('stack', 'revision', 'diff', '--json', 'changed', '1'))['resources'][0]['change'] == 'added'
+    assert run.json('stack', 'revision', 'diff', 'changed', '1')['resources'][0]['change'] == 'added'
     assert 'The Revision (9) could not be found' in run('stack', 'revision', 'show', 'changed', '9', fails=True)
     plan = json.loads(run('stack', 'plan', 'create', '--revision', '1', '--json', 'changed', code=2))
     assert (plan['revision'], plan['summary']['replace']) == (1, 1)
@@ -166,8 +191,8 @@ def test_guards(run, files):
     run('stack', 'protect', 'guarded', '--resource', 'number', '--deny', 'delete', '--reason', 'ours')
     made = run.json('stack', 'protect', 'guarded', '--resource', 'lamp')
     assert made == run.json('stack', 'protection', 'show', 'guarded') == [
-        {'path': 'number', 'deny': 'delete', 'reason': 'ours'},
-        {'path': 'lamp', 'deny': 'delete, replace, update', 'reason': ''}]
+        {'path': 'number', 'deny': ['delete'], 'reason': 'ours'},
+        {'path': 'lamp', 'deny': ['delete', 'replace', 'update'], 'reason': ''}]
     assert 'number: delete is denied by the protection of number (ours)' in run(
         'stack', 'delete', '--yes', 'guarded', fails=True)
     plan = run('stack', 'plan', 'create', '--delete', 'guarded', code=2)
@@ -184,7 +209,7 @@ def test_guards(run, files):
 def test_letting_go(run, files):
     for name, command in (('kept', ('release',)), ('gone', ('force', 'delete'))):
         run('stack', 'create', '--wait', '-t', files['lamp'], name)
-        left = run.json('stack', *command, name)
+        left = run.json('stack', *command, '--yes', name)
         assert sorted(each['resource'] for each in left) == (['lamp', 'number'] if name == 'kept' else [])
 
 
@@ -192,6 +217,8 @@ def test_drift(run, files):
     run('stack', 'create', '--wait', '-t', files['lamp'], 'compared')
     assert run.json('stack', 'drift', '--stored', 'compared') == []         # nobody has looked
     assert run.json('stack', 'drift', 'compared') == run.json('stack', 'drift', '--stored', 'compared') == []
+    assert run('stack', 'drift', 'compared').startswith('Nothing differs: 0 resources are as applied, by the look of 2')
+    assert 'Nothing differs' in run('stack', 'drift', 'compared', '-f', 'json', both=True)
     run('stack', 'delete', '--yes', '--wait', 'compared')
 
 
@@ -270,6 +297,7 @@ def test_explain(run, files):
     run('stack', 'create', '--wait', '-t', files['fails'], 'failing', fails=True)
     assert 'CREATE failed because of lamp' in run('stack', 'explain', 'failing')
     found = json.loads(run('stack', 'explain', '--json', 'failing'))
+    assert run.json('stack', 'explain', 'failing')['causes'] == found['causes']
     assert [cause['path'] for cause in found['causes']] == [['lamp']] and found['state'] == 'failed'
     said = run('stack', 'explain', '-t', files['fails'], '--resource', 'lamp', 'failing')
     assert 'lamp (OS::Heat::TestResource) CREATE_FAILED' in said and 'written at template:8:3 resources.lamp' in said
@@ -286,6 +314,7 @@ def test_wait(run, files):
     assert said == 'awaited is still UPDATE_IN_PROGRESS after 0 s\n'
     run('stack', 'cancel', '--no-rollback', 'awaited')
     assert 'awaited UPDATE_FAILED: ' in run('stack', 'wait', 'awaited', fails=True)
+    assert run.json('stack', 'wait', 'awaited', code=1)['status'] == 'FAILED'
     run('stack', 'delete', '--yes', 'awaited')
     assert 'awaited DELETE_COMPLETE: ' in run('stack', 'wait', stack_id)
 
@@ -357,4 +386,6 @@ def test_software(run, files):
 
 def test_nothing_was_forgotten(run):
     assert ALL - set(run.ran) == set()
+    formatted = {name for name, kind in OURS.items() if issubclass(kind, DisplayCommandBase | Document)}
+    assert formatted - run.as_json == set() and len(formatted) >= 14
     assert len(run.ran) >= 60

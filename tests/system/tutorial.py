@@ -52,7 +52,7 @@ def served(folder: Path) -> Iterator[tuple[dict[str, str], int]]:
     assert (make.split()[:2], name) == (['make', 'serve'], 'SERVE')
     port = free_port()
     ports = {'--port': free_port(), '--cfn-port': 0, '--cloudwatch-port': port, '--cloud-port': 0}
-    program = Program(folder / 'log', *shlex.split(words), '--state-dir', folder / 'state', *(
+    program = Program(folder / 'log', '--cloud', 'simulated', *shlex.split(words), '--state-dir', folder / 'state', *(
         word for pair in ports.items() for word in pair), module='heatlite.cmd.all_in_one')
     with closing(program.process.stdout) as lines:
         try:

@@ -19,9 +19,10 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.db import events, leases, resources, revisions, stacks
 from heatlite.db.connection import moment
-from heatlite.planning import comparison, explanation
+from heatlite.planning import comparison, explanation, replacement
 from heatlite.planning.comparison import Source
 from heatlite.planning.explanation import Happened, Path, Row, is_within
+from heatlite.planning.replacement import ReplacementCause
 from heatlite.planning.states import Action, ResourceState, Status
 
 View = dict[str, Any]
@@ -111,7 +112,8 @@ def paths_of(top: stacks.Stack, below: Iterable[stacks.Identity]) -> dict[str, P
 def row_at(above: Path, row: ResourceState | resources.Shown) -> Row:
     """A resource of the stack at `above`."""
     return Row((*above, row.name), row.type, row.action, row.status, row.reason, row.physical_id,
-               tuple((*above, name) for name in row.requires), row.updated_at or row.created_at or datetime.min)
+               tuple((*above, name) for name in row.requires), row.updated_at or row.created_at or datetime.min,
+               row.replaces is not None)
 
 
 def _age(changed_at: datetime, now: datetime) -> int:
@@ -206,21 +208,35 @@ def _chain(tx: Connection, tree: Tree, beginning: events.Shown, happened: Sequen
 
 def _replaced(tx: Connection, row: stacks.Stack, tree: Tree, beginning: events.Shown,
               happened: Sequence[Happened]) -> list[View]:
-    """The resources of this stack that its last update made anew, and why, as its last two definitions tell."""
-    made = any(event.action == Action.CREATE for event in happened)
-    if beginning.action != Action.UPDATE or not made or row.revision is None or row.revision < 2:
+    """The resources of this stack that its last update made anew, and why, as was stored with them or as its last two
+    definitions tell."""
+    if beginning.action != Action.UPDATE or not any(event.action == Action.CREATE for event in happened):
         return []
-    before, after = (revisions.definition(tx, row.id, number) for number in (row.revision - 1, row.revision))
-    if before is None or after is None:
-        return []
-    if after[0].created_at < (row.started_at or row.created_at) - timedelta(seconds=1):
-        before = after                              # the update kept the definition
-    changed = comparison.changed_properties(*(Source(stored.document, stored.environment, stored.files,
-                                                     found.parameters or {}) for found, stored in (before, after)))
+    changed = {(name,): found for name, found in _changed_properties(tx, row).items()}
+    causes = {(name,): found for name, found in resources.replacement_causes(tx, row.id).items()}
     return [{'path': list(each.path), 'properties': list(each.properties),
-             'because_of': [list(path) for path in each.because_of]}
-            for each in explanation.replaced(happened, {(name,): found for name, found in changed.items()},
-                                             {row.path: row.requires for row in tree.rows})][:MOST]
+             'because_of': [list(path) for path in each.because_of],
+             'cause': _cause(each.cause)}
+            for each in explanation.replaced(happened, tree.by_path, changed, causes)][:MOST]
+
+
+def _cause(cause: ReplacementCause | None) -> View | None:
+    if cause is None:
+        return None
+    found = cause.to_json()
+    return {**found, 'text': replacement.as_text(found)}
+
+
+def _changed_properties(tx: Connection, row: stacks.Stack) -> Mapping[str, Sequence[str]]:
+    """The properties whose definition the last update has changed, by resource; none if it kept the definition."""
+    if row.revision is None or row.revision < 2:
+        return {}
+    before, after = (revisions.definition(tx, row.id, number) for number in (row.revision - 1, row.revision))
+    if before is None or after is None or (
+            after[0].created_at < (row.started_at or row.created_at) - timedelta(seconds=1)):
+        return {}
+    return comparison.changed_properties(*(Source(stored.document, stored.environment, stored.files,
+                                                  found.parameters or {}) for found, stored in (before, after)))
 
 
 def _summary(row: stacks.Stack, found: Mapping[str, Any], causes: Sequence[Mapping[str, Any]]) -> str:

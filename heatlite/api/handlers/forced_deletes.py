@@ -4,26 +4,33 @@ from __future__ import annotations
 
 from typing import Any
 
-from heatlite.api import finding, views
+from heatlite.api import finding, links, views
 from heatlite.api.wsgi import Request
-from heatlite.db import forced_deletes
+from heatlite.db import forced_deletes, stacks
 from heatlite.rpc import messages
 
 View = dict[str, Any]
 
 
-def begin(req: Request, stack_name: str, stack_id: str) -> None:
+def begin(req: Request, stack_name: str, stack_id: str) -> View:
     """Begins to delete a stack in any case."""
     with req.db.reader() as tx:
         stack = finding.live_stack(req, tx, stack_name, stack_id)
     req.call(messages.ForceDeleteStack(stack.id))
+    return _begun(req, stack)
 
 
-def release(req: Request, stack_name: str, stack_id: str) -> None:
+def release(req: Request, stack_name: str, stack_id: str) -> View:
     """Begins to delete a stack, and keeps its objects in the cloud."""
     with req.db.reader() as tx:
         stack = finding.live_stack(req, tx, stack_name, stack_id)
     req.call(messages.ReleaseStack(stack.id))
+    return _begun(req, stack)
+
+
+def _begun(req: Request, stack: stacks.Stack) -> View:
+    url = links.stack_url(req.base, stack.project_id, stack.name, stack.id)
+    return {'stack': {'id': stack.id, 'links': [links.link(url), links.link(f'{url}/left', 'left')]}}
 
 
 def show(req: Request, stack_name: str, stack_id: str) -> View:

@@ -93,7 +93,14 @@ def _protections(body: Mapping[str, Any]) -> tuple[View, ...]:
         raise messages.wrong('protections', _('a list'), type(given).__name__)
     if len(given) > limits.MOST_PROTECTIONS:
         raise messages.wrong('protections', _('at most %d') % limits.MOST_PROTECTIONS, len(given))
-    return tuple(_protection(f'protections.{number}', each) for number, each in enumerate(given))
+    found: dict[str, View] = {}
+    for number, each in enumerate(given):
+        at = f'protections.{number}'
+        protection = _protection(at, each)
+        if protection['path'] in found:
+            raise messages.wrong(f'{at}.path', _('a path that is given once'), protection['path'])
+        found[protection['path']] = protection
+    return tuple(found.values())
 
 
 def _removed(body: Mapping[str, Any]) -> tuple[str, ...]:

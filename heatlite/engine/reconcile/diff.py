@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from heatlite.common import exception
+from heatlite.common.timeutils import isotime
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.resource import Resource
 from heatlite.engine.resource_update import Comparison, Observed
@@ -17,7 +18,8 @@ from heatlite.language.registry import IGNORE
 from heatlite.planning import drift, text
 from heatlite.planning.decide import Verdict
 from heatlite.planning.plan import NOT_READ
-from heatlite.planning.states import DIRTY, Action, ResourceState
+from heatlite.planning.replacement import MARKED, Reason, ReplacementCause
+from heatlite.planning.states import DIRTY, Action, ResourceState, Status
 
 UPDATE, REPLACE = RESTRICTABLE = ('update', 'replace')
 
@@ -57,7 +59,7 @@ def _ask(resource: Resource, kind: type[Resource], wanted: ResourceDefinition, l
          row: ResourceState, observe: bool) -> tuple[Verdict, UpdateArguments | None]:
     plain = text.requires_replacement(resource.name)
     if type(resource) is not kind and not resource.support_status.is_substituted(kind):
-        return Verdict(changed=True, replace=plain), None
+        return Verdict(changed=True, replace=plain, cause=_of_type(row, wanted)), None
     if leased.row.action == Action.ROLLBACK and row.replaced_by is not None:
         resource.restore_prev_rsrc(convergence=True)
     if wanted.external_id() is not None or resource.external_id is not None:
@@ -71,18 +73,51 @@ def _ask(resource: Resource, kind: type[Resource], wanted: ResourceDefinition, l
         try:
             comparison = resource.observe(comparison)
         except exception.EntityNotFound:
-            return Verdict(changed=True, replace=plain), None
+            return Verdict(changed=True, replace=plain, cause=_of_gone(row, resource)), None
     try:
         if not resource.needs_update(comparison):
             return Verdict(changed=False), None
     except exception.UpdateReplace:
-        return Verdict(changed=True, replace=plain), None
+        return Verdict(changed=True, replace=plain, cause=_of_state(row, resource)), None
     comparison.after_props.validate()
     try:
         template_diff, property_diff = resource.changes(comparison)
     except exception.UpdateReplace as replaced:
         return Verdict(changed=True, replace=str(replaced), announced=True), None
     return Verdict(changed=True), UpdateArguments(wanted, template_diff, property_diff)
+
+
+def _of_type(row: ResourceState, wanted: ResourceDefinition) -> ReplacementCause:
+    """Return the cause of a replacement by another type: the template names it, or the environment maps the name."""
+    kind = wanted.resource_type
+    return ReplacementCause(Reason.TYPE, kind if row.type == kind else f'{row.type} -> {kind}')
+
+
+def _of_gone(row: ResourceState, resource: Resource) -> ReplacementCause:
+    mark = _mark(resource)
+    return mark if mark is not None and mark.reason is Reason.GONE and mark.at and mark.at >= _changed_at(row) else (
+        ReplacementCause(Reason.GONE, row.physical_id or ''))
+
+
+def _of_state(row: ResourceState, resource: Resource) -> ReplacementCause:
+    """Return why a type asks for a replacement before its properties were compared."""
+    if row.status is not Status.FAILED:
+        return ReplacementCause(Reason.RULE)
+    mark, at = _mark(resource), _changed_at(row)
+    if row.action is not Action.CHECK:
+        return ReplacementCause(Reason.FAILED, row.reason, at=at)
+    return mark if mark is not None and mark.at == at else ReplacementCause(Reason.UNHEALTHY, row.reason, at=at)
+
+
+def _mark(resource: Resource) -> ReplacementCause | None:
+    """Return what the resource was marked with, for its next update."""
+    stored = (resource.record.cause or {}).get(MARKED) if resource.record is not None else None
+    return None if stored is None else ReplacementCause.from_json(stored)
+
+
+def _changed_at(row: ResourceState) -> str:
+    at = row.updated_at or row.created_at
+    return '' if at is None else isotime(at)
 
 
 @dataclass(frozen=True)

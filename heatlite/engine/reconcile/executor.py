@@ -109,6 +109,7 @@ class StepExecutor:
 
     def _verdict(self, row: ResourceState, work: StepContext, resource: Resource, kind: type[Resource]) -> Verdict:
         verdict, work.difference = diff.inspect(resource, kind, work.wanted(), self._leased, row, observe=self._observe)
+        work.cause = verdict.cause
         if verdict.replace is not None and verdict.refused is None and self._leased.traversal.may_replace(row.name):
             resource.prepare_for_replace()
         return verdict

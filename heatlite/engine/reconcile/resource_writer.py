@@ -58,7 +58,8 @@ class JournalWriter:
 
     def state(self, resource: Resource, action: str, status: str, reason: str) -> None:
         row = self._row(resource)
-        row = row._replace(action=Action(action), status=type(row.status)(status), reason=reason)
+        row = row._replace(action=Action(action), status=type(row.status)(status), reason=reason,
+                           updated_at=row.updated_at if action == Action.CREATE else self._runtime.now())
         self._store(resource, row)
 
     def event(self, resource: Resource, action: str, status: str, reason: str) -> None:

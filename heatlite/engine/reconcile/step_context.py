@@ -11,6 +11,7 @@ from heatlite.engine import rsrc_defn
 from heatlite.engine.reconcile import diff
 from heatlite.engine.resource import Resource
 from heatlite.engine.stored_resource import StoredResource
+from heatlite.planning.replacement import ReplacementCause
 from heatlite.planning.states import NO_HANDLE, Datum
 
 CANONICAL = json.JSONEncoder(sort_keys=True, default=str, separators=(',', ':'))     # made once: runs for each resource
@@ -19,7 +20,7 @@ CANONICAL = json.JSONEncoder(sort_keys=True, default=str, separators=(',', ':'))
 class StepContext:
     """The context of one step: the resolved definition, the object of the resource type, data to store."""
 
-    __slots__ = ('as_stored', 'columns', 'data', 'definition', 'difference', 'error', 'fingerprint', 'handle',
+    __slots__ = ('as_stored', 'cause', 'columns', 'data', 'definition', 'difference', 'error', 'fingerprint', 'handle',
                  'is_away', 'metadata', 'resource', 'storing', 'undoing')
 
     def __init__(self) -> None:
@@ -36,6 +37,7 @@ class StepContext:
         self.is_away = False                            # the service did not answer the last call
         self.storing = False                            # its intent is in the journal and not committed yet
         self.metadata: Any = None
+        self.cause: ReplacementCause | None = None      # of the replacement that this step makes
 
     def wanted(self) -> rsrc_defn.ResourceDefinition:
         """Return the definition to be applied. Raises the error of resolving it."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from heatlite.common import metrics
 from heatlite.common.runtime import Runtime
+from heatlite.common.timeutils import isotime
 from heatlite.engine.durability.journal import Journal, LeaseLost
 from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.inbox import RunnerInbox
@@ -15,6 +17,7 @@ from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.step_calls import StepCalls
 from heatlite.engine.reconcile.step_context import StepContext
 from heatlite.planning import commands as c
+from heatlite.planning.replacement import MADE
 from heatlite.planning.states import Action, Change, Datum, Event, ResourceState, Status
 from heatlite.planning.steps import Step
 
@@ -42,6 +45,9 @@ class StepStore:
             columns = dict(work.columns)            # the clean-up after a failed create needs the properties
             if work.metadata:
                 columns['metadata'] = work.metadata
+            if work.cause is not None and row.replaces is not None:
+                cause = work.cause if work.cause.at else replace(work.cause, at=isotime(self._runtime.now()))
+                columns['cause'] = {MADE: cause.to_json()}
         elif persist.applied:
             columns = work.columns if row.action is Action.UPDATE else {
                 name: value for name, value in work.columns.items() if name == 'attributes'}

@@ -84,7 +84,8 @@ class StoredResourceCache:
                 del self._blocks[next(iter(self._blocks))]
             self._blocks.setdefault(number, {}).update({
                 row: StoredResource(NOT_READ, columns['properties'], columns['definition'], columns['metadata'],
-                                    {entry.key: value for entry in data if (value := entry.clear()) is not None}, {})
+                                    {entry.key: value for entry in data if (value := entry.clear()) is not None}, {},
+                                    cause=columns['cause'])
                 for row, (columns, data) in found.items() if row not in changed})
             return wanted in found or wanted in changed
         finally:

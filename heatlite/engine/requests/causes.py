@@ -36,6 +36,14 @@ class Causes:
         expression = new.property_expressions.get(name)
         return next(self._inputs(expression, path), None)
 
+    def of_type(self, resource: str) -> Cause | None:
+        """Return where the template gives the resource another type than before; None if it does not."""
+        old, new = (each.resources.get(resource) if each is not None else None for each in (self._before, self._after))
+        if old is None or new is None or old.type == new.type:
+            return None
+        path = *new.path, self._after.keys.type
+        return self._at('template', '.'.join(map(str, path)), path)
+
     def _inputs(self, expression: Any, path: tuple[Any, ...]) -> Iterator[Cause]:
         """Yield what the expression uses and what has changed: parameters and files first, then resources."""
         found = calls(expression)

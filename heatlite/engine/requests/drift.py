@@ -34,6 +34,7 @@ from heatlite.engine.requests.stack_updates import StackUpdates
 from heatlite.planning import drift, protection
 from heatlite.planning.drift import Policy, Report, ResourceDrift
 from heatlite.planning.protection import Denial
+from heatlite.planning.replacement import Reason, ReplacementCause
 from heatlite.planning.states import DIRTY, Action, Event, ResourceState, Status
 from heatlite.planning.steps import current_rows_of
 from heatlite.rpc import messages
@@ -174,11 +175,15 @@ class Drift:
         return notices
 
     def _mark_one(self, tx: Connection, stack_id: str, state: ResourceState, found: ResourceDrift) -> None:
+        is_gone = found.finding is drift.Finding.GONE
+        at = found.noticed_at or isotime(self._runtime.now())
+        mark = (ReplacementCause(Reason.GONE, found.physical_id or '', at=at) if is_gone
+                else ReplacementCause(Reason.DRIFT, str(found), at=at))
         if found.policy is Policy.REPLACE:
             resources.set_state(tx, stack_id, state._replace(
-                action=Action.CHECK, status=Status.FAILED, reason=REPLACED, updated_at=self._runtime.now()))
+                action=Action.CHECK, status=Status.FAILED, reason=REPLACED, updated_at=self._runtime.now()), mark)
         else:
-            resources.set_fingerprint(tx, stack_id, state.id, DIRTY)
+            resources.set_fingerprint(tx, stack_id, state.id, DIRTY, mark)
 
     def _event(self, tx: Connection, found: ResourceDrift, reason: str) -> Callable[[], None]:
         """Add an event of a resource to its stack; its state is not changed."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from heatlite.common.runtime import Runtime
 from heatlite.engine import rsrc_defn
 from heatlite.engine.reconcile import diff, unknowns
@@ -14,6 +17,7 @@ from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
 from heatlite.engine.resource import Resource
 from heatlite.engine.types.registry import Registry
 from heatlite.planning.decide import Verdict
+from heatlite.planning.replacement import ReplacementCause
 from heatlite.planning.states import ResourceState
 
 
@@ -27,6 +31,8 @@ class DryExecutor(StepExecutor):
         self.doubts: dict[str, unknowns.Doubt] = {}     # resources without a certain verdict
         self.property_changes: dict[str, dict[str, diff.PropertyChange]] = {}
         self.gone: set[str] = set()                     # resources whose objects the services do not know
+        self.causes: dict[str, ReplacementCause] = {}   # of replacements that no changed property requires
+        self.stored: dict[str, Mapping[str, Any]] = {}  # properties of the resources in `causes`
         self.settled: set[str] = set()                  # resources whose nested stacks the update would not visit
 
     def _is_settled_below(self, row: ResourceState, work: StepContext) -> bool:
@@ -53,6 +59,8 @@ class DryExecutor(StepExecutor):
         observed = work.resource.observed if work.resource is not None else None
         if observed is not None and observed.is_gone and row.physical_id is not None:
             self.gone.add(row.name)
+        if verdict.cause is not None:
+            self.causes[row.name], self.stored[row.name] = verdict.cause, stored['Properties']
         doubt = unknowns.find(kind, definition, stored, verdict, lambda wanted: ask(wanted)[0])
         if doubt is not None:
             self.doubts[row.name] = doubt

@@ -26,6 +26,7 @@ from heatlite.language.unknown import UNKNOWN
 from heatlite.planning import commands as c
 from heatlite.planning.consumption import measured
 from heatlite.planning.plan import Measured
+from heatlite.planning.replacement import ReplacementCause
 from heatlite.planning.states import Action, ResourceState
 from heatlite.planning.steps import Step
 
@@ -46,6 +47,8 @@ class Change:
     inside: str = ''                    # why the changes in its nested stack are unknown
     nested: Stack | None = None         # the row of the nested stack
     given: Mapping[str, Any] = field(default_factory=dict)      # properties of a resource that would be made
+    stored: Mapping[str, Any] = field(default_factory=dict)     # ... of the one that it would replace for `cause`
+    cause: ReplacementCause | None = None
 
 
 Inside = Callable[['DryRun', Step, ResourceState, Action], str | None]
@@ -81,6 +84,9 @@ class DryRun:
         for name, properties in self.executor.property_changes.items():
             if name in self.changes:
                 self.changes[name].properties = properties
+        for name, cause in self.executor.causes.items():
+            if name in self.changes and self.changes[name].kind == 'replaced':
+                self.changes[name].cause, self.changes[name].stored = cause, self.executor.stored[name]
         for name in self.executor.settled & self.changes.keys():
             self.changes[name].kind = 'unchanged'
         for name in leased.traversal.wanted:

@@ -15,12 +15,14 @@ from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
+from heatlite.common.timeutils import isotime
 from heatlite.db import leases, resources, stacks
 from heatlite.db.connection import Database
 from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.reconcile import attribute_cache
 from heatlite.engine.reconcile.stack_reader import StackReader
 from heatlite.engine.requests import guarding
+from heatlite.planning.replacement import Reason, ReplacementCause
 from heatlite.planning.states import Action, Event, ResourceState, Status
 from heatlite.planning.steps import current_rows_of
 from heatlite.rpc import messages
@@ -71,7 +73,9 @@ class Health:
             if marked is None:
                 return lambda: None, None
             owner = leases.start_over(tx, row.id)
-            resources.set_state(tx, row.id, marked)
+            resources.set_state(tx, row.id, marked, ReplacementCause(
+                Reason.UNHEALTHY, marked.reason, context.username, isotime(self._runtime.now()))
+                if message.unhealthy else None)
             stacks.unsettle(tx, row.id)
             if reset is not None and not resources.set_metadata(tx, row.id, reset.row_id, reset.value, reset.version):
                 raise exception.Conflict(_('The metadata of %s have changed meanwhile.') % marked.name)

@@ -29,6 +29,7 @@ from heatlite.planning.plan import (
     value_changes,
 )
 from heatlite.planning.protection import Protection
+from heatlite.planning.replacement import Reason
 from heatlite.planning.states import Action
 
 OF_KIND: Mapping[str, PlanAction] = {
@@ -123,7 +124,17 @@ def _change(found: Previewed, change: Change, path: Path, causes: Causes,
     reason = change.why or change.inside
     return PlannedChange(path, kind, action, values, found.mask.text(reason) if reason else '', may,
                          row.physical_id if row is not None else None, *found.measured.get(change.name, (None, None)),
-                         is_gone=change.name in found.gone)
+                         is_gone=change.name in found.gone, cause=_cause(change, found, causes))
+
+
+def _cause(change: Change, found: Previewed, causes: Causes) -> Cause | None:
+    """Return why a resource is replaced though no property requires it: the line that gives it another type, or what
+    was noted of it."""
+    noted = change.cause
+    if noted is None:
+        return None
+    at_type = causes.of_type(change.name) if noted.reason is Reason.TYPE else None
+    return at_type or Cause(str(noted.reason), found.mask.text(noted.what), by=noted.by, at=noted.at)
 
 
 def _action(found: Previewed, change: Change) -> PlanAction:
@@ -146,6 +157,11 @@ def _may(found: Previewed, change: Change) -> tuple[PlanAction, ...]:
 
 def _values(change: Change, shown: str, mask: Mask, causes: Causes) -> Iterator[ValueChange]:
     """Yield the values of a resource that differ. `shown`: its name in the plan, which differs from a generated one."""
+    if change.cause is not None and not change.properties:      # the new object gets what the old one had
+        for name, value in change.given.items():
+            known = is_known(value)
+            yield ValueChange((name,), mask(change.stored.get(name)), mask(value) if known else None, not known)
+        return
     differing: Mapping[str, PropertyChange] = change.properties or {
         name: PropertyChange(None, value, False) for name, value in change.given.items()}
     for name, each in differing.items():
