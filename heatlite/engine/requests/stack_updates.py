@@ -59,9 +59,11 @@ class StackUpdates:
         check_updatable(row)
         self._stored.check_rights(row.id, context)
         definition, before = self._checked(context, row, stored, message)
-        if protections and plan is None:            # what is not known before the update is refused when it comes to it
+        checked = protections if plan is None else ()
+        if checked or definition.environment.has_imports():
             found = self._foresight.of_update(context, row, definition, before, bool(message.converge),
                                               with_causes=False)
+        if checked:                                 # what is not known before the update is refused when it comes to it
             guarding.refuse(row, plan_making.made(messages.UPDATE, found, protections).blockers)
         now = self._runtime.now()
         renewed = self._renewed_authority(context, row, definition, now)
