@@ -1,0 +1,37 @@
+"""The command `openstack stack import`."""
+
+from __future__ import annotations
+
+import argparse
+
+from osc_lib import exceptions
+
+from heatlite.osc.plans import Api, Planning, path_of
+
+ALONE = frozenset({'import', 'none'})
+
+
+class ImportObjects(Planning):
+    """Make objects that exist resources of a new or an existing stack, and nothing else.
+
+    Whatever else the template would change is shown and refused; `stack plan create --object` plans both.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument('--dry-run', action='store_true', help='Show what would be done, and do nothing')
+        return parser
+
+    def take_action(self, chosen: argparse.Namespace) -> None:
+        api = Api(self.app)
+        plan = self.planned(api, chosen)
+        print(plan['text'], file=self.app.stdout)
+        others = ['/'.join(change['path']) for change in plan['changes'] if change['action'] not in ALONE]
+        if others:
+            api.delete(path_of(plan['id']))
+            raise exceptions.CommandError(f"This is more than an import: {', '.join(others)}")
+        if chosen.dry_run:
+            api.delete(path_of(plan['id']))
+            return
+        made = api.post(path_of(plan['id'], 'apply'), {'digest': plan['digest']})
+        print(f"\nStack {made['stack']['id']}", file=self.app.stdout)
