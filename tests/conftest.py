@@ -22,6 +22,7 @@ THOROUGH = (
     'tests/isolation/test_production.py', 'tests/plugins/openstack/test_fault_matrix.py',
     'tests/plugins/test_changes', 'tests/plugins/test_conformance.py::test_life',
     'tests/plugins/test_drift.py::test_what_was_changed', 'tests/plugins/test_forced_deletes.py',
+    'tests/plugins/test_importing.py::test_an_object',
     'tests/plugins/test_kit.py', 'tests/rpc/test_broker.py', 'tests/simulation/test_aborts.py',
     'tests/simulation/test_alarm_types.py', 'tests/simulation/test_alarms.py', 'tests/simulation/test_crashes.py',
     'tests/simulation/test_drift_watch.py::test_repairs_survive', 'tests/simulation/test_event_sinks.py',

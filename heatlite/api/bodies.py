@@ -21,7 +21,7 @@ SERVICE_UNAVAILABLE = '99001'               # the only error code that a validat
 _HARMLESS = frozenset({'template', 'template_url', 'files', 'environment', 'environment_files', 'files_container',
                        'existing'})
 # Keys of a definition and of what it starts from.
-_OF_SOURCES = _HARMLESS | {'parameters', 'clear_parameters'}
+_OF_SOURCES = _HARMLESS | {'parameters', 'clear_parameters', 'imports'}
 
 Body = Mapping[str, Any]
 
@@ -202,7 +202,8 @@ def _source(body: Body, limits: Limits, required: bool) -> dict[str, Any]:
     if template is None and required:
         raise exception.HTTPBadRequest(_('No template specified'))
     return {'template': template, 'template_text': text, 'files': dict(files), 'environment_files': tuple(names),
-            'files_container': container, 'environment': _environment(body, limits, ignore=bool(names))}
+            'files_container': container, 'imports': _imports(body),
+            'environment': _environment(body, limits, ignore=bool(names))}
 
 
 def _environment(body: Body, limits: Limits, ignore: bool) -> dict[str, Any]:
@@ -217,6 +218,13 @@ def _parameters(body: Body) -> Mapping[str, Any]:
     if not isinstance(given, Mapping):
         raise messages.wrong('parameters', _('a map of names and values'), given)
     return given
+
+
+def _imports(body: Body) -> dict[str, Any]:
+    given = body.get('imports') or {}
+    if not isinstance(given, Mapping) or not all(isinstance(path, str) for path in given):
+        raise messages.wrong('imports', _('a map of resources and objects'), given)
+    return dict(given)
 
 
 def _listed(key: str, value: Any) -> Any:

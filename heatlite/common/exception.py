@@ -384,6 +384,14 @@ class InvalidExternalResourceDependency(HeatException):
     msg_fmt = _('Invalid dependency with external %(resource_type)s resource: %(external_id)s')
 
 
+class ImportFailed(HeatException):
+    """An object cannot be imported into a resource, or objects into several."""
+
+    http_code = 400
+    cfn_code = INVALID_PARAMETER
+    msg_fmt = _('Import of %(name)s (%(type)s): %(why)s.')
+
+
 class TemplateOutputError(HeatException):
     http_code = 400
     msg_fmt = _('Error in %(resource)s output %(attribute)s: %(message)s')

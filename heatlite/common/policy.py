@@ -116,6 +116,7 @@ RULES = (
     ('stacks:export', MEMBER, NOT_STACK_USER, 'Export a stack.'),
     ('stacks:generate_template', MEMBER, NOT_STACK_USER, 'Generate a template from a resource type.'),
     ('stacks:global_index', NOBODY, NEVER_CHANGED, 'List stacks of all projects.'),
+    ('stacks:import', MEMBER, NEVER_CHANGED, 'Import objects that exist into resources of a stack.'),
     ('stacks:index', READER, NOT_STACK_USER, 'List stacks.'),
     ('stacks:lock', MEMBER, NOT_STACK_USER, 'Lock a stack.'),
     ('stacks:unlock', MEMBER, NOT_STACK_USER, 'Remove an own lock of a stack.'),

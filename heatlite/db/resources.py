@@ -263,6 +263,29 @@ def by_physical_id(tx: sa.Connection, physical_id: str, project_id: str | None) 
     return [_shown(row) for row in tx.execute(query.order_by(resource.c.stack_id, resource.c.id))]
 
 
+@dataclass(frozen=True)
+class Holder:
+    """A resource that has an object. `id`: the number of its row."""
+
+    stack_id: str
+    stack_name: str
+    project_id: str
+    id: int
+    name: str
+    type: str
+
+
+_HOLDERS = sa.select(stack.c.id, stack.c.name, stack.c.project_id, resource.c.id, resource.c.name,
+                     resource.c.type).join(stack, stack.c.id == resource.c.stack_id).where(
+    resource.c.physical_id == sa.bindparam('physical_id', type_=resource.c.physical_id.type),
+    stack.c.live == 1).order_by(resource.c.stack_id, resource.c.id)
+
+
+def holders(tx: sa.Connection, physical_id: str) -> list[Holder]:
+    """The resources of live stacks of all projects with this physical id. Index: (physical_id)."""
+    return [Holder(*row) for row in tx.execute(_HOLDERS, {'physical_id': physical_id})]
+
+
 def required_by(tx: sa.Connection, stack_id: str, name: str) -> list[str]:
     """Names of the resources of the stack that need `name`, in the order of creation."""
     # The name encoded as JSON excludes most rows in SQL; the decoded `requires`, which is small, decides.

@@ -16,7 +16,7 @@ from heatlite.common import identifier
 from heatlite.common.exception import NoActionRequired, PollDelay, ResourceInError, ResourceUnknownStatus, UpdateReplace
 from heatlite.common.i18n import _
 from heatlite.engine import attributes, rsrc_defn
-from heatlite.engine.resource_checking import Checking
+from heatlite.engine.resource_importing import Importing
 from heatlite.engine.resource_legacy import Legacy
 from heatlite.engine.resource_update import Comparison
 from heatlite.engine.stored_resource import NULL_WRITER, ResourceWriter, StoredResource
@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 
-class Resource(Legacy, Checking):
+class Resource(Legacy, Importing):
     """One resource of one stack. The engine makes a new object for every step, so its attributes do not persist.
 
     To store state, use `resource_id_set`, `data_set` and `metadata_set`.

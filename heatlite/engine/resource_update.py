@@ -92,7 +92,8 @@ class Updates(Reading):
                       after_props: property_set.Properties, before_props: property_set.Properties,
                       prev_resource: Any, check_init_complete: bool = True) -> bool:
         """Whether the definitions differ. Raises UpdateReplace if a replacement is required in any case."""
-        if self.status == self.FAILED:
+        has_import = self.action == self.ADOPT and self.resource_id is not None
+        if self.status == self.FAILED and not has_import:       # nothing was done to the object
             checked_bad = self.action == self.CHECK and self.always_replace_on_check_failed
             if checked_bad or self.needs_replace_failed():
                 raise exception.UpdateReplace(str(self))

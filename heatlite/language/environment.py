@@ -121,6 +121,14 @@ class Environment:
         """What is to be done about the drift of a resource: one of `registry.DRIFT_POLICIES`."""
         return registries.drift_policy(self.resource_registry, resource_name, type_name)
 
+    def import_of(self, resource_name: str) -> Mapping[str, str] | None:
+        """The object that is to be imported into a resource: {id} or {name, tag}; None without an import."""
+        return registries.import_of(self.resource_registry, resource_name)
+
+    def has_imports(self) -> bool:
+        """Whether anything is to be imported, here or in a nested stack."""
+        return registries.has_imports(self.resource_registry.get(registries.RESOURCES))
+
     def has_hooks(self) -> bool:
         """Whether any resource may have a hook; lets an engine skip the check."""
         return bool(self.resource_registry.get(registries.RESOURCES))

@@ -12,12 +12,15 @@ from heatlite.common.i18n import _
 from heatlite.language.template import is_template_name
 
 RESOURCES, HOOKS, RESTRICTED, BASE_URL = 'resources', 'hooks', 'restricted_actions', 'base_url'
-DRIFT = 'drift'
+DRIFT, IMPORT = 'drift', 'import'
+IMPORT_KEYS = (ID, NAME, TAG) = ('id', 'name', 'tag')
+LONGEST_IMPORT_VALUE = 255      # characters
 HOOK_TYPES = ('pre-create', 'pre-update', 'pre-delete', 'post-create', 'post-update', 'post-delete')
 LONGEST_CHAIN = 100             # entries in a chain of mappings
 RESTRICTED_ACTIONS = ('update', 'replace')
 DRIFT_POLICIES = (IGNORE, REPORT, REPAIR, REPLACE) = ('ignore', 'report', 'repair', 'replace')
 EVERY = '*'                     # the pattern of all types
+PATTERN_SIGNS = '*?['
 
 
 @dataclass(frozen=True)
@@ -185,7 +188,12 @@ def check_entries(entries: Any, *, top: bool = True, names: bool = False) -> Non
                   'are: %(known)s') % {'value': value, 'known': RESTRICTED_ACTIONS})))
         elif key == DRIFT and not names:
             _check_drift(value)
+        elif key == IMPORT and not names and not top:
+            _check_import(value)
         elif isinstance(value, Mapping):
+            if names and IMPORT in value and any(sign in key for sign in PATTERN_SIGNS):
+                raise exception.StackValidationFailed(message=_(
+                    'The entry "%s" of the resource registry imports one object into many resources') % key)
             check_entries(value, top=False, names=top and key == RESOURCES)
         elif value is not None and not isinstance(value, str):
             raise exception.StackValidationFailed(
@@ -203,6 +211,18 @@ def _check_drift(value: Any) -> None:
             raise exception.StackValidationFailed(message=_(
                 'Invalid drift policy "%(value)s", acceptable policies are: %(known)s') % {
                 'value': word, 'known': ', '.join(DRIFT_POLICIES)})
+
+
+def _check_import(value: Any) -> None:
+    """Raises for anything but {id} or {name, tag}, with one of the latter two at least."""
+    if not isinstance(value, Mapping) or not value or set(value) - set(IMPORT_KEYS) or (ID in value and len(value) > 1):
+        raise exception.StackValidationFailed(message=_(
+            'An import must be a map with "id", or with "name", "tag" or both, not %s') % value)
+    for key, given in value.items():
+        if not isinstance(given, str) or not 0 < len(given) <= LONGEST_IMPORT_VALUE:
+            raise exception.StackValidationFailed(message=_(
+                'The %(key)s of an import must be a text of at most %(limit)d characters') % {
+                'key': key, 'limit': LONGEST_IMPORT_VALUE})
 
 
 def _check_words(value: Any, known: tuple[str, ...], error: exception.HeatException) -> None:
@@ -237,6 +257,32 @@ def words_of(entries: Mapping[str, Any], resource_name: str, key: str) -> list[s
     return sorted(found)
 
 
+def import_of(entries: Mapping[str, Any], resource_name: str) -> Mapping[str, str] | None:
+    """What is to be imported into a resource, {id} or {name, tag}; None if it is to be created."""
+    own = entries.get(RESOURCES)
+    entry = own.get(resource_name) if isinstance(own, Mapping) else None
+    found: Mapping[str, str] | None = entry.get(IMPORT) if isinstance(entry, Mapping) else None
+    return found
+
+
+def has_imports(entries: Any) -> bool:
+    """Whether an entry for single resources, or one inside it, imports something."""
+    return isinstance(entries, Mapping) and any(
+        (isinstance(entry, Mapping) and IMPORT in entry) or has_imports(entry) for entry in entries.values())
+
+
+def with_imports(entries: Mapping[str, Any], imports: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the registry with further imports: path of a resource, as names joined by `/` -> {id} or {name, tag}."""
+    found = dict(entries)
+    for path, wanted in imports.items():
+        level = found
+        for name in (RESOURCES, *path.split('/')):
+            inner = level.get(name)
+            level[name] = level = dict(inner) if isinstance(inner, Mapping) else {}
+        level[IMPORT] = wanted
+    return found
+
+
 def drift_policy(entries: Mapping[str, Any], resource_name: str, type_name: str) -> str:
     """The policy about the drift of a resource; `report` without one.
 
@@ -269,7 +315,7 @@ def for_child(entries: Mapping[str, Any], resource_name: str, used: tuple[str, .
                 continue
             if key == DRIFT:
                 child[DRIFT] = {**_drift(child), **_drift(entry)}       # it holds for all inside
-            elif key not in (HOOKS, RESTRICTED):
+            elif key not in (HOOKS, RESTRICTED, IMPORT):
                 own[key] = value
     child[RESOURCES] = own
     return child

@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode
 
 from heatclient.common import http, template_format, template_utils
 from heatclient.common import utils as heat_utils
+from osc_lib import exceptions
 from osc_lib.command import command
 
 from heatlite.osc.output import Document
@@ -55,26 +56,21 @@ def query(**values: object) -> str:
     return '?' + urlencode({name: value for name, value in values.items() if value is not None})
 
 
-def _path(plan_id: str, *more: str) -> str:
+def path_of(plan_id: str, *more: str) -> str:
     return '/'.join(['/plans', quote(plan_id, safe=''), *more])
 
 
 class _PrintsPlan(Document):
     """A command that prints a plan: its text with how to apply it, or JSON without the text."""
 
-    def show(self, chosen: argparse.Namespace, api: Api, plan_id: str) -> Mapping[str, Any]:
-        plan = api.get(_path(plan_id) + '?format=text')['plan']
+    def show(self, chosen: argparse.Namespace, plan: Mapping[str, Any]) -> None:
         self.print(chosen, {name: value for name, value in plan.items() if name != 'text'}, (
             plan['text'],
             f"\nPlan {plan['id']} ({plan['state']}, until {plan['expiry_time']}, digest {plan['digest'][:12]})"))
-        return dict(plan)
 
 
-class CreatePlan(_PrintsPlan):
-    """Show what a create, an update or a delete of a stack would do, and store it as a plan.
-
-    The exit code is 0 if nothing would change, 2 if something would, and 1 for an error.
-    """
+class Planning(_PrintsPlan):
+    """A command that plans a create or an update of a stack."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -86,16 +82,15 @@ class CreatePlan(_PrintsPlan):
         parser.add_argument('--existing', action='store_true',
                             help='Keep what is not given: template, environment, parameters')
         parser.add_argument('--clear-parameter', action='append', help='With --existing: use the default again')
-        parser.add_argument('--revision', type=int, metavar='NUMBER',
-                            help='Plan to go back to the definition of this revision, instead of giving one')
-        parser.add_argument('--delete', action='store_true', help='Plan to delete the stack')
-        parser.add_argument('--rollback', choices=['enabled', 'disabled'], help='What a failure leads to')
-        parser.add_argument('--refresh', '--converge', dest='refresh', action='store_true',
-                            help='Compare an update with what the cloud really has, now and when it is applied')
+        parser.add_argument(
+            '--object', action='append', metavar='RESOURCE=ID',
+            help='Import the object with this id into a resource; or RESOURCE=name:NAME, RESOURCE=tag:TAG, or both '
+                 'with a comma between. The path of a resource in a nested stack has slashes. May be repeated')
+        parser.set_defaults(revision=None, delete=False, rollback=None, refresh=False)
         return parser
 
-    def take_action(self, chosen: argparse.Namespace) -> int:
-        api = Api(self.app)
+    def planned(self, api: Api, chosen: argparse.Namespace) -> dict[str, Any]:
+        """Return the new plan, with its text."""
         stack = self._stack(api, chosen)
         if chosen.delete:
             path, body = f'{stack}/plans', {'action': 'delete', **({'refresh': True} if chosen.refresh else {})}
@@ -104,7 +99,8 @@ class CreatePlan(_PrintsPlan):
         else:
             path, body = '/plans', {'stack_name': chosen.stack, **self._body(api, chosen)}
         plan_id = api.post(path, body)['plan']['id']
-        return 0 if self.show(chosen, api, plan_id)['is_empty'] else CHANGES
+        found: dict[str, Any] = api.get(path_of(plan_id) + '?format=text')['plan']
+        return found
 
     def _stack(self, api: Api, chosen: argparse.Namespace) -> str | None:
         """Return the path of the stack; None if it does not exist and can be created."""
@@ -125,13 +121,48 @@ class CreatePlan(_PrintsPlan):
             env_paths=chosen.environment, env_list_tracker=names)
         body = {'template': as_written(chosen.template, template), 'files': {**files, **more},
                 'environment': environment, 'environment_files': names or None, 'existing': chosen.existing or None,
-                'parameters': heat_utils.format_all_parameters(
+                'imports': imports(chosen.object) or None, 'parameters': heat_utils.format_all_parameters(
                     chosen.parameter, chosen.parameter_file, chosen.template),
                 'clear_parameters': chosen.clear_parameter, 'refresh': chosen.refresh or None,
                 'disable_rollback': None if chosen.rollback is None else chosen.rollback == 'disabled'}
         if chosen.revision is not None:             # what was not asked for would be a source beside the revision
             body = {'revision': chosen.revision, **{name: value for name, value in body.items() if value != {}}}
         return {name: value for name, value in body.items() if value is not None}
+
+
+class CreatePlan(Planning):
+    """Show what a create, an update or a delete of a stack would do, and store it as a plan.
+
+    The exit code is 0 if nothing would change, 2 if something would, and 1 for an error.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument('--revision', type=int, metavar='NUMBER',
+                            help='Plan to go back to the definition of this revision, instead of giving one')
+        parser.add_argument('--delete', action='store_true', help='Plan to delete the stack')
+        parser.add_argument('--rollback', choices=['enabled', 'disabled'], help='What a failure leads to')
+        parser.add_argument('--refresh', '--converge', dest='refresh', action='store_true',
+                            help='Compare an update with what the cloud really has, now and when it is applied')
+        return parser
+
+    def take_action(self, chosen: argparse.Namespace) -> int:
+        plan = self.planned(Api(self.app), chosen)
+        self.show(chosen, plan)
+        return 0 if plan['is_empty'] else CHANGES
+
+
+def imports(given: Sequence[str] | None) -> dict[str, dict[str, str]]:
+    """Return what values of `--object` mean to the service. Raises CommandError."""
+    found = {}
+    for text in given or ():
+        resource, sign, wanted = text.partition('=')
+        if not (resource and sign and wanted):
+            raise exceptions.CommandError(f'--object {text}: RESOURCE=ID is wanted')
+        parts = [part.partition(':') for part in wanted.split(',')]
+        is_query = all(key in ('name', 'tag') for key, _colon, _value in parts)
+        found[resource] = {key: value for key, _colon, value in parts} if is_query else {'id': wanted}
+    return found
 
 
 def as_written(path: str | None, parsed: Any) -> Any:
@@ -157,7 +188,7 @@ class ShowPlan(_OfPlan, _PrintsPlan):
     """Show a plan."""
 
     def take_action(self, chosen: argparse.Namespace) -> None:
-        self.show(chosen, Api(self.app), chosen.plan)
+        self.show(chosen, Api(self.app).get(path_of(chosen.plan) + '?format=text')['plan'])
 
 
 class ListPlans(command.Lister):
@@ -178,7 +209,7 @@ class ApprovePlan(_OfPlan):
     """Approve a plan."""
 
     def take_action(self, chosen: argparse.Namespace) -> None:
-        Api(self.app).post(_path(chosen.plan, 'approve'))
+        Api(self.app).post(path_of(chosen.plan, 'approve'))
 
 
 class ApplyPlan(_OfPlan, command.ShowOne):
@@ -190,7 +221,7 @@ class ApplyPlan(_OfPlan, command.ShowOne):
         return parser
 
     def take_action(self, chosen: argparse.Namespace) -> tuple[Sequence[str], Sequence[str]]:
-        made = Api(self.app).post(_path(chosen.plan, 'apply'), {'digest': chosen.digest})
+        made = Api(self.app).post(path_of(chosen.plan, 'apply'), {'digest': chosen.digest})
         return ('id',), (made['stack']['id'],)
 
 
@@ -205,4 +236,4 @@ class DeletePlan(command.Command):
     def take_action(self, chosen: argparse.Namespace) -> None:
         api = Api(self.app)
         for plan_id in chosen.plan:
-            api.delete(_path(plan_id))
+            api.delete(path_of(plan_id))

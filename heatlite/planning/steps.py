@@ -53,6 +53,7 @@ class Desired:
     type: str
     requires: frozenset[str] = frozenset()
     external: bool = False                          # exists already; the template gives its id
+    imported: bool = False                          # exists already, and the stack is to own it from now on
 
 
 def current_rows(rows: Iterable[ResourceState], template_id: str, avoid_template_id: str | None) -> dict[str, int]:

@@ -243,7 +243,7 @@ class Traversal:
         if hook:
             return self._hold(step, row, hook)
         if row.action is Action.INIT:
-            return self._begin(step, row, self._first_action(step), now)
+            return self._begin(step, row, self._first_action(step, None), now)
         hook = self._breakpoints.held_before(row)
         if row.status is Status.COMPLETE and hook == f'post-{row.action.lower()}' and self._wants(
                 step, row.action, hook):
@@ -296,8 +296,12 @@ class Traversal:
             return self._resume(step, row)
         return self._begin(step, row, action, now)
 
-    def _first_action(self, step: Step) -> Action:
-        adopted = self.action is Action.ADOPT or self.wanted[step.name].external
+    def _first_action(self, step: Step, old: ResourceState | None) -> Action:
+        """Return the action that a new row begins with. `old`: the row that it takes over from. Imported is only what
+        the resource never had: its replacement is an object of its own."""
+        wanted = self.wanted[step.name]
+        is_imported = wanted.imported and (old is None or (old.action is Action.ADOPT and old.physical_id is None))
+        adopted = self.action is Action.ADOPT or wanted.external or is_imported
         return Action.ADOPT if adopted else Action.CREATE
 
     def _inspect(self, step: Step, row: ResourceState) -> list[Command]:
@@ -345,7 +349,7 @@ class Traversal:
         return [Persist(step, row, wait=True)]
 
     def _create_new(self, step: Step, old: ResourceState | None, now: datetime) -> list[Command]:
-        action = self._first_action(step)
+        action = self._first_action(step, old)
         why = self.permissions.refusal(step.name, action, self.wanted)
         if why:
             return self._ending.refuse(step.name, action, why) + self._free(step)

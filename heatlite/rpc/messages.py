@@ -49,7 +49,8 @@ class Source(Message):
     """The common fields of create, update, preview and validate: a template, its environment and its files.
 
     `template`: the parsed document; `environment`: parsed, with the request's parameters already merged into it;
-    `environment_files`: names in `files`, merged by the engine in order.
+    `environment_files`: names in `files`, merged by the engine in order. `imports`: path of a resource -> what is
+    imported into it, as the environment says it (`language.registry.import_of`), over what the environment says.
     """
 
     template: Mapping[str, Any] | None = None
@@ -58,6 +59,7 @@ class Source(Message):
     environment_files: tuple[str, ...] = ()
     files_container: str | None = None
     template_text: str | None = None        # as sent, for errors with line and column
+    imports: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

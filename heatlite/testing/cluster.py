@@ -119,7 +119,7 @@ class Cluster:
         self.restart_after = restart_after
         self.user = self.universe.process('user')
         self.database = self.storage.open(self.user, Chaos(), None, True)
-        self.context = RequestContext(project_id=project_id, roles=['admin'], overwrite=False)
+        self.context = RequestContext(project_id=project_id, roles=['admin', 'member'], overwrite=False)
         self._prepare = prepare
         self._seal, self._seal_sources = seal, seal_sources
         self._options = options

@@ -8,7 +8,7 @@ from heatlite.common import exception
 from heatlite.language import environment as environments
 from heatlite.language import merging
 from heatlite.language.environment import Environment
-from heatlite.language.registry import Registry
+from heatlite.language.registry import Registry, with_imports
 
 
 class Server:
@@ -184,3 +184,26 @@ def test_the_most_specific_drift_policy_holds():
 def test_a_resource_may_be_called_drift():
     made = Environment({'resource_registry': {'resources': {'drift': {'hooks': 'pre-create'}}}})
     assert made.hooks('drift', 'pre-create') and made.drift_policy('drift', 'T') == 'report'
+
+
+def test_imports_reach_nested_stacks_and_not_their_own_resource():
+    given = {'resources': {'a': {'import': {'id': 'x'}}, 'group': {'0': {'import': {'name': 'n'}}}}}
+    made = Environment({'resource_registry': given})
+    assert made.has_imports() and made.import_of('a') == {'id': 'x'}
+    assert made.import_of('group') is None and made.import_of('c') is None
+    assert made.child({}, 'a').import_of('a') is None and not made.child({}, 'a').has_imports()
+    assert made.child({}, 'group').import_of('0') == {'name': 'n'}
+    assert not Environment().has_imports()
+
+
+def test_imports_of_a_request_come_over_the_environment():
+    given = {'resources': {'a': {'hooks': 'pre-create', 'import': {'id': 'x'}}}, 'T': 'U'}
+    found = with_imports(given, {'a': {'id': 'y'}, 'g/0': {'tag': 't'}})
+    assert found == {'T': 'U', 'resources': {'a': {'hooks': 'pre-create', 'import': {'id': 'y'}},
+                                             'g': {'0': {'import': {'tag': 't'}}}}}
+    assert given['resources']['a']['import'] == {'id': 'x'}
+
+
+def test_a_resource_may_be_called_import():
+    made = Environment({'resource_registry': {'resources': {'import': {'import': {'id': 'x'}}}}})
+    assert made.import_of('import') == {'id': 'x'}

@@ -213,6 +213,32 @@ def test_letting_go(run, files):
         assert sorted(each['resource'] for each in left) == (['lamp', 'number'] if name == 'kept' else [])
 
 
+IMPORTED = """
+heat_template_version: 2018-08-31
+resources: {config: {type: OS::Heat::SoftwareConfig, properties: {config: echo, group: script}}}
+"""
+
+
+def test_import(run, tmp_path):
+    (tmp_path / 'script').write_text('echo')
+    (tmp_path / 'imported.yaml').write_text(IMPORTED)
+    config = run.json('software', 'config', 'create', '--config-file', tmp_path / 'script', '--group', 'script', 'mine')
+    wanted = f"config={config['id']}"
+    planned = run('stack', 'import', '-t', tmp_path / 'imported.yaml', '--object', wanted, '--dry-run', 'imported')
+    assert '1 to import' in planned and '< config (OS::Heat::SoftwareConfig)' in planned
+    said = run('stack', 'import', '-t', tmp_path / 'imported.yaml', 'imported', fails=True)
+    assert 'This is more than an import: config' in said
+    assert 'there is no object with the id' in run(
+        'stack', 'import', '-t', tmp_path / 'imported.yaml', '--object', 'config=x', 'imported', fails=True)
+    assert 'RESOURCE=ID is wanted' in run(
+        'stack', 'import', '-t', tmp_path / 'imported.yaml', '--object', 'config', 'imported', fails=True)
+    run('stack', 'import', '-t', tmp_path / 'imported.yaml', '--object', wanted, 'imported')
+    run('stack', 'wait', '--quiet', 'imported')
+    shown = run.json('stack', 'resource', 'show', 'imported', 'config')
+    assert (shown['physical_resource_id'], shown['resource_status']) == (config['id'], 'ADOPT_COMPLETE')
+    run('stack', 'delete', '--yes', '--wait', 'imported')
+
+
 def test_drift(run, files):
     run('stack', 'create', '--wait', '-t', files['lamp'], 'compared')
     assert run.json('stack', 'drift', '--stored', 'compared') == []         # nobody has looked

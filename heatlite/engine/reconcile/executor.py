@@ -14,7 +14,7 @@ from heatlite.common import defects, exception
 from heatlite.common.runtime import Runtime
 from heatlite.db.leases import Lease
 from heatlite.engine.durability.journal import LeaseLost
-from heatlite.engine.reconcile import attribute_cache, diff, exports, unknown_creates
+from heatlite.engine.reconcile import attribute_cache, diff, exports, imports, unknown_creates
 from heatlite.engine.reconcile.attribute_reader import AttributeReader
 from heatlite.engine.reconcile.foreseen import Foreseen
 from heatlite.engine.reconcile.leased_stack import LeasedStack
@@ -163,7 +163,7 @@ class StepExecutor:
         except exception.DatabaseUnavailable:
             raise
         except Exception as error:
-            if self._may_wait(step, action, error):
+            if self._may_wait(step, row, action, error):
                 return self._away(step, row, error, action)
             return self._failure(step, row, self._prepared(step, error), action)
 
@@ -191,7 +191,13 @@ class StepExecutor:
             case Action.DELETE if command.recreating:
                 work.undoing = True                     # ignores the deletion policy: the create never completed
                 return resource.handle_delete, ()
+            case Action.DELETE if imports.is_undone(resource, self._leased.row):
+                return None, ()
             case Action.ADOPT:
+                wanted = self._import_of(command.row)
+                if wanted is not None:
+                    imports.take(resource, wanted, self._leased, self.records.holders)
+                    return None, ()
                 external = resource.t.external_id()
                 if external is not None:
                     resource.resource_id_set(external)
@@ -199,6 +205,10 @@ class StepExecutor:
                 adopted = (self._leased.row.request or {}).get('adopt', {}).get(command.step.name)
                 return resource.handler(action), (adopted,)
         return resource.handler(action), ()
+
+    def _import_of(self, row: ResourceState) -> Mapping[str, str] | None:
+        """Return what is imported into the resource of a row, as the environment says that its action began with."""
+        return self.objects.environment_of(row).import_of(row.name)
 
     def _abandonment(self, resource: Resource) -> Callable[[], Any] | None:
         """Return the handler for DELETE of an abandoned stack: objects stay, but a nested stack is abandoned, too."""
@@ -335,9 +345,13 @@ class StepExecutor:
         work = self.contexts.get(step)
         return self._failures.of(step, row, error, action, work.resource if work is not None else None)
 
-    def _may_wait(self, step: Step, action: Action, error: Exception) -> bool:
+    def _may_wait(self, step: Step, row: ResourceState, action: Action, error: Exception) -> bool:
         """Whether the service does not answer, and repeating the call does nothing twice."""
-        if not is_away(error) or action not in (Action.CREATE, Action.UPDATE, Action.DELETE):
+        if not is_away(error):
+            return False
+        if action is Action.ADOPT:
+            return self._import_of(row) is not None             # it only reads
+        if action not in (Action.CREATE, Action.UPDATE, Action.DELETE):
             return False
         work = self.contexts.get(step)
         if work is None or work.resource is None:

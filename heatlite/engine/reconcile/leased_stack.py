@@ -50,5 +50,7 @@ def desired(definition: StackDefinition, action: str) -> dict[str, Desired]:
     """Return the target of a traversal: name -> Desired. It is empty for a DELETE."""
     if action == Action.DELETE:
         return {}
-    return {name: Desired(resource.type, resource.requires, external=resource.is_external)
+    environment = definition.environment
+    return {name: Desired(resource.type, resource.requires, external=resource.is_external,
+                          imported=environment.import_of(name) is not None)
             for name, resource in implicit_dependencies.complete(definition).resources.items()}

@@ -61,6 +61,10 @@ class StoredResourceCache:
             self._environments[template_id] = self._database.retry_until_available(read, reading=True)
         return self._environments[template_id]
 
+    def holders(self, physical_id: str) -> list[resources.Holder]:
+        """Return the resources of all live stacks that have this object. Not cached."""
+        return self._database.retry_until_available(lambda tx: resources.holders(tx, physical_id), reading=True)
+
     def forget(self, row: int) -> None:
         """Drop a row from the cache after a change."""
         number = row // BLOCK

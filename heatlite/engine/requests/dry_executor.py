@@ -7,7 +7,7 @@ from typing import Any
 
 from heatlite.common.runtime import Runtime
 from heatlite.engine import rsrc_defn
-from heatlite.engine.reconcile import diff, unknowns
+from heatlite.engine.reconcile import diff, imports, unknowns
 from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.resource_objects import FacadeMaker
@@ -19,6 +19,7 @@ from heatlite.engine.types.registry import Registry
 from heatlite.planning.decide import Verdict
 from heatlite.planning.replacement import ReplacementCause
 from heatlite.planning.states import ResourceState
+from heatlite.planning.steps import Step
 
 
 class DryExecutor(StepExecutor):
@@ -34,6 +35,19 @@ class DryExecutor(StepExecutor):
         self.causes: dict[str, ReplacementCause] = {}   # of replacements that no changed property requires
         self.stored: dict[str, Mapping[str, Any]] = {}  # properties of the resources in `causes`
         self.settled: set[str] = set()                  # resources whose nested stacks the update would not visit
+
+    def import_object(self, step: Step, row: ResourceState) -> tuple[str, dict[str, diff.PropertyChange]] | None:
+        """Return the id of the object that would be imported into the resource of a new row, with the properties that
+        differ; None if nothing would be imported. Raises ImportFailed.
+
+        The row has its object afterwards, so that what refers to it is known."""
+        wanted = self._import_of(row)
+        if wanted is None:
+            return None
+        resource = self.contexts.resource(step, row, first=True)
+        imports.take(resource, wanted, self._leased, self.records.holders)
+        self._leased.kept[row.id] = self.attributes.read(resource, row.name)
+        return str(resource.resource_id), imports.differences(resource)
 
     def _is_settled_below(self, row: ResourceState, work: StepContext) -> bool:
         """Return False: a preview shows what is inside, also where nothing changes."""

@@ -49,6 +49,7 @@ class Change:
     given: Mapping[str, Any] = field(default_factory=dict)      # properties of a resource that would be made
     stored: Mapping[str, Any] = field(default_factory=dict)     # ... of the one that it would replace for `cause`
     cause: ReplacementCause | None = None
+    imported: str | None = None         # the physical id of the object that would be imported
 
 
 Inside = Callable[['DryRun', Step, ResourceState, Action], str | None]
@@ -67,6 +68,7 @@ class DryRun:
         self.failures: dict[str, str] = {}
         self._reached: set[str] = set()
         self._stored: Resource | None = None
+        self.not_imported: dict[str, exception.HeatException] = {}      # resources that cannot be imported, and why
         self.begun: dict[str, set[Action]] = {}     # actions that the traversal began, in the order of their resources
         self.released: set[str] = set()             # resources that are deleted, but not their objects
         self.measured: dict[str, tuple[Measured | None, Measured | None]] = {}     # what counts before and after
@@ -170,6 +172,8 @@ class DryRun:
         if work.error is not None:
             self.failures[name] = why = self.leased.definition.mask.text(str(work.error))
             return c.Failed(step, why)
+        if verb is Action.ADOPT and self._imports(step, row, work):
+            return c.HandlerReturned(step, None, done=True)
         if verb in (Action.CREATE, Action.ADOPT):
             self.executor.foreseen.to_make.add(row.id)
             self._measure_wanted(name, work)
@@ -190,6 +194,28 @@ class DryRun:
             self.failures[name] = failure
             return c.Failed(step, failure)
         return c.HandlerReturned(step, None, done=True)
+
+    def _imports(self, step: Step, row: ResourceState, work: StepContext) -> bool:
+        """Import an object into the resource, as far as a preview does. Returns whether it is to be imported.
+
+        One that cannot be imported does not end the run, so that all are found."""
+        self.leased.context.check_in_time(self._runtime.now())
+        try:
+            found = self.executor.import_object(step, row)
+        except exception.DatabaseUnavailable:
+            raise
+        except Exception as error:
+            self.not_imported[row.name] = error if isinstance(error, exception.HeatException) else (
+                exception.ImportFailed(name=row.name, type=row.type, why=str(error) or type(error).__name__))
+            self.executor.foreseen.to_make.add(row.id)
+            self._change(row.name, 'added', None)
+            return True
+        if found is None:
+            return False
+        self._measure_wanted(row.name, work)
+        change = self._change(row.name, 'added', None)
+        change.imported, change.properties = found
+        return True
 
     # --- what counts --------------------------------------------------------------------------------------
 

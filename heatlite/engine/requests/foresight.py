@@ -7,7 +7,7 @@ from heatlite.common.runtime import Runtime
 from heatlite.db import stacks
 from heatlite.db.connection import Database
 from heatlite.engine.reconcile.use_cases import Provider
-from heatlite.engine.requests import preview_create
+from heatlite.engine.requests import importing, preview_create
 from heatlite.engine.requests.preview_update import Preview, Previewed
 from heatlite.engine.types.registry import Registry
 from heatlite.language.definition import StackDefinition
@@ -25,14 +25,19 @@ class Foresight:
         self._observe = observe
 
     def of_create(self, context: RequestContext, row: stacks.Stack, definition: StackDefinition) -> Previewed:
-        return self._preview(context).of_create(row, definition)
+        """Raises what `importing.check` raises, as does `of_update`."""
+        found = self._preview(context).of_create(row, definition)
+        importing.check(found, context, self._registry)
+        return found
 
     def of_update(self, context: RequestContext, row: stacks.Stack, definition: StackDefinition,
                   before: StackDefinition, converge: bool, with_causes: bool) -> Previewed:
         """`with_causes`: with the present definitions, also of nested stacks, from which the causes of changes
         follow."""
-        return self._preview(context).of_update(row, definition, definition.mask | before.mask, converge=converge,
-                                                before=before if with_causes else None)
+        found = self._preview(context).of_update(row, definition, definition.mask | before.mask, converge=converge,
+                                                 before=before if with_causes else None)
+        importing.check(found, context, self._registry)
+        return found
 
     def of_delete(self, context: RequestContext, row: stacks.Stack, definition: StackDefinition) -> Previewed:
         return self._preview(context).of_delete(row, definition)

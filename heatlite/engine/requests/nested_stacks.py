@@ -14,7 +14,7 @@ from heatlite.db import events as event_rows
 from heatlite.db import stacks, templates
 from heatlite.db.connection import Database
 from heatlite.engine.durability import request_ids
-from heatlite.engine.reconcile import exports, outputs, planned, rollback
+from heatlite.engine.reconcile import exports, imports, outputs, planned, rollback
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.settled import without_inputs
 from heatlite.engine.requests import guarding, validation
@@ -103,7 +103,8 @@ class NestedStacks:
                 previous_template_id=rollback.last_good(current), description=str(definition.description),
                 parameters=definition.parameters.shown(), converge=converge,
                 request=request_ids.stored(request_ids.asking(parent.context),
-                                           without_inputs(request) if is_signalled else request,
+                                           without_inputs(request) if is_signalled
+                                           else imports.following(request, parent.row),
                                            planned.below(parent, str(row.parent_resource))),
                 timeout_mins=current.timeout_mins if timeout_mins is None else timeout_mins)
             event_rows.insert_many(tx, row.id, [self._acceptance.event_of(accepted)])
@@ -118,7 +119,8 @@ class NestedStacks:
             with self._database.reader() as tx:
                 plan = planned.below(parent, str(self._stored.found(tx, stack_id, None).parent_resource))
         return self._actions.begin(stack_id, action, lambda tx, row: {
-            'request': {**(row.request or {}), **(exports.ABANDONING if abandon else {})}},
+            'request': {**imports.following(row.request or {}, parent.row),
+                        **(exports.ABANDONING if abandon else {})}},
             asked_by=_on_behalf_of(parent), plan=plan)
 
     def cancel_child(self, parent: LeasedStack, stack_id: str) -> None:

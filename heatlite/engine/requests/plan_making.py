@@ -123,7 +123,7 @@ def _change(found: Previewed, change: Change, path: Path, causes: Causes,
     kind = wanted.type if wanted is not None else row.type if row is not None else ''
     reason = change.why or change.inside
     return PlannedChange(path, kind, action, values, found.mask.text(reason) if reason else '', may,
-                         row.physical_id if row is not None else None, *found.measured.get(change.name, (None, None)),
+                         _object(change), *found.measured.get(change.name, (None, None)),
                          is_gone=change.name in found.gone, cause=_cause(change, found, causes))
 
 
@@ -135,6 +135,11 @@ def _cause(change: Change, found: Previewed, causes: Causes) -> Cause | None:
         return None
     at_type = causes.of_type(change.name) if noted.reason is Reason.TYPE else None
     return at_type or Cause(str(noted.reason), found.mask.text(noted.what), by=noted.by, at=noted.at)
+
+
+def _object(change: Change) -> str | None:
+    """Return the physical id of the present object, or of the one that would be imported."""
+    return change.imported or (change.row.physical_id if change.row is not None else None)
 
 
 def _action(found: Previewed, change: Change) -> PlanAction:
@@ -164,6 +169,7 @@ def _values(change: Change, shown: str, mask: Mask, causes: Causes) -> Iterator[
         return
     differing: Mapping[str, PropertyChange] = change.properties or {
         name: PropertyChange(None, value, False) for name, value in change.given.items()}
+    physical_id = _object(change)
     for name, each in differing.items():
         cause = causes.of(change.name, name)
         if cause is not None and shown != change.name:
@@ -175,7 +181,7 @@ def _values(change: Change, shown: str, mask: Mask, causes: Causes) -> Iterator[
         for path, before, live, after, is_unknown in observed_changes(name, each.old, each.live, each.new, is_known):
             is_hidden = mask(before) != before or mask(after) != after      # then a changed one is a secret, too
             is_drift = before == after and not is_unknown
-            changed_there = Cause('cloud', str(change.row.physical_id)) if is_drift and change.row else None
+            changed_there = Cause('cloud', physical_id) if is_drift and physical_id else None
             yield ValueChange(path, mask(before), mask(after), is_unknown, each.forces_replacement,
                               changed_there or cause, HIDDEN_TEXT if is_hidden else mask(live))
 

@@ -7,7 +7,7 @@ The dry run of a nested stack finds its outputs: the parent can use those that d
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
@@ -70,6 +70,7 @@ class Previewed:
     generates_names: bool = False       # new members get other names when they are made
     most_spare: int = 0                 # members beyond its size while a group changes in batches
     is_observed: bool = False           # what services report was read, too
+    not_imported: Mapping[str, exception.HeatException] = field(default_factory=dict)   # resource -> why
     gone: frozenset[str] = frozenset()                                  # resources whose objects are gone
     measured: Mapping[str, tuple[Measured | None, Measured | None]] = field(default_factory=dict)   # before, after
 
@@ -138,15 +139,21 @@ class Preview:
 
     def of_create(self, row: Stack, wanted: StackDefinition) -> Previewed:
         """Preview a create. `row`: the row of the new stack. Raises as `of_update`."""
-        return self._of(replace(row, id=NEW), wanted, wanted.mask)
+        with self._looking(wanted):
+            return self._of(replace(row, id=NEW), wanted, wanted.mask)
 
     def of_update(self, row: Stack, wanted: StackDefinition, mask: Mask, converge: bool,
                   before: StackDefinition | None = None) -> Previewed:
         """Preview an update. Raises the errors for which it would be refused, also of nested stacks, and
         RequestLimitExceeded. `before`: the present definition, to tell the causes of changes."""
-        with looking.within(Look(self._runtime)) if self._observe or converge else nullcontext():
+        with self._looking(wanted, self._observe or converge):
             return self._of(replace(loading.as_updated(row), converge=converge), wanted, mask, before,
                             row.outputs or ())
+
+    def _looking(self, wanted: StackDefinition, is_observed: bool = False) -> AbstractContextManager[object]:
+        """What is read from services is read from lists if much of it is read."""
+        reads = is_observed or wanted.environment.has_imports()
+        return looking.within(Look(self._runtime)) if reads else nullcontext()
 
     def of_delete(self, row: Stack, present: StackDefinition) -> Previewed:
         """Preview a delete."""
@@ -171,6 +178,7 @@ class Preview:
         run = DryRun(self._runtime, leased, self._executor(leased, ahead),
                      lambda *what: self._inside(found, ahead, *what))
         changes = run.run()
+        found.not_imported = run.not_imported
         found.begun, found.released = run.begun, frozenset(run.released)
         found.gone, found.measured = frozenset(run.executor.gone), run.measured
         order = [*leased.traversal.wanted, *(name for name in changes if name not in leased.traversal.wanted)]

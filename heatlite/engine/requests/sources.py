@@ -14,8 +14,8 @@ from heatlite.language import merging
 from heatlite.language import parameters as parameter_definitions
 from heatlite.language import template as templates
 from heatlite.language.definition import StackDefinition, StackIdentity
-from heatlite.language.environment import Environment
-from heatlite.language.registry import Registry
+from heatlite.language.environment import REGISTRY, Environment
+from heatlite.language.registry import Registry, with_imports
 from heatlite.rpc import messages
 
 Update = TypeVar('Update', bound=messages.UpdateStack)
@@ -34,6 +34,8 @@ def define(message: messages.Source, whose: StackIdentity, operator: Registry, l
         is_over_existing = isinstance(message, messages.UpdateStack) and message.existing
         sections = merged if not is_over_existing else {
             **_over(message.environment, merged), 'parameters': merged['parameters']}
+    if message.imports:
+        sections = {**sections, REGISTRY: with_imports(sections.get(REGISTRY) or {}, message.imports)}
     return definitions.build(template, Environment(sections, operator), message.files, whose, limits=limits)
 
 

@@ -90,9 +90,11 @@ class StackUpdates:
                 return dict(identity(ended))
         before = self._checked(context, row, stored, definition)
         applied = replace(content, environment=definition.environment.document())   # with what was hidden before
-        if protections and plan is None:            # what is not known before the update is refused when it comes to it
+        checked = protections if plan is None else ()
+        if checked or definition.environment.has_imports():
             found = self._foresight.of_update(context, row, definition, before, bool(message.converge),
                                               with_causes=False)
+        if checked:                                 # what is not known before the update is refused when it comes to it
             guarding.refuse(row, plan_making.made(messages.UPDATE, found, protections).blockers)
 
         def accept(tx: Connection) -> tuple[StackOwner, stacks.Stack]:

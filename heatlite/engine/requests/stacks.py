@@ -52,6 +52,8 @@ class Stacks:
         self._quotas.check_planned(plan)
         now = self._runtime.now()
         row, definition = self._checked(context, message, now)
+        if definition.environment.has_imports():    # refused here, and not when others have been imported already
+            self._foresight.of_create(context, row, definition)
         authority = self._authority.record(context, definition, now)
         row = replace(row, credentials_id=authority.id if authority is not None else None, request=request_ids.stored(
             context, row.request, plan.reference if plan is not None else None))

@@ -64,8 +64,11 @@ class BaseVolume(resource.Resource):
 
     def _namesakes(self) -> list[dict[str, Any]]:
         name = self._name()
-        entries = [volume.to_dict() for volume in self.client().volumes.list(search_opts={'name': name})]
-        return [entry for entry in entries if entry.get('name') == name]
+        return [entry for entry in self.list_named(name) if entry.get('name') == name]
+
+    def list_named(self, name: str | None) -> list[dict[str, Any]]:
+        query = {} if name is None else {'name': name}
+        return [volume.to_dict() for volume in self.client().volumes.list(search_opts=query)]
 
     def check_create_complete(self, *args: Any) -> bool:
         volume = self.client().volumes.get(self.resource_id)
@@ -192,6 +195,11 @@ class BaseVolumeAttachment(resource.Resource):
     def find_existing(self) -> str | None:
         """A server has a volume at most once."""
         return self._found(self.properties[self.INSTANCE_ID], self.properties[self.VOLUME_ID])  # type: ignore[attr-defined]
+
+    def read_imported(self) -> dict[str, Any]:
+        if self._left_behind() != self.resource_id:
+            raise exception.EntityNotFound(entity='Resource', name=self.resource_id)
+        return {}
 
     def _found(self, server: str, volume: str) -> str | None:
         """The id of the attachment of the volume to the server."""

@@ -131,6 +131,9 @@ class Alarm(resource.Resource):
     def get_reference_id(self) -> str:
         return self.resource_id or self.early_reference(self.stack.name, self.name)
 
+    def read_imported(self) -> Any:
+        raise self._without_import()            # its name is made of those of stack and resource
+
     def _show_resource(self) -> Any:
         found = self.stack.alarms.show(self.context, self.resource_id) if self.resource_id is not None else None
         if found is None:

@@ -231,9 +231,16 @@ class Registry:
 
     def allows(self, context: RequestContext, type_name: str) -> bool:
         """Whether the policy lets the caller use a type."""
+        return self._rules().allows_type(context, type_name)
+
+    def enforce(self, context: RequestContext, rule: str) -> None:
+        """Raise Forbidden unless the caller passes a rule of the policy."""
+        self._rules().enforce(context, rule)
+
+    def _rules(self) -> policy.Policy:
         if self._policy is None:
             self._policy = policy.Policy(self._conf or cfg.CONF)
-        return self._policy.allows_type(context, type_name)
+        return self._policy
 
     def allows_wanted(self, context: RequestContext, type_name: str, resource_name: str, environment: Any) -> bool:
         """As `allows`, also for the type to which the user's environment maps the name. Mappings of the operator are

@@ -21,6 +21,7 @@ from heatlite.engine.resources.rest.calls import Call, CallTemplate, first_that_
 from heatlite.engine.resources.rest.description import Description
 from heatlite.engine.resources.rest.filling import Scope, fill, pick
 
+MADE_UP = ('{uuid}', '{physical_name}')     # in ids that no service knows
 PROGRESS = 'rest_progress'                  # resource data: name of a list of calls -> how many were made
 
 
@@ -358,6 +359,30 @@ class Described(resource.Resource):
         if self.description.show is None:
             return None
         return self.shown(fresh=True)
+
+    # --- import -------------------------------------------------------------------------------------------
+
+    def list_named(self, name: str | None) -> Iterable[Mapping[str, Any]]:
+        what = self.description
+        if what.path is None or (name is not None and not what.name_property):
+            return super().list_named(name)
+        return existing.listed(self, {} if name is None else {'name': name})
+
+    def id_of_listed(self, entry: Mapping[str, Any]) -> str:
+        return existing.id_of(self, entry)
+
+    def read_imported(self) -> Any:
+        what = self.description
+        if what.show is None or any(own in what.id for own in MADE_UP):
+            raise self._without_import()
+        found = self.get_live_resource_data()
+        if not existing.is_shown(self, found):
+            raise exception.EntityNotFound(entity='Resource', name=self.resource_id)
+        return found
+
+    def live_when_imported(self, data: Any) -> dict[str, Any]:
+        is_itself = self.description.object is not None         # else what is shown is something else
+        return names.live(self, self.properties, data, self.properties_schema if is_itself else None)
 
     # --- check --------------------------------------------------------------------------------------------
 

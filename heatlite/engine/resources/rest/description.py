@@ -24,7 +24,7 @@ WORDS = frozenset({
     'attributes', 'live', 'after', 'check', 'healthy', 'suspend', 'resume', 'keep_failed', 'existing', 'keep',
     'microversion', 'microversions', 'hooks', 'ignore', 'replace_first', 'properties', 'extension',
     'name_limit', 'mark', 'support'})
-HOOK_EVENTS = ('body', 'check', 'replace', 'live', 'create', 'update', 'delete', 'id', 'done')
+HOOK_EVENTS = ('body', 'check', 'replace', 'live', 'create', 'update', 'delete', 'id', 'done', 'exists')
 
 
 class DescriptionError(Exception):

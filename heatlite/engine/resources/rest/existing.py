@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from heatlite.engine.resources import existing
-from heatlite.engine.resources.rest import names, plans, service
+from heatlite.engine.resources.rest import hooks, names, plans, service
 from heatlite.engine.resources.rest.calls import Call, first_that_applies, templates
-from heatlite.engine.resources.rest.filling import fill_path, pick
+from heatlite.engine.resources.rest.filling import fill, fill_path, pick
 
 AGAIN = 'again'                             # creating it again changes nothing
 UNKNOWN = 'unknown'                         # nothing tells
@@ -68,7 +68,7 @@ def _candidates(resource: Any) -> dict[str, Any]:
         wanted = {'name': names.chosen(resource, resource.properties)}
     query = {name: value for name, value in wanted.items()
              if isinstance(value, str | int) and '.' not in name and len(str(value)) <= LONGEST_QUESTION}
-    return {_id(resource, entry): entry for entry in listed(resource, query)
+    return {id_of(resource, entry): entry for entry in listed(resource, query)
             if all(_same(pick(entry, name), value) for name, value in wanted.items())}
 
 
@@ -81,7 +81,7 @@ def _answers(resource: Any, how: Mapping[str, Any]) -> dict[str, Any]:
     first = found[0] if isinstance(found, list) else found
     if first is None or (isinstance(first, str) and '{' not in what.id):
         return {} if first is None else {first: {}}
-    return {_id(resource, first): first if isinstance(first, Mapping) else {}}
+    return {id_of(resource, first): first if isinstance(first, Mapping) else {}}
 
 
 def listed(resource: Any, query: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -98,6 +98,20 @@ def listed(resource: Any, query: Mapping[str, Any]) -> list[Mapping[str, Any]]:
             for entry in entries or () if isinstance(entry, Mapping)]
 
 
+def is_shown(resource: Any, found: Any) -> bool:
+    """Whether `found`, the answer to `show`, is about the object with the resource's physical id: some services show an
+    object by its name, too, and some descriptions show what the object is a part of."""
+    what = resource.description
+    if 'exists' in what.hooks:
+        return bool(hooks.call(what, 'exists', resource, found))
+    if isinstance(what.existing, Mapping) and 'calls' in what.existing:
+        return resource.resource_id in _candidates(resource)
+    if 'id' in what.hooks or (what.id == '{name}' and not names.is_given(resource)):
+        return True
+    value = fill(what.id, resource.scope(answer=found)) if '{' in what.id else pick(found, what.id)
+    return value is None or str(value) == resource.resource_id
+
+
 def _is_as_asked(resource: Any, entry: Mapping[str, Any]) -> bool:
     body = plans.new_body(resource.description, resource.scope(), resource)
     return all(_same(entry[name], value) for name, value in body.items() if name in entry)
@@ -109,7 +123,7 @@ def _same(theirs: Any, wanted: Any) -> bool:
     return theirs == wanted or str(theirs) == str(wanted) or (not theirs and not wanted)
 
 
-def _id(resource: Any, entry: Mapping[str, Any]) -> str:
+def id_of(resource: Any, entry: Mapping[str, Any]) -> str:
     """A list may call `id` what the answer to a creation calls by a longer name."""
     plain = resource.description.id.isidentifier() and resource.description.id not in entry and 'id' in entry
     return str(entry['id'] if plain else resource._id_of(entry))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from heatlite.common import exception
@@ -35,15 +35,16 @@ def unwrapped(what: Description, answer: Any) -> Any:
     return {} if answer is None else answer
 
 
-def live(resource: Any, wanted: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
-    """Properties that may be updated, as they are now: by the body's rules backwards, or as `live` says.
+def live(resource: Any, wanted: Mapping[str, Any], found: Mapping[str, Any],
+         properties: Iterable[str] | None = None) -> dict[str, Any]:
+    """Properties as they are now: by the body's rules backwards, or as `live` says.
 
-    `wanted`: what the template says now. `live`: a path of fields, `~` (unknown), or `{each: {name: field}}`
-    for the items of a list.
+    `properties`: their names; None: those that may be updated. `wanted`: what the template says now. `live`: a path of
+    fields, `~` (unknown), or `{each: {name: field}}` for the items of a list.
     """
     what = resource.description
     live: dict[str, Any] = {}
-    for name in sorted(resource.calc_update_allowed(resource.properties)):
+    for name in sorted(resource.calc_update_allowed(resource.properties) if properties is None else properties):
         if wanted.get(name) is None or (name == what.name_property and not wanted[name]):
             continue                        # what the template leaves to the service cannot drift
         if name in what.live:

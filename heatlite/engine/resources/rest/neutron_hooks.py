@@ -142,3 +142,28 @@ def gateway_connections(resource: Any) -> None:
             raise refuse(_('segmentation_id must be specified for using vlan'))
         if kind == 'flat' and number:
             raise refuse(_('segmentation_id cannot be specified except 0 for using flat'))
+
+
+@hook
+def has_gateway(resource: Any, found: Mapping[str, Any]) -> bool:
+    network = resource.properties['network']
+    gateway = found.get('router', found).get('external_gateway_info') or {}
+    return bool(resource.resource_id == f"{resource.properties['router_id']}:{network}"
+                and gateway.get('network_id') == network)
+
+
+@hook
+def has_route(resource: Any, found: Mapping[str, Any]) -> bool:
+    given = resource.properties
+    route = {'destination': given['destination'], 'nexthop': given['nexthop']}
+    return bool(resource.resource_id == f"{given['router_id']}:{given['destination']}:{given['nexthop']}"
+                and route in (found.get('routes') or []))
+
+
+@hook
+def has_routes(resource: Any, found: Mapping[str, Any]) -> bool:
+    """A set is there if one of its routes is: with none it is the same as any other set of the router."""
+    there = found.get('routes') or []
+    return bool(resource.resource_id == resource.properties['router'] and any(
+        {'destination': each['destination'], 'nexthop': each['nexthop']} in there
+        for each in resource.properties['routes']))

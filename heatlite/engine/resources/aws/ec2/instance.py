@@ -171,6 +171,9 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
             return None
         return self.client_plugin().fetch_server_attr(self.resource_id, 'OS-EXT-AZ:availability_zone')
 
+    def read_imported(self) -> Any:
+        raise self._without_import()            # the port that was made with it is known to its stack only
+
     def _show_resource(self) -> Any:
         return self.client().servers.get(self.resource_id).to_dict() if self.resource_id else None
 

@@ -93,6 +93,8 @@ class SoftwareConfig(resource.Resource):
         stored = self._stored()
         return stored['config'] if stored is not None and name == self.CONFIG_ATTR else None
 
+    shows_none_when_gone = True
+
     def _show_resource(self) -> Any:
         return self._stored()
 

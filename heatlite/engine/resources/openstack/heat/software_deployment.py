@@ -306,6 +306,8 @@ class SoftwareDeployment(signal_responder.SignalResponder):
             return None
         raise exception.InvalidTemplateAttribute(resource=self.name, key=key)
 
+    shows_none_when_gone = True
+
     def _show_resource(self) -> Any:
         return self._deployment()
 

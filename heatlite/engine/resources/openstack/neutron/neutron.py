@@ -124,13 +124,17 @@ class NeutronResource(resource.Resource):
 
     # --- after a crash ------------------------------------------------------------------------------------
 
-    def _listed_by_name(self) -> list[Mapping[str, Any]]:
+    def list_named(self, name: str | None) -> list[Mapping[str, Any]]:
         from heatlite.engine.clients.os.neutron import client
-        name = self.properties.get('name') or self.physical_resource_name()
         plural = client.plural_of(str(self.entity))
-        key = client.KEYS.get(plural, plural)
-        entries = getattr(self.client(), f'list_{plural}')(name=name)[key]
-        return [entry for entry in entries if entry['name'] == name]
+        query = {} if name is None else {'name': name}
+        found: list[Mapping[str, Any]] = getattr(self.client(), f'list_{plural}')(**query)[
+            client.KEYS.get(plural, plural)]
+        return found
+
+    def _listed_by_name(self) -> list[Mapping[str, Any]]:
+        name = self.properties.get('name') or self.physical_resource_name()
+        return [entry for entry in self.list_named(name) if entry['name'] == name]
 
     def _created(self, make: Callable[[], str]) -> str:
         """For `handle_create` of types with a name: `make()`, the id."""

@@ -173,10 +173,13 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
                                wanted={'key_name': self.properties[self.KEY_NAME]})
 
     def _namesakes(self) -> list[dict[str, Any]]:
-        """Nova takes a name as a regular expression."""
         name = self._server_name()
-        servers = self.client().servers.list(search_opts={'name': f'^{re.escape(name)}$'})
-        return [server.to_dict() for server in servers if server.name == name]
+        return [server for server in self.list_named(name) if server['name'] == name]
+
+    def list_named(self, name: str | None) -> list[dict[str, Any]]:
+        """Nova takes a name as a regular expression."""
+        query = {} if name is None else {'name': f'^{re.escape(name)}$'}
+        return [server.to_dict() for server in self.client().servers.list(search_opts=query)]
 
     @classmethod
     def _build_block_device_mapping(cls, mappings: Any) -> Any:

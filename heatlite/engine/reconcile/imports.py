@@ -1,0 +1,135 @@
+"""Imports: an object that exists becomes the object of a resource. Nothing is written to its service.
+
+The environment says what is imported (`language.registry.import_of`). An import takes the place of the creation; it
+has no effect on a resource that has an object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.db.resources import Holder
+from heatlite.db.stacks import Stack
+from heatlite.engine.reconcile import diff
+from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.resource import Resource
+from heatlite.engine.resource_update import Comparison, Observed
+from heatlite.language.registry import ID, NAME, TAG
+from heatlite.planning.states import Action
+
+Wanted = Mapping[str, str]
+"""{id}, or {name, tag} with one of both at least."""
+
+Holders = Callable[[str], Iterable[Holder]]
+"""Physical id -> the resources of all live stacks that have it."""
+
+IMPORTED = 'imported'               # resource data: the object existed before the resource
+UNDOING = {'undoing': True}         # in the request of a nested stack that follows a rollback
+PROJECT_FIELDS = ('project_id', 'tenant_id', 'os-vol-tenant-attr:tenant_id', 'owner')
+PROJECT_PROPERTIES = ('project', 'project_id', 'tenant_id')
+MOST_NAMED = 5                      # ids that an error names
+
+
+def find(resource: Resource, wanted: Wanted, leased: LeasedStack, holders: Holders) -> str:
+    """Return the physical id of the object, which `resource` refers to afterwards; nothing is stored.
+
+    Raises ImportFailed if there is no such object, or several, or it belongs to another project or stack; errors of
+    services that do not answer pass through.
+    """
+    try:
+        found = wanted[ID] if ID in wanted else _only_one(resource, wanted)
+        resource.resource_id = found
+        data = resource.read_imported()
+    except exception.EntityNotFound:
+        raise _failed(resource, _('there is no object with the id %s') % wanted[ID]) from None
+    except exception.NotSupported as error:
+        raise _failed(resource, str(error).rstrip('.')) from None
+    _check_project(resource, data)
+    _check_free(resource, found, leased, holders)
+    return found
+
+
+def take(resource: Resource, wanted: Wanted, leased: LeasedStack, holders: Holders) -> None:
+    """Make the object that of the resource. Raises as `find`; then nothing is stored."""
+    found = find(resource, wanted, leased, holders)
+    resource.data_set(IMPORTED, 'True')
+    resource.resource_id_set(found)
+    try:
+        _check_free(resource, found, leased, holders)       # of two stacks that import it at once at most one has it
+    except exception.ImportFailed:
+        resource.data_delete(IMPORTED)
+        resource.resource_id_set(None)
+        raise
+
+
+def differences(resource: Resource) -> dict[str, diff.PropertyChange]:
+    """Return the properties of which the imported object has other values than the template says. Asks the service."""
+    live = resource.live_when_imported(resource.read_imported())
+    definition, given = resource.t, resource.properties
+    changed = diff.property_changes(resource, definition, Observed(live),
+                                    Comparison(definition, definition, given, given))
+    return {name: each for name, each in changed.items() if each.new is not None}
+
+
+def is_undone(resource: Resource, row: Stack) -> bool:
+    """Whether a rollback deletes a resource that was imported: the object existed before, and stays."""
+    return IMPORTED in resource.data() and _is_undoing(row)
+
+
+def following(request: Mapping[str, Any], parent: Stack) -> dict[str, Any]:
+    """Return the request of a nested stack, which says whether it follows a rollback. `parent`: the row of its parent.
+    """
+    kept = {name: value for name, value in request.items() if name not in UNDOING}
+    return {**kept, **UNDOING} if _is_undoing(parent) else kept
+
+
+def _is_undoing(row: Stack) -> bool:
+    return row.action == Action.ROLLBACK or UNDOING.items() <= (row.request or {}).items()
+
+
+def _only_one(resource: Resource, wanted: Wanted) -> str:
+    name, tag = wanted.get(NAME), wanted.get(TAG)
+    found = {resource.id_of_listed(entry) for entry in resource.list_named(name)
+             if (name is None or entry.get('name') == name) and (tag is None or tag in (entry.get('tags') or ()))}
+    asked = ', '.join(f'{key} {value}' for key, value in wanted.items())
+    if not found:
+        raise _failed(resource, _('there is no object with %s') % asked)
+    if len(found) > 1:
+        named = ', '.join(sorted(found)[:MOST_NAMED])
+        raise _failed(resource, _('there are %(count)d objects with %(asked)s: %(named)s') % {
+            'count': len(found), 'asked': asked, 'named': named if len(found) <= MOST_NAMED else f'{named}, ...'})
+    return found.pop()
+
+
+def _check_project(resource: Resource, data: Any) -> None:
+    """Raise ImportFailed for an object of another project than the stack's, or than the template names."""
+    owner = next((data[field] for field in PROJECT_FIELDS if data.get(field)), None) if isinstance(
+        data, Mapping) else None
+    if owner is None:
+        return
+    named = [resource.properties[name] for name in PROJECT_PROPERTIES if name in resource.properties_schema]
+    if owner not in (resource.context.cloud_project_id, *named):
+        raise _failed(resource, _('the object %s belongs to another project') % resource.resource_id)
+
+
+def _check_free(resource: Resource, found: str, leased: LeasedStack, holders: Holders) -> None:
+    """Raise ImportFailed if another resource of the same type has the object."""
+    kind = resource.type()
+    twin = next((row for row in leased.rows.values()
+                 if row.physical_id == found and row.type == kind and row.id != resource.id), None)
+    if twin is not None:
+        raise _failed(resource, _('the object %(id)s is that of resource %(other)s') % {
+            'id': found, 'other': twin.name})
+    for holder in holders(found):
+        if holder.type != kind or (holder.stack_id, holder.id) == (leased.id, resource.id):
+            continue
+        stack = (f'{holder.stack_name} ({holder.stack_id})' if holder.project_id == leased.row.project_id
+                 else _('of another project'))
+        raise _failed(resource, _('the object %(id)s is in the stack %(stack)s') % {'id': found, 'stack': stack})
+
+
+def _failed(resource: Resource, why: str) -> exception.ImportFailed:
+    return exception.ImportFailed(name=resource.name, type=resource.type(), why=why)
