@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
+import sqlalchemy as sa
 from oslo_config import cfg
 
 from heatlite.common import config, exception
 from heatlite.db import resources, software_configs, software_deployments
 from heatlite.rpc import messages
+from tests.simulation import stores
 from tests.simulation.cluster import PROJECT, Cluster, done, kill_engines_in, lose_database_in, outputs
 
 
@@ -271,6 +273,43 @@ def test_what_users_ask():
         cluster.ask(messages.DeleteSoftwareConfig(made['id']))
         with pytest.raises(exception.NotFound):
             cluster.ask(messages.DeleteSoftwareConfig(made['id']))
+
+
+def delay(runtime, database, number):
+    """The thread that calls this waits before its statement of that number, counted from 1, for two seconds."""
+    thread, left = runtime.universe.running, [number]
+
+    @sa.event.listens_for(database.engine, 'before_cursor_execute')
+    def _wait(*_statement):
+        if runtime.universe.running is thread:
+            left[0] -= 1
+            if left[0] == 0:
+                runtime.sleep(2.0)
+
+
+@pytest.mark.parametrize('number', range(1, 11))
+@pytest.mark.parametrize('store', stores.AVAILABLE)
+def test_deployments_made_at_once_all_reach_the_server(store, number):
+    with Cluster(storage=stores.storage(store)) as cluster:
+        stack_id = cluster.create('s', {'heat_template_version': '2018-08-31', 'resources': {
+            'server': {'type': 'OS::Heat::DeployedServer'}, 'config': {'type': 'OS::Heat::SoftwareConfig'}}})
+        done(cluster, stack_id, 'CREATE')
+        physical = {name: rows[0][2] for name, rows in cluster.states(stack_id).items()}
+        wanted = messages.CreateSoftwareDeployment(
+            server_id=physical['server'], config_id=physical['config'], action='CREATE', status='IN_PROGRESS')
+        made = []
+
+        def deploy(runtime, service, database):
+            if database is None:
+                runtime.sleep(0.5)
+            else:
+                delay(runtime, database, number)
+            made.append(service.endpoint.handle(cluster.context, wanted)['id'])
+
+        for (runtime, service), database in zip(cluster.engines, (cluster._databases[0], None), strict=True):
+            runtime.spawn(deploy, runtime, service, database)
+        assert cluster.universe.run(lambda: len(made) == 2, limit=100.0)
+        assert len(metadata(cluster, stack_id, 'server')['deployments']) == 2
 
 
 def life(cluster):

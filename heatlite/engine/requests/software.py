@@ -301,10 +301,11 @@ class Software:
                rows: Sequence[Any]) -> list[tuple[Any, Any]]:
         """Write the metadata. Returns (row, metadata) of those to push. Raises _Changed."""
         pushed = []
+        # The versions are read first: a change that is committed after the deployments were read must be noticed.
+        stored = [(row, *resources.metadata(tx, row.stack_id, row.id)) for row in rows]
         deployments = [shown_config(each)
                        for each in software_deployments.configs_of_server(tx, context.project_id, server_id)]
-        for row in rows:
-            metadata, version = resources.metadata(tx, row.stack_id, row.id)
+        for row, metadata, version in stored:
             value = {**(metadata or {}), 'deployments': deployments}
             if not resources.set_metadata(tx, row.stack_id, row.id, value, version):
                 raise _Changed
