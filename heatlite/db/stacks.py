@@ -504,6 +504,12 @@ def set_user_project(tx: sa.Connection, stack_id: str, project_id: str | None) -
     tx.execute(stack.update().where(stack.c.id == stack_id).values(user_project_id=project_id))
 
 
+def user_project(tx: sa.Connection, stack_id: str) -> str | None:
+    """The project in the identity service in which the stack's own users live; None without any."""
+    found: str | None = tx.execute(sa.select(stack.c.user_project_id).where(stack.c.id == stack_id)).scalar()
+    return found
+
+
 def set_user_project_of_tree(tx: sa.Connection, root_id: str, project_id: str | None) -> None:
     """Sets it for a root and all stacks below it. Index: (root_id, depth)."""
     tx.execute(stack.update().where(stack.c.root_id == root_id).values(user_project_id=project_id))

@@ -33,10 +33,13 @@ class CleanUp:
 
     def before_removal(self, leased: LeasedStack) -> None:
         """Delete snapshots, trust and project of a stack before its row is marked as deleted."""
-        kept = self._database.retry_until_available(lambda tx: snapshots.page(tx, leased.id), reading=True)
+        is_root = leased.row.owner_id is None
+        # The project is read anew: a nested stack, perhaps of another engine, may have made it since the row was read.
+        kept, project_id = self._database.retry_until_available(lambda tx: (
+            snapshots.page(tx, leased.id), stacks.user_project(tx, leased.id) if is_root else None), reading=True)
         for each in kept:
             self._use_cases().snapshots.forget(leased.id, each)
-        authority_id = leased.row.credentials_id if leased.row.owner_id is None else None
+        authority_id = leased.row.credentials_id if is_root else None
 
         def clear(tx: Connection) -> credentials.Credentials | None:
             if kept:
@@ -48,11 +51,8 @@ class CleanUp:
             return found
 
         authority = self._database.retry_until_available(clear) if kept or authority_id is not None else None
-        if leased.row.owner_id is None:
-            # Read anew: a nested stack, perhaps of another engine, may have made the project since the row was read.
-            stored = self._database.retry_until_available(lambda tx: stacks.get(tx, leased.id), reading=True)
-            if stored is not None and stored.user_project_id is not None:
-                self._authority.give_up_project(stored.user_project_id, leased.context)
+        if project_id is not None:
+            self._authority.give_up_project(project_id, leased.context)
         if authority is not None:                   # last: the deletions above may have used it
             self._authority.give_up(authority, leased.context)
 
