@@ -52,6 +52,22 @@ def test_what_is_refused_says_so():
             if not body.get('implemented', True) and 'refused' not in body['description']] == []
 
 
+def test_what_is_required_is_not_left_out():
+    assert [(name, path, body['description']) for name in packed.names()
+            for (_section, path), body in texts.members(packed.facts(name))
+            if body.get('required') and 'left out' in body['description']] == []
+
+
+def test_what_an_update_does_is_said_of_what_can_be_updated():
+    found = []
+    for name in packed.names():
+        facts = packed.facts(name)
+        found += [f'{name} {path}' for (section, path), body in texts.members(facts)
+                  if section == 'properties' and 'An update ' in body['description']
+                  and not facts[section][path.partition('.')[0]].get('update_allowed')]
+    assert found == []
+
+
 def test_one_sentence_is_not_written_for_many_types():
     """What many types share stands in an entry for all of them, or in a word."""
     written = collections.Counter(
