@@ -16,10 +16,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 project = 'heatlite'
 author = 'the heatlite authors'
-extensions = ['api_reference', 'reno.sphinxext']
+extensions = ['api_reference', 'type_reference', 'reno.sphinxext']
 html_theme = 'alabaster'
 html_theme_options = {'description': 'Orchestration for OpenStack-style clouds', 'page_width': '72rem',
                       'sidebar_width': '15rem', 'fixed_sidebar': True}
+html_static_path = ['static']
+html_css_files = ['types.css']
 html_show_sourcelink = False
 exclude_patterns = ['users/broken', 'users/horizon']
 suppress_warnings = ['misc.highlighting_failure']         # pages about broken templates show some

@@ -85,6 +85,15 @@ def test_several_names_share_an_entry(tmp_path):
     assert {facts['properties']['name']['description'] for facts in found.values()} == {'Its name.'}
 
 
+def test_an_entry_of_one_type_wins_over_one_of_several(tmp_path):
+    found = described(tmp_path, '''\
+        OS::Vendor::DeskLamp OS::Vendor::Lamp: {properties: {name: Its name.}}
+        OS::Vendor::Lamp: {properties: {name: Name of the lamp.}}
+        ''')
+    assert [found[name]['properties']['name']['description'] for name in ('OS::Vendor::DeskLamp', 'OS::Vendor::Lamp')] \
+        == ['Its name.', 'Name of the lamp.']
+
+
 @pytest.mark.parametrize('text, error', [
     ('OS::Vendor::Lamp: [', '0.yaml, line 2: did not find expected node content'),
     ('OS::Vendor::Lamp: Its name.',

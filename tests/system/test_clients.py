@@ -224,3 +224,12 @@ def test_the_openstack_command(url, tmp_path):
     assert 'CREATE_COMPLETE' in run(url, 'stack', 'event', 'list', 'line', '--nested-depth', '2')
     assert len(json.loads(run(url, 'stack', 'output', 'show', '-f', 'json', 'line', 'number'))['output_value']) == 4
     assert 'Stack DELETE started' in run(url, 'stack', 'delete', '--yes', '--wait', 'line')
+
+
+def test_the_openstack_command_shows_what_properties_do(url):
+    shown = json.loads(run(url, 'orchestration', 'resource', 'type', 'show', '-f', 'json', 'OS::Heat::ResourceGroup'))
+    assert shown['properties']['count']['description'] == 'Number of members.'
+    assert shown['properties']['resource_def']['schema']['type']['description'] == 'Resource type of the members.'
+    assert shown['attributes']['refs']['description'] == 'References of the members, such as their physical ids.'
+    template = run(url, 'orchestration', 'resource', 'type', 'show', '--template-type', 'hot', 'OS::Heat::RandomString')
+    assert 'description: Number of characters.' in template

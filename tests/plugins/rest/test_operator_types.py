@@ -41,6 +41,14 @@ def test_a_file_of_types(load):
     assert set(kind.attributes_schema) == {'color'}
 
 
+def test_properties_and_attributes_have_texts_for_users(load):
+    kind = load(LAMP.replace('update_allowed: true}', 'update_allowed: true, description: Power in watts.}').replace(
+        '{color: color}', '{color: {field: color, description: Color of the light.}}')).types['Acme::Lamp']
+    assert kind.properties_schema['watts'].description == 'Power in watts.'
+    assert kind.attributes_schema['color'].description == 'Color of the light.'
+    assert load(LAMP).types['Acme::Lamp'].attributes_schema['color'].description is None
+
+
 @pytest.mark.parametrize('change, line, text', [
     (('path: /lamps', 'pth: /lamps'), 7, 'pth is no word of descriptions'),
     (('family: lantern', 'family: lanterns'), 6, 'there is no family lanterns in this file'),

@@ -78,7 +78,7 @@ def missing(facts: Facts) -> list[str]:
 def add(facts: Mapping[str, Facts], folder: pathlib.Path = FOLDER) -> None:
     """Add the texts of `folder` to the facts of all types. Raises TextError, also for a text that no type uses."""
     found = sorted((entry for path in sorted(folder.glob('*.yaml')) for entry in entries(path)),
-                     key=lambda entry: ('*' not in entry.name, len(entry.name)), reverse=True)
+                   key=lambda entry: ('*' not in entry.name, -len(entry.name.split()), len(entry.name)), reverse=True)
     for name, body in facts.items():
         _add(name, body, [entry for entry in found if entry.matches(name)])
     for entry in found:

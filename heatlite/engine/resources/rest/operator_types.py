@@ -72,7 +72,8 @@ def facts_of(what: Description, document: Document) -> Mapping[str, Any]:
     for name, how in what.attributes.items():
         said = how if isinstance(how, Mapping) else {}
         attributes[name] = {'type': said.get('type', 'string' if isinstance(how, str) else None),
-                            'cache_mode': 'cache_local' if said.get('cached', True) else 'cache_none'}
+                            'cache_mode': 'cache_local' if said.get('cached', True) else 'cache_none',
+                            'description': said.get('description')}
     return {
         'class_name': what.name.rpartition('::')[2], 'attributes': attributes,
         'properties': {name: _property(what, document, (name,), body)

@@ -16,7 +16,7 @@ NAME = 'AWS::AutoScaling::AutoScalingGroup'
 
 
 class AutoScalingGroup(scaled.AdjustedGroup, instance_group.InstanceGroup):
-    """Between so and so many servers of one launch configuration, as policies and users want it."""
+    """A group of servers of one launch configuration. Scaling policies and updates change its size within limits."""
 
     PROPERTIES: tuple[str, ...]
     PROPERTIES = (AVAILABILITY_ZONES, LAUNCH_CONFIGURATION_NAME, MAX_SIZE, MIN_SIZE, COOLDOWN, DESIRED_CAPACITY,

@@ -19,7 +19,7 @@ COPIED = 'lc_properties'                # key of the data: what was copied of a 
 
 
 class LaunchConfiguration(resource.Resource):
-    """What servers of a group are made of."""
+    """The image, flavor and further properties of the servers of a group."""
 
     INSTANCE_ID, IMAGE_ID, INSTANCE_TYPE = 'InstanceId', 'ImageId', 'InstanceType'
 

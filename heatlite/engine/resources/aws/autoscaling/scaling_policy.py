@@ -12,7 +12,7 @@ NAME = 'AWS::AutoScaling::ScalingPolicy'
 
 
 class AWSScalingPolicy(scaling_policy.AutoScalingPolicy):
-    """Makes a group larger or smaller whenever its address, which is its reference, is called."""
+    """Changes the size of a group at each signal. Its reference is the signed URL for signals."""
 
     PROPERTIES = (AUTO_SCALING_GROUP_NAME, SCALING_ADJUSTMENT, ADJUSTMENT_TYPE, COOLDOWN, MIN_ADJUSTMENT_STEP) = (
         'AutoScalingGroupName', 'ScalingAdjustment', 'AdjustmentType', 'Cooldown', 'MinAdjustmentStep')

@@ -29,7 +29,7 @@ def nested_at(definition: Any, values: Mapping[str, Any]) -> tuple[str, Mapping[
 
 
 class NestedStack(stack_resource.StackResource):
-    """A stack of the template behind an address."""
+    """A nested stack of the template at a URL."""
 
     PROPERTIES = (TEMPLATE_URL, TIMEOUT_IN_MINS, PARAMETERS) = ('TemplateURL', 'TimeoutInMinutes', 'Parameters')
 

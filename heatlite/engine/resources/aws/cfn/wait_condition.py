@@ -16,7 +16,7 @@ NAME = 'AWS::CloudFormation::WaitCondition'
 
 
 class WaitCondition(wait_condition.HeatWaitCondition):
-    """Done when its handle, which is named by its address, has received so many signals."""
+    """Waits until its handle, given by its URL, has received a number of signals."""
 
     PROPERTIES = (HANDLE, TIMEOUT, COUNT) = ('Handle', 'Timeout', 'Count')
     ATTRIBUTES = (DATA,) = ('Data',)

@@ -13,7 +13,7 @@ NAME = 'AWS::CloudFormation::WaitConditionHandle'
 
 
 class WaitConditionHandle(wait_condition.BaseWaitConditionHandle):
-    """Takes signals for a wait condition. Its reference is the address to send them to."""
+    """Receives signals for a wait condition. Its reference is the signed URL for signals."""
 
     properties_schema = catalogue.properties(NAME)
     attributes_schema = catalogue.attribute_schemata(NAME)

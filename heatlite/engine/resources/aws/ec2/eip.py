@@ -17,7 +17,7 @@ TYPE, ASSOCIATION_TYPE = 'AWS::EC2::EIP', 'AWS::EC2::EIPAssociation'
 
 
 class ElasticIp(resource.Resource):
-    """An address of the only external network. Its reference is the address."""
+    """A floating IP address of the only external network. Its reference is the address."""
 
     default_client_name = 'nova'
     support_status = catalogue.status(TYPE)
@@ -82,7 +82,7 @@ class ElasticIp(resource.Resource):
 
 
 class ElasticIpAssociation(resource.Resource):
-    """Leads an address to an instance, or to one of its interfaces."""
+    """Associates a floating IP address with an instance, or with one of its interfaces."""
 
     default_client_name = 'nova'
     support_status = catalogue.status(ASSOCIATION_TYPE)

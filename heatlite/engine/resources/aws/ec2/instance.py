@@ -20,7 +20,7 @@ NO_ADDRESS = '0.0.0.0'                      # what the address attributes say be
 
 
 class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
-    """A server, in the words of EC2."""
+    """A server, with the properties of Amazon EC2."""
 
     default_client_name = 'nova'
     support_status = catalogue.status(TYPE)

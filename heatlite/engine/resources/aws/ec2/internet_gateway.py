@@ -16,7 +16,7 @@ TYPE, ATTACHMENT_TYPE = 'AWS::EC2::InternetGateway', 'AWS::EC2::VPCGatewayAttach
 
 
 class InternetGateway(resource.Resource):
-    """The way out of a VPC."""
+    """The gateway of a VPC to the external network."""
 
     support_status = catalogue.status(TYPE)
     properties_schema = catalogue.properties(TYPE)

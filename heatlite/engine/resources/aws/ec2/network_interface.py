@@ -14,7 +14,7 @@ TYPE = 'AWS::EC2::NetworkInterface'
 
 
 class NetworkInterface(resource.Resource):
-    """A place in a subnet where an instance plugs in."""
+    """A port in a subnet, for an instance."""
 
     default_client_name = 'neutron'
     support_status = catalogue.status(TYPE)

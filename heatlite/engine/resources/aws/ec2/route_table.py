@@ -50,7 +50,7 @@ class RouteTable(resource.Resource):
 
 
 class SubnetRouteTableAssociation(resource.Resource):
-    """Takes a subnet from the VPC's own router, and gives it back when it is deleted."""
+    """Connects a subnet to the router of a route table instead of the VPC's own, until it is deleted."""
 
     default_client_name = 'neutron'
     support_status = catalogue.status(ASSOCIATION_TYPE)

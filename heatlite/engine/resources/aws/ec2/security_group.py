@@ -19,7 +19,7 @@ ANY_PROTOCOL = ('-1', 'all')
 
 
 class SecurityGroup(resource.Resource):
-    """What may reach the instances of the group, and what they may reach, IPv4 only."""
+    """A set of rules for the traffic to and from instances, for IPv4 only."""
 
     support_status = catalogue.status(TYPE)
     properties_schema = catalogue.properties(TYPE)

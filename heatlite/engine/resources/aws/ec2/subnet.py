@@ -15,7 +15,7 @@ TYPE = 'AWS::EC2::Subnet'
 
 
 class Subnet(resource.Resource):
-    """Addresses of a VPC."""
+    """A subnet of a VPC."""
 
     default_client_name = 'neutron'
     support_status = catalogue.status(TYPE)

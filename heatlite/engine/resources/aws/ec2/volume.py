@@ -16,7 +16,7 @@ TYPE, ATTACHMENT_TYPE = 'AWS::EC2::Volume', 'AWS::EC2::VolumeAttachment'
 
 
 class Volume(volume_base.BaseVolume):
-    """A block device."""
+    """A volume of the block storage."""
 
     support_status = catalogue.status(TYPE)
     properties_schema = catalogue.properties(TYPE)
@@ -44,7 +44,7 @@ class Volume(volume_base.BaseVolume):
 
 
 class VolumeAttachment(volume_base.BaseVolumeAttachment):
-    """A volume, plugged into an instance."""
+    """Attaches a volume to an instance."""
 
     support_status = catalogue.status(ATTACHMENT_TYPE)
     properties_schema = catalogue.properties(ATTACHMENT_TYPE)

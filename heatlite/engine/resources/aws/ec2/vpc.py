@@ -15,7 +15,7 @@ TYPE = 'AWS::EC2::VPC'
 
 
 class VPC(resource.Resource):
-    """A network of one's own. Its subnets are plugged into its router, which is found by the network's name."""
+    """A network of its own. Its subnets are connected to its router, which is found by the network's name."""
 
     default_client_name = 'neutron'
     support_status = catalogue.status(TYPE)

@@ -24,7 +24,7 @@ KEY_NAME = 'KeyName'                        # parameter of the parent: the key o
 
 
 class LoadBalancer(stack_resource.StackResource):
-    """Spreads requests over instances.
+    """Distributes requests among instances.
 
     It is a load balancer of Octavia where the cloud has it; else a server that runs HAProxy, of the operator's options
     `load_balancer_image` and `load_balancer_flavor`. Besides its `Instances` it serves the members of the groups

@@ -20,7 +20,7 @@ POLICY = 'OS::Heat::AccessPolicy'
 
 
 class User(stack_user.StackUser):
-    """Somebody who may read metadata of the stack's resources: what all of its policies allow, without one all.
+    """A user who can read metadata of the stack's resources: what all its policies allow; without one, all.
 
     The API asks what is stored of it: `heatlite.api.guests`.
     """
@@ -57,7 +57,7 @@ class User(stack_user.StackUser):
 
 
 class AccessKey(resource.Resource):
-    """A key pair of a user of the same stack. Its id is the public half."""
+    """A pair of access keys of a user of the same stack. Its physical id is the public half."""
 
     requires_deferred_auth = True
     support_status = catalogue.status(ACCESS_KEY)

@@ -25,7 +25,7 @@ def _is_known(value: Any) -> bool:
 
 
 class DBInstance(stack_resource.StackResource):
-    """A server with one database and its owner. No user can log in to Trove's servers, so KeyName has no effect."""
+    """A server with one database and its user. Users cannot log in to servers of Trove, so KeyName has no effect."""
 
     support_status = catalogue.status(TYPE)
     properties_schema = catalogue.properties(TYPE)

@@ -16,7 +16,7 @@ EVERYBODY = '.r:*'
 
 
 class S3Bucket(resource.Resource):
-    """A place for objects."""
+    """A container of objects."""
 
     default_client_name = 'swift'
     support_status = catalogue.status(TYPE)

@@ -216,7 +216,7 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
 
 
 class CinderVolumeAttachment(volume_base.BaseVolumeAttachment):
-    """A volume, plugged into a server."""
+    """Attaches a volume to a server."""
 
     support_status = catalogue.status(ATTACHMENT_TYPE)
     properties_schema = catalogue.properties(ATTACHMENT_TYPE)

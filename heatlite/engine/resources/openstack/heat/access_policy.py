@@ -16,7 +16,7 @@ NAME = 'OS::Heat::AccessPolicy'
 
 
 class AccessPolicy(resource.Resource):
-    """Which resources a user inside the stack may look at. The API asks what is stored of it."""
+    """Names the resources whose metadata a user inside the stack can read. The API reads it from the database."""
 
     ALLOWED_RESOURCES = 'AllowedResources'
     idempotent_create = True

@@ -14,7 +14,7 @@ NAME = 'OS::Heat::AutoScalingGroup'
 
 
 class AutoScalingResourceGroup(autoscaling_group.AutoScalingGroup):
-    """Between so and so many members of one definition, as policies and users want it."""
+    """A group of members of one definition. Scaling policies and updates change its size within limits."""
 
     PROPERTIES: tuple[str, ...]
     PROPERTIES = (RESOURCE, MAX_SIZE, MIN_SIZE, COOLDOWN, DESIRED_CAPACITY, ROLLING_UPDATES) = (

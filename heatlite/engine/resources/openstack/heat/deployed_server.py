@@ -15,7 +15,7 @@ TYPE = 'OS::Heat::DeployedServer'
 
 
 class DeployedServer(server_base.BaseServer):
-    """A server that somebody else made, whose agents fetch from us what is to run on it."""
+    """A server that the stack does not make, whose agents fetch software configurations from this service."""
 
     default_client_name = 'heat'
     PROPERTIES = (NAME, METADATA, SOFTWARE_CONFIG_TRANSPORT, DEPLOYMENT_SWIFT_DATA) = (

@@ -19,7 +19,7 @@ LONGEST_PAUSE = 3600                    # seconds
 
 
 class InstanceGroup(balanced.BalancedGroup):
-    """So many servers of one launch configuration."""
+    """A group of a given number of servers of one launch configuration."""
 
     PROPERTIES: tuple[str, ...]
     PROPERTIES = (AVAILABILITY_ZONES, LAUNCH_CONFIGURATION_NAME, SIZE, LOAD_BALANCER_NAMES, TAGS) = (

@@ -18,7 +18,7 @@ NAME = 'OS::Heat::MultipartMime'
 
 
 class MultipartMime(software_config.SoftwareConfig):
-    """Several texts as one MIME message, as cloud-init takes it."""
+    """Several texts as one multipart MIME message, as cloud-init reads it."""
 
     PARTS, CONFIG, FILENAME, TYPE, SUBTYPE = 'parts', 'config', 'filename', 'type', 'subtype'
     TYPES = (TEXT, MULTIPART) = ('text', 'multipart')

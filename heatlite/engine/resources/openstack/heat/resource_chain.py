@@ -16,7 +16,7 @@ NAME = 'OS::Heat::ResourceChain'
 
 
 class ResourceChain(members.Group):
-    """One member for each of a list of types, all with the same properties, one after the other."""
+    """One member for each type of a list, all with the same properties, created one after the other."""
 
     PROPERTIES = (RESOURCES, CONCURRENT, RESOURCE_PROPERTIES) = ('resources', 'concurrent', 'resource_properties')
     ATTRIBUTES = (REFS, ATTR_ATTRIBUTES) = ('refs', 'attributes')

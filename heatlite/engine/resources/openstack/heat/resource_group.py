@@ -24,7 +24,7 @@ def nested_members(resource: Any, values: Mapping[str, Any]) -> Mapping[str, Any
 
 
 class ResourceGroup(members.Group):
-    """As many members of one definition as wanted, named by numbers that are never used twice."""
+    """A group of members of one definition, named by numbers that are never used twice."""
 
     PROPERTIES: tuple[str, ...]
     PROPERTIES = (COUNT, INDEX_VAR, RESOURCE_DEF, REMOVAL_POLICIES, REMOVAL_POLICIES_MODE) = (

@@ -20,7 +20,7 @@ NAME = 'OS::Heat::ScalingPolicy'
 
 
 class AutoScalingPolicy(signal_responder.SignalResponder):
-    """Makes a group larger or smaller whenever it is signalled."""
+    """Changes the size of a group at each signal."""
 
     PROPERTIES: tuple[str, ...]
     PROPERTIES = (AUTO_SCALING_GROUP_NAME, SCALING_ADJUSTMENT, ADJUSTMENT_TYPE, COOLDOWN, MIN_ADJUSTMENT_STEP) = (

@@ -17,7 +17,7 @@ COMPONENT = 'component'                 # its group
 
 
 class SoftwareComponent(software_config.SoftwareConfig):
-    """Several configs for the several actions of one piece of software."""
+    """Several configurations for the several actions of one piece of software."""
 
     CONFIGS = 'configs'
     CONFIG_ACTIONS, CONFIG_CONFIG, CONFIG_TOOL = 'actions', 'config', 'tool'          # of one of them

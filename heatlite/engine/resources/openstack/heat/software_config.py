@@ -17,7 +17,7 @@ EMPTY = {'String': '', 'Number': 0, 'CommaDelimitedList': [], 'Json': {}, 'Boole
 
 
 class SoftwareConfig(resource.Resource):
-    """A text for servers, with inputs and outputs. It never changes: every change is another one."""
+    """A configuration for servers as a text, with inputs and outputs. It never changes: an update makes a new one."""
 
     default_client_name = 'heat'
     entity = 'software_configs'

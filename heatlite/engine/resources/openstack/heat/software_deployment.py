@@ -29,7 +29,7 @@ ACTIONS = (CREATE, UPDATE, DELETE, SUSPEND, RESUME) = ('CREATE', 'UPDATE', 'DELE
 
 
 class SoftwareDeployment(signal_responder.SignalResponder):
-    """Puts a config with values on a server, and waits until the server says what came of it."""
+    """Applies a configuration with input values to a server, and waits for the result."""
 
     default_client_name = 'heat'
     entity = 'software_deployments'
@@ -339,7 +339,7 @@ class SoftwareDeployment(signal_responder.SignalResponder):
 
 
 class SoftwareDeploymentGroup(resource_group.ResourceGroup):
-    """Puts a config on each of several servers."""
+    """Applies a configuration to each of several servers."""
 
     PROPERTIES: tuple[str, ...]
     PROPERTIES = (SERVERS, CONFIG, INPUT_VALUES, DEPLOY_ACTIONS, NAME, SIGNAL_TRANSPORT) = (

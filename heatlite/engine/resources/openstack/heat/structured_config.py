@@ -20,7 +20,7 @@ CONFIG, DEPLOYMENT, GROUP, OLD_GROUP = (
 
 
 class StructuredConfig(software_config.SoftwareConfig):
-    """A map for servers, with inputs and outputs."""
+    """A configuration for servers as a map, with inputs and outputs."""
 
     properties_schema = catalogue.properties(CONFIG)
     attributes_schema = catalogue.attribute_schemata(CONFIG)
@@ -28,7 +28,7 @@ class StructuredConfig(software_config.SoftwareConfig):
 
 
 class StructuredDeployment(software_deployment.SoftwareDeployment):
-    """Puts a map on a server, its `{get_input: name}` replaced by the values of inputs."""
+    """Applies a map to a server, with `{get_input: name}` replaced by the values of inputs."""
 
     PROPERTIES = (*software_deployment.SoftwareDeployment.PROPERTIES, 'input_key', 'input_values_validate')
     INPUT_KEY, INPUT_VALUES_VALIDATE = 'input_key', 'input_values_validate'
@@ -63,7 +63,7 @@ def with_inputs(part: Any, key: str, values: Mapping[str, Any], strict: bool) ->
 
 
 class StructuredDeploymentGroup(software_deployment.SoftwareDeploymentGroup):
-    """Puts a map on each of several servers."""
+    """Applies a map to each of several servers."""
 
     member_type = DEPLOYMENT
     member_properties = (*software_deployment.SoftwareDeploymentGroup.member_properties,

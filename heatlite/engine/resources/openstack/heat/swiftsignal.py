@@ -30,7 +30,7 @@ class SwiftSignalTimeout(exception.Error):
 
 
 class SwiftSignalHandle(resource.Resource):
-    """An address to PUT signals to; every one is kept as a version of the object."""
+    """A URL to which signals are sent with PUT; each is stored as a version of an object."""
 
     default_client_name = 'swift'
     ATTRIBUTES = (TOKEN, ENDPOINT, CURL_CLI) = ('token', 'endpoint', 'curl_cli')
@@ -85,7 +85,7 @@ class SwiftSignalHandle(resource.Resource):
 
 
 class SwiftSignal(resource.Resource):
-    """Done when so many signals were put to the handle's address."""
+    """Waits until a number of signals were sent to the URL of its handle."""
 
     default_client_name = 'swift'
     PROPERTIES = (HANDLE, TIMEOUT, COUNT) = ('handle', 'timeout', 'count')

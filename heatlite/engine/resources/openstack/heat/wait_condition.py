@@ -18,7 +18,7 @@ NAME = 'OS::Heat::WaitCondition'
 
 
 class HeatWaitCondition(resource.Resource):
-    """Done when its handle has received so many signals."""
+    """Waits until its handle has received a number of signals."""
 
     PROPERTIES = (HANDLE, TIMEOUT, COUNT) = ('handle', 'timeout', 'count')
     ATTRIBUTES = (DATA,) = ('data',)

@@ -18,7 +18,7 @@ NAME, UPDATED = 'OS::Heat::WaitConditionHandle', 'OS::Heat::UpdateWaitConditionH
 
 
 class HeatWaitConditionHandle(wait_condition.BaseWaitConditionHandle):
-    """Takes signals for a wait condition; all they may say is optional."""
+    """Receives signals for a wait condition. All parts of a signal are optional."""
 
     METADATA_KEYS = (DATA, REASON, STATUS, UNIQUE_ID) = ('data', 'reason', 'status', 'id')
     PROPERTIES = (SIGNAL_TRANSPORT,) = ('signal_transport',)
@@ -82,7 +82,7 @@ class HeatWaitConditionHandle(wait_condition.BaseWaitConditionHandle):
 
 
 class UpdateWaitConditionHandle(WaitConditionHandle):
-    """A new one for every update of the stack, so that its wait condition waits again."""
+    """A handle that each update of the stack replaces, so that its wait condition waits again."""
 
     properties_schema = catalogue.properties(UPDATED)
     attributes_schema = catalogue.attribute_schemata(UPDATED)

@@ -18,7 +18,7 @@ FIXED_IPS_KEPT = 'port_fip'                 # resource data: addresses given up 
 
 
 class Port(neutron.NeutronResource):
-    """A place in a network where a server, or a router, plugs in: addresses, groups, and what may pass."""
+    """A port of a network, which connects a server or a router, with its addresses and security groups."""
 
     entity = 'port'
     support_status = catalogue.status(TYPE)

@@ -22,7 +22,7 @@ DEFAULT_RULES = ({'direction': 'egress', 'ethertype': 'IPv4'}, {'direction': 'eg
 
 
 class SecurityGroup(neutron.NeutronResource):
-    """What may reach the ports of the group, and what they may reach. The rules are those of the template, no others.
+    """A set of rules for the traffic of ports. The rules are exactly those of the template.
 
     Without rules for what goes out, everything may.
     """

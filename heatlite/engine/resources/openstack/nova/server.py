@@ -27,7 +27,7 @@ FILES_UNTIL = '2.56'                        # the last one in which a server can
 
 
 class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin, ServerNetworkMixin):
-    """A virtual machine, or a bare one, with its places in networks and what it is started with."""
+    """A virtual machine or bare metal server, with its networks, its disks and its initial data."""
 
     default_client_name = 'nova'
     support_status = catalogue.status(TYPE)
