@@ -17,7 +17,7 @@ from heatlite.db.tables import lease, stack
 from heatlite.engine.service import EngineService
 from heatlite.rpc import messages
 from heatlite.testing.runtime import Killed, SimulatedRuntime, Universe
-from heatlite.testing.storage import SimDatabase, SqliteFile, Storage
+from heatlite.testing.storage import Outage, SimDatabase, SqliteFile, Storage
 
 PROJECT = 'p'
 
@@ -68,7 +68,7 @@ class Chaos:
             raise Killed
 
     def visit(self, label: str, runtime: SimulatedRuntime) -> None:
-        """Raises DatabaseUnavailable while the database is away."""
+        """Raises Outage while the database is away."""
         if not self.enabled or runtime.dead:
             return
         self.visits += 1
@@ -78,7 +78,7 @@ class Chaos:
             self.missed.append((visit, label, runtime.name))
             self._away_until = runtime.universe.time + self.away_for
         if runtime.universe.time < self._away_until:
-            raise exception.DatabaseUnavailable(reason='it went away')
+            raise Outage(reason='it went away')
 
 
 def options(given: Mapping[str, Any]) -> cfg.ConfigOpts:

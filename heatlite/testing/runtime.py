@@ -42,6 +42,7 @@ class Universe:
         self.database_ahead = 0.0               # of its clock, seconds
         self.running: SimThread | None = None
         self.processes: list[SimulatedRuntime] = []
+        self.failure: Exception | None = None   # of what the simulation itself needs; it ends with it
         self.interleaved = True                 # statements and calls give way (`SimulatedRuntime.give_way`)
 
     def database_time(self) -> float:
@@ -76,10 +77,15 @@ class Universe:
         heapq.heappush(self._timers, (self.time + max(seconds, 0.0), next(self._order), thread, token))
 
     def run(self, until: Callable[[], bool], limit: float = 100_000.0, most_steps: int = 2_000_000) -> bool:
-        """Runs until `until()` is true; False when nothing is left to do or `limit` virtual seconds passed."""
+        """Runs until `until()` is true; False when nothing is left to do or `limit` virtual seconds passed.
+
+        Raises AssertionError after `most_steps` steps, and after a `failure`.
+        """
         end = self.time + limit
         while not until():
             self.steps += 1
+            if self.failure is not None:
+                raise AssertionError(f'the simulation has failed: {self.failure}') from self.failure
             if self.steps > most_steps:
                 raise AssertionError(f'no end after {most_steps} steps, at {self.time:.1f} s')
             if self._ready:

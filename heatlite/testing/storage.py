@@ -31,6 +31,10 @@ LOCKED = (1205, '55P03')                # what servers answer at once: MariaDB w
 SAVEPOINT = 'simulation'
 
 
+class Outage(exception.DatabaseUnavailable):
+    """The database is away because the simulation says so."""
+
+
 class Visits(Protocol):
     """The points of a simulation at which processes die and the database goes away (`cluster.Chaos`)."""
 
@@ -78,12 +82,12 @@ class SimDatabase(Database):
     @contextmanager
     def reader(self) -> Iterator[Connection]:
         self._chaos.visit('reading', self.runtime)
-        with _unwrapped(), super().reader() as tx:
+        with self._observed(), super().reader() as tx:
             yield tx
 
     @contextmanager
     def writer(self) -> Iterator[Connection]:
-        with _unwrapped(), super().writer() as tx:
+        with self._observed(), super().writer() as tx:
             self._open.append(tx)
             try:
                 yield tx
@@ -97,6 +101,17 @@ class SimDatabase(Database):
                     self._has_ended()
         self._chaos.point('after a commit', self.runtime)
         self._chaos.visit('after a commit', self.runtime)
+
+    @contextmanager
+    def _observed(self) -> Iterator[None]:
+        """Ends the simulation if the real database fails: in virtual time it would be asked again without end."""
+        try:
+            with _unwrapped():
+                yield
+        except exception.DatabaseUnavailable as error:
+            if not isinstance(error, (Outage, Contention)) and not self.runtime.dead:
+                self.runtime.universe.failure = error
+            raise
 
     def _round_trip(self, tx: Connection, cursor: Any, statement: str, *more: Any) -> None:
         if statement.startswith('BEGIN'):           # that one goes with the first statement behind it
@@ -113,7 +128,7 @@ class SimDatabase(Database):
 
     def _check_open(self, tx: Connection) -> None:
         if tx in self._broken:
-            raise exception.DatabaseUnavailable(reason='the server has ended the transaction')
+            raise Outage(reason='the server has ended the transaction')
 
 
 class Storage(Protocol):

@@ -16,6 +16,7 @@ from heatlite.planning.alarms import Metric, Rule
 from heatlite.rpc import messages, server
 from heatlite.testing import cluster as kit
 from heatlite.testing.runtime import EPOCH_SECONDS
+from heatlite.testing.storage import Outage
 from tests.simulation.cluster import PROJECT, Cluster, kill_engines_in, lose_database_in, wait
 
 SHARD = shards.lease_id(shards.of_project(PROJECT))
@@ -653,7 +654,7 @@ def test_data_that_may_be_stored_are_not_sent_to_another_engine(label, may_be_se
 
         def lose(visited, _runtime):
             if visited == label and not answers:
-                raise exception.DatabaseUnavailable(reason='it went away')
+                raise Outage(reason='it went away')
 
         def ask():
             answers.append(server.answer(service.endpoint, cluster.context.to_dict(), 'put_metric_data', {

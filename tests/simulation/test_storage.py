@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from heatlite.common import exception
 from heatlite.db.connection import IDLE, LOCK_WAIT, Contention
 from heatlite.db.tables import lease
-from heatlite.testing.cluster import Chaos
+from heatlite.testing.cluster import Chaos, Cluster
 from heatlite.testing.runtime import Universe
 from tests.simulation import stores
 
@@ -126,3 +126,12 @@ def test_the_lock_of_a_process_that_dies_is_free_at_once(processes):
     assert not first
     assert second[0] < 3.0
     assert processes.epochs()['a'] == 2
+
+
+@pytest.mark.parametrize('store', SERVERS)
+def test_a_server_that_refuses_connections_ends_the_simulation(store):
+    with Cluster(engines=0, storage=stores.storage(store)) as cluster:
+        cluster.storage.url = sa.make_url(cluster.storage.url).set(port=1).render_as_string(hide_password=False)
+        cluster.start_engine()
+        with pytest.raises(AssertionError, match='the simulation has failed: .*refused'):
+            cluster.universe.run(lambda: False, 100.0)
