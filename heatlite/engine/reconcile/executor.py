@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from heatlite.common import defects, exception
@@ -29,6 +30,7 @@ from heatlite.engine.reconcile.step_contexts import StepContexts
 from heatlite.engine.reconcile.step_failures import StepFailures
 from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
 from heatlite.engine.resource import Resource
+from heatlite.engine.resources.stack_resource import StackResource
 from heatlite.engine.types.registry import Registry
 from heatlite.planning import commands, waiting
 from heatlite.planning.decide import Verdict
@@ -105,7 +107,11 @@ class StepExecutor:
             if self._is_settled_below(row, work):
                 return commands.Inspected(step, UNCHANGED)
             resource = self.contexts.resource_as_stored(row, work)
-            return commands.Inspected(step, self._verdict(row, work, resource, self.objects.wanted_kind(wanted)))
+            kind = self.objects.wanted_kind(wanted)
+            verdict = self._verdict(row, work, resource, kind)
+            if verdict.changed and issubclass(kind, StackResource) and row.fingerprint == work.fingerprint:
+                verdict = replace(verdict, visits=True)
+            return commands.Inspected(step, verdict)
         except exception.DatabaseUnavailable:
             raise
         except Exception as error:
