@@ -207,3 +207,16 @@ def since(tx: sa.Connection, stack_ids: Sequence[str], first: datetime, limit: i
     if status is not None:
         query = query.where(event.c.status == status)
     return [Shown(*row) for row in tx.execute(query.order_by(event.c.created_at, event.c.id).limit(limit))]
+
+
+def beginnings(tx: sa.Connection, stack_ids: Sequence[str], names: Sequence[str],
+               first: datetime) -> dict[tuple[str, str], datetime]:
+    """When the last action on these resources began: (stack, name) -> time. Reads the events of the stacks.
+
+    Index: (stack_id, id).
+    """
+    query = sa.select(event.c.stack_id, event.c.resource_name, sa.func.max(event.c.created_at)).where(
+        event.c.stack_id.in_(list(stack_ids)), event.c.resource_name.in_(list(names)), event.c.created_at >= first,
+        event.c.resource_id.is_not(None), event.c.status == Status.IN_PROGRESS.value).group_by(
+        event.c.stack_id, event.c.resource_name)
+    return {(stack_id, name): at for stack_id, name, at in tx.execute(query)}

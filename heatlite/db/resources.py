@@ -18,6 +18,7 @@ from heatlite.db.tables import resource, resource_data, stack
 from heatlite.planning import progress
 from heatlite.planning.replacement import MADE, MARKED, ReplacementCause
 from heatlite.planning.states import NO_HANDLE, Action, ResourceState, Status
+from heatlite.planning.waiting import Wait
 
 HEAVY = ('properties', 'definition', 'metadata', 'attributes')
 LIGHT = tuple(resource.c[name] for name in ResourceState._fields)
@@ -384,6 +385,22 @@ def replacement_causes(tx: sa.Connection, stack_id: str) -> dict[str, Replacemen
         resource.c.stack_id == stack_id, resource.c.cause.is_not(None), resource.c.replaced_by.is_(None))
     found = {name: codec.decode(cause).get(MADE) for name, cause in tx.execute(query)}
     return {name: ReplacementCause.from_json(cause) for name, cause in found.items() if cause is not None}
+
+
+def waits(tx: sa.Connection, stack_ids: Sequence[str]) -> dict[tuple[str, str], Wait]:
+    """What the resources in progress of these stacks wait for, where it is stored: (stack, name) -> wait. Primary
+    keys."""
+    found = {}
+    for chunk in chunks(list(stack_ids)):
+        query = sa.select(resource.c.stack_id, resource.c.name, resource.c.created_at, resource.c.updated_at,
+                          resource.c.waits).where(
+            resource.c.stack_id.in_(chunk), resource.c.waits.is_not(None), resource.c.replaced_by.is_(None),
+            resource.c.status == Status.IN_PROGRESS.value)
+        for stack_id, name, created_at, updated_at, stored in tx.execute(query):
+            wait = Wait.from_json(codec.decode(stored))
+            if wait.row_at == (updated_at or created_at):       # else of an earlier action
+                found[stack_id, name] = wait
+    return found
 
 
 def set_fingerprint(tx: sa.Connection, stack_id: str, number: int, fingerprint: str,

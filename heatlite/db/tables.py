@@ -151,6 +151,7 @@ resource = _table(
     sa.Column('metadata_version', sa.Integer, nullable=False, server_default='0'),
     sa.Column('attributes', Json, nullable=True),                   # cached values
     sa.Column('cause', Json, nullable=True),                        # why it is replaced: planning.replacement
+    sa.Column('waits', Json, nullable=True),                        # what a long action waits for: planning.waiting
     sa.Index('ix_resource_stack_id_name_id', 'stack_id', 'name', 'id'),     # without `id` SQLite prefers the key
     sa.Index('ix_resource_physical_id', 'physical_id'))
 
@@ -428,7 +429,7 @@ WRITTEN_BY_USERS = {
 # Columns that hold what types produced, including secrets that no user chose: always sealed.
 SEALED = {
     stack: ('parameters', 'outputs', 'request'),
-    resource: ('handle', 'properties', 'definition', 'metadata', 'attributes', 'cause'),
+    resource: ('handle', 'properties', 'definition', 'metadata', 'attributes', 'cause', 'waits'),
     event: ('properties',),
     signal: ('details',),
     signal_error: ('error',),

@@ -118,7 +118,7 @@ class EngineService:
             retry_limit=conf.action_retry_limit, interval=conf.engine.poll_interval, patience=conf.error_wait_time,
             observe=conf.observe_on_update, events=conf.max_events_per_stack)
         executors = Executors(runtime, database, registry, self._journal, self._may_act, self._notify,
-                              self._for_stacks, settings.observe)
+                              self._for_stacks, settings.observe, settings.interval)
         self.reader = StackReader(runtime, database, registry, self.runners, executors)
         definitions = AcceptedDefinitions()
         timeouts = Timeouts(runtime, self._timers, self.runners, settings.action_timeout)

@@ -74,6 +74,8 @@ def resource_lines(found: Mapping[str, Any]) -> Iterator[str]:
     for path in found['waits_for'][:SHOWN]:
         yield f"  needs {'/'.join(path)}"
     yield from _not_started(found)
+    if found.get('gives_up_at'):
+        yield f"  gives up at {found['gives_up_at']}"
     for run in found['runs'][:SHOWN]:
         yield f"  {run['since']} {run['action']}_{run['status']} {run['seconds']} s"
 
@@ -123,6 +125,19 @@ def _waiting_for(found: Mapping[str, Any]) -> Iterator[str]:
     for each in found['waiting_for'][:SHOWN]:
         yield (f"  waits for: {'/'.join(each['path'])} ({each['type']}) {each['action']} for {each['seconds']} s, "
                f"object {each['physical_resource_id'] or 'not known yet'}")
+        yield from _next_call(each)
+
+
+def _next_call(found: Mapping[str, Any]) -> Iterator[str]:
+    if not found.get('call'):                           # also of a service of the previous release
+        return
+    yield (f"    {found['call']} is called again at {found['next_at']}" if found['next_at']
+           else f"    {found['call']} has not returned")
+    answer = found['last_answer']
+    if answer:
+        status = f"{answer['status']} {answer['said']}".rstrip() if answer['status'] else f"no answer: {answer['said']}"
+        request_id = f" ({answer['request_id']})" if answer['request_id'] else ''
+        yield f"    {answer['at']} {answer['service']} {answer['method']} {answer['path']}: {status}{request_id}"
 
 
 def _not_started(found: Mapping[str, Any]) -> Iterator[str]:

@@ -20,6 +20,7 @@ class Verdict:
     announced: bool = False             # the history shows an update that ended in the replacement
     refused: str | None = None          # failure text if the change is not allowed
     why_refused: str = ''               # for the history of the resource
+    visits: bool = False                # the definitions are equal, and only the nested stack is to be looked at
     cause: ReplacementCause | None = None       # of a replacement that no changed property requires
 
 
@@ -37,7 +38,9 @@ class Keep:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    pass
+    """`visits`: nothing of the resource itself changes; its nested stack decides what changes in it."""
+
+    visits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,4 +70,4 @@ def decide(prior: ResourceState | None, verdict: Verdict) -> Decision:
         return Replace(verdict.replace, verdict.announced)
     if not verdict.changed:
         return Keep(heal=prior.status is not Status.COMPLETE)
-    return Update()
+    return Update(verdict.visits)

@@ -59,8 +59,7 @@ class PropertyDrift:
 @dataclass(frozen=True)
 class ResourceDrift:
     """What was found of one resource. `path`: names of resources from the stack down. `reason`: why it is unreadable,
-    or why it is not repaired. `place`: its stack and the number of its row; `is_container`: it is a stack itself, which
-    has resources instead of an object. Both are not stored."""
+    or why it is not repaired. `place`: its stack and the number of its row, not stored."""
 
     path: tuple[str, ...]
     type: str
@@ -72,7 +71,6 @@ class ResourceDrift:
     noticed_at: str = ''
     noticed_by: str = ''
     place: tuple[str, int] | None = field(default=None, compare=False)
-    is_container: bool = field(default=False, compare=False)
 
     @property
     def repair(self) -> Denial:

@@ -124,11 +124,12 @@ class Permissions:
     unnamed: int = 0
     guard: Guard = UNGUARDED
 
-    def refusal(self, name: str, action: Action, names: Collection[str] = ()) -> str:
-        """Return why the action may not begin; '' if it may. `names`: of all resources of the stack's definition."""
+    def refusal(self, name: str, action: Action, names: Collection[str] = (), *, visits: bool = False) -> str:
+        """Return why the action may not begin; '' if it may. `names`: of all resources of the stack's definition;
+        `visits`: nothing of the resource itself changes, which no protection denies."""
         if not self.allows(name, action, names):
             return text.not_planned(name, action)
-        return self.guard.refusal(name, DENIABLE[action]) if action in DENIABLE else ''
+        return self.guard.refusal(name, DENIABLE[action]) if action in DENIABLE and not visits else ''
 
     def allows(self, name: str, action: Action, names: Collection[str] = ()) -> bool:
         """Whether the plan allows the action."""

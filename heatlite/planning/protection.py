@@ -146,6 +146,12 @@ class Guard:
         found = self.blocks(name, action)
         return '' if found is None else text.protected(name, str(found))
 
+    def refusal_to_grow(self, name: str) -> str:
+        """Return why an update may not add a resource to the stack: it is a nested one, and its resource in the parent
+        must not be updated. '' if it may."""
+        found = denying(self.protections, self.path, Denial.UPDATE) if self.path else None
+        return '' if found is None else text.protected(name, str(Blocked(self.path, Denial.UPDATE, found)))
+
 
 UNGUARDED = Guard()
 

@@ -329,8 +329,11 @@ class Traversal:
 
     # --- one action on one row --------------------------------------------------------------------------
 
-    def _begin(self, step: Step, row: ResourceState, action: Action, now: datetime) -> list[Command]:
-        why = self.permissions.refusal(step.name, action, self.wanted)
+    def _begin(self, step: Step, row: ResourceState, action: Action, now: datetime, *,
+               visits: bool = False) -> list[Command]:
+        """`visits`: an update in which nothing of the resource itself changes. Protections deny it no visit: what they
+        deny of the resource, they deny inside."""
+        why = self.permissions.refusal(step.name, action, self.wanted, visits=visits)
         if why:
             return self._refused(step, row, action, why)
         requires: Mapping[str, int] = row.requires
@@ -350,7 +353,8 @@ class Traversal:
 
     def _create_new(self, step: Step, old: ResourceState | None, now: datetime) -> list[Command]:
         action = self._first_action(step, old)
-        why = self.permissions.refusal(step.name, action, self.wanted)
+        why = self.permissions.refusal(step.name, action, self.wanted) or (
+            self.permissions.guard.refusal_to_grow(step.name) if self.action is Action.UPDATE and old is None else '')
         if why:
             return self._ending.refuse(step.name, action, why) + self._free(step)
         row = self._rows.add(step.name, self.wanted[step.name].type, self._uuid(), self.template_id,
@@ -470,8 +474,8 @@ class Traversal:
                 return self._create_new(step, row, now)
             case decide.Keep(heal):
                 return self._keep(step, row, heal, now)
-            case decide.Update():
-                return self._begin(step, row, Action.UPDATE, now)
+            case decide.Update(visits):
+                return self._begin(step, row, Action.UPDATE, now, visits=visits)
             case decide.Replace(because, announced):
                 why = self.permissions.guard.refusal(row.name, Denial.REPLACE)
                 if why:

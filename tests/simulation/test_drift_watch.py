@@ -112,14 +112,14 @@ def test_a_protection_is_held_to(place):
     assert report(place, stack_id) == {'a': ('changed', 'a: update is denied by the protection of a (ours)')}
 
 
-def test_a_nested_stack_that_must_not_be_updated_prevents_repairs(place):
+def test_a_nested_stack_that_must_not_be_updated_prevents_repairs_inside_it_only(place):
     stack_id = made(place, {'drift': {'*': 'repair'}})
     place.ask(messages.SetProtections(stack_id, ({'path': 'group', 'deny': ['update'], 'reason': ''},)))
     spoil(place)
     wait(place, 2 * INTERVAL)
-    done(place, stack_id, 'CREATE')
-    assert values(place) == ['drifted'] * 3
-    assert set(report(place, stack_id).values()) == {('changed', 'group: update is denied by the protection of group')}
+    done(place, stack_id, 'UPDATE')
+    assert values(place) == ['drifted', 'v', 'v']
+    assert report(place, stack_id) == {'group/0': ('changed', 'group/0: update is denied by the protection of group')}
 
 
 def test_a_lock_is_held_to(place):

@@ -254,7 +254,8 @@ IN_A_FILE = {'heat_template_version': '2018-08-31', 'resources': {
 
 def of_resource(cluster, stack_id, path):
     with cluster.database.reader() as tx:
-        return explain.of_resource(tx, stacks.get(tx, stack_id, deleted=True), tuple(path.split('/')))
+        return explain.of_resource(tx, stacks.get(tx, stack_id, deleted=True), tuple(path.split('/')),
+                                   timedelta(hours=1))
 
 
 def test_the_line_in_the_file_of_a_member(cluster):
@@ -305,7 +306,7 @@ def test_what_waits_elsewhere_takes_no_place_in_the_list(cluster):
             for number in range(explain.MOST + 10)}
     stack_id = cluster.create('s', {**NESTED, 'resources': {**many, **NESTED['resources']}})
     cluster.universe.run(lambda: cluster.states(stack_id)['first'][-1][1] == 'COMPLETE', 50.0)
-    cluster.universe.run(lambda: of_resource(cluster, stack_id, 'group')['waiting_for'], 50.0)
+    cluster.universe.run(lambda: len(of_resource(cluster, stack_id, 'group')['waiting_for']) == 3, 50.0)
     found = of_resource(cluster, stack_id, 'group')['waiting_for']
     assert sorted(each['path'] for each in found) == [['group', str(number)] for number in range(3)]
 

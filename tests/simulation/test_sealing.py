@@ -122,7 +122,7 @@ def test_every_sealed_column_would_show_it():
     masked = {('event', 'properties'), ('plan', 'document'), ('stack', 'parameters'),
               ('revision', 'parameters')}                       # before they are written
     unseen = {*masked, ('signal_error', 'error'), ('signal', 'details'), ('resource', 'handle'),
-              ('resource', 'cause'), ('stack', 'request'),
+              ('resource', 'cause'), ('resource', 'waits'), ('stack', 'request'),
               ('drift', 'report'), ('forced_delete', 'left_behind'),
               ('software_deployment', 'input_values'), ('software_deployment', 'output_values')}
     columns = {(table.name, name) for table, names in {**SEALED, **WRITTEN_BY_USERS}.items() for name in names}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -19,11 +20,12 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.db import events, leases, resources, revisions, stacks
 from heatlite.db.connection import moment
-from heatlite.planning import comparison, explanation, replacement
+from heatlite.planning import comparison, explanation, replacement, waiting
 from heatlite.planning.comparison import Source
 from heatlite.planning.explanation import Happened, Path, Row, is_within
 from heatlite.planning.replacement import ReplacementCause
 from heatlite.planning.states import Action, ResourceState, Status
+from heatlite.planning.waiting import Wait
 
 View = dict[str, Any]
 MOST = 50                               # entries of each list
@@ -45,11 +47,13 @@ def show_resource(req: Request, stack_name: str, stack_id: str, path: str) -> Vi
     """Explains one resource. `path`: names from this stack down, with slashes between."""
     with req.db.reader() as tx:
         row = finding.visible(req, stacks.show(tx, stack_id), stack_name)
-        return {'explanation': of_resource(tx, row, tuple(path.split('/')))}
+        return {'explanation': of_resource(tx, row, tuple(path.split('/')),
+                                           timedelta(seconds=req.conf.stack_action_timeout))}
 
 
-def of_resource(tx: Connection, row: stacks.Stack, path: Path) -> View:
-    """The explanation of the resource at `path` in or below the stack `row`. Raises ResourceNotFound.
+def of_resource(tx: Connection, row: stacks.Stack, path: Path, timeout: timedelta) -> View:
+    """The explanation of the resource at `path` in or below the stack `row`. `timeout`: as of `explained`. Raises
+    ResourceNotFound.
 
     Reads the rows of the stack that the resource is in, and of unfinished ones below the resource.
     """
@@ -66,8 +70,8 @@ def of_resource(tx: Connection, row: stacks.Stack, path: Path) -> View:
         'state': explanation.state_of(found, lacking), 'since': views.when(found.changed_at),
         'seconds': _age(found.changed_at, now),
         'waits_for': [list(each) for each in lacking or ()],
-        'waiting_for': waited_for([each for each in tree.rows if each.path != path and is_within(each.path, path)],
-                                  now, MOST),
+        'waiting_for': _waited_for(tx, tree, [each for each in tree.rows if is_within(each.path, path)], now),
+        'gives_up_at': gives_up_at(row, timeout) if found.status == Status.IN_PROGRESS else None,
         'causes': causes,
         'not_started': [list(each) for each in explanation.not_started(tree.by_path, [path])][:MOST],
         'place': tree.places.of(path, found.reason),
@@ -165,7 +169,7 @@ class Tree:
 def _waiting(tx: Connection, row: stacks.Stack, tree: Tree, now: datetime, default: timedelta) -> View:
     return {
         'engine': leases.owner(tx, row.id), 'gives_up_at': gives_up_at(row, default),
-        'waiting_for': waited_for(tree.rows, now, MOST),
+        'waiting_for': _waited_for(tx, tree, tree.rows, now),
         'blocked': [{'path': list(each.path), 'waits_for': [list(path) for path in each.waits_for][:MOST]}
                     for each in explanation.blocked(tree.rows)[:MOST]]}
 
@@ -182,6 +186,30 @@ def waited_for(rows: Iterable[Row], now: datetime, most: int) -> list[View]:
              'seconds': _age(each.changed_at, now),
              'physical_resource_id': each.physical_id, 'reason': each.reason}
             for each in explanation.working(rows)[:most]]
+
+
+def _waited_for(tx: Connection, tree: Tree, rows: Iterable[Row], now: datetime) -> list[View]:
+    """As `waited_for`, from the beginning of each action, with the next call and what the service said last."""
+    found = explanation.working(rows)[:MOST]
+    if not found:
+        return []
+    owners = {each.path: tree.stack_of(each.path) for each in found}
+    stack_ids = list(dict.fromkeys(owners.values()))
+    began = events.beginnings(tx, stack_ids, [each.path[-1] for each in found], min(each.changed_at for each in found))
+    waits = resources.waits(tx, stack_ids)
+    views_of = waited_for([replace(each, changed_at=began.get((owners[each.path], each.path[-1]), each.changed_at))
+                           for each in found], now, MOST)
+    return [{**view, **_next_call(view, waits.get((owners[tuple(view['path'])], view['path'][-1])), now)}
+            for view in views_of]
+
+
+def _next_call(view: View, noted: Wait | None, now: datetime) -> View:
+    if noted is None:                               # a short wait is not noted
+        is_long = view['seconds'] > waiting.LONG.total_seconds() + waiting.SHORTEST.total_seconds()
+        return {'call': waiting.first_call(view['action']) if is_long else None, 'next_at': None, 'last_answer': None}
+    answer = noted.answer
+    return {'call': noted.call, 'next_at': views.when(noted.next_at(now)),
+            'last_answer': None if answer is None else {**answer, 'at': views.when(noted.at)}}
 
 
 def _causes(tx: Connection, tree: Tree, beginning: events.Shown, below: Path = ()) -> list[View]:

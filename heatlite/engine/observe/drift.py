@@ -45,7 +45,7 @@ def look(stack: Stack, may_go_on: Callable[[], None], path: tuple[str, ...] = ()
         if not isinstance(resource, StackResource):
             yield _resource(stack, resource, place, mask)
             continue
-        yield _of(resource, place, Finding.UNCOMPARED, is_container=True)
+        yield _of(resource, place, Finding.UNCOMPARED)
         nested = resource.nested() if resource.resource_id is not None else None
         if nested is not None:
             yield from look(nested, may_go_on, place, mask)

@@ -8,11 +8,14 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from heatlite.common import defects, exception
 from heatlite.common.runtime import Runtime
 from heatlite.db.leases import Lease
+from heatlite.engine.clients import answers
+from heatlite.engine.clients.answers import Answer
 from heatlite.engine.durability.journal import LeaseLost
 from heatlite.engine.reconcile import attribute_cache, diff, exports, imports, unknown_creates
 from heatlite.engine.reconcile.attribute_reader import AttributeReader
@@ -27,8 +30,9 @@ from heatlite.engine.reconcile.step_contexts import StepContexts
 from heatlite.engine.reconcile.step_failures import StepFailures
 from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
 from heatlite.engine.resource import Resource
+from heatlite.engine.resources.stack_resource import StackResource
 from heatlite.engine.types.registry import Registry
-from heatlite.planning import commands
+from heatlite.planning import commands, waiting
 from heatlite.planning.decide import Verdict
 from heatlite.planning.states import NO_HANDLE, Action, Change, ResourceState
 from heatlite.planning.steps import Step
@@ -45,15 +49,17 @@ AWAY_TURNS = 5                      # poll intervals until a check is repeated w
 class StepExecutor:
     def __init__(self, runtime: Runtime, leased: LeasedStack, journal: ChangeLog, registry: Registry,
                  facade: FacadeMaker, records: StoredResourceCache, may_act: Callable[[Lease], None], *,
-                 observe: bool = False, saved: Callable[[], Mapping[str, Any]] = dict) -> None:
+                 observe: bool = False, saved: Callable[[], Mapping[str, Any]] = dict, interval: float = 1.0) -> None:
         """`facade(objects)`: makes the stack as its types see it; `records`: the stored resources; `may_act(lease)`:
         returns once the lease is certainly valid; `observe`: compare with the state that the services report;
-        `saved()`: the data of the snapshot that is being restored.
+        `saved()`: the data of the snapshot that is being restored; `interval`: seconds between two checks.
         """
         self._leased = leased
         self._journal = journal
         self._may_act = may_act
         self._observe = observe
+        self._interval = interval
+        self._runtime = runtime
         self._failures = StepFailures(leased)
         self.records = records
         self.foreseen = Foreseen()
@@ -101,7 +107,11 @@ class StepExecutor:
             if self._is_settled_below(row, work):
                 return commands.Inspected(step, UNCHANGED)
             resource = self.contexts.resource_as_stored(row, work)
-            return commands.Inspected(step, self._verdict(row, work, resource, self.objects.wanted_kind(wanted)))
+            kind = self.objects.wanted_kind(wanted)
+            verdict = self._verdict(row, work, resource, kind)
+            if verdict.changed and issubclass(kind, StackResource) and row.fingerprint == work.fingerprint:
+                verdict = replace(verdict, visits=True)
+            return commands.Inspected(step, verdict)
         except exception.DatabaseUnavailable:
             raise
         except Exception as error:
@@ -218,6 +228,7 @@ class StepExecutor:
 
     def check(self, step: Step, row: ResourceState, action: Action, handle: Any) -> commands.Event:
         """Call check_<action>_complete with the handle, which may come from another process before a crash."""
+        checked = f'check_{action.lower()}_complete'
         try:
             work = self.contexts.begin(step)
             if work.error is not None:
@@ -230,6 +241,7 @@ class StepExecutor:
             if delay:
                 if before is not None and _as_text(work.handle) != before:
                     self._store_handle(row, work.handle)
+                self._note_wait(row, work, checked, delay * self._turn(work))
                 return commands.CheckReturned(step, False, delay)
             self._done(step, row.id, work, action)
             return commands.CheckReturned(step, True, fingerprint=work.fingerprint)
@@ -239,6 +251,8 @@ class StepExecutor:
             if is_away(error) and action is not Action.CHECK:
                 LOG.info('%s of %s in stack %s will be asked for again: %s: %s', action, row.name, self._leased.id,
                          type(error).__name__, error)
+                work = self.contexts.begin(step)
+                self._note_wait(row, work, checked, AWAY_TURNS * self._turn(work))
                 return commands.CheckReturned(step, False, AWAY_TURNS)
             return self._failure(step, row, self._prepared(step, error), action)
 
@@ -252,6 +266,31 @@ class StepExecutor:
             return 0 if checker(work.handle) else 1
         except exception.PollDelay as delay:
             return delay.period
+
+    def _turn(self, work: StepContext) -> float:
+        """Return the seconds of one poll interval of the step."""
+        own = work.resource.poll_interval if work.resource is not None else None
+        return self._interval if own is None else own
+
+    def _note_wait(self, row: ResourceState, work: StepContext, call: str, every: float) -> None:
+        """Store what a long action waits for. `call`: what is called next, in `every` seconds."""
+        now = self._runtime.now()
+        if work.first_check is None:
+            work.first_check = now
+        if not waiting.may_be_noted(now, work.first_check, work.waits):
+            return
+        current = self._leased.rows[row.id]
+        found = waiting.Wait(call, every, now, waiting.changed_at(current), self._masked(answers.last()))
+        if work.waits is None or found.is_news(work.waits):
+            work.waits = found
+            self._journal.submit(Change(self._leased.id, self._leased.lease.epoch, row=current,
+                                        columns={'waits': found.to_json()}))
+
+    def _masked(self, answer: Answer | None) -> Mapping[str, Any] | None:
+        if answer is None:
+            return None
+        found, mask = answer.to_json(), self._leased.definition.mask
+        return {**found, 'path': mask.text(found['path']), 'said': mask.text(found['said'])}
 
     def _store_handle(self, row: ResourceState, handle: Any) -> None:
         """Store a handle that a check has changed: its progress must be durable before the next check."""
@@ -365,6 +404,7 @@ class StepExecutor:
             work.is_away = True
             LOG.warning('%s of %s in stack %s waits for a service that does not answer: %s', action, row.name,
                         self._leased.id, failure.message)
+        self._note_wait(row, work, f'handle_{action.lower()}', AWAY_PATIENCE)
         return commands.Away(step, failure.message, AWAY_PATIENCE)
 
     def _is_back(self, work: StepContext, row: ResourceState, action: Action) -> None:

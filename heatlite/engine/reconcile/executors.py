@@ -25,9 +25,11 @@ from heatlite.engine.types.registry import Registry
 
 class Executors:
     def __init__(self, runtime: Runtime, database: Database, registry: Registry, journal: Journal,
-                 may_act: Callable[[Lease], None], notify: Notify, use_cases: Provider, observe: bool) -> None:
+                 may_act: Callable[[Lease], None], notify: Notify, use_cases: Provider, observe: bool,
+                 interval: float) -> None:
         """`may_act(lease)`: returns once the lease is certainly valid; `observe`: every update compares with the state
-        that the services report."""
+        that the services report; `interval`: seconds between two checks."""
+        self._interval = interval
         self._runtime = runtime
         self._database = database
         self._registry = registry
@@ -60,7 +62,7 @@ class Executors:
         return StepExecutor(self._runtime, leased, NothingStored() if journal is None else journal,
                             self._registry.frozen(), facade,
                             StoredResourceCache(self._runtime, self._database, journal, leased.id), self._may_act,
-                            observe=self._observe, saved=lambda: self._saved(leased))
+                            observe=self._observe, saved=lambda: self._saved(leased), interval=self._interval)
 
     def _saved(self, leased: LeasedStack) -> Mapping[str, Any]:
         """Return the data of the snapshot that the stack is being restored from."""

@@ -10,6 +10,7 @@ from typing import TypeVar
 from heatlite.common import exception, outages
 from heatlite.common.context import bind
 from heatlite.common.runtime import Runtime
+from heatlite.engine.clients import answers
 from heatlite.engine.durability import fence
 from heatlite.engine.durability.journal import LeaseLost
 from heatlite.engine.durability.pool import Pool
@@ -115,6 +116,7 @@ class StepCalls:
             return
         finally:
             self._runtime.serve(None)             # the thread goes back to the pool
+            answers.note(None)
             given_up = self._calling.get(step) is not call
             if not given_up:
                 self._returned(step)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from heatlite.engine import rsrc_defn
@@ -13,6 +14,7 @@ from heatlite.engine.resource import Resource
 from heatlite.engine.stored_resource import StoredResource
 from heatlite.planning.replacement import ReplacementCause
 from heatlite.planning.states import NO_HANDLE, Datum
+from heatlite.planning.waiting import Wait
 
 CANONICAL = json.JSONEncoder(sort_keys=True, default=str, separators=(',', ':'))     # made once: runs for each resource
 
@@ -20,8 +22,9 @@ CANONICAL = json.JSONEncoder(sort_keys=True, default=str, separators=(',', ':'))
 class StepContext:
     """The context of one step: the resolved definition, the object of the resource type, data to store."""
 
-    __slots__ = ('as_stored', 'cause', 'columns', 'data', 'definition', 'difference', 'error', 'fingerprint', 'handle',
-                 'is_away', 'metadata', 'resource', 'storing', 'undoing')
+    __slots__ = ('as_stored', 'cause', 'columns', 'data', 'definition', 'difference', 'error', 'fingerprint',
+                 'first_check', 'handle',
+                 'is_away', 'metadata', 'resource', 'storing', 'undoing', 'waits')
 
     def __init__(self) -> None:
         self.definition: rsrc_defn.ResourceDefinition | None = None     # to be applied, functions resolved
@@ -37,6 +40,8 @@ class StepContext:
         self.is_away = False                            # the service did not answer the last call
         self.storing = False                            # its intent is in the journal and not committed yet
         self.metadata: Any = None
+        self.first_check: datetime | None = None        # when a check first found that it is not done
+        self.waits: Wait | None = None                  # as noted last
         self.cause: ReplacementCause | None = None      # of the replacement that this step makes
 
     def wanted(self) -> rsrc_defn.ResourceDefinition:

@@ -134,8 +134,7 @@ class Drift:
 
     def _refusals(self, tx: Connection, row: stacks.Stack, found: Sequence[ResourceDrift], report: Report,
                   now: datetime) -> Iterable[tuple[tuple[str, ...], str]]:
-        """Yield (path, why it is not repaired). An update passes through all nested stacks, so one that must not be
-        updated prevents all repairs."""
+        """Yield (path, why it is not repaired)."""
         guarded = guards.of(tx, row.root_id)
         whole = ''
         last = reports.mended_at(tx, row.id)
@@ -147,9 +146,6 @@ class Drift:
             whole = _('The last action of the stack failed.')
         elif last is not None and now < last + timedelta(seconds=self._settings.repair_interval):
             whole = _('The last repair of the stack was at %s.') % isotime(last)
-        closed = next(protection.blocked(guarded.protections, (
-            (each.path, Denial.UPDATE) for each in found if each.is_container)), None)
-        whole = whole or (str(closed) if closed is not None else '')
         for each in report.to_mend:
             denied = next(protection.blocked(guarded.protections, [(each.path, each.repair)]), None)
             if whole or denied is not None:

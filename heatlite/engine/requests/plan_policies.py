@@ -59,6 +59,10 @@ class PlanPolicies:
         path = self._settings.rules_file
         self._rules = Rules.load(path) if path else None
 
+    @property
+    def are_any(self) -> bool:
+        return self._rules is not None or bool(self._settings.servers)
+
     def rulings(self, project_id: str, plan: Mapping[str, Any]) -> tuple[Ruling, ...]:
         """Return what each policy says about a plan. `plan`: as shown, with whose it is. Raises HTTPServiceUnavailable
         while too many plans wait for policy servers."""

@@ -77,7 +77,7 @@ class Plans:
         now = self._runtime.now()
         whose = _Whose(project_id, row.id if row is not None else None, found.row.name, context.username)
         document['policies'] = [each.to_json() for each in self._rulings(whose, document)]
-        request = _as_json(message)
+        request = _as_json(message, found.is_observed)
         stored = StoredPlan(
             id=self._runtime.uuid(), project_id=project_id, stack_id=whose.stack_id, stack_name=whose.stack_name,
             action=message.action, state=plans.READY, generation=row.generation if row is not None else None,
@@ -216,7 +216,7 @@ class Plans:
         if row.status == Status.IN_PROGRESS:
             raise exception.ActionInProgress(stack_name=row.name, action=row.action)
         is_same_stack = row.generation == stored.generation
-        if is_same_stack and not stored.document.get('refreshed_at'):
+        if is_same_stack and not (request.converge and stored.action == messages.UPDATE):
             return None
         _row, found = self._foresee(context, request)
         after = planning.to_document(plan_making.made(stored.action, found))
@@ -236,11 +236,14 @@ class Plans:
             return
         with self._database.reader() as tx:
             row = stacks.get(tx, stored.stack_id)
-        if row is not None:
-            guarding.refuse(row, planning.blocked_changes(self._protections(row), stored.document))
+        protections = self._protections(row)
+        if row is not None and protections:
+            guarding.refuse(row, planning.blocked_changes(protections, stored.document))
 
     def _check_policies(self, stored: StoredPlan) -> None:
         """Raise Conflict, with the reasons, if a policy denies the plan now."""
+        if not self._policies.are_any:
+            return
         denied = denials(self._rulings(_Whose(
             stored.project_id, stored.stack_id, stored.stack_name, stored.author, stored.approver), stored.document))
         if denied:
@@ -282,6 +285,10 @@ class _Applied:
             raise exception.Conflict(_('Another request was faster to apply plan %s.') % self._stored.id)
 
 
-def _as_json(message: messages.CreatePlan) -> Mapping[str, Any]:
-    """Return the fields of the message, for storage. Positions in the template are not needed again."""
-    return {field.name: getattr(message, field.name) for field in fields(message) if field.name != 'template_text'}
+def _as_json(message: messages.CreatePlan, is_observed: bool) -> Mapping[str, Any]:
+    """Return the fields of the message, for storage. Positions in the template are not needed again.
+
+    `is_observed`: what services report was read, which is then done again, whatever the options say.
+    """
+    given = {field.name: getattr(message, field.name) for field in fields(message) if field.name != 'template_text'}
+    return given | ({'converge': True} if is_observed else {})

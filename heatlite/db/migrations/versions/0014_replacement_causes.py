@@ -1,6 +1,7 @@
-"""Stores why a resource is to be replaced, or was, where no property of its definition tells it.
+"""Stores why a resource is to be replaced, or was, where no property of its definition tells it, and what a long action
+waits for.
 
-Engines of the previous release leave the column as it is.
+Engines of the previous release leave the columns as they are.
 """
 
 import sqlalchemy as sa
@@ -13,4 +14,5 @@ down_revision = '0013'
 
 def upgrade() -> None:
     text = sa.Text().with_variant(mysql.LONGTEXT(), 'mysql', 'mariadb')
-    op.add_column('resource', sa.Column('cause', text, nullable=True))
+    for name in ('cause', 'waits'):
+        op.add_column('resource', sa.Column(name, text, nullable=True))

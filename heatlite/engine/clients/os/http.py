@@ -17,7 +17,8 @@ from oslo_config import cfg
 from requests import exceptions as transport
 
 from heatlite.common import retries
-from heatlite.engine.clients import looking
+from heatlite.engine.clients import answers, looking
+from heatlite.engine.clients.answers import Answer
 from heatlite.engine.durability import fence
 
 RETRIES = 4                                 # further tries by the library, with pauses of 0.5, 1, 2, 4 seconds
@@ -66,11 +67,20 @@ class ServiceAdapter(adapter.Adapter):
         look = looking.current()
         if look is not None:
             look.before(str(self.service_type))
+        def note(response: Any, error: str = '') -> None:
+            answers.note(Answer(str(self.service_type), method, url, response, error))
+
         try:
-            return super().request(url, method, **{'endpoint_override': self._endpoint, **kwargs})
+            response = super().request(url, method, **{'endpoint_override': self._endpoint, **kwargs})
         except exceptions.HttpError as error:
             say_it_in_the_services_words(error)
+            note(error.response, error.message)
             raise
+        except exceptions.ConnectionError as error:
+            note(None, str(error))
+            raise
+        note(response)
+        return response
 
 
 def _is_repeatable(url: str, method: str, kwargs: Mapping[str, Any]) -> bool:

@@ -1,0 +1,72 @@
+"""What a resource waits for while an action on it lasts: the next call of its type, and what the service said last.
+
+It is noted when the wait has become long, and again when the service says something else, at most once in AGAIN seconds
+otherwise: a stack of many resources that are soon ready writes nothing more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from heatlite.planning.states import ResourceState
+
+LONG = timedelta(seconds=10)            # an action that lasts longer is noted
+AGAIN = timedelta(seconds=60)           # until a note is written again though the service says the same
+SHORTEST = timedelta(seconds=5)         # until it is though the service says something else
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """`call`: the method of the type that is called next, every `every` seconds; `at`: when the last call returned;
+    `row_at`: when the action has changed the row, which tells it from other actions. `answer`: what the service said
+    last, as JSON; None: no service was asked."""
+
+    call: str
+    every: float
+    at: datetime
+    row_at: datetime | None
+    answer: Mapping[str, Any] | None = None
+
+    def is_news(self, noted: Wait) -> bool:
+        """Whether it is to be noted after `noted`, of the same action."""
+        said, before = self._said(), noted._said()
+        return self.at - noted.at >= (SHORTEST if said != before else AGAIN)
+
+    def _said(self) -> Any:
+        """Return what counts of the answer: request ids and paths differ each time."""
+        return None if self.answer is None else (self.answer['status'], self.answer['said'])
+
+    def next_at(self, now: datetime) -> datetime:
+        """Return when the type is called next, as far as that can be told from the last note."""
+        every = max(self.every, 0.001)
+        passed = max((now - self.at).total_seconds(), 0.0)
+        return now + timedelta(seconds=every - passed % every)
+
+    def to_json(self) -> dict[str, Any]:
+        return {'call': self.call, 'every': self.every, 'at': self.at.isoformat(), 'answer': self.answer,
+                'row_at': None if self.row_at is None else self.row_at.isoformat()}
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Wait:
+        at, row_at = (None if stored[name] is None else datetime.fromisoformat(stored[name])
+                      for name in ('at', 'row_at'))
+        assert at is not None
+        return cls(stored['call'], stored['every'], at, row_at, stored['answer'])
+
+
+def may_be_noted(now: datetime, first: datetime, noted: Wait | None) -> bool:
+    """Whether a wait is to be noted if the service says something else than before. `first`: the time of the first
+    check."""
+    return now - first >= LONG if noted is None else now - noted.at >= SHORTEST
+
+
+def changed_at(row: ResourceState) -> datetime | None:
+    return row.updated_at or row.created_at
+
+
+def first_call(action: str) -> str:
+    """Return the method that was called first and may not have returned yet."""
+    return f'handle_{action.lower()}'
