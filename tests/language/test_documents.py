@@ -206,4 +206,5 @@ def test_what_plug_ins_import():
     ('heat_template_version', '2018-08-31'), ('HeatTemplateFormatVersion', '2012-12-12'),
     ('AWSTemplateFormatVersion', '2010-09-09')])
 def test_the_key_of_the_version_under_the_name_that_plugins_read(key, version):
-    assert template.from_mapping({key: version}).VERSION == key
+    found = template.from_mapping({key: version})
+    assert str(found.VERSION) == key
