@@ -149,7 +149,8 @@ def document(table: Iterable[Route], base: str = '/v1') -> Json:
 def shapes() -> dict[str, Json]:
     """The shapes as JSON schemas: `closed` written out, references made absolute."""
     text = package_files.files('heatlite.api').joinpath('shapes.yaml').read_text(encoding='utf-8')
-    return {name: _schema(shape) for name, shape in yaml.safe_load(text).items()}
+    loaded = yaml.load(text, Loader=getattr(yaml, 'CSafeLoader', yaml.SafeLoader))
+    return {name: _schema(shape) for name, shape in loaded.items()}
 
 
 def _schema(shape: Any) -> Any:

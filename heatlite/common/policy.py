@@ -5,6 +5,8 @@ Operators override rules in `policy.yaml`; `oslopolicy-sample-generator --namesp
 
 from __future__ import annotations
 
+import copy
+import functools
 import operator
 import time
 from collections.abc import Mapping
@@ -171,7 +173,13 @@ def rule_of_type(resource_type: str) -> str:
 
 
 def list_rules() -> list[policy.RuleDefault]:
-    """All defaults, for the enforcer and for the sample generator."""
+    """All defaults, for the enforcer and for the sample generator. The caller may change them: the library sets the
+    check of a rule with a former one. They are parsed once in a process."""
+    return [copy.copy(rule) for rule in _parsed_rules()]
+
+
+@functools.cache
+def _parsed_rules() -> tuple[policy.RuleDefault, ...]:
     rules: list[policy.RuleDefault] = [
         policy.RuleDefault(name, check, description) for name, check, description in HELPERS]
     for name, check, before, description in RULES:
@@ -183,7 +191,7 @@ def list_rules() -> list[policy.RuleDefault]:
         rules.append(policy.RuleDefault(name, check, description, deprecated_rule=former, scope_types=_SCOPES))
     rules += [policy.RuleDefault(rule_of_type(name), 'rule:project_admin', f'Use {name}.', scope_types=_SCOPES)
               for name in ADMIN_TYPES]
-    return rules
+    return tuple(rules)
 
 
 class Enforcer(policy.Enforcer):

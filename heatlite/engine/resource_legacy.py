@@ -32,6 +32,11 @@ class Legacy(Updates, Keeping):
             return parts
         return parts.get(section, {} if default is None else default)
 
+    @property
+    def _stored_properties_data(self) -> dict[str, Any]:
+        """The values of the properties last applied; None for those that were not given."""
+        return {**dict.fromkeys(self.properties_schema), **self.parsed_template('Properties')}
+
     def FnBase64(self, data: str) -> str:
         return base64.b64encode(data.encode()).decode()
 

@@ -97,8 +97,13 @@ class Schema(Mapping[str, Any]):
                 constraint.validate(value, self, context)
 
     def empty(self) -> Any:
-        """The value of null: the default, else the type's empty value (None for Any)."""
-        return copy.deepcopy(self.default) if self.default is not None else EMPTY[self.type]()
+        """The value of null: the default, else the type's empty value (None for Any).
+
+        An empty default stands for the empty value of the type: plug-ins give '' as the default of a list.
+        """
+        if self.default or (self.type == self.ANY and self.default is not None):
+            return copy.deepcopy(self.default)
+        return EMPTY[self.type]()
 
     @staticmethod
     def str_to_num(value: Any) -> Any:

@@ -64,6 +64,11 @@ class Template:
         return self.edition.name
 
     @property
+    def VERSION(self) -> str:
+        """The key that names the version, such as `heat_template_version`, under Heat's name."""
+        return self.edition.key
+
+    @property
     def family(self) -> str:
         return self.edition.family
 

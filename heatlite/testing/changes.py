@@ -367,6 +367,7 @@ class Known:
     names: Mapping[str, str]
     given: str
     leaves: tuple[str, ...] = ()            # kinds that are not looked at
+    texts: dict[tuple[str, bool], str] = field(default_factory=dict, compare=False)     # results of `_text`
 
 
 def _plain(value: Any, known: Known, key: str = '') -> Any:
@@ -394,9 +395,18 @@ def _plain(value: Any, known: Known, key: str = '') -> Any:
 
 
 def _text(text: str, known: Known, key: str) -> str:
+    """The same few texts, names of fields above all, occur in most objects of a cloud: each is replaced once."""
     if text in known.names:
         return known.names[text]
-    if key == USER_DATA:
+    is_user_data = key == USER_DATA
+    found = known.texts.get((text, is_user_data))
+    if found is None:
+        found = known.texts[text, is_user_data] = _replaced(text, known, is_user_data)
+    return found
+
+
+def _replaced(text: str, known: Known, is_user_data: bool) -> str:
+    if is_user_data:
         text = BOUNDARY.sub('<boundary>', base64.b64decode(text).decode(errors='replace'))
     for pattern, instead in RANDOM:
         text = pattern.sub(partial(_known_or, known.names, instead), text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -15,11 +16,15 @@ from heatlite.common.context import RequestContext
 from heatlite.db import events, resources, stacks
 from heatlite.db.tables import lease, stack
 from heatlite.engine.service import EngineService
+from heatlite.planning.states import Status
 from heatlite.rpc import messages
 from heatlite.testing.runtime import Killed, SimulatedRuntime, Universe
 from heatlite.testing.storage import Outage, SimDatabase, SqliteFile, Storage
 
 PROJECT = 'p'
+KEY = 'k' * 32                              # that secrets are sealed with
+PROGRESS = sa.select(lease.c.wanted, stack.c.status).select_from(
+    stack.outerjoin(lease, lease.c.stack_id == stack.c.id)).where(stack.c.id == sa.bindparam('stack_id'))
 
 
 Point = int | tuple[str, int]
@@ -82,14 +87,20 @@ class Chaos:
 
 
 def options(given: Mapping[str, Any]) -> cfg.ConfigOpts:
+    """The options of an engine. Engines with the same ones share them: registering them is a tenth of a short life."""
+    cfg.CONF.set_override('auth_encryption_key', KEY)       # where types that keep secrets look
+    return _options(tuple(sorted((name, tuple(value) if isinstance(value, list) else value)
+                                 for name, value in given.items())))
+
+
+@functools.lru_cache(maxsize=16)
+def _options(given: tuple[tuple[str, Any], ...]) -> cfg.ConfigOpts:
     conf = cfg.ConfigOpts()
     config.register(conf)
     conf([], default_config_files=[])
-    for name, value in {'max_resources_per_stack': -1, **given}.items():
+    for name, value in {'max_resources_per_stack': -1, 'auth_encryption_key': KEY, **dict(given)}.items():
         group, _, name = name.rpartition('.')
         conf.set_override(name, value, group or None)
-    for each in (conf, cfg.CONF):               # the second is where types that keep secrets look
-        each.set_override('auth_encryption_key', 'k' * 32)
     return conf
 
 
@@ -249,12 +260,16 @@ class Cluster:
 
     def settle(self, stack_id: str, limit: float = 4000.0) -> Any:
         """Runs until the stack's action has ended and no engine works on it; the stack's row."""
+        seen = -1
+
         def is_settled() -> bool:
-            if self.universe.steps % 20:
-                return False
+            nonlocal seen
+            if self.universe.steps % 20 or seen == self.universe.commits:
+                return False                        # nothing was committed since the last look
+            seen = self.universe.commits
             with self.database.reader() as tx:
-                wanted = tx.execute(sa.select(lease.c.wanted).where(lease.c.stack_id == stack_id)).scalar()
-            return not wanted and self.row(stack_id).status != 'IN_PROGRESS'
+                wanted, status = tx.execute(PROGRESS, {'stack_id': stack_id}).one()
+            return not wanted and status != Status.IN_PROGRESS
 
         assert self.universe.run(is_settled, limit), f'stuck: {self.row(stack_id)} {self.states(stack_id)}'
         return self.row(stack_id)

@@ -11,6 +11,7 @@ import yaml
 
 SUFFIX = '.conformance.yaml'
 SIMULATED = 'simulated'
+LOADER = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)         # the first is ten times as fast
 FILE_WORDS = frozenset({'cloud', 'stand_in', 'types', 'named'})
 TYPE_WORDS = frozenset({'properties', 'update', 'replace', 'needs', 'beside', 'environment', 'leaves', 'changes'})
 CHANGE_WORDS = frozenset({'to', 'from', 'with', 'needs', 'replaces', 'untried', 'unlike', 'leaves'})
@@ -58,7 +59,7 @@ def read(file: Path) -> Examples:
     if not file.is_file():
         return Examples()
     try:
-        said = yaml.safe_load(file.read_text(encoding='utf-8')) or {}
+        said = yaml.load(file.read_text(encoding='utf-8'), Loader=LOADER) or {}
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ExamplesError(f'{file}: {error}') from None
     _known(file, 'the file', said, FILE_WORDS)

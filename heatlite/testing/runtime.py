@@ -39,6 +39,7 @@ class Universe:
         self._order = itertools.count()
         self.main = greenlet.getcurrent()
         self.steps = 0
+        self.commits = 0                        # writing transactions that have ended, in all its databases
         self.database_ahead = 0.0               # of its clock, seconds
         self.running: SimThread | None = None
         self.processes: list[SimulatedRuntime] = []

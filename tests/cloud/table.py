@@ -11,6 +11,8 @@ from typing import Any
 
 import yaml
 
+from heatlite.testing.examples import LOADER
+
 FILE = Path(__file__).with_name('lives.yaml')
 LIVED = Path(__file__).with_name('lived.yaml')
 MOST_USED = 24                              # types
@@ -81,7 +83,7 @@ def lived() -> dict[str, str]:
 def lives() -> dict[str, Life]:
     """All entries by name, in the order of the file."""
     found = {}
-    for name, entry in yaml.safe_load(FILE.read_text()).items():
+    for name, entry in yaml.load(FILE.read_text(), Loader=LOADER).items():
         if not name.startswith('.'):
             drift = entry.pop('drift', None)
             found[name] = Life(name, **{**entry, 'needs': tuple(entry.get('needs', ())),

@@ -200,3 +200,11 @@ def test_what_plug_ins_import():
     written = template_format.convert_json_to_yaml('{"b": "x\\ny", "a": [1]}')
     assert yaml.safe_load(written) == {'b': 'x\ny', 'a': [1]}
     assert written.startswith('b: |')
+
+
+@pytest.mark.parametrize('key, version', [
+    ('heat_template_version', '2018-08-31'), ('HeatTemplateFormatVersion', '2012-12-12'),
+    ('AWSTemplateFormatVersion', '2010-09-09')])
+def test_the_key_of_the_version_under_the_name_that_plugins_read(key, version):
+    found = template.from_mapping({key: version})
+    assert str(found.VERSION) == key

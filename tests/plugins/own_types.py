@@ -11,7 +11,7 @@ import yaml
 
 from heatlite.engine.types import plugin_loading, registry
 from heatlite.testing import kit, modules
-from heatlite.testing.examples import SIMULATED, Example, Examples, read, referred
+from heatlite.testing.examples import LOADER, SIMULATED, Example, Examples, read, referred
 
 HERE = Path(__file__).parent
 EVERYTHING = HERE / 'rest' / 'everything.yaml'      # one of every described type that the simulated cloud serves
@@ -39,7 +39,7 @@ class OwnTypes(kit.Kit):
 
 def own_types() -> OwnTypes:
     others = read(OTHERS)
-    everything = yaml.safe_load(EVERYTHING.read_text())['resources']
+    everything = yaml.load(EVERYTHING.read_text(), Loader=LOADER)['resources']
     found = dict(others.types)
     for entry in everything.values():
         said = found.get(entry['type'], Example())
@@ -50,7 +50,7 @@ def own_types() -> OwnTypes:
     for name, example in found.items():
         if 'SecurityGroup' not in name:
             found[name] = replace(example, leaves=(*example.leaves, *DEFAULT_GROUP))
-    changes = yaml.safe_load(CHANGES.read_text())
+    changes = yaml.load(CHANGES.read_text(), Loader=LOADER)
     for name, example in found.items():
         found[name] = replace(example, changes={**_queues(name), **changes.get(name, {})})
     return OwnTypes(modules.Plugin(HERE, plugin_loading.Found()), (Examples(found, SIMULATED, named=others.named),))

@@ -485,3 +485,26 @@ def test_functions_of_plugins_in_a_definition():
 def test_the_worlds_are_what_the_engine_hands_out():
     bench = Bench('Acme::Lamp')
     assert bench.fresh('CREATE').runtime is bench.runtime and not isinstance(bench.runtime, GreenRuntime)
+
+
+@pytest.mark.parametrize('kind, default, value', [
+    (S.LIST, '', []), (S.MAP, '', {}), (S.MAP, [], {}), (S.BOOLEAN, '', False), (S.INTEGER, '', 0), (S.STRING, [], ''),
+    (S.ANY, '', ''), (S.ANY, 0, 0), (S.LIST, ['a'], ['a'])])
+def test_an_empty_default_is_the_empty_value_of_the_type(types, kind, default, value):
+    """Plug-ins for containers give '' as the default of a list."""
+    class Container(resource.Resource):
+        properties_schema = {'volumes': S(kind, default=default)}
+
+    types.register('Acme::Container', Container)
+    bench = Bench('Acme::Container')
+    assert bench.validate() is None
+    assert bench.create().properties['volumes'] == value
+
+
+def test_stored_values_under_the_name_of_2015(types):
+    class Project(resource.Resource):
+        properties_schema = {'name': S(S.STRING), 'groups': S(S.LIST)}
+
+    types.register('Acme::Project', Project)
+    made = Bench('Acme::Project', {'name': 'a'}).create()
+    assert made._stored_properties_data == {'name': 'a', 'groups': None}

@@ -15,8 +15,8 @@ from heatlite.testing import cluster
 from tests.simulation import cloud as clouds
 
 PROJECT = cluster.PROJECT
-KEY = 'k' * 32                              # of all engines
-SEAL = partial(crypt.seal, encryption_key=KEY)
+SEAL = partial(crypt.seal, encryption_key=cluster.KEY)
+OFFSET = int(os.environ.get('HEATLITE_TEST_OFFSET', '0'))
 
 
 class Cluster(cluster.Cluster):
@@ -59,8 +59,8 @@ def wait(cluster: Cluster, seconds: float) -> None:
 
 def kill_engines_in(life: Callable[[Cluster], None], stride: int, from_the_start: bool = True, **options: Any) -> int:
     """Lives `life(cluster)` again and again, with an engine killed at another point each time: every `stride`-th, or as
-    HEATLITE_TEST_STRIDE says (1: all). How many points there are. `from_the_start` False: `life` says where they begin.
-    `options`: of Cluster.
+    HEATLITE_TEST_STRIDE says (1: all). HEATLITE_TEST_OFFSET says which ones, so that other commits kill at others.
+    Returns how many points there are. `from_the_start` False: `life` says where they begin. `options`: of Cluster.
     """
     return strike(life, stride, from_the_start, lambda chaos: chaos.count, _kill,
                   lambda chaos: f'killed at {chaos.killed}', **options)
@@ -98,6 +98,6 @@ def strike(life: Callable[[Cluster], None], stride: int, from_the_start: bool, c
             return place.chaos
 
     count = counted(lived())
-    for number in range(1 + count % stride, count + 1, stride):
+    for number in range(1 + (count + OFFSET) % stride, count + 1, stride):
         lived(number)
     return count

@@ -1,4 +1,4 @@
-"""Killed at every durable write and every call to the cloud: the same end state, nothing twice, nothing orphaned."""
+"""Killed at a durable write or a call to the cloud, whichever: the same end state, nothing twice, nothing orphaned."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import os
 
 import pytest
 
-from tests.simulation.cluster import Cluster, lose_database_in
+from tests.simulation.cluster import OFFSET, Cluster, kill_engines_in, lose_database_in
 
-PAIRS = int(os.environ.get('HEATLITE_TEST_PAIRS', '16'))     # every which pair of points is tried; 1: all
+PAIRS = int(os.environ.get('HEATLITE_TEST_PAIRS', '48'))     # every which pair of points is tried; 1: all
 
 
 def thing(value='', fixed='', needs=(), **more):
@@ -121,24 +121,15 @@ def points(scenario):
 
 
 @pytest.mark.parametrize('name', SCENARIOS)
-def test_killed_at_every_point(name):
-    scenario = SCENARIOS[name]
-    count = points(scenario)
-    assert count > 10
-    for point in range(1, count + 1):
-        with Cluster(seed=point, kill_at=[point]) as cluster:
-            cluster.chaos.enabled = True
-            try:
-                scenario(cluster)
-            except BaseException as error:
-                raise AssertionError(f'{name}, seed {point}, killed at {cluster.chaos.killed}: {error}') from error
+def test_killed_at_any_point(name):
+    assert kill_engines_in(SCENARIOS[name], 3) > 10
 
 
-def test_killed_at_every_pair_of_points_of_a_small_create():
+def test_killed_at_any_pair_of_points_of_a_small_create():
     count = points(small_create)
     pairs = [(first, second) for first in range(1, count + 1)
              for second in range(first + 1, count + 8)]     # the second life is a few points longer
-    for first, second in pairs[::PAIRS]:
+    for first, second in pairs[OFFSET % PAIRS::PAIRS]:
         with Cluster(seed=first * 1000 + second, kill_at=[first, second], restart_after=1.0) as cluster:
             cluster.chaos.enabled = True
             try:

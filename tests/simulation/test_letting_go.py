@@ -61,7 +61,7 @@ def stop(cluster, runtime):
 
 
 @pytest.mark.parametrize('happen, away, stride', [
-    (let_go, None, 5), (let_go, 1.5, 1), (stop, None, 5), (stop, 1.5, 5)])      # once it was one visit that told
+    (let_go, None, 11), (let_go, 1.5, 4), (stop, None, 11), (stop, 1.5, 11)])   # once a single visit showed a defect
 def test_at_any_time(happen, away, stride):
     """`away`: the database goes at that moment, for so long."""
     def blow(cluster, number):

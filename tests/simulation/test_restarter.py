@@ -81,11 +81,11 @@ def test_an_alarm_replaces_a_server():
 
 
 def test_engines_die():
-    assert kill_engines_in(story, stride=23, from_the_start=False, **QUICK) > 20
+    assert kill_engines_in(story, stride=71, from_the_start=False, **QUICK) > 20
 
 
 def test_the_database_goes_away():
-    assert lose_database_in(story, stride=97, from_the_start=False, **QUICK) > 20
+    assert lose_database_in(story, stride=197, from_the_start=False, **QUICK) > 20
 
 
 @pytest.fixture

@@ -37,6 +37,7 @@ MOVED: dict[str, str] = {
     'engine.stack_user': 'heatlite.engine.resources.stack_user',
     'engine.resources.instance': 'heatlite.engine.resources.aws.ec2.instance',
     'engine.resources.server': 'heatlite.engine.resources.openstack.nova.server',
+    'engine.resources.nova_utils': 'heatlite.engine.clients.os.nova_functions',
     'engine.resources.loadbalancer': 'heatlite.engine.resources.aws.elasticloadbalancing.load_balancer',
     'engine.resources.neutron': 'heatlite.engine.resources.openstack.neutron',
     'engine.resources.software_config': 'heatlite.engine.resources.openstack.heat.software_config',

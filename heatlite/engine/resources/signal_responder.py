@@ -96,6 +96,10 @@ class SignalResponder(stack_user.StackUser):
 
     # --- the native API -----------------------------------------------------------------------------------
 
+    def _get_signed_url(self, signal_type: str = SIGNAL) -> str | None:
+        """The name of `_get_ec2_signed_url` until 2015."""
+        return self._get_ec2_signed_url(signal_type)
+
     def _get_heat_signal_url(self, project_id: str | None = None) -> str | None:
         """Takes a token. `project_id`: in the place of the caller's project."""
         stored = self.data().get('heat_signal_url')

@@ -17,12 +17,13 @@ from keystoneauth1.identity import v3
 from heatlite.common.context import RequestContext
 from heatlite.engine.resources.rest import types
 from heatlite.engine.types import registry
+from heatlite.testing.examples import LOADER
 from tests.plugins.bench import Bench, SteppedRuntime
 
 pytestmark = pytest.mark.random_order(disabled=True)         # a sequence: each test goes on where the one before ended
 
 ROOT = Path(__file__).resolve().parents[3]
-TEMPLATE = yaml.safe_load(Path(__file__).with_name('everything.yaml').read_text())
+TEMPLATE = yaml.load(Path(__file__).with_name('everything.yaml').read_text(), Loader=LOADER)
 WORK = 0.01                                 # seconds that a change of state takes
 # Made by services themselves: the default group of a project that asks for groups, the secret of an order.
 LEFT = ('network.security-group', 'key-manager.secrets')

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
+
+from keystoneauth1 import exceptions
 
 from heatlite.common import exception
 from heatlite.engine import constraints
@@ -12,14 +16,113 @@ from heatlite.engine.clients.os import collection, service
 CLIENT_NAME = 'barbican'
 
 
+def _id_in(ref: str) -> str:
+    return urlsplit(str(ref)).path.rstrip('/').rpartition('/')[2]
+
+
+class Draft:
+    """What is not in the service until `store()` or `submit()`, both of which return the URL that it then has."""
+
+    def __init__(self, http: Any, path: str, body: Mapping[str, Any], ref: str) -> None:
+        self._http, self._path, self._body, self._ref = http, path, body, ref
+
+    def store(self) -> str:
+        return str(self._http.post(self._path, json=self._body).json()[self._ref])
+
+    submit = store
+
+
+class Secret(collection.Entity):
+    @property
+    def payload(self) -> Any:
+        """Text where the secret is text, else bytes."""
+        return payload(self.manager.http, _id_in(self.secret_ref), self._info)
+
+
+class Order(collection.Entity):
+    """What the service does not say of an order, since it is not there yet or never will be, is None."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = self.__dict__['_info'].get(name)
+        if found is None and name not in ('container_ref', 'secret_ref', 'error_reason', 'error_status_code'):
+            raise AttributeError(name)
+        return found
+
+
+class Container(collection.Entity):
+    """Its secrets are attributes, by their names in the container."""
+
+    def __getattr__(self, name: str) -> Any:
+        for entry in self.__dict__['_info'].get('secret_refs', ()):
+            if entry['name'] == name:
+                return self.manager.client.secrets.get(entry['secret_ref'])
+        return super().__getattr__(name)
+
+
+class References(collection.Collection):
+    """Things that are named by their URL.
+
+    An error that one is not there begins with "Not Found", as that of the library: its users search the text for it.
+    """
+
+    def get(self, what: Any) -> Any:
+        with _not_found():
+            return super().get(_id_in(what))
+
+    def delete(self, what: Any) -> None:
+        with _not_found():
+            super().delete(_id_in(what))
+
+
+@contextmanager
+def _not_found() -> Iterator[None]:
+    try:
+        yield
+    except exceptions.NotFound as error:
+        raise exceptions.NotFound(f'Not Found: {error.message}') from error
+
+
+class Secrets(References):
+    path, plural = '/secrets', 'secrets'
+    entity = Secret
+
+    def create(self, **fields: Any) -> Draft:
+        return Draft(self.http, self.path, self._wrapped(fields), 'secret_ref')
+
+
+class Orders(References):
+    path, plural = '/orders', 'orders'
+    entity = Order
+
+    def create(self, type: str = 'key', **meta: Any) -> Draft:
+        """`meta`: what the service makes of it depends on the type: key, asymmetric or certificate."""
+        return Draft(self.http, self.path, {'type': type, 'meta': self._wrapped(meta)}, 'order_ref')
+
+
+class Containers(References):
+    path, plural = '/containers', 'containers'
+    entity = Container
+
+
+class KeyManagerClient(collection.Client):
+    COLLECTIONS = {'secrets': Secrets, 'orders': Orders, 'containers': Containers}
+
+
+def payload(http: Any, secret_id: str, secret: Mapping[str, Any]) -> Any:
+    kind = (secret.get('content_types') or {}).get('default', 'application/octet-stream')
+    answer = http.get(f'/secrets/{secret_id}/payload', headers={'Accept': kind})
+    return answer.text if kind.startswith('text/') else answer.content
+
+
 class BarbicanClientPlugin(service.ServicePlugin):
     option_group = CLIENT_NAME
     service_types = [KEY_MANAGER] = ['key-manager']
     api_version = {'min_version': '1', 'max_version': '1.latest'}
+    client_class = KeyManagerClient
 
     def _read(self, entity: str, plural: str, ref: str) -> dict[str, Any]:
         """Raises EntityNotFound."""
-        wanted = urlsplit(str(ref)).path.rstrip('/').rpartition('/')[2]
+        wanted = _id_in(ref)
         found = self._got(f'/{plural}/{wanted}', None) if wanted else None
         if found is None:
             raise exception.EntityNotFound(entity=entity, name=ref)
@@ -30,11 +133,7 @@ class BarbicanClientPlugin(service.ServicePlugin):
 
     def get_secret_payload_by_ref(self, secret_ref: str) -> Any:
         """Text where the secret is text, else bytes."""
-        found = self._read('Secret', 'secrets', secret_ref)
-        kind = (found.get('content_types') or {}).get('default', 'application/octet-stream')
-        wanted = urlsplit(str(secret_ref)).path.rstrip('/').rpartition('/')[2]
-        answer = self.client().http.get(f'/secrets/{wanted}/payload', headers={'Accept': kind})
-        return answer.text if kind.startswith('text/') else answer.content
+        return payload(self.client().http, _id_in(secret_ref), self._read('Secret', 'secrets', secret_ref))
 
     def get_container_by_ref(self, container_ref: str) -> Any:
         return collection.Entity(None, self._read('Container', 'containers', container_ref))

@@ -73,6 +73,12 @@ class Restores(collection.Collection):
 
 class VolumeTypes(collection.Collection):
     path, key, plural = '/types', 'volume_type', 'volume_types'
+    entity = collection.Specified
+    specs = 'extra_specs'
+
+    def create(self, name: str, description: str | None = None, is_public: bool = True) -> Any:    # type: ignore[override]
+        return super().create(**{'name': name, 'description': description,
+                                 'os-volume-type-access:is_public': is_public})
 
 
 class VolumeClient(collection.Client):

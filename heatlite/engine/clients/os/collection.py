@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -47,6 +47,23 @@ class Entity:
 
     def __repr__(self) -> str:
         return f'<{type(self).__name__} {self._info.get("id") or self._info.get("name")}>'
+
+
+class Specified(Entity):
+    """A flavor or a type: the service keeps a map of texts for it, its extra specifications, under its own URL."""
+
+    def _specs(self, *key: str) -> str:
+        return str(self.manager._url(self.id, self.manager.specs, *key))
+
+    def get_keys(self) -> dict[str, str]:
+        return dict(self.manager.http.get(self._specs()).json()['extra_specs'])
+
+    def set_keys(self, metadata: Mapping[str, Any]) -> Any:
+        return self.manager.http.post(self._specs(), json={'extra_specs': metadata}).json()['extra_specs']
+
+    def unset_keys(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            self.manager.http.delete(self._specs(key))
 
 
 def id_of(what: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.engine import constraints
 from heatlite.engine.clients import os as shared
-from heatlite.engine.clients.os import service
+from heatlite.engine.clients.os import collection, service
 
 CLIENT_NAME = 'manila'
 
@@ -16,10 +16,36 @@ MICROVERSION = '2.15'                       # newer ones rename what templates k
 HEADER = 'X-OpenStack-Manila-API-Version'   # the word of this service; keystoneauth sends the common one as well
 
 
+class ShareTypes(collection.Collection):
+    path, key, plural = '/types', 'share_type', 'share_types'
+    entity = collection.Specified
+    specs = 'extra_specs'
+
+    def create(self, name: str, spec_driver_handles_share_servers: bool,    # type: ignore[override] # as in manilaclient
+               spec_snapshot_support: bool | None = None, is_public: bool = True, extra_specs: Any = None,
+               description: str | None = None) -> Any:
+        specs = {**(extra_specs or {}), 'driver_handles_share_servers': spec_driver_handles_share_servers}
+        if spec_snapshot_support is not None:
+            specs['snapshot_support'] = spec_snapshot_support
+        return super().create(**{'name': name, 'extra_specs': specs, 'description': description,
+                                 'share_type_access:is_public': is_public})
+
+
+class ShareClient(collection.Client):
+    COLLECTIONS = {
+        'share_types': ShareTypes,
+        'shares': ('/shares', 'share', 'shares'),
+        'share_networks': ('/share-networks', 'share_network', 'share_networks'),
+        'share_snapshots': ('/snapshots', 'snapshot', 'snapshots'),
+        'security_services': ('/security-services', 'security_service', 'security_services'),
+    }
+
+
 class ManilaClientPlugin(service.ServicePlugin):
     option_group = CLIENT_NAME
     service_types = [SHARE, SHARE_V2] = ['shared-file-system', 'sharev2']
     api_version = {'min_version': '2', 'max_version': '2.latest'}
+    client_class = ShareClient
 
     def adapter(self, service_type: str | None = None, **given: Any) -> Any:
         given.setdefault('additional_headers', {HEADER: MICROVERSION})

@@ -235,7 +235,8 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
                 LOG.warning('There is no CFN API in the catalogue whose address a server could get')
         return nova_userdata.build(metadata, userdata, instance_user, user_data_format, url, watch_url)
 
-    def meta_serialize(self, metadata: Mapping[str, Any]) -> dict[str, str]:
+    @staticmethod
+    def meta_serialize(metadata: Mapping[str, Any]) -> dict[str, str]:
         """Values that are no text become JSON; Nova takes text only."""
         import json
         return {str(key): value if isinstance(value, str) else json.dumps(value) for key, value in metadata.items()}

@@ -6,7 +6,7 @@ import base64
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from heatlite.engine.clients.os.collection import Client, Collection, Entity, id_of
+from heatlite.engine.clients.os.collection import Client, Collection, Entity, Specified, id_of
 
 
 class Server(Entity):
@@ -201,6 +201,32 @@ def _old_device(device: str, text: str) -> dict[str, Any]:
 
 class Flavors(Collection):
     path, key, plural, detail = '/flavors', 'flavor', 'flavors', '/detail'
+    entity = Specified
+    specs = 'os-extra_specs'
+
+    def create(self, name: str, ram: int, vcpus: int, disk: int,       # type: ignore[override] # as in novaclient
+               flavorid: str | None = 'auto', ephemeral: int = 0, swap: int = 0, rxtx_factor: float = 1.0,
+               is_public: bool = True, description: str | None = None) -> Any:
+        """`ram`, `swap`: MiB; `disk`, `ephemeral`: GiB. `flavorid`: None and 'auto': the service chooses one."""
+        return super().create(**{
+            'name': name, 'ram': ram, 'vcpus': vcpus, 'disk': disk, 'id': None if flavorid == 'auto' else flavorid,
+            'swap': swap, 'OS-FLV-EXT-DATA:ephemeral': ephemeral, 'rxtx_factor': rxtx_factor,
+            'os-flavor-access:is_public': is_public, 'description': description})
+
+
+class FlavorAccess(Collection):
+    """The projects that may use a flavor that is not public."""
+
+    path, plural = '/flavors', 'flavor_access'
+
+    def list(self, flavor: Any, **_more: Any) -> list[Any]:             # type: ignore[override]
+        return [Entity(self, entry) for entry in self._pages(self._url(flavor, 'os-flavor-access'), {})]
+
+    def add_tenant_access(self, flavor: Any, tenant: str) -> None:
+        self.http.post(self._url(flavor, 'action'), json={'addTenantAccess': {'tenant': tenant}})
+
+    def remove_tenant_access(self, flavor: Any, tenant: str) -> None:
+        self.http.post(self._url(flavor, 'action'), json={'removeTenantAccess': {'tenant': tenant}})
 
 
 class Keypairs(Collection):
@@ -276,8 +302,8 @@ class Aggregates(Collection):
 
 class ComputeClient(Client):
     COLLECTIONS = {
-        'servers': Servers, 'flavors': Flavors, 'keypairs': Keypairs, 'volumes': Volumes, 'hypervisors': Hypervisors,
-        'limits': Limits, 'aggregates': Aggregates,
+        'servers': Servers, 'flavors': Flavors, 'flavor_access': FlavorAccess, 'keypairs': Keypairs,
+        'volumes': Volumes, 'hypervisors': Hypervisors, 'limits': Limits, 'aggregates': Aggregates,
         'server_groups': ('/os-server-groups', 'server_group', 'server_groups'),
         'availability_zones': ('/os-availability-zone', None, 'availabilityZoneInfo'),
         'quotas': ('/os-quota-sets', 'quota_set', None),

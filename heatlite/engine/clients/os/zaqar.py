@@ -7,6 +7,7 @@ from typing import Any
 from heatlite.common import runtime as runtimes
 from heatlite.engine import constraints
 from heatlite.engine.clients.os import service
+from heatlite.engine.clients.os.collection import Collection
 
 CLIENT_NAME = 'zaqar'
 
@@ -30,6 +31,15 @@ class Queue:
 
     def delete(self) -> None:
         self._http.delete(self._path())
+
+    def exists(self) -> bool:
+        """Searches the list: version 2 of the API answers for every name as if there was a queue."""
+        queues = Collection(self, '/queues', None, 'queues')
+        return any(each.name == self.name for each in queues.list(name=self.name))
+
+    @property
+    def http(self) -> Any:
+        return self._http
 
     def metadata(self, new_meta: Any = None, force_reload: bool = False) -> Any:
         if new_meta is not None:
@@ -71,6 +81,10 @@ class Message:
 class MessageClient:
     def __init__(self, http: Any, context: Any = None) -> None:
         self.http = http
+
+    @property
+    def api_url(self) -> str:
+        return str(self.http.get_endpoint())
 
     def queue(self, name: str, **_more: Any) -> Queue:
         return Queue(self.http, name)

@@ -24,7 +24,10 @@ class Things(Collection):
     def create(self, name: str | None = None, domain: Any = None, **fields: Any) -> Any:
         return super().create(**_ids({'name': name, 'domain': domain, **fields}))
 
-    def update(self, what: Any, **fields: Any) -> Any:
+    def update(self, what: Any = None, **fields: Any) -> Any:
+        """`what` is also taken under the name that the library gives it, as in `projects.update(project=...)`."""
+        if what is None:
+            what = fields.pop(str(self.key))
         return super().update(what, **_ids(fields))
 
     def list(self, **filters: Any) -> list[Any]:            # type: ignore[override]

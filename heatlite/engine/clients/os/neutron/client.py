@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from keystoneauth1 import exceptions
+
 from heatlite.engine.clients.os import collection
 
 PATHS = {                                   # plural -> path, where it is not the plural with dashes
@@ -68,6 +70,26 @@ class NetworkClient:
         filters.pop('retrieve_all', None)
         pages = collection.Collection(self, path_of(plural), None, key)
         return {key: list(pages._pages(path_of(plural), filters))}
+
+    def find_resource(self, resource: str, name_or_id: str, project_id: str | None = None,
+                      cmd_resource: str | None = None, parent_id: str | None = None, fields: Any = None) -> Any:
+        """One thing by its id, else by its name, as a dictionary. Raises NotFound; AmbiguousMatch for several.
+
+        `cmd_resource`: what its collection is called, where that is another word. `parent_id`: not supported.
+        """
+        if parent_id is not None:
+            raise NotImplementedError('find_resource with parent_id')
+        plural = plural_of(cmd_resource or resource)
+        params = {'fields': fields, **({'tenant_id': project_id} if project_id else {})}
+        for field in ('id', 'name'):
+            found = [entry for entry in self._list(plural, {field: name_or_id, **params})[KEYS.get(plural, plural)]
+                     if entry.get(field) == name_or_id]
+            if len(found) > 1:
+                raise collection.AmbiguousMatch(
+                    f"Multiple {resource} matches found for name '{name_or_id}', use an ID to be more specific.")
+            if found:
+                return found[0]
+        raise exceptions.NotFound(f"Unable to find {resource} with name or id '{name_or_id}'")
 
     # --- requests -----------------------------------------------------------------------------------------
 
