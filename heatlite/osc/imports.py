@@ -39,4 +39,4 @@ class ImportObjects(Planning):
 
     def _show(self, chosen: argparse.Namespace, plan: Mapping[str, Any], stack_id: str | None) -> None:
         self.print(chosen, {'changes': plan['changes'], 'stack_id': stack_id},
-                   [plan['text'], *([] if stack_id is None else ['', f'Stack {stack_id}'])])
+                   [plan['text'], *([] if stack_id is None else ['', f'Stack {stack_id} owns them now.'])])
