@@ -35,9 +35,11 @@ def insert(tx: sa.Connection, new: Config) -> None:
         'config': codec.encoder(tx)(new.config), 'created_at': new.created_at}))
 
 
-def show(tx: sa.Connection, config_id: str) -> Config | None:
-    """By primary key. The caller checks the project."""
-    row = tx.execute(sa.select(*COLUMNS).where(software_config.c.id == config_id)).first()
+def show(tx: sa.Connection, config_id: str, held: bool = False) -> Config | None:
+    """By primary key. The caller checks the project. `held`: for a transaction that deploys it; no other one deletes it
+    before that ends."""
+    query = sa.select(*COLUMNS).where(software_config.c.id == config_id)
+    row = tx.execute(query.with_for_update(read=True) if held else query).first()
     return None if row is None else read(row)
 
 
@@ -67,12 +69,12 @@ def count(tx: sa.Connection, project_id: str) -> int:
                           .where(software_config.c.project_id == project_id)).scalar_one())
 
 
-def is_deployed(tx: sa.Connection, config_id: str) -> bool:
-    """Whether a deployment refers to it. Index: software_deployment (config_id)."""
-    return tx.execute(sa.select(software_deployment.c.id)
-                      .where(software_deployment.c.config_id == config_id).limit(1)).first() is not None
-
-
-def delete(tx: sa.Connection, config_id: str) -> bool:
-    """Deletes a config. The caller must check `is_deployed` first."""
-    return bool(tx.execute(software_config.delete().where(software_config.c.id == config_id)).rowcount)
+def delete_unused(tx: sa.Connection, config_id: str) -> bool:
+    """Deletes a config, unless a deployment refers to it: then False. Waits for transactions that have it held, because
+    what they insert cannot be seen before. Index: software_deployment (config_id)."""
+    tx.execute(sa.select(software_config.c.id).where(software_config.c.id == config_id).with_for_update()).first()
+    is_deployed = tx.execute(sa.select(software_deployment.c.id).where(
+        software_deployment.c.config_id == config_id).limit(1)).first() is not None
+    if not is_deployed:
+        tx.execute(software_config.delete().where(software_config.c.id == config_id))
+    return not is_deployed

@@ -61,10 +61,10 @@ def test_lists_of_configs(stored, counted):
 
 def test_a_config_in_use(stored):
     with stored.writer() as tx:
-        assert software_configs.is_deployed(tx, 'c1')
-        assert not software_configs.is_deployed(tx, 'c4')
-        assert software_configs.delete(tx, 'c4')
-        assert not software_configs.delete(tx, 'c4')
+        assert software_configs.show(tx, 'c4', held=True) == software_configs.show(tx, 'c4')
+        assert not software_configs.delete_unused(tx, 'c1')
+        assert software_configs.delete_unused(tx, 'c4')
+        assert (software_configs.show(tx, 'c1') is None, software_configs.show(tx, 'c4')) == (False, None)
 
 
 def test_a_deployment_comes_back_as_it_was(stored):

@@ -312,6 +312,32 @@ def test_deployments_made_at_once_all_reach_the_server(store, number):
         assert len(metadata(cluster, stack_id, 'server')['deployments']) == 2
 
 
+@pytest.mark.parametrize('number', range(1, 9))
+@pytest.mark.parametrize('slow', ['deploy', 'delete'])
+@pytest.mark.parametrize('store', stores.AVAILABLE)
+def test_a_config_that_is_being_deployed_is_not_deleted(store, slow, number):
+    with Cluster(storage=stores.storage(store)) as cluster:
+        config_id = cluster.ask(messages.CreateSoftwareConfig(name='n', config='text'))['id']
+        wanted = {'deploy': messages.CreateSoftwareDeployment(config_id=config_id, server_id='server'),
+                  'delete': messages.DeleteSoftwareConfig(config_id)}
+        answers = []
+
+        def ask(runtime, service, database, name):
+            if name == slow:
+                delay(runtime, database, number)
+            else:
+                runtime.sleep(0.5)
+            try:
+                answers.append(service.endpoint.handle(cluster.context, wanted[name]))
+            except (exception.NotFound, exception.InvalidRestrictedAction) as refused:
+                answers.append(refused)
+
+        for (runtime, service), database, name in zip(cluster.engines, cluster._databases, wanted, strict=True):
+            runtime.spawn(ask, runtime, service, database, name)
+        assert cluster.universe.run(lambda: len(answers) == 2, limit=100.0)
+        assert [each.id for each in configs(cluster)] == [each.config_id for each in deployments(cluster)]
+
+
 def life(cluster):
     stack_id = cluster.create('s', deployed(signal_transport='NO_SIGNAL'))
     done(cluster, stack_id, 'CREATE')

@@ -141,15 +141,14 @@ class Software:
         """Delete a config. Raises NotFound, and InvalidRestrictedAction while a deployment refers to it."""
         def delete(tx: Connection) -> None:
             self._own_config(tx, context, config_id)
-            if software_configs.is_deployed(tx, config_id):
+            if not software_configs.delete_unused(tx, config_id):
                 raise exception.InvalidRestrictedAction(message=_(
                     'Software config with id %s can not be deleted as it is referenced.') % config_id)
-            software_configs.delete(tx, config_id)
 
         self._database.retry(delete)
 
-    def _own_config(self, tx: Connection, context: RequestContext, config_id: str) -> Config:
-        found = software_configs.show(tx, config_id)
+    def _own_config(self, tx: Connection, context: RequestContext, config_id: str, held: bool = False) -> Config:
+        found = software_configs.show(tx, config_id, held)
         if found is None or not context.may_see(found.project_id):
             raise exception.NotFound(_('Software config with id %s not found') % config_id)
         return found
@@ -159,7 +158,7 @@ class Software:
     def create_software_deployment(self, context: RequestContext, *, server_id: str, config_id: str,
                                    deployment_id: str | None = None, **fields: Any) -> dict[str, Any]:
         def insert(tx: Connection) -> str:
-            self._own_config(tx, context, config_id)
+            self._own_config(tx, context, config_id, held=True)
             self._insert(tx, context, made_id, server_id, config_id, fields)
             return server_id
 
@@ -200,8 +199,7 @@ class Software:
                 changed = {name: fields[name] for name in ('action', 'status', 'status_reason', 'input_values')
                            if name in fields}
                 software_deployments.update(tx, deployment_id, self._runtime.now(), config_id=new.id, **changed)
-                if not software_configs.is_deployed(tx, known.config_id):
-                    software_configs.delete(tx, known.config_id)
+                software_configs.delete_unused(tx, known.config_id)
             return server_id
 
         new = self._config(context, self._runtime.uuid(), config)
@@ -219,7 +217,7 @@ class Software:
         def change(tx: Connection) -> str | None:
             found = self._own_deployment(tx, context, deployment_id)
             if changed.get('config_id'):
-                self._own_config(tx, context, changed['config_id'])
+                self._own_config(tx, context, changed['config_id'], held=True)
             software_deployments.update(tx, deployment_id, updated_at or self._runtime.now(), **changed)
             return found.server_id if changed.get('config_id') else None
 
@@ -242,8 +240,7 @@ class Software:
             if found is None or not context.may_see(found.project_id):
                 return None
             software_deployments.delete(tx, deployment_id)
-            if not software_configs.is_deployed(tx, found.config_id):
-                software_configs.delete(tx, found.config_id)
+            software_configs.delete_unused(tx, found.config_id)
             return found.server_id
 
         self._telling(context, delete)
