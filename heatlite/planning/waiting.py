@@ -40,7 +40,7 @@ class Wait:
         return None if self.answer is None else (self.answer['status'], self.answer['said'])
 
     def next_at(self, now: datetime) -> datetime:
-        """Return when the type is called next, as far as the last note shows it."""
+        """Return when the type is called next, as far as the last note tells."""
         every = max(self.every, 0.001)
         passed = max((now - self.at).total_seconds(), 0.0)
         return now + timedelta(seconds=every - passed % every)

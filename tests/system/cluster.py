@@ -56,9 +56,9 @@ class Cluster:
         subprocess.run([sys.executable, '-W', 'ignore', '-m', module, '--config-file', str(self.file), *arguments],
                        cwd=ROOT, check=True, capture_output=True, env={**os.environ, 'PYTHONPATH': str(ROOT)})
 
-    def _start(self, name, module, *arguments):
+    def _start(self, name, module, *arguments, **environment):
         return Program(self.folder / f'{name}.log', '--config-file', self.file, *arguments, module=module,
-                       HEATLITE_TEST_LEDGER=str(self.ledger))
+                       HEATLITE_TEST_LEDGER=str(self.ledger), **environment)
 
     def on(self, server):
         """The URL of the cluster's database on another server that has it."""
@@ -73,11 +73,11 @@ class Cluster:
         answers(f'http://127.0.0.1:{port}/')
         return f'http://127.0.0.1:{port}/v1/admin'
 
-    def start_engine(self):
+    def start_engine(self, **environment):
         url = self._nodes[self._count % len(self._nodes)]
         self._count += 1
         program = self._start(f'engine{self._count}', 'heatlite.cmd.engine', '--workers', '1',
-                              '--set', f'database.connection={url}')
+                              '--set', f'database.connection={url}', **environment)
         self.engines.append(program)
         return program
 

@@ -19,7 +19,7 @@ from heatlite.db.alarms import Alarm
 from heatlite.db.connection import Database
 from heatlite.db.metrics import moment
 from heatlite.planning.alarms import Datapoint, Metric, Rule
-from tests.system import databases
+from tests.system import clocks, databases
 from tests.system.cluster import Cluster
 from tests.system.processes import ask, eventually, finished
 
@@ -151,6 +151,38 @@ def test_each_period_is_evaluated_once(cluster, database):
     wanted = len(entries(database)['admin', 'told'])
     eventually('the signals', lambda: told() >= wanted)
     assert told() == wanted
+
+
+@pytest.mark.skipif(clocks.LIBRARY is None, reason='needs libfaketime')
+def test_each_period_is_evaluated_once_while_clocks_are_set(cluster, database, tmp_path):
+    """The wall clocks of two engines jump an hour ahead and an hour back, each while it evaluates, and return."""
+    for engine in cluster.engines:
+        engine.kill()
+    cluster.engines.clear()
+    times = []
+    for number in range(3):
+        times.append(clocks.Clock(tmp_path / f'clock{number}'))
+        cluster.start_engine(**times[-1].environment).said('takes requests')
+    for number in range(100):
+        make(database, f'p{number % PROJECTS}', f'a{number}',
+             alarm_actions=('arn:openstack:heat::nobody:stacks/s/x/resources/y',))
+    eventually('a period of each', lambda: len(counted(database)) == 100)
+    jumps = []
+    for seconds in (3600, -3600, 0):
+        engine = busiest(cluster, database)
+        clock = times[cluster.engines.index(engine)]
+        for each in (times if not seconds else [clock]):
+            each.set(seconds)
+        before = min(counted(database).values())
+        eventually('two more periods', lambda least=before + 2: min(counted(database).values()) >= least)
+        jumps.append((seconds, engine.log.name, engine.process.poll()))
+    found = entries(database)
+    assert len(found) == 100
+    assert not {name: ends for name, ends in found.items() if len(set(ends)) != len(ends)}, jumps
+    skipped = sum((ends[-1] - ends[0]) // PERIOD + 1 - len(ends) for ends in found.values())
+    print(f'{sum(map(len, found.values()))} evaluations of {len(found)} alarms, none twice, {skipped} left out')
+    assert not skipped
+    assert all(code is None for _seconds, _engine, code in jumps), jumps
 
 
 def test_data_make_an_alarm_and_a_signal(cluster, database):

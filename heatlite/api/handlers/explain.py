@@ -240,8 +240,9 @@ def _replaced(tx: Connection, row: stacks.Stack, tree: Tree, beginning: events.S
     definitions tell."""
     if beginning.action != Action.UPDATE or not any(event.action == Action.CREATE for event in happened):
         return []
-    changed = {(name,): found for name, found in _changed_properties(tx, row).items()}
-    causes = {(name,): found for name, found in resources.replacement_causes(tx, row.id).items()}
+    changed: dict[Path, Sequence[str]] = {(name,): found for name, found in _changed_properties(tx, row).items()}
+    causes: dict[Path, ReplacementCause] = {
+        (name,): found for name, found in resources.replacement_causes(tx, row.id).items()}
     return [{'path': list(each.path), 'properties': list(each.properties),
              'because_of': [list(path) for path in each.because_of],
              'cause': _cause(each.cause)}

@@ -28,7 +28,7 @@ def release(req: Request, stack_name: str, stack_id: str) -> View:
     return _begun(req, stack)
 
 
-def _begun(req: Request, stack: stacks.Stack) -> View:
+def _begun(req: Request, stack: stacks.Identity) -> View:
     url = links.stack_url(req.base, stack.project_id, stack.name, stack.id)
     return {'stack': {'id': stack.id, 'links': [links.link(url), links.link(f'{url}/left', 'left')]}}
 
