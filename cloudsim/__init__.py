@@ -17,7 +17,7 @@ HOST = '127.0.0.1'
 
 def serve(where: Any = 0, runtime: Runtime | None = None, settings: Settings | None = None,
           outside: dict[str, str] | None = None) -> tuple[HttpServer, str]:
-    """Starts a cloud in this process, on loopback. Gives the server (`stop(patience)` ends it) and its URL: what
+    """Starts a cloud in this process, on loopback. Gives the server (`stop(grace_period)` ends it) and its URL: what
     clients log in to is URL/v3, with admin or demo, each in the project of its name, domain default.
 
     `where`: a listening socket, or a port (0: any that is free). `outside`: type -> URL of services that run

@@ -1,7 +1,7 @@
 """A position in the sequence of all events that skips none: which numbers have been read, and which may still appear.
 
 Transactions commit in another order than they take numbers, so a number that is missing may appear later. It is looked
-for until `PATIENCE` seconds have passed: no transaction lasts that long (a server ends one that is idle for five
+for until `GAP_TIMEOUT` seconds have passed: no transaction lasts that long (a server ends one that is idle for five
 seconds, and a lock is waited for at most ten). Numbers that never appear (transactions rolled back, the steps of a
 Galera node) are forgotten then. Pure: the time is passed in.
 """
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from heatlite.db.event_stream import Span
 
-PATIENCE = 30.0                 # seconds
+GAP_TIMEOUT = 30.0                 # seconds
 MOST_SPANS = 50                 # in one statement; more are read as one span from the first to the last
 MOST_MISSING = 20_000           # spans; beyond, the oldest are forgotten
 
@@ -69,7 +69,7 @@ class Cursor:
     def advance(self, number: int, now: float) -> None:
         """The next number above `top` was read; those in between are missing."""
         if number > self.top + 1:
-            self._gaps.append(_Gap(self.top + 1, number - 1, now + PATIENCE))
+            self._gaps.append(_Gap(self.top + 1, number - 1, now + GAP_TIMEOUT))
             del self._gaps[:-MOST_MISSING]
         self.top = max(self.top, number)
 

@@ -50,7 +50,7 @@ class Router:
             return self._unmatched(path, environ['REQUEST_METHOD'])(environ, start_response)
         values, line = matched
         environ[access.ROUTE] = line.routepath
-        request.found = wsgi.Found(self._paths[line.routepath][environ['REQUEST_METHOD']], values)
+        request.found = wsgi.RouteMatch(self._paths[line.routepath][environ['REQUEST_METHOD']], values)
         return wsgi.serve(request)(environ, start_response)
 
     def _unmatched(self, path: str, method: str) -> webob.Response:

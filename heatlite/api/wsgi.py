@@ -81,7 +81,7 @@ class Redirect:
 
 
 @dataclass(frozen=True)
-class Listed:
+class StreamedList:
     """A result of a handler: `{key: [...], **rest}`. A long list is sent in pieces, and other requests run in between.
 
     `items` must not fail and may be made while they are sent; `count`: their number.
@@ -94,7 +94,7 @@ class Listed:
 
 
 @dataclass
-class Found:
+class RouteMatch:
     """A route and the values of its path parameters."""
 
     route: Route
@@ -106,7 +106,7 @@ class Request(BaseRequest):     # type: ignore[misc] # webob has no type hints
 
     services: Services
     context: RequestContext
-    found: Found
+    found: RouteMatch
     application_url: str
     environ: dict[str, Any]
 
@@ -213,9 +213,9 @@ def render(answer: Any, status: int) -> webob.Response:
             return exc.HTTPFound(location=location)
         case Created(location, body):
             return json_response(body, status, location=location)
-        case Listed(key, items, count, rest) if count <= PIECE:
+        case StreamedList(key, items, count, rest) if count <= PIECE:
             return json_response({key: list(items), **rest}, status)
-        case Listed():
+        case StreamedList():
             return webob.Response(app_iter=_pieces(answer), status=status, content_type='application/json',
                                   charset=None)
     if status == 204:
@@ -225,7 +225,7 @@ def render(answer: Any, status: int) -> webob.Response:
     return json_response(answer, status)
 
 
-def _pieces(answer: Listed) -> Iterator[bytes]:
+def _pieces(answer: StreamedList) -> Iterator[bytes]:
     """The JSON of a long list in pieces. (One of ten thousand resources once blocked all other requests for half a
     second.)"""
     head, waiting = f'{{{json.dumps(answer.key)}: [', iter(answer.items)

@@ -71,7 +71,7 @@ class Team:
     module: str
     arguments: list[str]
     count: int
-    patience: float             # seconds that workers get to stop
+    grace_period: float             # seconds that workers get to stop
     listening: int | None = None        # descriptor of a socket that all workers inherit
     stall: float | None = None          # seconds of CPU time without a turn of the main loop; None: no limit
     log_file: str | None = None         # None: standard error
@@ -99,13 +99,13 @@ def become(module: str, arguments: Sequence[str]) -> None:
     os.execv(sys.executable, _command(module, arguments))
 
 
-def supervise(module: str, arguments: Sequence[str], count: int, patience: float, listening: int | None = None, *,
+def supervise(module: str, arguments: Sequence[str], count: int, grace_period: float, listening: int | None = None, *,
               stall: float | None = None, log_file: str | None = None) -> int:
     """Replaces this process by the parent of `count` workers, see Team. Does not return.
 
     The parent ends at SIGTERM or SIGINT, after the workers have ended.
     """
-    team = Team(module, list(arguments), count, patience, listening, stall, log_file)
+    team = Team(module, list(arguments), count, grace_period, listening, stall, log_file)
     if listening is not None:
         os.set_inheritable(listening, True)
     sys.stdout.flush()
@@ -135,7 +135,7 @@ def look_after(team: Team) -> int:
         readable, _, _ = select.select([inbox], [], [], max(0.0, min(due)) if due else None)
         for number in inbox.take():
             if number in signals.STOP:
-                return _stop(places, team.patience)
+                return _stop(places, team.grace_period)
             if number in signals.RELOAD:
                 _tell(places, signal.SIGHUP)
         for place in places:
@@ -143,7 +143,7 @@ def look_after(team: Team) -> int:
                 _watch(place)
             if _reap(place):
                 if place.returncode == os.EX_CONFIG:    # it has logged its error; another one would fail alike
-                    _stop(places, team.patience)
+                    _stop(places, team.grace_period)
                     return os.EX_CONFIG
                 _tell_of_death(places, place)
 
@@ -214,16 +214,16 @@ def _tell_of_death(places: Sequence[_Place], dead: _Place) -> None:
                 os.write(place.process.stdin.fileno(), f'{line}\n'.encode())
 
 
-def _stop(places: Sequence[_Place], patience: float) -> int:
+def _stop(places: Sequence[_Place], grace_period: float) -> int:
     _tell(places, signal.SIGTERM)
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + grace_period
     for place in places:
         if place.process is None:
             continue
         try:
             place.process.wait(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
-            LOG.warning('Worker %d did not stop in %.0f s and is killed', place.number, patience)
+            LOG.warning('Worker %d did not stop in %.0f s and is killed', place.number, grace_period)
             place.process.kill()
             place.process.wait()
     LOG.info('All workers have stopped')

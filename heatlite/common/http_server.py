@@ -337,8 +337,8 @@ class HttpServer:
     def start(self) -> None:
         self._threads = [eventlet.spawn(self._accept), eventlet.spawn(self._watch)]
 
-    def stop(self, patience: float) -> None:
-        """Accepts no more connections, closes idle ones, waits `patience` seconds for requests being answered."""
+    def stop(self, grace_period: float) -> None:
+        """Accepts no more connections, closes idle ones, waits `grace_period` seconds for requests being answered."""
         threads, self._threads = self._threads, []
         if not threads:
             return
@@ -346,7 +346,7 @@ class HttpServer:
             thread.kill()
         self._listening.close()
         self._server.keepalive = False          # running requests are answered with "Connection: close"
-        with green_timeout.Timeout(patience, False):
+        with green_timeout.Timeout(grace_period, False):
             while self._count:
                 for connection in self._all():  # an answer whose head promised another request may end meanwhile
                     if connection.state in (HEAD, IDLE):

@@ -45,7 +45,7 @@ FIELD_TYPE_DATETIME = 12                    # MySQL's number of this column type
 DRIVERS = {'mysql': 'mysql+pymysql', 'mariadb': 'mysql+pymysql', 'mariadb+pymysql': 'mysql+pymysql',
            'postgresql': 'postgresql+psycopg2', 'postgres': 'postgresql+psycopg2'}
 OVERFLOW = 50                               # connections beyond those that a pool keeps, for short bursts
-LOCK_PATIENCE = 30                          # seconds a writer waits for others on SQLite
+LOCK_TIMEOUT = 30                           # seconds a writer waits for others on SQLite
 CLOSING = 100                               # milliseconds that `close` waits for other writers, on SQLite
 LOCK_WAIT = 10                              # seconds for a lock another transaction holds, on a server
 # Seconds without a reply until a server counts as down, for processes with cooperative threads: all services. A machine
@@ -198,7 +198,7 @@ class Database:
         if self._one_writer is None:
             yield
             return
-        if not self._one_writer.acquire(timeout=LOCK_PATIENCE):
+        if not self._one_writer.acquire(timeout=LOCK_TIMEOUT):
             raise Contention(reason=_('another transaction of this process does not end'))
         try:
             yield
@@ -261,7 +261,7 @@ def _sqlite(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.Engine
         raise exception.Error(_('SQLite needs a file: readers and writers have a connection each.'))
     engine = sa.create_engine(url, poolclass=pool.QueuePool, pool_size=options['max_pool_size'],
                               max_overflow=options['max_overflow'],
-                              connect_args={'check_same_thread': False, 'timeout': LOCK_PATIENCE})
+                              connect_args={'check_same_thread': False, 'timeout': LOCK_TIMEOUT})
     exc_filters.register_engine(engine)
 
     @sa.event.listens_for(engine, 'do_connect')

@@ -173,7 +173,7 @@ class WriteLock:
     A server ends the transaction of a process that has died, and of one that stands still while others wait.
     """
 
-    PATIENCE = 10.0                             # seconds until a waiting writer is refused, as a server does
+    TIMEOUT = 10.0                             # seconds until a waiting writer is refused, as a server does
 
     def __init__(self, universe: Universe) -> None:
         self._universe = universe
@@ -182,11 +182,11 @@ class WriteLock:
 
     def acquire(self, wanting: SqliteDatabase) -> object | None:
         """What `release` takes; None: the lock was not to be had in time."""
-        end = self._universe.time + self.PATIENCE
+        end = self._universe.time + self.TIMEOUT
         while self._holder is not None:
             holder, _ = self._holder
             if self._universe.running is None:          # the test itself: its simulation goes on until then
-                assert self._universe.run(lambda: self._holder is None, self.PATIENCE), 'a transaction does not end'
+                assert self._universe.run(lambda: self._holder is None, self.TIMEOUT), 'a transaction does not end'
             elif holder.runtime.is_frozen:
                 holder.break_off()
             elif self._universe.time >= end:

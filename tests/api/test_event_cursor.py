@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heatlite.api import event_cursor
-from heatlite.api.event_cursor import MOST_SPANS, PATIENCE, Cursor
+from heatlite.api.event_cursor import GAP_TIMEOUT, MOST_SPANS, Cursor
 
 
 def read(cursor, visible, now):
@@ -36,8 +36,8 @@ def test_a_number_that_appears_late_is_read():
 def test_a_number_that_never_appears_is_forgotten():
     cursor = Cursor([], 0.0)
     read(cursor, {1, 3}, 0.0)
-    assert (cursor.floor, cursor.wanted(PATIENCE - 1)) == (1, [(2, 2)])
-    assert (cursor.wanted(PATIENCE), cursor.floor) == ([], 3)
+    assert (cursor.floor, cursor.wanted(GAP_TIMEOUT - 1)) == (1, [(2, 2)])
+    assert (cursor.wanted(GAP_TIMEOUT), cursor.floor) == ([], 3)
 
 
 def test_transactions_that_run_while_the_reader_begins_are_waited_for():
@@ -64,24 +64,24 @@ def test_the_number_of_spans_is_bounded(monkeypatch):
 def test_nothing_is_skipped_nothing_is_read_twice_and_every_floor_is_safe(seed, step):
     """Transactions take blocks of numbers, commit in any order, or never. A reader that stops anywhere and resumes from
     the floor that it got last, with another cursor, has seen everything."""
-    dice = random.Random(seed)
+    randomness = random.Random(seed)
     running, visible, ever, number, now = [], set(), set(), 1, 0.0
     cursor, handed = Cursor([], 0.0), []
     for _round in range(30):
-        for _begun in range(dice.randrange(3)):
-            size = dice.randrange(1, 4)
+        for _begun in range(randomness.randrange(3)):
+            size = randomness.randrange(1, 4)
             running.append((list(range(number, number + size * step, step)), now))
             number += size * step
-        dice.shuffle(running)
-        overdue = [each for each in running if now - each[1] > PATIENCE / 2]
-        for each in overdue + running[:dice.randrange(3)]:
+        randomness.shuffle(running)
+        overdue = [each for each in running if now - each[1] > GAP_TIMEOUT / 2]
+        for each in overdue + running[:randomness.randrange(3)]:
             if each in running:
                 running.remove(each)
-                if dice.random() < 0.8:
+                if randomness.random() < 0.8:
                     visible.update(each[0])
                     ever.update(each[0])
         handed += read(cursor, visible, now)
-        now += dice.random() * 5
+        now += randomness.random() * 5
     assert sorted(number for number, _floor in handed) == sorted(visible)
     for place, (_number, floor) in enumerate(handed):
         seen = {number for number, _floor in handed[:place + 1]}

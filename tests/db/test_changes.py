@@ -201,7 +201,7 @@ def test_a_writer_and_a_new_owner_never_overlap(two, clock):
 def test_nobody_takes_a_stack_over_while_its_owner_writes(two, kind, clock, monkeypatch):
     if kind == 'galera':
         pytest.skip('locks are those of one node; test_galera.py has what holds between nodes')
-    monkeypatch.setattr(connection, 'LOCK_PATIENCE', 0.01)
+    monkeypatch.setattr(connection, 'LOCK_TIMEOUT', 0.01)
     clock.seconds += 6
     other = Database(two.url.render_as_string(hide_password=False), now=clock)
     with two.writer() as tx:

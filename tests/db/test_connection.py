@@ -196,7 +196,7 @@ def test_one_that_is_cut_a_moment_after_its_use_is_missed_once(db, kind):
 def test_writers_of_one_process_queue_on_sqlite(kind, db, monkeypatch):
     if kind != 'sqlite':
         pytest.skip('servers queue by themselves')
-    monkeypatch.setattr(connection, 'LOCK_PATIENCE', 0.01)
+    monkeypatch.setattr(connection, 'LOCK_TIMEOUT', 0.01)
     with db.writer(), pytest.raises(Contention), db.writer():
         pass
     with db.writer() as tx:
@@ -207,7 +207,7 @@ def test_writers_of_one_process_queue_on_sqlite(kind, db, monkeypatch):
 def test_another_process_that_writes_is_contention_on_sqlite(kind, make_database, monkeypatch):
     if kind != 'sqlite':
         pytest.skip('servers queue by themselves')
-    monkeypatch.setattr(connection, 'LOCK_PATIENCE', 0.01)
+    monkeypatch.setattr(connection, 'LOCK_TIMEOUT', 0.01)
     first = make_database()
     second = Database(first.url.render_as_string())
     with first.writer(), pytest.raises(Contention), second.writer():

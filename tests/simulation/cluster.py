@@ -82,8 +82,8 @@ def _lose_database(place: Cluster, visit: int) -> None:
 
 
 def strike(life: Callable[[Cluster], None], stride: int, from_the_start: bool, counted: Callable[[cluster.Chaos], int],
-           blow: Callable[[Cluster, int], None], told: Callable[[cluster.Chaos], str], **options: Any) -> int:
-    """One life with each blow. `counted`: chances for one; `told`: what a blow has done; `options`: of Cluster."""
+           blow: Callable[[Cluster, int], None], report: Callable[[cluster.Chaos], str], **options: Any) -> int:
+    """One life with each blow. `counted`: chances for one; `report`: what a blow has done; `options`: of Cluster."""
     stride = int(os.environ.get('HEATLITE_TEST_STRIDE', stride))
 
     def lived(seed: int = 0) -> cluster.Chaos:
@@ -94,7 +94,7 @@ def strike(life: Callable[[Cluster], None], stride: int, from_the_start: bool, c
             try:
                 life(place)
             except BaseException as error:
-                raise AssertionError(f'{life.__name__}, seed {seed}, {told(place.chaos)}: {error}') from error
+                raise AssertionError(f'{life.__name__}, seed {seed}, {report(place.chaos)}: {error}') from error
             return place.chaos
 
     count = counted(lived())

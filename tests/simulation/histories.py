@@ -26,17 +26,17 @@ EVENTS = ('update', 'update', 'update', 'cancel', 'stop', 'check', 'suspend', 'r
 NAMES = [f'r{n}' for n in range(6)]
 
 
-def definition(dice: random.Random, may_fail: bool, users: float = 0.0):
+def definition(randomness: random.Random, may_fail: bool, users: float = 0.0):
     """`users`: how many of the resources have a user in the project of the stack."""
-    names = NAMES[:dice.randrange(1, 7)]
-    dice.shuffle(names)
+    names = NAMES[:randomness.randrange(1, 7)]
+    randomness.shuffle(names)
     resources = {}
     for place, name in enumerate(names):
-        needed = names[dice.randrange(place)] if place and dice.random() < 0.7 else None
-        value = {'get_resource': needed} if needed and dice.random() < 0.6 else dice.choice('xyz')
+        needed = names[randomness.randrange(place)] if place and randomness.random() < 0.7 else None
+        value = {'get_resource': needed} if needed and randomness.random() < 0.6 else randomness.choice('xyz')
         resources[name] = {'type': 'Sim::Thing', 'properties': {
-            'value': value, 'fixed': dice.choice(['', '', 'f']),
-            'fail': may_fail and dice.random() < 0.15, 'user': dice.random() < users}}
+            'value': value, 'fixed': randomness.choice(['', '', 'f']),
+            'fail': may_fail and randomness.random() < 0.15, 'user': randomness.random() < users}}
         if needed:
             resources[name]['depends_on'] = [needed]
     return {'heat_template_version': '2018-08-31', 'resources': resources}
@@ -44,32 +44,32 @@ def definition(dice: random.Random, may_fail: bool, users: float = 0.0):
 
 class History:
     def __init__(self, seed: int, store: str = stores.SQLITE) -> None:
-        self.dice = random.Random(seed)
-        kills = [self.dice.randrange(1, 120) for _ in range(self.dice.randrange(4))]
-        self.cluster = Cluster(seed, kills, engines=self.dice.randrange(1, 4), storage=stores.storage(store))
-        self.cluster.cloud.lose_creates = self.dice.random() < 0.3
+        self.randomness = random.Random(seed)
+        kills = [self.randomness.randrange(1, 120) for _ in range(self.randomness.randrange(4))]
+        self.cluster = Cluster(seed, kills, engines=self.randomness.randrange(1, 4), storage=stores.storage(store))
+        self.cluster.cloud.lose_creates = self.randomness.random() < 0.3
         self.cluster.chaos.enabled = True
-        self.users = self.dice.choice([0.0, 0.5, 1.0])
+        self.users = self.randomness.choice([0.0, 0.5, 1.0])
         self.told: list[str] = []
 
     def definition(self, may_fail: bool):
-        return definition(self.dice, may_fail, self.users)
+        return definition(self.randomness, may_fail, self.users)
 
     def tell(self, what: str) -> None:
         self.told.append(f'{self.cluster.universe.time:8.1f} {what}')
 
     def wait(self) -> None:
-        wait(self.cluster, self.dice.choice([0.0, 0.01, 0.5, 3.0, 20.0]))
+        wait(self.cluster, self.randomness.choice([0.0, 0.01, 0.5, 3.0, 20.0]))
 
     def happen(self, stack_id: str) -> None:
         """One thing that may happen."""
-        cluster, dice = self.cluster, self.dice
-        match dice.choice(EVENTS):
+        cluster, randomness = self.cluster, self.randomness
+        match randomness.choice(EVENTS):
             case 'update':
                 self.tell('update')
                 cluster.ask(messages.UpdateStack(stack_id=stack_id, environment={},
                                                template=self.definition(may_fail=True),
-                                               disable_rollback=dice.random() < 0.5), allowed=REFUSED)
+                                               disable_rollback=randomness.random() < 0.5), allowed=REFUSED)
             case 'cancel' | 'stop' as how:
                 self.tell(how)
                 cluster.ask(messages.CancelStack(stack_id, rollback=how == 'cancel'), allowed=REFUSED)
@@ -77,23 +77,23 @@ class History:
                 self.tell(action)
                 cluster.ask(messages.StackAction(stack_id, action), allowed=REFUSED)
             case 'signal':
-                self.signal(stack_id, dice.choice(NAMES))
+                self.signal(stack_id, randomness.choice(NAMES))
             case 'unhealthy':
-                name, is_ill = dice.choice(NAMES), dice.random() < 0.7
+                name, is_ill = randomness.choice(NAMES), randomness.random() < 0.7
                 self.tell(f'{name} is marked {"unhealthy" if is_ill else "healthy"}')
                 cluster.ask(messages.MarkUnhealthy(stack_id, name, is_ill, 'felt so'), allowed=NOT_NOW)
             case 'freeze' if cluster.engines:
-                runtime, _ = dice.choice(cluster.engines)
-                seconds = dice.choice([1.0, 4.0, 9.0])
+                runtime, _ = randomness.choice(cluster.engines)
+                seconds = randomness.choice([1.0, 4.0, 9.0])
                 self.tell(f'{runtime.name} stands still for {seconds} s')
                 runtime.freeze(seconds)
             case 'clock':
-                seconds = dice.choice([2.0, 100.0, -100.0, -5000.0])
+                seconds = randomness.choice([2.0, 100.0, -100.0, -5000.0])
                 self.tell(f"the database's clock is set by {seconds} s")
                 cluster.universe.database_ahead += seconds
             case 'database':
-                cluster.chaos.away_for = dice.choice([0.0, 2.0, 8.0])
-                cluster.chaos.away_at.add(cluster.chaos.visits + dice.randrange(1, 60))
+                cluster.chaos.away_for = randomness.choice([0.0, 2.0, 8.0])
+                cluster.chaos.away_at.add(cluster.chaos.visits + randomness.randrange(1, 60))
                 self.tell(f'the database will be away for {cluster.chaos.away_for} s')
             case 'wait':
                 self.tell('nothing')
@@ -106,17 +106,17 @@ class History:
         return word, answer is None
 
     def run(self) -> None:
-        cluster, dice = self.cluster, self.dice
+        cluster, randomness = self.cluster, self.randomness
         self.tell('create')
-        stack_id = cluster.create('s', self.definition(may_fail=True), disable_rollback=dice.random() < 0.5)
-        for _ in range(dice.randrange(6)):
+        stack_id = cluster.create('s', self.definition(may_fail=True), disable_rollback=randomness.random() < 0.5)
+        for _ in range(randomness.randrange(6)):
             self.wait()
             self.happen(stack_id)
         self.wait()
-        if dice.random() < 0.9:
+        if randomness.random() < 0.9:
             cluster.settle(stack_id)
             cluster.cloud.lose_creates = False
-            if dice.random() < 0.9:
+            if randomness.random() < 0.9:
                 self.reach_the_last_definition(stack_id)
         self.tell('delete')
         cluster.delete(stack_id)
@@ -160,7 +160,7 @@ class History:
     def mark_one(self, stack_id: str) -> dict[str, str]:
         """{name: object} of a resource that is unhealthy now."""
         states = {name: rows[0] for name, rows in self.cluster.states(stack_id).items() if len(rows) == 1}
-        name = self.dice.choice([*states, None])
+        name = self.randomness.choice([*states, None])
         if name is None:
             return {}
         self.tell(f'{name} is marked unhealthy')

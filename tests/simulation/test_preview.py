@@ -36,12 +36,12 @@ def made(calls):
 @pytest.mark.parametrize('first', range(0, 60, 10))
 def test_an_update_does_what_its_preview_says(first):
     for seed in range(first, first + 10):
-        dice = random.Random(seed)
+        randomness = random.Random(seed)
         with Cluster(seed, engines=1) as cluster:
-            stack_id = cluster.create('s', definition(dice, may_fail=False))
+            stack_id = cluster.create('s', definition(randomness, may_fail=False))
             cluster.settle(stack_id)
             for _ in range(3):
-                wanted = definition(dice, may_fail=False)
+                wanted = definition(randomness, may_fail=False)
                 preview = cluster.ask(messages.PreviewUpdateStack(stack_id=stack_id, template=wanted, environment={}))
                 names = [entry['resource_name'] for entries in preview.values() for entry in entries]
                 assert len(names) == len(set(names)), 'each resource is in one list'

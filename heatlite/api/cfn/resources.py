@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from heatlite.api import finding, guests
+from heatlite.api import finding, stack_users
 from heatlite.api.aws.errors import AwsError
 from heatlite.api.cfn.request import CfnRequest, arn_of
 from heatlite.api.handlers.resources import current, visible_metadata
@@ -24,7 +24,7 @@ def describe_stack_resource(req: CfnRequest) -> View:
     name = req.required('LogicalResourceId')
     with req.db.reader() as tx:
         stack = req.live_stack(tx)
-        guests.check_access(req.context, tx, stack, name, req.conf.heat_stack_user_role)
+        stack_users.check_access(req.context, tx, stack, name, req.conf.heat_stack_user_role)
         rows = current(resources.by_name(tx, stack.id, name), stack)
         if not rows:
             raise exception.ResourceNotFound(resource_name=name, stack_name=stack.name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import webob
 
-from heatlite.api import finding, guests
+from heatlite.api import finding, stack_users
 from heatlite.api.aws import parameters
 from heatlite.api.aws.errors import AwsError
 from heatlite.api.cfn.answers import ENVELOPE
@@ -48,7 +48,7 @@ def _target(req: CfnRequest, arn: str) -> tuple[str, str]:
         if stack.project_id != identity.tenant:
             raise finding.unknown(identity.stack_name)
         try:
-            guests.check_access(req.context, tx, stack, name, req.conf.heat_stack_user_role)
+            stack_users.check_access(req.context, tx, stack, name, req.conf.heat_stack_user_role)
         except exception.Forbidden:
             raise AwsError('AccessDenied') from None
     return str(stack.id), name

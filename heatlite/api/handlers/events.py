@@ -7,7 +7,7 @@ from typing import Any
 
 from heatlite.api import finding, masking, schemas, views
 from heatlite.api.query import Query
-from heatlite.api.wsgi import Listed, Request
+from heatlite.api.wsgi import Request, StreamedList
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.db import events, stacks
@@ -15,10 +15,10 @@ from heatlite.db import events, stacks
 View = dict[str, Any]
 
 
-def index(req: Request, stack_name: str, stack_id: str) -> Listed:
+def index(req: Request, stack_name: str, stack_id: str) -> StreamedList:
     wanted = schemas.ListEvents.parse(Query(req.query), req.conf.max_nested_stack_depth)
     found = _page(req, stack_name, stack_id, wanted)
-    return Listed('events', found, len(found))
+    return StreamedList('events', found, len(found))
 
 
 def index_of_resource(req: Request, stack_name: str, stack_id: str, resource_name: str) -> View:

@@ -7,9 +7,9 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from heatlite.api import finding, guests, masking, schemas, views
+from heatlite.api import finding, masking, schemas, stack_users, views
 from heatlite.api.query import Query, boolean, text
-from heatlite.api.wsgi import Listed, Request, yield_control
+from heatlite.api.wsgi import Request, StreamedList, yield_control
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.db import resources, stacks
@@ -22,7 +22,7 @@ UNHEALTHY = 'mark_unhealthy'
 REASON = 'resource_status_reason'
 
 
-def index(req: Request, stack_name: str, stack_id: str) -> Listed:
+def index(req: Request, stack_name: str, stack_id: str) -> StreamedList:
     """Resources of the outer level first, each level in the order of creation. Three SELECTs for any depth."""
     wanted = schemas.ListResources.parse(Query(req.query), req.conf.max_nested_stack_depth)
     with req.db.reader() as tx:
@@ -51,7 +51,7 @@ def index(req: Request, stack_name: str, stack_id: str) -> Listed:
                         view['attributes'] = masks[stack.id](view['attributes'])
                     yield view
 
-    return Listed('resources', shown(), len(found))
+    return StreamedList('resources', shown(), len(found))
 
 
 def show(req: Request, stack_name: str, stack_id: str, resource_name: str) -> View:
@@ -77,12 +77,12 @@ def metadata(req: Request, stack_name: str, stack_id: str, resource_name: str) -
     """
     with req.db.reader() as tx:
         stack, row, _nested = _in_place(req, tx, stack_name, stack_id, resource_name)
-        guests.check_access(req.context, tx, stack, resource_name, req.conf.heat_stack_user_role)
+        stack_users.check_access(req.context, tx, stack, resource_name, req.conf.heat_stack_user_role)
         return {'metadata': visible_metadata(req, tx, stack, row)}
 
 
 def visible_metadata(req: Request, tx: Connection, stack: stacks.Identity, row: resources.Shown) -> Mapping[str, Any]:
-    if not row.metadata or guests.is_guest(req.context, stack, req.conf.heat_stack_user_role):
+    if not row.metadata or stack_users.is_stack_user(req.context, stack, req.conf.heat_stack_user_role):
         return row.metadata or {}
     mask = masking.of_parameters(tx, stack) | masking.of_resource(tx, stack, row)
     shown: Mapping[str, Any] = mask(row.metadata)
@@ -92,7 +92,7 @@ def visible_metadata(req: Request, tx: Connection, stack: stacks.Identity, row: 
 def signal(req: Request, stack_name: str, stack_id: str, resource_name: str) -> None:
     with req.db.reader() as tx:
         stack = finding.live_stack(req, tx, stack_name, stack_id)
-        guests.check_access(req.context, tx, stack, resource_name, req.conf.heat_stack_user_role)
+        stack_users.check_access(req.context, tx, stack, resource_name, req.conf.heat_stack_user_role)
     req.call(messages.SignalResource(stack.id, resource_name, req.json))
 
 

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from heatlite.api import bodies, documents, finding, links, masking, schemas, views
 from heatlite.api.query import Query
-from heatlite.api.wsgi import Created, Listed, Redirect, Request
+from heatlite.api.wsgi import Created, Redirect, Request, StreamedList
 from heatlite.common import exception
 from heatlite.common.identifier import HeatIdentifier
 from heatlite.common.limits import Limits
@@ -23,7 +23,7 @@ View = dict[str, Any]
 
 # --- lists and lookup ------------------------------------------------------------------------------------
 
-def index(req: Request) -> Listed:
+def index(req: Request) -> StreamedList:
     wanted = schemas.ListStacks.parse(Query(req.query))
     found, count = _page(req, wanted)
     rest: View = {}
@@ -34,7 +34,7 @@ def index(req: Request) -> Listed:
     return _list(req, found, rest)
 
 
-def detail(req: Request) -> Listed:
+def detail(req: Request) -> StreamedList:
     """As `index`, without paging links and `count`; `global_tenant` is ignored here, as in Heat."""
     found, _count = _page(req, schemas.ListStacks.parse(Query(req.query), within_project=True))
     return _list(req, found, {})
@@ -51,9 +51,9 @@ def _page(req: Request, wanted: schemas.ListStacks) -> tuple[list[stacks.Summary
     return found, count
 
 
-def _list(req: Request, found: list[stacks.Summary], rest: View) -> Listed:
+def _list(req: Request, found: list[stacks.Summary], rest: View) -> StreamedList:
     shown = (views.stack_summary(req.base, stack, bool(req.context.is_admin)) for stack in found)
-    return Listed('stacks', shown, len(found), rest)
+    return StreamedList('stacks', shown, len(found), rest)
 
 
 def lookup(req: Request, stack_name: str, path: str = '') -> Redirect:

@@ -9,7 +9,7 @@ from keystoneauth1.exceptions import http as http_errors
 
 from heatlite.common import exception
 from heatlite.engine.resources import packed
-from heatlite.engine.resources.rest import agreement, types
+from heatlite.engine.resources.rest import types, verify
 from tests.plugins.rest import samples
 
 EVERY = sorted(types.files())
@@ -35,7 +35,7 @@ def stand_ready(cloud, name, action):
 
 @pytest.mark.parametrize('name', EVERY)
 def test_description_and_facts_agree(name):
-    assert list(agreement.diagnostics(types.description_of(name), packed.facts(name))) == []
+    assert list(verify.diagnostics(types.description_of(name), packed.facts(name))) == []
 
 
 @pytest.mark.parametrize('name', EVERY)

@@ -39,27 +39,28 @@ class Wish:
                                for _ in range(count)])
 
 
-def wish(dice: random.Random, before: Wish | None = None) -> Wish:
+def wish(randomness: random.Random, before: Wish | None = None) -> Wish:
     """A new one, or one that keeps some of what was: kept, changed, replaced, removed and added things."""
     made = Wish()
-    for number in range(dice.randrange(3, 9)):
+    for number in range(randomness.randrange(3, 9)):
         name = f't{number}'
-        properties, needs = {'note': f'n{dice.randrange(1000)}', 'seconds': dice.choice([0.0, 0.5, 1.5, 3.0])}, []
-        if number and dice.random() < 0.5:
-            needs = [f't{dice.randrange(number)}']
+        needs = []
+        properties = {'note': f'n{randomness.randrange(1000)}', 'seconds': randomness.choice([0.0, 0.5, 1.5, 3.0])}
+        if number and randomness.random() < 0.5:
+            needs = [f't{randomness.randrange(number)}']
         if before is not None and name in before.things:
             old = before.things[name][0]
-            match dice.choice(['keep', 'keep', 'change', 'replace']):
+            match randomness.choice(['keep', 'keep', 'change', 'replace']):
                 case 'keep':
                     properties = old
                 case 'change':
                     properties = {**old, 'note': properties['note']}
         made.things[name] = (properties, needs)
-    if dice.random() < 0.4 or (before is not None and before.groups):
-        note = f'g{dice.randrange(1000)}'
-        if before is not None and before.groups and dice.random() < 0.5:
+    if randomness.random() < 0.4 or (before is not None and before.groups):
+        note = f'g{randomness.randrange(1000)}'
+        if before is not None and before.groups and randomness.random() < 0.5:
             note = before.groups['group'][1]['note']
-        made.groups['group'] = (dice.randrange(1, 6), {'note': note, 'seconds': 0.5})
+        made.groups['group'] = (randomness.randrange(1, 6), {'note': note, 'seconds': 0.5})
     return made
 
 

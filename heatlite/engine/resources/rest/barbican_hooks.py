@@ -9,8 +9,8 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources.rest import service
 from heatlite.engine.resources.rest.calls import Call
-from heatlite.engine.resources.rest.filling import FILTERS
 from heatlite.engine.resources.rest.hooks import hook
+from heatlite.engine.resources.rest.templating import FILTERS
 
 SUFFIX = '_ref'
 

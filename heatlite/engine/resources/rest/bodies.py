@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from heatlite.engine.resources.rest.filling import pick
+from heatlite.engine.resources.rest.templating import pick
 
 CASTS = {'string': str, 'integer': int}
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from heatlite.engine.resources.rest.filling import Scope, fill, fill_path
+from heatlite.engine.resources.rest.templating import Scope, fill, fill_path
 
 VERBS = ('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE')
 

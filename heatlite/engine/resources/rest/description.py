@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from heatlite.engine.resources import yaml_lines
-from heatlite.engine.resources.rest import bodies, calls, following, rules, waits
+from heatlite.engine.resources.rest import bodies, calls, rules, subresources, waits
 from heatlite.engine.resources.rest.calls import CallTemplate
-from heatlite.engine.resources.rest.following import Follow
+from heatlite.engine.resources.rest.subresources import Follow
 from heatlite.engine.resources.rest.waits import Gone, Wait
 
 FAMILIES = 'families'
@@ -214,7 +214,7 @@ def _rules(written: Any) -> tuple[Mapping[str, Any], ...]:
 
 
 def _follow(written: Any) -> tuple[Follow, ...]:
-    return tuple(following.read(name, each) for name, each in _map(written).items() if each is not None)
+    return tuple(subresources.read(name, each) for name, each in _map(written).items() if each is not None)
 
 
 def _before_delete(written: Any) -> tuple[Mapping[str, Any], ...]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from heatlite.common import exception
 from heatlite.engine.resources.rest import hooks
-from heatlite.engine.resources.rest.filling import pick
+from heatlite.engine.resources.rest.templating import pick
 from heatlite.language.unknown import UNKNOWN
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from heatlite.engine.resources import existing
 from heatlite.engine.resources.rest import hooks, names, plans, service
 from heatlite.engine.resources.rest.calls import Call, first_that_applies, templates
-from heatlite.engine.resources.rest.filling import fill, fill_path, pick
+from heatlite.engine.resources.rest.templating import fill, fill_path, pick
 
 AGAIN = 'again'                             # creating it again changes nothing
 UNKNOWN = 'unknown'                         # nothing tells

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from heatlite.engine.resources.rest.calls import Call
-from heatlite.engine.resources.rest.following import items, without
 from heatlite.engine.resources.rest.hooks import hook
+from heatlite.engine.resources.rest.subresources import items, without
 
 NEW_NAMES = {'name': 'display_name', 'description': 'display_description'}
 RULE = ('access_type', 'access_to', 'access_level')

@@ -9,7 +9,7 @@ from heatlite.common import exception
 from heatlite.engine import translation
 from heatlite.engine.resources.rest import hooks
 from heatlite.engine.resources.rest.description import Description
-from heatlite.engine.resources.rest.filling import pick
+from heatlite.engine.resources.rest.templating import pick
 
 Rule = translation.TranslationRule
 

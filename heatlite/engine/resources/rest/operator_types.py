@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from heatlite.engine.resources import packed
-from heatlite.engine.resources.rest import agreement, types
+from heatlite.engine.resources.rest import types, verify
 from heatlite.engine.resources.rest.description import Description, DescriptionError, Document, compiled
 from heatlite.language.schema import Schema
 
@@ -56,7 +56,7 @@ def made(name: str, entry: Mapping[str, Any], document: Document) -> Any:
     """The class of one type. Raises DescriptionError."""
     what = compiled(name, entry, document, document.file)
     facts = facts_of(what, document)
-    for word, text in agreement.diagnostics(what, facts):
+    for word, text in verify.diagnostics(what, facts):
         raise document.error((name, word), f'{name}, {word}: {text}')
     try:
         return types.class_of(what, facts)

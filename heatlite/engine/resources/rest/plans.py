@@ -11,7 +11,7 @@ from typing import Any
 from heatlite.engine.resources.rest import hooks
 from heatlite.engine.resources.rest.calls import Call, CallTemplate, first_that_applies
 from heatlite.engine.resources.rest.description import Description
-from heatlite.engine.resources.rest.filling import Scope, fill
+from heatlite.engine.resources.rest.templating import Scope, fill
 
 Read = Callable[[Call], Any]
 

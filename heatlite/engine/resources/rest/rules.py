@@ -9,7 +9,7 @@ from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
-from heatlite.engine.resources.rest.filling import pick
+from heatlite.engine.resources.rest.templating import pick
 from heatlite.language.unknown import UNKNOWN
 
 KEYS = frozenset({'exclusive', 'one_of', 'exactly_one', 'needs', 'when', 'require', 'forbid', 'each', 'ordered',

@@ -14,7 +14,7 @@ from typing import Any
 
 from heatlite.engine import resource
 from heatlite.engine.resources import catalogue, packed
-from heatlite.engine.resources.rest import described, description, placeholders, switches
+from heatlite.engine.resources.rest import actions, described_resource, description, placeholders
 from heatlite.engine.resources.rest.description import Description
 
 FOLDER = pathlib.Path(__file__).parent
@@ -86,13 +86,13 @@ def built_in(type_name: str) -> Any:
 
 def class_of(what: Description, facts: Mapping[str, Any]) -> Any:
     """The class of one type: `facts` say what it looks like, `what` how it lives."""
-    members = {**members_of(facts), '__doc__': what.about or f'{what.name}.', '__module__': described.__name__,
+    members = {**members_of(facts), '__doc__': what.about or f'{what.name}.', '__module__': described_resource.__name__,
                'description': what, 'rule_facts': tuple(facts.get('translation_rules', ())),
                'entity': facts.get('entity') or what.path}
     if what.name_limit is not None:
         members['physical_resource_name_limit'] = what.name_limit
     members.update(_handlers(what))
-    return type(facts.get('class_name') or what.name.rpartition('::')[2], (described.Described,), members)
+    return type(facts.get('class_name') or what.name.rpartition('::')[2], (described_resource.Described,), members)
 
 
 def members_of(facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -116,9 +116,9 @@ def _handlers(what: Description) -> dict[str, Any]:
     if not what.update and not what.follow and 'update' not in what.hooks:
         found['handle_update'] = resource.Resource.handle_update        # every change replaces
     if what.healthy is not None:
-        found['handle_check'] = switches.check_health
+        found['handle_check'] = actions.check_health
     if what.suspend:
-        found['handle_suspend'] = switches.suspend
+        found['handle_suspend'] = actions.suspend
     if what.resume:
-        found['handle_resume'] = switches.resume
+        found['handle_resume'] = actions.resume
     return found

@@ -8,7 +8,7 @@ from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
-from heatlite.engine.resources.rest.filling import pick
+from heatlite.engine.resources.rest.templating import pick
 
 WAIT_KEYS = frozenset({'field', 'busy', 'ready', 'error', 'reason', 'after'})
 GONE_KEYS = frozenset({'field', 'values', 'error', 'reason'})

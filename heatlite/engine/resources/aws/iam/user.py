@@ -22,7 +22,7 @@ POLICY = 'OS::Heat::AccessPolicy'
 class User(stack_user.StackUser):
     """A user who can read metadata of the stack's resources: what all its policies allow; without one, all.
 
-    The API asks what is stored of it: `heatlite.api.guests`.
+    The API asks what is stored of it: `heatlite.api.stack_users`.
     """
 
     requires_deferred_auth = True

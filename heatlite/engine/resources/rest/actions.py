@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from heatlite.engine.resources.rest.calls import CallTemplate
-from heatlite.engine.resources.rest.filling import pick
+from heatlite.engine.resources.rest.templating import pick
 
 
 def check_health(self: Any) -> None:

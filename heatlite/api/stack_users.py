@@ -20,7 +20,7 @@ DECLARED_USER = 'AWS::IAM::User'
 POLICIES, ALLOWED = 'Policies', 'AllowedResources'
 
 
-def is_guest(context: RequestContext, stack: Identity, role: str) -> bool:
+def is_stack_user(context: RequestContext, stack: Identity, role: str) -> bool:
     """Whether the caller has the `role` of such users, or lives in their project if that is a separate one."""
     if context.is_admin:
         return False
@@ -32,7 +32,7 @@ def check_access(context: RequestContext, tx: Connection, stack: Identity, resou
 
     `role`: option heat_stack_user_role.
     """
-    if not is_guest(context, stack, role):
+    if not is_stack_user(context, stack, role):
         return
     owners = resources.names_with_datum(tx, stack.id, USER_ID, context.user_id)
     if resource_name not in owners and not _is_declared_and_allowed(context, tx, stack, resource_name):

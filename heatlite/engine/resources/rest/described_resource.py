@@ -19,7 +19,7 @@ from heatlite.engine.resources import existing as remembered
 from heatlite.engine.resources.rest import existing, generic_client, hooks, names, plans, rules, service, waits
 from heatlite.engine.resources.rest.calls import Call, CallTemplate, first_that_applies, templates
 from heatlite.engine.resources.rest.description import Description
-from heatlite.engine.resources.rest.filling import Scope, fill, pick
+from heatlite.engine.resources.rest.templating import Scope, fill, pick
 
 MADE_UP = ('{uuid}', '{physical_name}')     # in ids that no service knows
 PROGRESS = 'rest_progress'                  # resource data: name of a list of calls -> how many were made

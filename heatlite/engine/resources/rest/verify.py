@@ -8,7 +8,7 @@ from typing import Any
 from heatlite.engine.resources.rest import hooks
 from heatlite.engine.resources.rest.calls import CallTemplate
 from heatlite.engine.resources.rest.description import Description
-from heatlite.engine.resources.rest.filling import places
+from heatlite.engine.resources.rest.templating import places
 
 KNOWN = frozenset({'id', 'uuid', 'physical_name', 'name', 'own_project', 'own_projects', 'old', 'stack', 'changed',
                    'item', 'items', 'value', 'answer'})

@@ -9,7 +9,7 @@ from typing import Any
 
 from heatlite.engine.resources.rest.bodies import without_nulls
 from heatlite.engine.resources.rest.calls import Call, CallTemplate, first_that_applies, template, templates
-from heatlite.engine.resources.rest.filling import Scope
+from heatlite.engine.resources.rest.templating import Scope
 
 KEYS = frozenset({'set', 'add', 'drop', 'live', 'replace', 'batch', 'default', 'with', 'in_create',
                   'before_delete', 'null_removed'})
