@@ -100,20 +100,22 @@ def test_the_first_plan_imports_and_changes_nothing(it):
 
 
 @pytest.mark.thorough
-def test_a_project_of_five_hundred_objects(it):
-    for service, limits in (('nova', {'instances': -1, 'cores': -1, 'ram': -1}), ('neutron', {'port': -1}),
-                            ('cinder', {'volumes': -1, 'gigabytes': -1})):
-        it.quota(service, **limits)
-    released(it, MANY)
-    asked, began = it.count_requests(), time.process_time()
-    found, written = generated(it)
-    read, generating = it.count_requests() - asked, time.process_time() - began
-    assert len(written['resources']) == len(found['imports']) == len(resources(MANY))
-    asked, began = it.count_requests(), time.process_time()
-    plan = planned(it, found)
-    print(f'{len(written["resources"])} objects: template {read} requests, {generating:.1f} s of CPU; '
-          f'plan {it.count_requests() - asked} requests, {time.process_time() - began:.1f} s of CPU')
-    assert {(change['action'], str(change['values'])) for change in plan.document['changes']} == {('import', '[]')}
+def test_a_project_of_five_hundred_objects(cloud):
+    """No more calls at once than a service is sent requests: others would wait for a lock of the real machine."""
+    with stack(cloud, engines=1, **{'engine.runner_pool_size': 32}) as it:
+        for service, limits in (('nova', {'instances': -1, 'cores': -1, 'ram': -1}), ('neutron', {'port': -1}),
+                                ('cinder', {'volumes': -1, 'gigabytes': -1})):
+            it.quota(service, **limits)
+        released(it, MANY)
+        asked, began = it.count_requests(), time.process_time()
+        found, written = generated(it)
+        read, generating = it.count_requests() - asked, time.process_time() - began
+        assert len(written['resources']) == len(found['imports']) >= len(resources(MANY))  # the cloud has some, too
+        asked, began = it.count_requests(), time.process_time()
+        plan = planned(it, found)
+        print(f'{len(written["resources"])} objects: template {read} requests, {generating:.1f} s of CPU; '
+              f'plan {it.count_requests() - asked} requests, {time.process_time() - began:.1f} s of CPU')
+        assert {(change['action'], str(change['values'])) for change in plan.document['changes']} == {('import', '[]')}
 
 
 def test_references_and_parameters_stand_in_place_of_ids(it):
