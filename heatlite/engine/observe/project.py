@@ -80,8 +80,18 @@ def read_inside(clients: Clients, plugin: str, path: str, many: str,
 
 
 def containers(clients: Clients) -> list[Entry]:
-    _headers, found = clients.client('swift').get_account(limit=PAGE)
-    return list(found)
+    """Return the containers of the account, page after page."""
+    return list(_bounded(_containers(clients.client('swift'))))
+
+
+def _containers(client: Any) -> Iterator[Entry]:
+    marker = ''
+    for _page in range(MOST_PAGES):
+        _headers, found = client.get_account(limit=PAGE, marker=marker)
+        yield from found
+        if len(found) < PAGE:
+            return
+        marker = found[-1]['name']
 
 
 def _pages(clients: Clients, plugin: str, path: str, many: str, params: Mapping[str, Any]) -> Iterator[Entry]:
