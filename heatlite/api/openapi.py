@@ -69,6 +69,8 @@ OPERATIONS: Mapping[str, Operation] = {                 # by module and function
     'forced_deletes.show': Operation('What a forced delete or a release has left in the cloud', 'OneLeft'),
     'stacks.abandon': Operation('Forget a stack and leave what it made', 'Export'),
     'stacks.export': Operation('The stack as a document that can be adopted', 'Export'),
+    'project_templates.generate': Operation('A template of the objects of the project, with the imports to it',
+                                            'ProjectTemplate', 'ProjectTemplateBody'),
     'plans.index': Operation('List plans', 'PlanList'),
     'plans.create': Operation('Plan a new stack', 'OnePlan', 'StackBody'),
     'plans.create_of_stack': Operation('Plan an update or a delete', 'OnePlan', 'PlanBody'),

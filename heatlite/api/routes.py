@@ -17,6 +17,7 @@ from heatlite.api.handlers import (
     outputs,
     plans,
     progress,
+    project_templates,
     resource_types,
     resources,
     revisions,
@@ -85,6 +86,8 @@ TABLE: tuple[Route, ...] = (
     Route('GET', S + '/left', forced_deletes.show, 'stacks:show_left'),
     Route('DELETE', S + '/abandon', stacks.abandon, 'stacks:abandon'),
     Route('GET', S + '/export', stacks.export, 'stacks:export'),
+
+    Route('POST', P + '/templates/generate', project_templates.generate, 'stacks:generate_from_project', OPTIONAL),
 
     Route('GET', PLANS, plans.index, 'plans:index'),
     Route('POST', PLANS, plans.create, 'plans:create', REQUIRED, 201, own_project=True),

@@ -116,6 +116,7 @@ RULES = (
     ('stacks:explain', READER, NOT_STACK_USER, 'Explain what a stack waits for, or why it failed.'),
     ('stacks:progress', READER, NOT_STACK_USER, 'Tell how far the action of a stack has come.'),
     ('stacks:export', MEMBER, NOT_STACK_USER, 'Export a stack.'),
+    ('stacks:generate_from_project', MEMBER, NEVER_CHANGED, 'Write a template of the objects of the project.'),
     ('stacks:generate_template', MEMBER, NOT_STACK_USER, 'Generate a template from a resource type.'),
     ('stacks:global_index', NOBODY, NEVER_CHANGED, 'List stacks of all projects.'),
     ('stacks:import', MEMBER, NEVER_CHANGED, 'Import objects that exist into resources of a stack.'),

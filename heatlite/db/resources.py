@@ -287,6 +287,19 @@ def holders(tx: sa.Connection, physical_id: str) -> list[Holder]:
     return [Holder(*row) for row in tx.execute(_HOLDERS, {'physical_id': physical_id})]
 
 
+def owners(tx: sa.Connection, physical_ids: Iterable[str]) -> dict[str, set[str]]:
+    """Which of these objects are in live stacks of any project: physical id -> types of the resources that have it.
+
+    One SELECT for each 500 ids. Index: (physical_id)."""
+    found: dict[str, set[str]] = {}
+    for chunk in chunks(sorted(physical_ids)):
+        for physical_id, kind in tx.execute(sa.select(resource.c.physical_id, resource.c.type).join(
+                stack, stack.c.id == resource.c.stack_id).where(
+                resource.c.physical_id.in_(chunk), stack.c.live == 1)):
+            found.setdefault(physical_id, set()).add(kind)
+    return found
+
+
 def required_by(tx: sa.Connection, stack_id: str, name: str) -> list[str]:
     """Names of the resources of the stack that need `name`, in the order of creation."""
     # The name encoded as JSON excludes most rows in SQL; the decoded `requires`, which is small, decides.

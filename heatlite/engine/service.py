@@ -58,6 +58,7 @@ from heatlite.engine.requests.plan_checks import PlanChecks
 from heatlite.engine.requests.plan_policies import PlanPolicies
 from heatlite.engine.requests.plan_policies import Settings as PolicySettings
 from heatlite.engine.requests.plans import Bounds, Plans
+from heatlite.engine.requests.project_templates import ProjectTemplates
 from heatlite.engine.requests.quotas import QuotaChecks, Quotas
 from heatlite.engine.requests.signals import Signals
 from heatlite.engine.requests.snapshots import Snapshots
@@ -158,6 +159,7 @@ class EngineService:
         self.snapshots = Snapshots(runtime, database, self.actions, self.reader.read, conf.max_snapshots_per_stack)
         self.drift = Drift(runtime, database, self.reader, self.updates, self._sinks,
                            DriftSettings(conf.drift.repair_interval, conf.plans.required))
+        self.project_templates = ProjectTemplates(runtime, database)
         self.drift_watch = DriftWatch(runtime, database, WatchSettings.of(conf), self.drift.watch)
         self.forced_deletes = ForcedDeletes(runtime, database, self.actions, conf.engine.force_delete_timeout)
         self.health = Health(runtime, database, self.reader, self._sinks, self._wake_other)
@@ -266,6 +268,7 @@ class EngineService:
             messages.LockStack: self.guards.lock,
             messages.UnlockStack: self.guards.unlock,
             messages.LookForDrift: self.drift.look,
+            messages.GenerateProjectTemplate: self.project_templates.generate,
             messages.SnapshotStack: self.snapshots.create,
             messages.RestoreSnapshot: self.snapshots.restore,
             messages.DeleteSnapshot: self.snapshots.delete,

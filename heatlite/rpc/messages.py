@@ -192,6 +192,19 @@ class ValidateTemplate(Source):
 
 
 @dataclass(frozen=True)
+class GenerateProjectTemplate(Message):
+    """Writes the template of the objects of the caller's project: those of one of the types, with all tags, whose name
+    fits the pattern, in one of the networks (names or ids). What is empty does not restrict."""
+
+    answer: ClassVar[str] = 'template (text), imports, summary, in_stacks, unread'
+    reads: ClassVar[bool] = True
+    types: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    name: str = ''
+    networks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class ForceDeleteStack(Message):
     """Deletes a root stack; what is not deleted in time is left in the cloud."""
 

@@ -220,6 +220,18 @@ def test_failed_checked_and_deleted_resources_are_replaced():
             old.needs_update(old.compare(same))
 
 
+def test_an_import_that_was_interrupted_after_its_object_was_found_is_kept():
+    """A replacement would delete an object to which nothing was done."""
+    bench = Bench('Acme::Lamp', {'watts': 3})
+    same = bench.define({'watts': 3})
+    without = bench.fresh('ADOPT', 'FAILED')
+    with pytest.raises(exception.UpdateReplace):
+        without.needs_update(without.compare(same))
+    bench.fresh('ADOPT').resource_id_set('l1')
+    found = bench.fresh('ADOPT', 'FAILED')
+    assert found.resource_id == 'l1' and not found.needs_update(found.compare(same))
+
+
 def test_the_description_of_the_resource_fills_the_property():
     bench = Bench('Acme::Lamp', {}, description='By the door.')
     bench.validate()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 import pytest
@@ -171,6 +172,32 @@ def test_an_object_in_another_stack_and_in_the_same_one(it):
     it.cluster.settle(it.id)
     assert f'the object {taken} is that of resource' in refused(
         it, {'a': {'id': taken}, 'b': {'id': taken}}, {'a': NET, 'b': NET})
+
+
+@pytest.mark.parametrize('seed', range(1, 7))
+def test_of_two_stacks_at_once_at_most_one_gets_the_object(cloud, seed):
+    with stack(cloud, seed=seed, engines=2) as it:
+        ids = released(it, {'net': NET})
+        names = 'one', 'two'
+        for name, (runtime, service) in zip(names, it.cluster.engines, strict=True):
+            runtime.spawn(attempt, service, it.cluster.context, messages.CreateStack(
+                template=template({'net': NET}), stack_name=name, environment=by_id(ids)))
+        assert it.cluster.universe.run(lambda: any(map(it.cluster.user_stack, names)))
+        it.cluster.universe.run(lambda: False, limit=5.0)
+        made = [stack_id for stack_id in map(it.cluster.user_stack, names) if stack_id is not None]
+        states = [(it.cluster.settle(each).status, it.cluster.states(each)['net'][0][2]) for each in made]
+        assert sum(physical_id is not None for _status, physical_id in states) <= 1, states
+        assert all((status == 'COMPLETE') == (physical_id == ids['net']) for status, physical_id in states), states
+        for each in made:
+            it.cluster.delete(each)
+            it.cluster.settle(each)
+        gone = it.request('neutron', 'GET', '/networks?name=n')['networks'] == []
+        assert gone is any(physical_id is not None for _status, physical_id in states)
+
+
+def attempt(service, context, message):
+    with contextlib.suppress(exception.StackValidationFailed):
+        service.endpoint.handle(context, message)
 
 
 def test_a_query_without_a_hit_and_one_with_several(it):

@@ -239,6 +239,12 @@ def test_import(run, tmp_path):
     run('stack', 'delete', '--yes', '--wait', 'imported')
 
 
+def test_a_template_of_a_project(run, tmp_path):
+    said = run('stack', 'template', 'generate', '--type', 'OS::Heat::Value', tmp_path / 't', tmp_path / 'e', fails=True)
+    assert 'No template is written of these types: OS::Heat::Value' in said
+    assert not (tmp_path / 't').exists()
+
+
 def test_drift(run, files):
     run('stack', 'create', '--wait', '-t', files['lamp'], 'compared')
     assert run.json('stack', 'drift', '--stored', 'compared') == []         # nobody has looked

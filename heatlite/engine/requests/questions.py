@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 
 from keystoneauth1 import exceptions as services
 
+from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
@@ -64,6 +65,8 @@ def ask(runtime: Runtime, context: RequestContext, questions: Sequence[Question[
 def _reason(error: Exception) -> str:
     """Return what the caller learns of an error: neither the service's address nor its words, which the log has."""
     match error:
+        case exception.RequestLimitExceeded():
+            return str(error)
         case services.Forbidden() | services.Unauthorized():
             return _('the service refuses your credentials')
         case services.CatalogException():

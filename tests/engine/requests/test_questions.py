@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from keystoneauth1 import exceptions as services
 
+from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.engine.requests import questions
 from heatlite.engine.requests.questions import Question
@@ -58,6 +59,7 @@ def test_what_hangs_is_given_up():
     (services.Forbidden('secret'), 'the service refuses your credentials'),
     (services.EndpointNotFound('http://secret'), 'the service is not in the catalogue'),
     (services.ConnectFailure('http://secret'), 'the service does not answer'),
+    (exception.RequestLimitExceeded('Too many.'), 'Request limit exceeded: Too many.'),
     (services.InternalServerError('secret'), 'the service does not answer'),
     (KeyError('secret'), 'the answer cannot be used')])
 def test_failures_do_not_tell_where_the_service_is(error, failure):

@@ -1,0 +1,84 @@
+"""The use case of a template that is written from the objects of a project."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from functools import partial
+from typing import Any
+
+import yaml
+
+from heatlite.common import exception
+from heatlite.common.context import RequestContext
+from heatlite.common.i18n import _
+from heatlite.common.runtime import Runtime
+from heatlite.db import resources
+from heatlite.db.connection import Database
+from heatlite.engine import clients
+from heatlite.engine.observe import project
+from heatlite.engine.observe.project import CONTAINERS, LISTS, MEMBERS, RECORDS, Listing
+from heatlite.engine.requests import questions
+from heatlite.engine.requests.questions import Question
+from heatlite.planning import project_template
+from heatlite.planning.project_template import Found, Selection
+from heatlite.rpc import messages
+
+SECONDS = 45.0                      # in which the services have to answer
+BORROWERS = frozenset({             # types whose physical id is the id of an object that they do not own
+    'OS::Cinder::VolumeAttachment', 'AWS::EC2::VolumeAttachment', 'OS::Neutron::ExtraRouteSet'})
+WIDTH = 120                         # of the text, characters
+
+
+class ProjectTemplates:
+    def __init__(self, runtime: Runtime, database: Database) -> None:
+        self._runtime = runtime
+        self._database = database
+
+    def generate(self, context: RequestContext, message: messages.GenerateProjectTemplate) -> dict[str, Any]:
+        """Return {template (text), imports, summary, in_stacks, unread}.
+
+        Raises HTTPBadRequest for types of which no template is written, EntityNotFound for an unknown network,
+        RequestLimitExceeded."""
+        unknown = project_template.unknown_types(message.types)
+        if unknown:
+            raise exception.HTTPBadRequest(_('No template is written of these types: %s') % ', '.join(unknown))
+        listing, unread = self._read(context)
+        selection = Selection(message.types, message.tags, message.name, listing.network_ids(message.networks))
+        found = [each for each in listing.objects() if selection.wants(each)]
+        free = self._without_owned(found, listing)
+        draft = project_template.compose(free, listing.label)
+        return {'template': yaml.safe_dump(draft.template, sort_keys=False, width=WIDTH, allow_unicode=True),
+                'imports': {name: {'id': physical_id} for name, physical_id in draft.imports.items()},
+                'summary': dict(draft.counts), 'in_stacks': len(found) - len(free), 'unread': unread}
+
+    def _read(self, context: RequestContext) -> tuple[Listing, list[dict[str, str]]]:
+        """Read all lists at once, then what is inside pools and zones. Lists that cannot be read are named."""
+        asked = clients.of(context)
+        project_id = project.log_in(asked)
+        first = {name: Question(name, partial(project.read, asked, name, project_id)) for name in LISTS}
+        holding = Question(CONTAINERS, partial(project.containers, asked))
+        questions.ask(self._runtime, context, [*first.values(), holding], SECONDS)
+        lists = {name: question.answer([]) for name, question in first.items()}
+        members = Question(MEMBERS, partial(project.read_inside, asked, 'octavia', '/lbaas/pools/{id}/members',
+                                            'members', lists['pools']))
+        records = Question(RECORDS, partial(project.read_inside, asked, 'designate', '/zones/{id}/recordsets',
+                                            'recordsets', lists['zones']))
+        questions.ask(self._runtime, context, [members, records], SECONDS)
+        context.check_in_time(self._runtime.now())
+        every = [*first.values(), holding, members, records]
+        return (Listing(lists, members.answer([]), records.answer([]), holding.answer([])),
+                [{'what': each.what, 'reason': each.failure} for each in every if each.failure])
+
+    def _without_owned(self, found: Iterable[Found], listing: Listing) -> list[Found]:
+        """Return the objects that no stack has. Ports of a server that a stack has belong to the server."""
+        every = list(found)
+        devices = {port['id']: port.get('device_id') or '' for port in listing.of('ports')}
+        with self._database.reader() as tx:
+            owned = resources.owners(tx, {each.id for each in every} | set(devices.values()) - {''})
+        return [each for each in every if not _is_owned(each, owned.get(each.id, ()))
+                and not (each.kind == 'port' and owned.get(devices.get(each.id, '')))]
+
+
+def _is_owned(found: Found, types: Collection[str]) -> bool:
+    """Whether a resource of one of these types, with the object's id, is the object's."""
+    return found.type in types or (found.type not in BORROWERS and bool(set(types) - BORROWERS))

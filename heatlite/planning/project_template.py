@@ -1,0 +1,214 @@
+"""Writes the template of objects that exist, with parameters and references instead of ids, and the imports to it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+
+from heatlite.common import turns
+
+VERSION = '2021-04-16'
+STEPS_OF_OBJECT = 10                # of a turn
+LONGEST_NAME = 60                   # characters of a name in the template
+NOT_IN_NAMES = re.compile('[^a-z0-9]+')
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """In place of a value: the object of a kind (a key of KINDS) with this id."""
+
+    kind: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of object. `type`: of its resources; None: it only becomes a parameter. `constraint`: of the parameter."""
+
+    type: str | None
+    label: str
+    constraint: str | None = None
+
+
+# In the order of the template.
+KINDS: Mapping[str, Kind] = {
+    'image': Kind(None, 'Image', 'glance.image'),
+    'flavor': Kind(None, 'Flavor', 'nova.flavor'),
+    'key': Kind(None, 'Key pair', 'nova.keypair'),
+    'external_network': Kind(None, 'External network', 'neutron.network'),
+    'volume_type': Kind(None, 'Volume type', 'cinder.vtype'),
+    'share_type': Kind(None, 'Share type', 'manila.share_type'),
+    'net': Kind('OS::Neutron::Net', 'Network', 'neutron.network'),
+    'subnet': Kind('OS::Neutron::Subnet', 'Subnet', 'neutron.subnet'),
+    'router': Kind('OS::Neutron::Router', 'Router', 'neutron.router'),
+    'interface': Kind('OS::Neutron::RouterInterface', 'Interface of a router'),
+    'security_group': Kind('OS::Neutron::SecurityGroup', 'Security group', 'neutron.security_group'),
+    'port': Kind('OS::Neutron::Port', 'Port', 'neutron.port'),
+    'server_group': Kind('OS::Nova::ServerGroup', 'Group of servers'),
+    'volume': Kind('OS::Cinder::Volume', 'Volume', 'cinder.volume'),
+    'server': Kind('OS::Nova::Server', 'Server', 'nova.server'),
+    'attachment': Kind('OS::Cinder::VolumeAttachment', 'Volume in a server'),
+    'floating_ip': Kind('OS::Neutron::FloatingIP', 'Floating address'),
+    'load_balancer': Kind('OS::Octavia::LoadBalancer', 'Load balancer', 'octavia.loadbalancer'),
+    'pool': Kind('OS::Octavia::Pool', 'Pool of a load balancer', 'octavia.pool'),
+    'listener': Kind('OS::Octavia::Listener', 'Listener of a load balancer', 'octavia.listener'),
+    'member': Kind('OS::Octavia::PoolMember', 'Member of a pool'),
+    'monitor': Kind('OS::Octavia::HealthMonitor', 'Monitor of a pool'),
+    'zone': Kind('OS::Designate::Zone', 'Zone', 'designate.zone'),
+    'record': Kind('OS::Designate::RecordSet', 'Records'),
+    'container': Kind('OS::Swift::Container', 'Container'),
+    'share_network': Kind('OS::Manila::ShareNetwork', 'Share network', 'manila.share_network'),
+    'share': Kind('OS::Manila::Share', 'Share'),
+}
+TYPES = {kind.type: name for name, kind in KINDS.items() if kind.type is not None}
+PLACES = {name: place for place, name in enumerate(KINDS)}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An object that exists. `id`: the physical id of its resource. `properties`: as its type has them, with `Ref` in
+    place of other objects. `networks`: ids of those that it is in."""
+
+    kind: str
+    id: str
+    name: str
+    properties: Mapping[str, Any]
+    tags: tuple[str, ...] = ()
+    networks: frozenset[str] = frozenset()
+
+    @property
+    def type(self) -> str:
+        return str(KINDS[self.kind].type)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What is wanted; all that is said must hold. `types`, `networks` (ids): one of them; `tags`: all of them;
+    `name`: a pattern. An empty field wants everything."""
+
+    types: Collection[str] = ()
+    tags: Collection[str] = ()
+    name: str = ''
+    networks: Collection[str] = ()
+
+    def wants(self, found: Found) -> bool:
+        return ((not self.types or found.type in self.types) and set(self.tags) <= set(found.tags)
+                and (not self.name or fnmatchcase(found.name, self.name))
+                and (not self.networks or not found.networks.isdisjoint(self.networks)))
+
+
+@dataclass(frozen=True)
+class Draft:
+    """`imports`: resource -> the id of its object. `counts`: type -> number of resources."""
+
+    template: Mapping[str, Any]
+    imports: Mapping[str, str]
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+def compose(objects: Iterable[Found], label: Callable[[Ref], str]) -> Draft:
+    """Return the template of these objects. What they refer to and is not among them becomes a parameter.
+
+    `label(ref)`: a name or id by which the service finds the object of a parameter. The same objects give the same
+    template, whatever their order.
+    """
+    chosen = sorted(objects, key=lambda each: (PLACES[each.kind], each.name, each.id))
+    names = _Names()
+    resources = {(each.kind, each.id): names.of(each.kind, each.name or each.id) for each in chosen}
+    writer = _Writer(resources, label)
+    written: dict[str, Any] = {}
+    for number, each in enumerate(chosen):
+        turns.spend(STEPS_OF_OBJECT)
+        properties = writer.written(each, number)
+        written[resources[each.kind, each.id]] = {
+            'type': each.type, **({'properties': properties} if properties else {})}
+    template: dict[str, Any] = {
+        'heat_template_version': VERSION, 'description': 'Objects of a project, as they were found.'}
+    if writer.parameters:
+        template['parameters'] = dict(sorted(writer.parameters.items()))
+    counts: dict[str, int] = {}
+    for each in chosen:
+        counts[each.type] = counts.get(each.type, 0) + 1
+    return Draft({**template, 'resources': written},
+                 {resources[each.kind, each.id]: each.id for each in chosen}, counts)
+
+
+def references(value: Any) -> Iterator[Ref]:
+    """Yield all references in a value."""
+    match value:
+        case Ref():
+            yield value
+        case Mapping():
+            for each in value.values():
+                yield from references(each)
+        case list() | tuple():
+            for each in value:
+                yield from references(each)
+
+
+class _Names:
+    """Gives names that say what they are of, each once."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+
+    def of(self, kind: str, text: str) -> str:
+        words = NOT_IN_NAMES.sub('_', text.lower()).strip('_')[:LONGEST_NAME].strip('_')
+        plain = kind if not words else words if words == kind or words.startswith(f'{kind}_') else f'{kind}_{words}'
+        name, number = plain, 1
+        while name in self._taken:
+            number += 1
+            name = f'{plain}_{number}'
+        self._taken.add(name)
+        return name
+
+
+class _Writer:
+    """Puts references and parameters in the place of ids."""
+
+    def __init__(self, resources: Mapping[tuple[str, str], str], label: Callable[[Ref], str]) -> None:
+        self._resources = resources
+        self._places = {key: place for place, key in enumerate(resources)}
+        self._label = label
+        self._names = _Names()
+        self._named: dict[Ref, str] = {}
+        self.parameters: dict[str, Any] = {}
+
+    def written(self, found: Found, place: int) -> dict[str, Any]:
+        """Return the properties as a template has them. `place`: of the object in the template."""
+        return {name: self._value(value, found.kind, place) for name, value in found.properties.items()}
+
+    def _value(self, value: Any, kind: str, place: int) -> Any:
+        match value:
+            case Ref():
+                return self._reference(value, kind, place)
+            case Mapping():
+                return {name: self._value(each, kind, place) for name, each in value.items()}
+            case list() | tuple():
+                return [self._value(each, kind, place) for each in value]
+        return value
+
+    def _reference(self, ref: Ref, kind: str, place: int) -> Any:
+        key = (ref.kind, ref.id)
+        if key not in self._resources:
+            return {'get_param': self._parameter(ref)}
+        if ref.kind == kind and self._places[key] >= place:
+            return ref.id                           # two groups that name each other would be a cycle
+        return {'get_resource': self._resources[key]}
+
+    def _parameter(self, ref: Ref) -> str:
+        if ref not in self._named:
+            kind, label = KINDS[ref.kind], self._label(ref)
+            name = self._named[ref] = self._names.of(ref.kind, label)
+            self.parameters[name] = {
+                'type': 'string', 'description': kind.label, 'default': label,
+                **({'constraints': [{'custom_constraint': kind.constraint}]} if kind.constraint else {})}
+        return self._named[ref]
+
+
+def unknown_types(types: Sequence[str]) -> list[str]:
+    """Return those of which no template is written."""
+    return [each for each in types if each not in TYPES]
