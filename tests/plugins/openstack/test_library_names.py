@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 from keystoneauth1 import exceptions
 
@@ -73,6 +75,8 @@ def test_identity_takes_what_to_change_by_its_name(cloud, collection, key, field
     made = things.create(name='before', **fields)
     try:
         assert things.update(**{key: made.id}, name='after').name == 'after'
+        with pytest.raises(TypeError, match=key):
+            things.update(name='nobody')
         assert things.update(made, name='again').name == things.get(made.id).name == 'again'
     finally:
         things.delete(made)
@@ -88,6 +92,7 @@ def test_secrets_and_orders_are_sent_when_they_are_stored(cloud):
     order_ref = barbican.orders.create(type='key', name='o', algorithm='aes', bit_length=256, mode='cbc').submit()
     order = barbican.orders.get(order_ref)
     assert (order.error_reason, order.container_ref) == (None, None)
+    assert copy.copy(order).status == order.status
     with pytest.raises(AttributeError):
         _missing = order.colour
     barbican.orders.delete(order_ref)
