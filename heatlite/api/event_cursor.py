@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from heatlite.db.event_stream import Span
 
-GAP_TIMEOUT = 30.0                 # seconds
+GAP_TIMEOUT = 30.0              # seconds
 MOST_SPANS = 50                 # in one statement; more are read as one span from the first to the last
 MOST_MISSING = 20_000           # spans; beyond, the oldest are forgotten
 

@@ -52,7 +52,7 @@ def check_properties(kind: type[Resource]) -> Iterator[Diagnostic]:
 def _of_schema(path: tuple[str, ...], schema: Any) -> Iterator[tuple[tuple[str, ...], str]]:
     if schema.default is not None:
         try:
-            schema.validate_constraints(schema.coerce(schema.empty()), skipped=(CustomConstraint,))
+            schema.validate_constraints(schema.coerce(schema.default), skipped=(CustomConstraint,))
         except (ValueError, TypeError) as error:
             yield path, f'the default {schema.default!r} does not fit: {error}'
         if schema.required:

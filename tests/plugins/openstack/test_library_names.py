@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 from keystoneauth1 import exceptions
 
+from heatlite.common import exception
+from heatlite.engine import properties, resource
 from heatlite.engine.clients.os.collection import AmbiguousMatch
 from heatlite.engine.types import registry
-from tests.plugins.openstack.cloud import Cloud
+from tests.plugins.openstack.cloud import Cloud, Life
 
 
 @pytest.fixture
@@ -71,6 +75,8 @@ def test_identity_takes_what_to_change_by_its_name(cloud, collection, key, field
     made = things.create(name='before', **fields)
     try:
         assert things.update(**{key: made.id}, name='after').name == 'after'
+        with pytest.raises(TypeError, match=key):
+            things.update(name='nobody')
         assert things.update(made, name='again').name == things.get(made.id).name == 'again'
     finally:
         things.delete(made)
@@ -86,6 +92,7 @@ def test_secrets_and_orders_are_sent_when_they_are_stored(cloud):
     order_ref = barbican.orders.create(type='key', name='o', algorithm='aes', bit_length=256, mode='cbc').submit()
     order = barbican.orders.get(order_ref)
     assert (order.error_reason, order.container_ref) == (None, None)
+    assert copy.copy(order).status == order.status
     with pytest.raises(AttributeError):
         _missing = order.colour
     barbican.orders.delete(order_ref)
@@ -131,3 +138,44 @@ def test_networks_are_found_by_the_name_or_the_id(cloud):
     finally:
         for network in made:
             neutron.delete_network(network['id'])
+
+
+class Size(resource.Resource):
+    """As plug-ins of 2015 are written: the client by its shortcut, entities that change themselves."""
+
+    properties_schema = {
+        'ram': properties.Schema(properties.Schema.INTEGER, required=True),
+        'specs': properties.Schema(properties.Schema.MAP, default='', update_allowed=True)}
+
+    def handle_create(self):
+        flavor = self.nova().flavors.create(
+            name=self.physical_resource_name(), ram=self.properties['ram'], vcpus=1, disk=0)
+        self.resource_id_set(flavor.id)
+        if self.properties['specs']:
+            flavor.set_keys(self.properties['specs'])
+
+    def handle_update(self, json_snippet, tmpl_diff, prop_diff):
+        flavor = self.nova().flavors.get(self.resource_id)
+        flavor.unset_keys(flavor.get_keys())
+        flavor.set_keys(prop_diff['specs'])
+
+    def handle_delete(self):
+        try:
+            self.nova().flavors.delete(self.resource_id)
+        except Exception as error:
+            self.client_plugin('nova').ignore_not_found(error)
+
+
+def test_the_life_of_a_plugin_that_makes_such_calls(cloud):
+    registry.current().register('Acme::Size', Size)
+    before = cloud.ids()
+    life = Life(cloud, 'Acme::Size', {'ram': 64, 'specs': {'a': 'b'}})
+    life.create()
+    flavors = cloud.client('nova').flavors
+    assert flavors.get(life.physical_id).get_keys() == {'a': 'b'}
+    life.update({'ram': 64, 'specs': {'c': 'd'}})
+    assert flavors.get(life.physical_id).get_keys() == {'c': 'd'}
+    with pytest.raises(exception.UpdateReplace):
+        life.update({'ram': 128, 'specs': {'c': 'd'}})
+    life.run('DELETE')
+    assert cloud.ids() == before

@@ -43,7 +43,7 @@ class Order(collection.Entity):
     """What the service does not say of an order, since it is not there yet or never will be, is None."""
 
     def __getattr__(self, name: str) -> Any:
-        found = self.__dict__['_info'].get(name)
+        found = self.__dict__.get('_info', {}).get(name)
         if found is None and name not in ('container_ref', 'secret_ref', 'error_reason', 'error_status_code'):
             raise AttributeError(name)
         return found
@@ -53,7 +53,7 @@ class Container(collection.Entity):
     """Its secrets are attributes, by their names in the container."""
 
     def __getattr__(self, name: str) -> Any:
-        for entry in self.__dict__['_info'].get('secret_refs', ()):
+        for entry in self.__dict__.get('_info', {}).get('secret_refs', ()):
             if entry['name'] == name:
                 return self.manager.client.secrets.get(entry['secret_ref'])
         return super().__getattr__(name)

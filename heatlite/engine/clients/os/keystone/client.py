@@ -26,8 +26,9 @@ class Things(Collection):
 
     def update(self, what: Any = None, **fields: Any) -> Any:
         """`what` is also taken under the name that the library gives it, as in `projects.update(project=...)`."""
+        what = what if what is not None else fields.pop(str(self.key), None)
         if what is None:
-            what = fields.pop(str(self.key))
+            raise TypeError(f'update() needs {self.key}')
         return super().update(what, **_ids(fields))
 
     def list(self, **filters: Any) -> list[Any]:            # type: ignore[override]
