@@ -155,7 +155,7 @@ def test_each_period_is_evaluated_once(cluster, database):
 
 @pytest.mark.skipif(clocks.LIBRARY is None, reason='needs libfaketime')
 def test_each_period_is_evaluated_once_while_clocks_are_set(cluster, database, tmp_path):
-    """The wall clocks of two engines jump an hour ahead and an hour back, each while it evaluates, and return."""
+    """The wall clock of the busiest of three engines jumps an hour ahead, then an hour back, while it evaluates."""
     for engine in cluster.engines:
         engine.kill()
     cluster.engines.clear()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Iterable
 from functools import partial
 from typing import Any
 
 import yaml
+from keystoneauth1 import exceptions as services
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
@@ -23,10 +25,24 @@ from heatlite.planning import project_template
 from heatlite.planning.project_template import Found, Selection
 from heatlite.rpc import messages
 
+LOG = logging.getLogger(__name__)
+
 SECONDS = 45.0                      # in which the services have to answer
 BORROWERS = frozenset({             # types whose physical id is the id of an object that they do not own
     'OS::Cinder::VolumeAttachment', 'AWS::EC2::VolumeAttachment', 'OS::Neutron::ExtraRouteSet'})
 WIDTH = 120                         # of the text, characters
+
+
+def _logged_in(asked: clients.OpenStackClients) -> str | None:
+    """Log in to the cloud, and return the id of the project. Raises HTTPBadRequest if nothing says how,
+    HTTPServiceUnavailable if it is not possible now."""
+    try:
+        return project.log_in(asked)
+    except exception.AuthorizationFailure as error:
+        raise exception.HTTPBadRequest(_('The project cannot be read: %s') % error) from error
+    except services.ClientException as error:
+        LOG.info('Logging in to read a project: %s: %s', type(error).__name__, error)
+        raise exception.HTTPServiceUnavailable(_('The project cannot be read: the cloud gives no token.')) from error
 
 
 class ProjectTemplates:
@@ -38,7 +54,7 @@ class ProjectTemplates:
         """Return {template (text), imports, summary, in_stacks, unread}.
 
         Raises HTTPBadRequest for types of which no template is written, EntityNotFound for an unknown network,
-        RequestLimitExceeded."""
+        RequestLimitExceeded, and what `_logged_in` raises."""
         unknown = project_template.unknown_types(message.types)
         if unknown:
             raise exception.HTTPBadRequest(_('No template is written of these types: %s') % ', '.join(unknown))
@@ -54,7 +70,7 @@ class ProjectTemplates:
     def _read(self, context: RequestContext) -> tuple[Listing, list[dict[str, str]]]:
         """Read all lists at once, then what is inside pools and zones. Lists that cannot be read are named."""
         asked = clients.of(context)
-        project_id = project.log_in(asked)
+        project_id = _logged_in(asked)
         first = {name: Question(name, partial(project.read, asked, name, project_id)) for name in LISTS}
         holding = Question(CONTAINERS, partial(project.containers, asked))
         questions.ask(self._runtime, context, [*first.values(), holding], SECONDS)
