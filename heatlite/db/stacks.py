@@ -405,6 +405,12 @@ def settled_below(tx: sa.Connection, root_id: str, depth: int) -> dict[str, str]
     return found
 
 
+def is_settled(tx: sa.Connection, stack_id: str) -> bool:
+    """Whether a stack is settled, whatever the stacks below it are. By primary key."""
+    found = tx.execute(sa.select(stack.c.generation, stack.c.settled).where(stack.c.id == stack_id)).first()
+    return found is not None and (found.settled or '').startswith(f'{found.generation}:')
+
+
 def settling(generation: int, nested: int, digest: str) -> str:
     """The value of the column `settled` of a stack with that many nested stacks."""
     return f'{generation}:{nested}:{digest}'

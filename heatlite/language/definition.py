@@ -71,6 +71,7 @@ class StackDefinition:
         self.assume_unknown = assume_unknown
         self.left_out: frozenset[str] = frozenset()
         self.is_complete = False                # whether `requires` includes the dependencies that types add
+        self.as_applied: frozenset[str] = frozenset()   # resources that are known to be defined as they were applied
         self.edition = template.edition
         self.keys = template.edition.keys
         self.version = template.edition.date
@@ -188,6 +189,18 @@ class StackDefinition:
                 message=_('The %(section)s section must be a map of outputs. Found a %(kind)s instead')
                 % {'section': self.keys.outputs, 'kind': type(section).__name__})
         return {key: OutputDefinition(key, snippet, self) for key, snippet in section.items()}
+
+    def same_resources(self, other: StackDefinition) -> frozenset[str]:
+        """Names of resources whose text is as in `other`, if all that texts may use besides resources is, too."""
+        if self.environment.document() != other.environment.document() or self.files != other.files:
+            return frozenset()
+        apart = {self.edition.sections[name] for name in ('resources', 'outputs')}
+        sections = [{key: value for key, value in each.template.document.items() if key not in apart}
+                    for each in (self, other)]
+        if sections[0] != sections[1]:
+            return frozenset()
+        return frozenset(name for name, snippet in self.snippets.items()
+                         if name in other.snippets and snippet == other.snippets[name])
 
     def referenced_attributes(self, name: str) -> frozenset[tuple[Any, ...]]:
         """(attribute, *path) of resource `name` that other resources and outputs use; () is "all attributes"."""

@@ -174,3 +174,51 @@ def test_a_tree_is_unchanged_if_all_of_it_is(what):
             wait(cluster, 10)
         assert is_driven(cluster, stack_id, tree(), files=FILES) == (what != 'nothing')
 
+
+
+def values(cluster):
+    return sorted(each['value'] for each in cluster.cloud.objects.values())
+
+
+def indirect(value='one', **sections):
+    """A resource whose text never changes: what it gets comes from elsewhere in the definition."""
+    return {'heat_template_version': '2018-08-31', 'parameters': {'p': {'type': 'string', 'default': value}},
+            'resources': {'a': {'type': 'Sim::Thing', 'properties': {'value': {'list_join': [
+                '-', [{'get_param': 'p'}, {'get_file': 'f'}]]}}}, 'b': {'type': 'Sim::Thing'}}, **sections}
+
+
+@pytest.mark.parametrize('change, wanted', [
+    ({'template': indirect('two')}, ['', 'two-text']),
+    ({'environment': {'parameters': {'p': 'given'}}}, ['', 'given-text']),
+    ({'files': {'f': 'other'}}, ['', 'one-other'])], ids=['default', 'parameter', 'file'])
+def test_a_resource_with_the_same_text_follows_what_it_uses(change, wanted):
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', indirect(), files={'f': 'text'})
+        done(cluster, stack_id, 'CREATE')
+        assert values(cluster) == ['', 'one-text']
+        cluster.update(stack_id, **{'template': indirect(), 'files': {'f': 'text'}, **change})
+        done(cluster, stack_id, 'UPDATE')
+        assert values(cluster) == wanted
+
+
+def test_what_a_failed_update_did_not_reach_is_brought_by_the_next(made):
+    """Its text is as in the failed one, which it never got."""
+    cluster, stack_id = made
+    later = {'type': 'Sim::Thing', 'depends_on': 'c', 'properties': {'value': 'later'}}
+    both = {'c': {'type': 'Sim::Thing'}, 'd': {**later, 'properties': {'value': 'sooner'}}}
+    assert is_driven(cluster, stack_id, flat(**both))
+    cluster.update(stack_id, flat(c={'type': 'Sim::Thing', 'properties': {'fail': True}}, d=later))
+    cluster.settle(stack_id)
+    assert cluster.row(stack_id).status == 'FAILED' and 'sooner' in values(cluster)
+    assert is_driven(cluster, stack_id, flat(c={'type': 'Sim::Thing'}, d=later))
+    assert 'later' in values(cluster)
+
+
+def test_of_two_updates_at_once_the_second_compares_all(made):
+    """What it was compared with when it came was never applied."""
+    cluster, stack_id = made
+    cluster.update(stack_id, flat('two', c={'type': 'Sim::Thing'}))
+    cluster.update(stack_id, flat('three', c={'type': 'Sim::Thing'}))
+    cluster.update(stack_id, flat('one', c={'type': 'Sim::Thing'}))
+    done(cluster, stack_id, 'UPDATE')
+    assert [each['value'] for each in cluster.cloud.objects.values()][0] == 'one'

@@ -94,6 +94,8 @@ class StepExecutor:
             if (wanted.needs or wanted.is_external or self._leased.row.action == Action.RESTORE
                     or not self._is_settled(row, wanted.type)):
                 return False
+            if step.name in self._leased.definition.as_applied:
+                return row.fingerprint is not None
             return row.fingerprint == fingerprint(wanted.resolved(self.scope))
         except Exception:                           # the inspection reports it
             return False

@@ -90,6 +90,7 @@ class StackUpdates:
                 return dict(identity(ended))
         before = self._checked(context, row, stored, definition)
         applied = replace(content, environment=definition.environment.document())   # with what was hidden before
+        definition.as_applied = self._unchanged.as_applied(row, before, definition)
         checked = protections if plan is None else ()
         if checked or definition.environment.has_imports():
             found = self._foresight.of_update(context, row, definition, before, bool(message.converge),
@@ -101,6 +102,8 @@ class StackUpdates:
             owner = self._acceptance.claim(tx, row.id, context)
             current = self._stored.current(tx, row.id, context)
             columns, now = requested(tx, current), self._runtime.now()
+            if current.generation != row.generation:
+                definition.as_applied = frozenset()
             template_id = templates.insert(tx, self._runtime.uuid(), applied.document, applied.environment,
                                            applied.files, now, stack_id=row.id)
             accepted = stacks.accept(

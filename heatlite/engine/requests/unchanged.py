@@ -54,6 +54,14 @@ class UnchangedUpdates:
         with self._database.reader() as tx:
             return digest if digest is not None and self._is_settled(tx, row, digest) else None
 
+    def as_applied(self, row: stacks.Stack, before: StackDefinition, definition: StackDefinition) -> frozenset[str]:
+        """Return the names of the resources that an update with `definition` need not compare: they are defined as in
+        `before`, which was applied. It holds while the stack has the generation of `row`. One statement."""
+        with self._database.reader() as tx:
+            if not stacks.is_settled(tx, row.id):
+                return frozenset()
+        return definition.same_resources(before)
+
     def accept(self, row: stacks.Stack, digest: str, requested: Callable[[Connection, stacks.Stack], dict[str, Any]],
                ) -> stacks.Stack | None:
         """Accept and end an update of a stack; None if something has happened to it meanwhile, then nothing is stored.
