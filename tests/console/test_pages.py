@@ -5,6 +5,7 @@ import os
 import re
 from pathlib import Path
 
+import openstack
 import pytest
 
 from tests.console import stacks
@@ -12,7 +13,8 @@ from tests.console.conftest import Service
 
 # A folder for pictures of all pages; docs/users/console has four of them.
 PICTURES = os.environ.get('HEATLITE_TEST_PICTURES')
-TABS = ('graph', 'failure', 'timeline', 'resources', 'events', 'outputs', 'template', 'revisions', 'guards')
+TABS = ('graph', 'failure', 'timeline', 'resources', 'events', 'outputs', 'template', 'revisions', 'drift',
+        'guards')
 
 
 @pytest.fixture(scope='session')
@@ -45,6 +47,7 @@ def addresses(seeded, plan):
         'events': (f'{shop}/events', 'state changed'), 'outputs': (f'{shop}/outputs', 'Address of the database'),
         'template': (f'{shop}/template', 'heat_template_version'),
         'revisions': (f'{shop}/revisions?revision=1', 'Changes of revision 1'),
+        'drift': (f'{shop}/drift', 'Not compared yet'),
         'guards': (f'{shop}/guards', 'Nothing is protected'), 'plans': ('#/plans', 'update shop'),
         'plan': (f'#/plan/{plan}', 'Totals'), 'new': ('#/stacks/new', 'The template is valid'),
         'update': (f'{shop}/update', 'The template is valid'),
@@ -170,6 +173,27 @@ def test_the_graph_opens_what_is_inside(visit, seeded):
     page.keyboard.press('p')
     page.get_by_role('link', name='Open nested stack').click()
     page.get_by_role('heading', name=re.compile('^shop-web-')).wait_for()
+
+
+def test_drift_is_looked_for_and_shown(visit, service, seeded):
+    stack_id = service.create('drifting', stacks.template(net={
+        'type': 'OS::Neutron::Net', 'properties': {'name': 'as-applied'}}))
+    service.until('drifting', 'CREATE_COMPLETE')
+    page = visit(f'#/stack/drifting/{stack_id}/drift')
+    page.get_by_role('button', name='Compare now').click()
+    page.get_by_role('heading', name='Nothing differs').wait_for()
+    rename_network(service.cloud, 'as-applied', 'by-somebody')
+    page.get_by_role('button', name='Compare now').click()
+    page.get_by_role('cell', name='by-somebody').wait_for()
+    assert page.get_by_role('cell', name='as-applied').is_visible()
+    page.get_by_text('changed: 1').wait_for()
+
+
+def rename_network(cloud, name, new):
+    """As another program does it, in the simulated cloud."""
+    with openstack.connect(auth_url=f'{cloud}/v3', username='admin', password='secret', project_name='admin',
+                           user_domain_id='default', project_domain_id='default') as other:
+        other.network.update_network(other.network.find_network(name), name=new)
 
 
 def test_protections_and_locks(visit, service, seeded):

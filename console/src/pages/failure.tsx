@@ -27,6 +27,8 @@ export function Failed({ path, name, version }: { path: string; name: string; ve
     {found.not_started.length > 0 && <section class="card"><h2>{t('failure.notstarted')}</h2><p>{found.not_started.map((each) => <span class="tag waiting" key={each.join('/')}>{each.join(' / ')}</span>)}</p></section>}
     {found.waiting_for.length > 0 && <section class="card"><h2>{t('failure.waiting')}</h2><ul class="plain">{found.waiting_for.map((each) => <li key={each.path.join('/')}>
       <span class="dot running" aria-hidden="true" /><strong>{each.path.join(' / ')}</strong> <span class="soft">{each.type}</span> {each.action.toLowerCase()} · {span(each.seconds)} <span class="soft">{each.reason}</span>
+      {each.last_answer && <p class="soft">{t('failure.said', { service: each.last_answer.service, text: each.last_answer.said, time: when(each.last_answer.at) })}{each.last_answer.request_id && <> <code>{each.last_answer.request_id}</code></>}</p>}
+      {each.call && <p class="soft">{each.next_at ? t('failure.next', { call: each.call, time: when(each.next_at) }) : t('failure.running', { call: each.call })}</p>}
     </li>)}</ul></section>}
     {found.blocked.length > 0 && <section class="card"><h2>{t('failure.blocked')}</h2><ul class="plain">{found.blocked.map((each) => <li key={each.path.join('/')}>
       <span class="dot waiting" aria-hidden="true" /><strong>{each.path.join(' / ')}</strong> <span class="soft">{t('failure.waits', { names: each.waits_for.map((one) => one.join('/')).join(', ') })}</span>

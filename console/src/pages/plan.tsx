@@ -92,6 +92,7 @@ function ChangeCard({ change }: { change: Change }): JSX.Element {
       <span class={`badge ${change.action}`}>{word('plan.action', change.action)}</span>
     </summary>
     {change.reason && <p class="soft">{change.reason}</p>}
+    {change.cause && <p class="soft">{t('plan.cause', { kind: change.cause.kind, what: change.cause.what })}{change.cause.line && ` · ${change.cause.line}:${change.cause.column ?? 1}`}{change.cause.by && ` · ${change.cause.by}`}{change.cause.at && ` · ${when(change.cause.at)}`}</p>}
     {change.may.length > 0 && <p class="soft">{change.may.map((each) => word('plan.action', each)).join(', ')}</p>}
     <Values values={change.values} />
   </details>

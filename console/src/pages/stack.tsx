@@ -12,13 +12,14 @@ import { Rows, type Column } from '../parts/rows'
 import { Button, Command, Confirm, Empty, Facts, Failure, Loading, Page, quoted, State, Tabs, text, toneOf, wordsOf } from '../parts/ui'
 import { go, replace, to } from '../router'
 import { mayChange } from '../session'
+import { Drift } from './drift'
 import { Failed } from './failure'
 import { Guards } from './guards'
 import { Revisions } from './revisions'
 import { Live } from './stacks'
 import { Timeline } from './timeline'
 
-const TABS = ['graph', 'failure', 'timeline', 'resources', 'events', 'outputs', 'template', 'revisions', 'guards'] as const
+const TABS = ['graph', 'failure', 'timeline', 'resources', 'events', 'outputs', 'template', 'revisions', 'drift', 'guards'] as const
 const MOST_EVENTS = 2000
 
 export function StackPage({ name, id, tab, query }: { name: string; id: string; tab: string; query: URLSearchParams }): JSX.Element {
@@ -135,6 +136,7 @@ export function StackPage({ name, id, tab, query }: { name: string; id: string; 
     {tab === 'outputs' && <Outputs stack={found} />}
     {tab === 'template' && <Template path={path} stack={found} />}
     {tab === 'revisions' && <Revisions path={path} name={name} id={id} chosen={query.get('revision')} />}
+    {tab === 'drift' && <Drift path={path} name={name} />}
     {tab === 'guards' && <Guards path={path} name={name} />}
     {asking && <Confirm title={t('action.delete.confirm', { name })} text={t('action.delete.text')} label={t('action.delete')} command={`openstack stack delete --yes ${quoted(name)}`}
       act={() => call<null>('DELETE', path).then(() => go(to(['stacks'])))} close={() => setAsking(false)} />}
