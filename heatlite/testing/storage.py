@@ -29,6 +29,7 @@ Seal = Callable[[str], str]
 
 SHARED_MEMORY = '/dev/shm'
 LOCKED = (1205, '55P03')                # what servers answer at once: MariaDB with a wait of 0 s, PostgreSQL
+ENDED = 1180                            # ... to a SKIP LOCKED now and then, instead: it has ended the transaction
 SAVEPOINT = 'simulation'
 
 
@@ -364,6 +365,8 @@ class ServerDatabase(SimDatabase):
                     execute()
                     return
                 except Exception as error:
+                    if error.args[:1] == (ENDED,):
+                        raise Contention(reason=str(error)) from error
                     if not _is_locked(error):
                         raise
                     beside.execute(f'ROLLBACK TO SAVEPOINT {SAVEPOINT}')

@@ -221,4 +221,4 @@ def test_of_two_updates_at_once_the_second_compares_all(made):
     cluster.update(stack_id, flat('three', c={'type': 'Sim::Thing'}))
     cluster.update(stack_id, flat('one', c={'type': 'Sim::Thing'}))
     done(cluster, stack_id, 'UPDATE')
-    assert [each['value'] for each in cluster.cloud.objects.values()][0] == 'one'
+    assert next(iter(cluster.cloud.objects.values()))['value'] == 'one'
