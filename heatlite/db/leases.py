@@ -21,11 +21,9 @@ COLUMNS = ('stack_id', 'engine_id', 'epoch', 'wanted')
 # Built once: putting a statement together costs more than running it.
 _HELD = sa.select(lease.c.stack_id, lease.c.epoch, lease.c.strikes).where(
     lease.c.wanted == sa.true(), lease.c.engine_id == sa.bindparam('holder'))
-_EPOCH = sa.select(lease.c.engine_id, lease.c.epoch, lease.c.strikes).where(
+_EPOCH = sa.select(lease.c.engine_id, lease.c.epoch, lease.c.strikes, lease.c.wanted).where(
     lease.c.stack_id == sa.bindparam('wanted_stack'))
 _HOLDER = _EPOCH.with_for_update()
-_IDLE = sa.select(lease.c.engine_id, lease.c.wanted).where(
-    lease.c.stack_id == sa.bindparam('wanted_stack')).with_for_update()
 _WRITE = lease.update().where(lease.c.stack_id == sa.bindparam('wanted_stack')).values(writes=lease.c.writes + 1)
 _WANT = _WRITE.values(wanted=True)
 
@@ -55,7 +53,7 @@ def locked(tx: sa.Connection, stack_id: str) -> bool:
 
 def is_idle(tx: sa.Connection, stack_id: str) -> bool:
     """Whether no engine has the lease and the stack has no work; locks it until the end of `tx`."""
-    row = tx.execute(_IDLE, {'wanted_stack': stack_id}).first()
+    row = tx.execute(_HOLDER, {'wanted_stack': stack_id}).first()
     return row is not None and row.engine_id is None and not row.wanted
 
 

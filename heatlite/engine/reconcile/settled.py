@@ -65,8 +65,6 @@ def inputs_of_root(definition: StackDefinition, key: str) -> str | None:
     """Return the digest of what besides its own text has an influence on a root stack; None: not known.
 
     `key`: of the digest."""
-    if definition.environment.has_hooks() or definition.environment.event_sinks:
-        return None
     texts = Influence(definition.environment, definition.files).on({'resources': definition.snippets})
     return None if texts is None else crypt.digest(texts, key)
 
@@ -95,6 +93,8 @@ def settled(leased: LeasedStack, status: Status | None, outputs: list[dict[str, 
     if leased.signalled == row.generation or leased.lease.former is not None:    # a former owner may have handled some
         return None
     if definition.environment.has_hooks() or any(output.get('live') for output in outputs):
+        return None
+    if row.owner_id is None and definition.environment.event_sinks:     # its own updates have events to send
         return None
     nested = 0
     for name, resource in definition.resources.items():
