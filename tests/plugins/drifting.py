@@ -18,12 +18,12 @@ import yaml
 
 from heatlite.common import exception
 from heatlite.db.tables import resource, resource_data
-from heatlite.engine.types import registry
 from heatlite.rpc import messages
 from heatlite.testing import another, changes
 from heatlite.testing.changes import Change
 from heatlite.testing.scenario import IT, ResourceScenario
-from tests.plugins.own_types import HERE, own_types
+from tests.plugins import checking
+from tests.plugins.own_types import HERE
 
 UNSEEN = HERE / 'unseen_drift.yaml'
 PAGE = HERE.parents[1] / 'docs' / 'users' / 'drift-types.rst'
@@ -195,29 +195,9 @@ def page() -> Iterator[str]:
     yield ''
 
 
-def main(names: list[str]) -> int:
-    if names == ['--page']:
-        PAGE.write_text('\n'.join(page()))
-        return 0
-    registry.create()
-    found, wrong = own_types(), 0
-    with found.clouds() as cloud_of:
-        for name in sorted(found.types):
-            if names and not any(part in name for part in names):
-                continue
-            try:
-                result = of(found, cloud_of, name)
-            except Exception as error:
-                print(f'{name}: {type(error).__name__}: {error}', flush=True)
-                continue
-            if result is None:
-                continue
-            for text in differences(name, result):
-                wrong += 1
-                print(text, flush=True)
-            print(f'== {name}: read {result.is_read}, seen {result.seen}, unseen {result.unseen}', flush=True)
-    return int(bool(wrong))
+def shown(result: Drifted) -> str:
+    return f'read {result.is_read}, seen {result.seen}, unseen {result.unseen}'
 
 
 if __name__ == '__main__':
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(checking.main(sys.argv[1:], PAGE, page, of, differences, shown))

@@ -17,10 +17,10 @@ import yaml
 
 from heatlite.common import exception
 from heatlite.db import plans, resources
-from heatlite.engine.types import registry
 from heatlite.rpc import messages
 from heatlite.testing.scenario import IT, VERSION, ResourceScenario
-from tests.plugins.own_types import HERE, own_types
+from tests.plugins import checking
+from tests.plugins.own_types import HERE
 
 NOT_IMPORTED = HERE / 'not_imported.yaml'
 PAGE = HERE.parents[1] / 'docs' / 'users' / 'import-types.rst'
@@ -192,29 +192,9 @@ def page() -> Iterator[str]:
     yield ''
 
 
-def main(names: list[str]) -> int:
-    if names == ['--page']:
-        PAGE.write_text('\n'.join(page()))
-        return 0
-    registry.create()
-    found, wrong = own_types(), 0
-    with found.clouds() as cloud_of:
-        for name in sorted(found.types):
-            if names and not any(part in name for part in names):
-                continue
-            try:
-                result = of(found, cloud_of, name)
-            except Exception as error:
-                print(f'{name}: {type(error).__name__}: {error}', flush=True)
-                continue
-            if result is None:
-                continue
-            for text in differences(name, result):
-                wrong += 1
-                print(text, flush=True)
-            print(f'== {name}: refused {result.refused!r}, updates {result.updated}', flush=True)
-    return int(bool(wrong))
+def shown(result: Imported) -> str:
+    return f'refused {result.refused!r}, updates {result.updated}'
 
 
 if __name__ == '__main__':
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(checking.main(sys.argv[1:], PAGE, page, of, differences, shown))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 
 import pytest
@@ -12,7 +11,7 @@ from heatlite.common import exception
 from heatlite.db import plans, revisions, tables
 from heatlite.planning.states import Action
 from heatlite.rpc import messages
-from tests.simulation import planned
+from tests.simulation import planned, statements
 from tests.simulation.cluster import Cluster, done, kill_engines_in, wait
 from tests.simulation.test_plans import template
 
@@ -196,20 +195,13 @@ def test_another_stack_has_another_digest(cluster):
     assert history(cluster, stack_id)[0].digest != history(cluster, other)[0].digest
 
 
-@contextlib.contextmanager
 def changes_of_revisions():
-    """Collect the statements, on any connection, that change the table."""
-    seen = []
+    """Collect the statements that change the table."""
+    return statements.noted(re.compile(r'(INSERT INTO|UPDATE|DELETE FROM) revision\b').match)
 
-    def note(_connection, _cursor, statement, *_rest):
-        if re.match(r'(INSERT INTO|UPDATE|DELETE FROM) revision\b', statement):
-            seen.append(statement.split()[0])
 
-    sa.event.listen(sa.Engine, 'before_cursor_execute', note)
-    try:
-        yield seen
-    finally:
-        sa.event.remove(sa.Engine, 'before_cursor_execute', note)
+def words(seen):
+    return [statement.split()[0] for statement in seen]
 
 
 def test_what_requests_and_actions_cost():
@@ -217,17 +209,17 @@ def test_what_requests_and_actions_cost():
         with changes_of_revisions() as seen:
             stack_id = create(cluster, a='one', b='one')
             wait(cluster, 1.0)
-        assert seen == ['INSERT']
+        assert words(seen) == ['INSERT']
         with changes_of_revisions() as seen:
             update(cluster, stack_id, a='two', c='one')
             cluster.ask(messages.StackAction(stack_id, 'check'))
             cluster.settle(stack_id)
             wait(cluster, 1.0)
-        assert seen == ['INSERT']
+        assert words(seen) == ['INSERT']
         with changes_of_revisions() as seen:
             update(cluster, stack_id, a='three')
             wait(cluster, 1.0)
-        assert seen == ['INSERT', 'DELETE']             # one more than are kept, when the action has ended
+        assert words(seen) == ['INSERT', 'DELETE']             # one more than are kept, when the action has ended
 
 
 @pytest.mark.parametrize('keep', [3, 1, 0])

@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-
-import sqlalchemy as sa
-
+from tests.simulation import statements
 from tests.simulation.cluster import Cluster, done
 
 
-@contextlib.contextmanager
 def stored_definitions_read():
-    """Collect the statements, on any connection, that read what is stored of resources."""
-    seen = []
-
-    def note(_connection, _cursor, statement, *_rest):
-        if statement.startswith('SELECT') and 'resource.properties' in statement:
-            seen.append(statement)
-
-    sa.event.listen(sa.Engine, 'before_cursor_execute', note)
-    try:
-        yield seen
-    finally:
-        sa.event.remove(sa.Engine, 'before_cursor_execute', note)
+    """Collect the statements that read what is stored of resources."""
+    return statements.noted(lambda statement: statement.startswith('SELECT') and 'resource.properties' in statement)
 
 
 def things(count, value):

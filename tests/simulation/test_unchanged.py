@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-
 import pytest
-import sqlalchemy as sa
 import yaml
 
 from heatlite.db import stacks
 from heatlite.rpc import messages
+from tests.simulation import statements
 from tests.simulation.cluster import Cluster, done, wait
 from tests.simulation.test_settled import FILES, LEAF, id_of, tree
 
@@ -21,20 +19,10 @@ def flat(value='one', **more):
         'outputs': {'ident': {'value': {'get_resource': 'a'}}}}
 
 
-@contextlib.contextmanager
 def loads():
-    """Collect the statements, on any connection, with which an engine loads the resources of a stack."""
-    seen = []
-
-    def note(_connection, _cursor, statement, *_rest):
-        if statement.startswith('SELECT') and 'FROM resource' in statement and 'DISTINCT' not in statement:
-            seen.append(statement)
-
-    sa.event.listen(sa.Engine, 'before_cursor_execute', note)
-    try:
-        yield seen
-    finally:
-        sa.event.remove(sa.Engine, 'before_cursor_execute', note)
+    """Collect the statements with which an engine loads the resources of a stack."""
+    return statements.noted(lambda statement: statement.startswith('SELECT') and 'FROM resource' in statement
+                            and 'DISTINCT' not in statement)
 
 
 def is_driven(cluster, stack_id, template, environment=None, **options):

@@ -115,7 +115,7 @@ def test_each_period_is_evaluated_once(cluster, database):
     assert finished(stack_url) == 'CREATE_COMPLETE'
     for number in range(COUNT):
         make(database, f'p{number % PROJECTS}', f'a{number}',
-             alarm_actions=('arn:openstack:heat::nobody:stacks/s/x/resources/y',))
+             alarm_actions=('arn:openstack:heat::no-such-project:stacks/s/x/resources/y',))
     make(database, 'admin', 'told', alarm_actions=(
         f'arn:openstack:heat::admin:stacks/s/{stack_id}/resources/listener',))
 
@@ -165,7 +165,7 @@ def test_each_period_is_evaluated_once_while_clocks_are_set(cluster, database, t
         cluster.start_engine(**times[-1].environment).said('takes requests')
     for number in range(100):
         make(database, f'p{number % PROJECTS}', f'a{number}',
-             alarm_actions=('arn:openstack:heat::nobody:stacks/s/x/resources/y',))
+             alarm_actions=('arn:openstack:heat::no-such-project:stacks/s/x/resources/y',))
     eventually('a period of each', lambda: len(counted(database)) == 100)
     jumps = []
     for seconds in (3600, -3600, 0):

@@ -76,7 +76,7 @@ def test_identity_takes_what_to_change_by_its_name(cloud, collection, key, field
     try:
         assert things.update(**{key: made.id}, name='after').name == 'after'
         with pytest.raises(TypeError, match=key):
-            things.update(name='nobody')
+            things.update(name='no-such-thing')
         assert things.update(made, name='again').name == things.get(made.id).name == 'again'
     finally:
         things.delete(made)
