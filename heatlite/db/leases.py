@@ -90,6 +90,11 @@ def is_good(tx: sa.Connection, known: Lease) -> bool:
     """
     if certifies(tx):
         tx.execute(_WRITE, {'wanted_stack': known.stack_id})
+    return is_held(tx, known)
+
+
+def is_held(tx: sa.Connection, known: Lease) -> bool:
+    """As `is_good`, as far as this node of the database knows: enough to read by, not to write or call by."""
     row = tx.execute(_EPOCH, {'wanted_stack': known.stack_id}).first()
     return row is not None and (row.engine_id, row.epoch) == (known.engine_id, known.epoch)
 

@@ -65,7 +65,7 @@ def test_a_member_and_then_a_reader(visit, cloud):
     page.get_by_text('The template is valid').wait_for()
     page.get_by_label('Name of the stack').fill('mine')
     page.get_by_role('button', name='Create', exact=True).click()
-    page.get_by_text('create complete').wait_for()
+    page.get_by_role('heading').get_by_text('create complete').wait_for()
     address = page.evaluate('location.hash')
     page.reload()
     page.get_by_role('button', name='Delete', exact=True).wait_for()      # the session lives as long as the tab

@@ -15,6 +15,7 @@ from heatlite.engine.reconcile import loading, outputs
 from heatlite.engine.reconcile.executors import Executors
 from heatlite.engine.reconcile.facade import Stack as Facade
 from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.runner import Runner
 from heatlite.engine.reconcile.runners import Runners
 from heatlite.engine.resource import Resource
 from heatlite.engine.types.registry import Registry
@@ -37,7 +38,7 @@ class StackReader:
 
     def read(self, stack_id: str) -> Facade | None:
         """Return the facade of a stack for reading, or None; it may be driven here, elsewhere or not at all."""
-        runner = self._runners.get(stack_id)
+        runner = self._runner(stack_id)
         if runner is not None:
             return runner.executor.facade
         leased = self.load(stack_id)
@@ -45,7 +46,7 @@ class StackReader:
 
     def resource_of(self, stack_id: str, row_id: int) -> Resource | None:
         """The object of one row, whether or not another row has taken its place; None when there is no such row."""
-        runner = self._runners.get(stack_id)
+        runner = self._runner(stack_id)
         leased = runner.leased if runner is not None else self.load(stack_id)
         row = leased.rows.get(row_id) if leased is not None else None
         if leased is None or row is None:
@@ -66,7 +67,7 @@ class StackReader:
                     for output in (row.outputs if row is not None else None) or ()]
 
     def _outputs(self, stack_id: str, context: RequestContext) -> list[dict[str, Any]]:
-        runner = self._runners.get(stack_id)
+        runner = self._runner(stack_id)
         if runner is not None and context.may_see(runner.leased.row.project_id, runner.leased.row.user_project_id):
             return outputs.resolve(runner.leased.definition, runner.executor.scope)
         leased = self.load(stack_id)
@@ -99,6 +100,17 @@ class StackReader:
             resource = objects.stored(row)
             resource.handle_metadata_reset()
             return resource.metadata_get()
+
+    def _runner(self, stack_id: str) -> Runner | None:
+        """Return the runner of a stack that is driven here.
+
+        A runner whose lease is gone is none: it has not ended yet, but another engine may have changed the stack.
+        """
+        runner = self._runners.get(stack_id)
+        if runner is None:
+            return None
+        with self._database.reader() as tx:
+            return runner if leases.is_held(tx, runner.leased.lease) else None
 
     @contextmanager
     def _guarded(self, stack_id: str, context: RequestContext) -> Iterator[None]:

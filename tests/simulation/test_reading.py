@@ -1,0 +1,68 @@
+"""What an engine reads of a stack is what the last action left, whichever engine carried it out."""
+
+from __future__ import annotations
+
+import pytest
+
+from heatlite.common import exception
+from tests.simulation.cluster import Cluster, done
+
+
+def template(value):
+    return {'heat_template_version': '2018-08-31',
+            'resources': {'a': {'type': 'Sim::Thing', 'properties': {'value': value}},
+                          value: {'type': 'Sim::Thing'}},
+            'outputs': {'value': {'value': value}, 'id': {'value': {'get_resource': value}}}}
+
+
+@pytest.fixture
+def late():
+    """A cluster, a stack that one engine has made and another one updated, and the first one, whose runner has not ended
+    since it released the lease: its process was stopped in between."""
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', template('first'))
+        cluster.universe.run(lambda: any(service.runners.get(stack_id) for _runtime, service in cluster.engines))
+        [(runtime, service, runner)] = [(runtime, service, service.runners.get(stack_id))
+                                        for runtime, service in cluster.engines if service.runners.get(stack_id)]
+        done(cluster, stack_id, 'CREATE')
+        cluster.universe.run(lambda: stack_id not in service.runners)
+        service.runners.add(runner)
+        cluster.update(stack_id, template('second'))
+        done(cluster, stack_id, 'UPDATE')
+        service.runners.add(runner)
+        yield cluster, stack_id, runtime, service
+
+
+def asked(cluster, runtime, question):
+    answers = []
+    runtime.spawn(lambda: answers.append(question()))
+    assert cluster.universe.run(lambda: bool(answers))
+    return answers[0]
+
+
+def test_resources_of_the_last_update_are_seen(late):
+    cluster, stack_id, runtime, service = late
+    names = asked(cluster, runtime, lambda: service.reader.asked(stack_id, cluster.context, list))
+    assert sorted(names) == ['a', 'second']
+
+
+def test_outputs_of_the_last_update_are_read(late):
+    cluster, stack_id, runtime, service = late
+    found = asked(cluster, runtime, lambda: service.reader.outputs(stack_id, cluster.context))
+    values = {each['output_key']: each['output_value'] for each in found}
+    assert values['value'] == 'second' and values['id']
+
+
+def test_a_stack_deleted_elsewhere_is_gone(late):
+    cluster, stack_id, runtime, service = late
+    runner = service.runners.get(stack_id)
+    cluster.delete(stack_id)
+    done(cluster, stack_id, 'DELETE')
+    service.runners.add(runner)
+
+    def question():
+        with pytest.raises(exception.EntityNotFound):
+            service.reader.outputs(stack_id, cluster.context)
+        return True
+
+    assert asked(cluster, runtime, question)
