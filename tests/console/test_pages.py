@@ -138,7 +138,7 @@ def test_a_stack_is_created_from_the_editor_planned_applied_and_deleted(visit, s
     page.get_by_text('The template is valid').wait_for()
     page.get_by_label('size').fill('20')
     page.get_by_role('button', name='Update', exact=True).click()
-    page.get_by_text('update complete').wait_for()
+    page.get_by_role('heading').get_by_text('update complete').wait_for()
     page.get_by_role('button', name='Delete', exact=True).click()
     page.get_by_role('dialog').get_by_role('button', name='Delete', exact=True).click()
     page.get_by_role('heading', name='Stacks').wait_for()
