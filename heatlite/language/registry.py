@@ -52,7 +52,8 @@ class Registry:
         self.behind = behind
         # Results by type name, as a cache while no entry is for single resources.
         self._found: dict[str, Found] = {}
-        self._by_resource: bool = bool(entries.get(RESOURCES)) or (behind is not None and behind._by_resource)
+        # Whether a type name may mean another type for another resource.
+        self.is_by_resource: bool = bool(entries.get(RESOURCES)) or (behind is not None and behind.is_by_resource)
         self._wildcards = sorted(
             key for key, value in self.entries.items()
             if key.endswith('*') and isinstance(value, str) and not is_template_name(value))
@@ -68,7 +69,7 @@ class Registry:
         loop: list[str] = []
         found = self._find(type_name, resource_name, frozenset(), loop)
         if found is not None:
-            if not self._by_resource:
+            if not self.is_by_resource:
                 self._found[type_name] = found
             return found
         if loop:

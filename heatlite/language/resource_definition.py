@@ -34,6 +34,7 @@ from heatlite.language.unknown import UNKNOWN
 if TYPE_CHECKING:
     from heatlite.language.definition import StackDefinition
 
+NOTHING: frozenset[str] = frozenset()
 DELETE, RETAIN, SNAPSHOT = DELETION_POLICIES = ('Delete', 'Retain', 'Snapshot')
 
 
@@ -198,18 +199,23 @@ class ResourceDefinition:
     def needs(self) -> tuple[Reference, ...]:
         """All references to resources in properties and metadata."""
         if self._needs is None:
-            with shared(self.owner.limits):
-                found = [Reference(name, trail, need) for name, expression in self.property_expressions.items()
-                         if isinstance(expression, Node) for trail, need in requirements(expression, PLACEHOLDERS)]
-                found += [Reference(None, trail, need)
-                          for trail, need in requirements(self.parsed.metadata, PLACEHOLDERS)]
-            self._needs = tuple(found)
+            parts = [(name, expression) for name, expression in (
+                *self.property_expressions.items(), (None, self.parsed.metadata))
+                     if isinstance(expression, Node) and expression.refers]
+            self._needs = self._references(parts) if parts else ()
         return self._needs
+
+    def _references(self, parts: Iterable[tuple[str | None, Node]]) -> tuple[Reference, ...]:
+        with shared(self.owner.limits):
+            return tuple(Reference(name, trail, need) for name, expression in parts
+                         for trail, need in requirements(expression, PLACEHOLDERS))
 
     @property
     def requires(self) -> frozenset[str]:
         """Enabled resources that this one needs directly: named in depends_on, or used in properties, metadata."""
-        if self._requires is None:
+        if self._requires is None and not self.needs and not self.depends_on:
+            self._requires = NOTHING
+        elif self._requires is None:
             known = self.owner.resources
             names = {name for name in self.depends_on if name in known}
             if not self.is_external:

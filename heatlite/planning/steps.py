@@ -189,15 +189,18 @@ def _replaced_by(rows: Mapping[int, ResourceState], row: ResourceState) -> Itera
 
 def _order_deletions(requires: dict[Step, list[Step]], apply: Mapping[str, Step], delete: Mapping[int, Step],
                      rows: Mapping[int, ResourceState], exact: list[Edge], followed: list[Edge]) -> None:
+    for number, step in delete.items():
+        applied = apply.get(rows[number].name)
+        requires[step] = [applied] if applied is not None else []
     for edges in (exact + followed, exact, []):
-        deletions: dict[Step, list[Step]] = {
-            step: [apply[rows[number].name]] if rows[number].name in apply else [] for number, step in delete.items()}
+        behind: dict[Step, list[Step]] = {}         # deletions that are ordered among each other: few in most updates
         for standing, stood_on in edges:
             if stood_on in delete and standing in delete and standing != stood_on:
-                deletions[delete[stood_on]].append(delete[standing])
+                behind.setdefault(delete[standing], [])
+                behind.setdefault(delete[stood_on], []).append(delete[standing])
         # Rows left by several interrupted updates may seem to require each other in a cycle. Deleting a stack must
         # always be possible, so then the inferred edges are dropped, and if need be all of them.
-        if not graph.cycle({step: [other for other in needed if other in deletions]
-                            for step, needed in deletions.items()}):
+        if not graph.cycle(behind):
             break
-    requires.update(deletions)
+    for step, others in behind.items():
+        requires[step] += others

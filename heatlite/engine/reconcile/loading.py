@@ -36,7 +36,7 @@ NO_LIMITS = Limits(max_size=ANY, max_depth=ANY, max_expansion=ANY, max_functions
 
 def definition(stored: templates.Template, row: stacks.Stack, operator: Registry) -> StackDefinition:
     """Build the definition of a stack from a stored template. It was accepted before, so no limits apply."""
-    return definitions.build(language_template.from_mapping(stored.document, NO_LIMITS),
+    return definitions.build(language_template.Template(dict(stored.document)),
                              Environment(stored.environment, operator),
                              stored.files, StackIdentity(row.name, row.id, row.project_id), limits=NO_LIMITS,
                              facade=facade(row))

@@ -40,12 +40,14 @@ class ResourceObjects:
         self.records = records
         self._foreseen = foreseen
         self._environments: dict[str, Environment] = {}     # former template -> its environment
+        self._kinds: dict[tuple[str, Environment], type[Resource]] = {}     # type name -> its class
         self.scope = StackScope(leased.current, self._kept, self._ask, foreseen.is_future, self._early_reference)
         self.facade = facade(self)                  # types have only a weak reference to it
 
     def use_types(self, registry: Registry) -> None:
         """Use `registry` from the next object on."""
         self._registry = registry
+        self._kinds.clear()
 
     # --- objects ----------------------------------------------------------------------------------------
 
@@ -108,7 +110,13 @@ class ResourceObjects:
 
     def kind_of(self, row: ResourceState) -> type[Resource]:
         """Return the class of the row's type. Raises StackValidationFailed if it is no longer registered."""
-        return self._registry.resolve(row.type, row.name, self.environment_of(row))
+        environment = self.environment_of(row)
+        kind = self._kinds.get((row.type, environment))
+        if kind is None:
+            kind = self._registry.resolve(row.type, row.name, environment)
+            if not environment.registry.is_by_resource:
+                self._kinds[row.type, environment] = kind
+        return kind
 
     def wanted_kind(self, definition: rsrc_defn.ResourceDefinition) -> type[Resource]:
         """As `kind_of`, for a wanted definition."""

@@ -187,7 +187,7 @@ class SignalDispatcher:
         signalled = {}
         for name in self._leased.definition.resources:
             row = self._leased.current(name)
-            if row is not None and row.exists and not row.in_progress and self._is_followed(row):
+            if row is not None and self._is_followed(row) and row.exists and not row.in_progress:
                 signalled[name] = row
         if signalled:
             self._working += 1
