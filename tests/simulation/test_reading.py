@@ -17,8 +17,8 @@ def template(value):
 
 @pytest.fixture
 def late():
-    """A cluster, a stack that one engine has made and another one updated, and the first one, whose runner has not ended
-    since it released the lease: its process was stopped in between."""
+    """A cluster, a stack that one engine has made and another one updated, and the first one, whose runner has not
+    ended since it released the lease: its process was stopped in between."""
     with Cluster() as cluster:
         stack_id = cluster.create('s', template('first'))
         cluster.universe.run(lambda: any(service.runners.get(stack_id) for _runtime, service in cluster.engines))
