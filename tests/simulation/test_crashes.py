@@ -7,6 +7,7 @@ import os
 
 import pytest
 
+from heatlite.rpc import messages
 from tests.simulation.cluster import OFFSET, Cluster, kill_engines_in, lose_database_in
 
 PAIRS = int(os.environ.get('HEATLITE_TEST_PAIRS', '48'))     # every which pair of points is tried; 1: all
@@ -150,3 +151,19 @@ def test_every_answer_to_a_create_is_lost():
 @pytest.mark.parametrize('name', SCENARIOS)
 def test_the_database_away_at_any_time(name):
     lose_database_in(SCENARIOS[name], 17)
+
+
+def check_of_a_failed_create(cluster):
+    """A check that is cut off does not make a resource of one whose creation has failed."""
+    stack_id = cluster.create('s', template({'a': thing('1', fail=True)}), disable_rollback=True)
+    assert cluster.settle(stack_id).status == 'FAILED'
+    cluster.chaos.enabled = True
+    cluster.ask(messages.StackAction(stack_id, 'check'))
+    cluster.update(stack_id, template({'a': thing('1')}))
+    row = cluster.settle(stack_id)
+    assert (row.action, row.status) == ('UPDATE', 'COMPLETE'), row.reason
+    assert_one_object_per_resource(cluster, stack_id)
+
+
+def test_killed_in_a_check_of_a_resource_that_was_never_made():
+    assert kill_engines_in(check_of_a_failed_create, 1, from_the_start=False) > 5

@@ -20,6 +20,7 @@ from heatlite.planning.decide import Verdict
 from heatlite.planning.plan import NOT_READ
 from heatlite.planning.replacement import MARKED, Reason, ReplacementCause
 from heatlite.planning.states import DIRTY, Action, ResourceState, Status
+from heatlite.planning.steps import ON_EXISTING
 
 UPDATE, REPLACE = RESTRICTABLE = ('update', 'replace')
 
@@ -65,6 +66,8 @@ def _ask(resource: Resource, kind: type[Resource], wanted: ResourceDefinition, l
     if wanted.external_id() is not None or resource.external_id is not None:
         resource.check_external_id_kept(wanted)
         return Verdict(changed=False), None
+    if _was_never_made(row):
+        return Verdict(changed=True, replace=plain, cause=ReplacementCause(Reason.FAILED, row.reason)), None
     comparison = resource.compare(wanted)
     is_unsure = row.fingerprint == DIRTY and resource.resource_id is not None
     converges = (observe or leased.row.converge) and leased.definition.environment.drift_policy(
@@ -85,6 +88,13 @@ def _ask(resource: Resource, kind: type[Resource], wanted: ResourceDefinition, l
     except exception.UpdateReplace as replaced:
         return Verdict(changed=True, replace=str(replaced), announced=True), None
     return Verdict(changed=True), UpdateArguments(wanted, template_diff, property_diff)
+
+
+def _was_never_made(row: ResourceState) -> bool:
+    """Whether an action on what exists was interrupted, or had nothing to do, at a resource whose creation had failed
+    before there was an object."""
+    return (row.action in ON_EXISTING and row.status is not Status.FAILED and not row.fingerprint
+            and row.physical_id is None)
 
 
 def _of_type(row: ResourceState, wanted: ResourceDefinition) -> ReplacementCause:

@@ -34,7 +34,7 @@ from heatlite.engine.resources.stack_resource import StackResource
 from heatlite.engine.types.registry import Registry
 from heatlite.planning import commands, waiting
 from heatlite.planning.decide import Verdict
-from heatlite.planning.states import NO_HANDLE, Action, Change, ResourceState
+from heatlite.planning.states import DIRTY, NO_HANDLE, Action, Change, ResourceState
 from heatlite.planning.steps import Step
 
 LOG = logging.getLogger(__name__)
@@ -95,7 +95,7 @@ class StepExecutor:
                     or not self._is_settled(row, wanted.type)):
                 return False
             if step.name in self._leased.definition.as_applied:
-                return row.fingerprint is not None
+                return row.fingerprint not in ('', DIRTY)
             return row.fingerprint == fingerprint(wanted.resolved(self.scope))
         except Exception:                           # the inspection reports it
             return False
