@@ -6,11 +6,16 @@ environments.
 
 from __future__ import annotations
 
+import logging
+import os
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 from heatlite.cmd.workers import Worker, log_file, supervise
+
+LOG = logging.getLogger(__name__)
 
 MODULE = 'heatlite.cmd.engine'
 PROGRAM = 'heatlite-engine'
@@ -64,7 +69,18 @@ def work(conf: Any, worker: Worker) -> int:
     parts.watch_parent(runtime, worker, lambda identity, stack_id: parts.release_dead_engines(
         database, runtime, [identity], stack_id))
 
+    failures: list[Exception] = []
+
     def begin() -> None:
+        """An engine that cannot begin ends, and its parent starts another one: it must not seem to be at work."""
+        try:
+            start()
+        except Exception as error:
+            failures.append(error)
+            LOG.critical('The engine cannot begin', exc_info=error)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    def start() -> None:
         parts.wait_for(conf, database, runtime)
         if worker.predecessor is not None:
             parts.release_dead_engines(database, runtime, [worker.predecessor], worker.predecessor_stack)
@@ -91,7 +107,7 @@ def work(conf: Any, worker: Worker) -> int:
     if figures is not None:
         figures.stop(0.0)
     database.close()
-    return 0
+    return 1 if failures else 0
 
 
 if __name__ == '__main__':

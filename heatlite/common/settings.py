@@ -22,8 +22,12 @@ DEFAULT = 'DEFAULT'
 DATABASES = ('mysql', 'mysql+pymysql', 'mariadb', 'mariadb+pymysql', 'postgresql', 'postgresql+psycopg2', 'postgres',
              'sqlite')
 BROKERS = ('rabbit', 'amqp', 'kombu', 'fake', 'kafka')
+TRUE = ('true', '1', 'on', 'yes')       # as oslo.config reads them
 URLS = {('database', 'connection'): DATABASES, ('database', 'slave_connection'): DATABASES,
         (DEFAULT, 'transport_url'): BROKERS, ('oslo_messaging_notifications', 'transport_url'): BROKERS}
+# Switches of libraries -> what they need, and for what.
+NEEDED = {('oslo_messaging_rabbit', 'use_queue_manager'): (
+    ('oslo_concurrency', 'lock_path'), 'a folder in which the processes of a host lock the numbers of their queues')}
 _SECTION = re.compile(r'\[([^]]+)\]\s*\Z')
 _ASSIGNMENT = re.compile(r'([^\s:=][^:=]*?)\s*[:=]\s*(.*)\Z')
 
@@ -130,6 +134,10 @@ def wrong_values(conf: cfg.ConfigOpts) -> Iterator[str]:
             if (whole if schemes is DATABASES else scheme[0]) not in schemes:
                 yield (f'{place.where}: [{place.group}] {place.name}: no driver for "{whole[:40]}://"'
                        f'{meant(whole, schemes)} (allowed: {", ".join(schemes)})')
+    for key, (needed, purpose) in NEEDED.items():
+        if key in said and said[key].value.lower() in TRUE and needed not in said:
+            place = said[key]
+            yield f'{place.where}: [{place.group}] {place.name} needs [{needed[0]}] {needed[1]}: {purpose}'
 
 
 def allowed(opt: cfg.Opt) -> str:

@@ -39,6 +39,8 @@ WRONG = [
     ('[database]\nconnection = mysql+pymsql://u:secret@h/d\n',
      ['heatlite.conf:2', '[database] connection', 'mysql+pymysql']),
     ('[DEFAULT]\ntransport_url = rabit://u:secret@h/\n', ['heatlite.conf:2', 'transport_url', 'rabbit']),
+    ('[oslo_messaging_rabbit]\nuse_queue_manager = true\n',
+     ['heatlite.conf:2', 'use_queue_manager', '[oslo_concurrency] lock_path']),
     ('no section and no sense\n', ['heatlite.conf']),
 ]
 
