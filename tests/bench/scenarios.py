@@ -19,8 +19,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from tests.bench import deployments
-from tests.system.chaos.books import Rows
-from tests.system.chaos.weather import identity
+from tests.system.chaos.faults import identity
+from tests.system.chaos.records import Rows
 from tests.system.processes import ask, eventually
 
 NOOP = {'type': 'OS::Heat::None'}

@@ -47,6 +47,8 @@ class Cluster:
             self.start_engine()
         self.api = self._start('api', 'heatlite.cmd.api')
         self.apis = [self.api]
+        self._api_options: list[tuple[str, ...]] = [()]
+        self.urls = [self.url]                  # of all APIs
         answers(f'http://127.0.0.1:{self.port}/')
         eventually('the engines', lambda: len(self.services()) >= engines)
         for program in self.engines:
@@ -67,11 +69,25 @@ class Cluster:
     def start_api(self, server):
         """Another API, with the database on that server; its URL."""
         port = free_port()
-        self.apis.append(self._start(f'api{len(self.apis) + 1}', 'heatlite.cmd.api',
-                                     '--set', f'heat_api.bind_port={port}',
-                                     '--set', f'database.connection={self.on(server)}'))
+        self._api_options.append(('--set', f'heat_api.bind_port={port}',
+                                  '--set', f'database.connection={self.on(server)}'))
+        self.apis.append(self._start(f'api{len(self.apis) + 1}', 'heatlite.cmd.api', *self._api_options[-1]))
         answers(f'http://127.0.0.1:{port}/')
-        return f'http://127.0.0.1:{port}/v1/admin'
+        self.urls.append(f'http://127.0.0.1:{port}/v1/admin')
+        return self.urls[-1]
+
+    def restart_api(self, number):
+        """Another process in the place of an API that has ended."""
+        self.apis[number].kill()
+        self.apis[number] = self._start(f'{self.apis[number].log.stem}-again', 'heatlite.cmd.api',
+                                        *self._api_options[number])
+        if number == 0:
+            self.api = self.apis[0]
+
+    @property
+    def database_urls(self):
+        """Of the cluster's database on all nodes."""
+        return list(dict.fromkeys((self.database_url, *self._nodes)))
 
     def start_engine(self, **environment):
         url = self._nodes[self._count % len(self._nodes)]

@@ -1,6 +1,6 @@
 """Services on three nodes of a Galera cluster, of which one is killed and another one stands still until it is evicted.
 
-The cluster is one of the test's own (tests.system.chaos.grounds). Runs where tools/services has started one, too.
+The cluster is one of the test's own (tests.system.chaos.servers). Runs where tools/services has started one, too.
 """
 
 import itertools
@@ -11,11 +11,11 @@ import pytest
 import sqlalchemy as sa
 
 from tests.db.conftest import NO_GALERA, nodes
-from tests.system.chaos import grounds
+from tests.system.chaos import servers
 from tests.system.cluster import Cluster
 from tests.system.processes import ask, eventually, finished
 
-pytestmark = pytest.mark.skipif(not (nodes() and grounds.are_possible()), reason=NO_GALERA)
+pytestmark = pytest.mark.skipif(not (nodes() and servers.are_possible()), reason=NO_GALERA)
 
 CLIENTS = 4
 
@@ -134,7 +134,7 @@ class Client:
 
 @pytest.fixture(scope='module')
 def ground():
-    made = grounds.Grounds('galera', 'rabbit')
+    made = servers.Servers('galera', 'rabbit')
     yield made
     made.close()
 

@@ -96,7 +96,8 @@ def check(scaled: str, measured: str) -> None:
     assert 'Alarm updated from INSUFFICIENT_DATA to ALARM' in scaled
     assert re.search(r'^web-low\t', scaled, re.MULTILINE)
     # The first signal changes nothing if it comes within the cooldown that follows the creation; the next one does.
-    assert re.search(r'web\.grow\]: SIGNAL_COMPLETE +alarm state changed from (insufficient data|alarm) to alarm', scaled)
+    assert re.search(r'web\.grow\]: SIGNAL_COMPLETE +alarm state changed from (insufficient data|alarm) to alarm',
+                     scaled)
     assert 'web.shrink]: SIGNAL_COMPLETE' in scaled
     assert '"MetricName": "Orders"' in measured
     assert '"Sum": 12.0' in measured

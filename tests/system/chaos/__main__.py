@@ -1,4 +1,4 @@
-"""`python -m tests.system.chaos [--seed N] [--minutes M] [--stacks N] [--engines N] [--keep FOLDER]`"""
+"""`python -m tests.system.chaos [--seed N] [--minutes M] [--stacks N] [--engines N] [--nodes] [--keep FOLDER]`"""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ def main() -> int:
     parser.add_argument('--minutes', type=float, default=4.0)
     parser.add_argument('--stacks', type=int, default=50)
     parser.add_argument('--engines', type=int, default=3)
+    parser.add_argument('--nodes', action='store_true', help='three nodes of the database and of the broker')
     parser.add_argument('--keep', type=Path, help='an empty folder for the logs and the ledger')
     chosen = parser.parse_args()
-    report = run(chosen.seed, chosen.minutes, chosen.stacks, chosen.engines, chosen.keep)
+    report = run(chosen.seed, chosen.minutes, chosen.stacks, chosen.engines, chosen.keep,
+                 chosen.nodes)
     print(report.table())
     return 0 if report.is_good else 1
 

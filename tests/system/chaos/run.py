@@ -1,4 +1,4 @@
-"""One run: a cluster on servers of its own, users, weather; then the reckoning."""
+"""One run: a cluster on servers of its own, users, faults; then the reckoning."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.system.chaos.books import Ledger, Rows, Things
-from tests.system.chaos.grounds import Grounds
+from tests.system.chaos.faults import Event, Faults
+from tests.system.chaos.node_faults import NodeFaults
+from tests.system.chaos.records import Ledger, Rows, Things
+from tests.system.chaos.servers import Servers
 from tests.system.chaos.users import User
-from tests.system.chaos.weather import Event, Weather
 from tests.system.cluster import Cluster
 
 
@@ -29,6 +30,7 @@ class Report:
     stuck: list[str] = field(default_factory=list)          # or failed, or otherwise not ended well
     duplicated: list[str] = field(default_factory=list)
     orphaned: list[str] = field(default_factory=list)       # things no stack knows
+    stale: list[str] = field(default_factory=list)          # answers older than what was accepted before
     wrong: list[str] = field(default_factory=list)          # everything else
     seconds: float = 0.0
     load: float = 0.0
@@ -36,7 +38,8 @@ class Report:
 
     @property
     def is_good(self) -> bool:
-        return not (self.lost or self.stuck or self.duplicated or self.orphaned or self.wrong)
+        return not (self.lost or self.stuck or self.duplicated or self.orphaned or self.stale
+                    or self.wrong)
 
     def table(self) -> str:
         lines = [f'seed {self.seed}: {sum(self.requests.values())} requests accepted ({self.requests}), '
@@ -49,52 +52,65 @@ class Report:
             lines.append(f'{what:30} {len(events):>5} {sum(event.touched for event in events) or "":>6} '
                          f'{median:>29} {most:>6}')
         lines.append(f'lost {len(self.lost)}, stuck {len(self.stuck)}, duplicated {len(self.duplicated)}, '
-                     f'orphaned {len(self.orphaned)}, otherwise wrong {len(self.wrong)}')
-        for name in ('lost', 'stuck', 'duplicated', 'orphaned', 'wrong'):
+                     f'orphaned {len(self.orphaned)}, stale {len(self.stale)}, otherwise wrong {len(self.wrong)}')
+        for name in ('lost', 'stuck', 'duplicated', 'orphaned', 'stale', 'wrong'):
             lines += [f'  {name}: {each}' for each in getattr(self, name)[:20]]
         lines += [f'  log, {count} times: {words}' for words, count in sorted(self.logs.items())]
         return '\n'.join(lines)
 
 
-def run(seed: int, minutes: float, stacks: int, engines: int = 3, folder: Path | None = None) -> Report:
-    """`folder`: keeps logs and ledger there."""
+QUORUM = {'oslo_messaging_rabbit__rabbit_quorum_queue': 'true',     # what docs/operators/running.rst advises
+          'oslo_messaging_rabbit__rabbit_transient_quorum_queue': 'true',
+          'oslo_messaging_rabbit__use_queue_manager': 'true'}         # with a lock_path
+
+
+def run(seed: int, minutes: float, stacks: int, engines: int = 3, folder: Path | None = None,
+        nodes: bool = False) -> Report:
+    """`folder`: for logs and ledger; `nodes`: three nodes of each server, and an API for each of the database."""
     if folder is None:
         with tempfile.TemporaryDirectory() as name:
-            return run(seed, minutes, stacks, engines, Path(name))
+            return run(seed, minutes, stacks, engines, Path(name), nodes)
     folder.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
-    grounds = Grounds()
+    servers = Servers('galera', 'rabbits') if nodes else Servers()
+    options = {'rpc_response_timeout': 10, 'max_stacks_per_tenant': -1}
     try:
-        cluster = Cluster(folder, grounds.database_url, grounds.rabbit_url, engines=engines, rpc_response_timeout=10,
-                          max_stacks_per_tenant=-1)
+        if nodes:
+            cluster = Cluster(folder, servers.nodes[0], servers.rabbits_url, engines=engines, nodes=servers.nodes,
+                              oslo_concurrency__lock_path=folder / 'locks', **options, **QUORUM)
+        else:
+            cluster = Cluster(folder, servers.database_url, servers.rabbit_url, engines=engines, **options)
         try:
-            report = _under(cluster, grounds, seed, minutes, stacks)
+            for server in servers.nodes[1:] if nodes else ():
+                cluster.start_api(server)
+            kind = NodeFaults if nodes else Faults
+            report = _under(cluster, kind(cluster, servers, seed, minutes * 60), seed, stacks)
         finally:
             cluster.stop()
     finally:
-        grounds.close()
+        servers.close()
     report.logs = _errors(folder)
     report.seconds, report.load = time.monotonic() - began, os.getloadavg()[0]
     return report
 
 
-def _under(cluster: Cluster, grounds: Grounds, seed: int, minutes: float, stacks: int) -> Report:
+def _under(cluster: Cluster, faults: Faults, seed: int, stacks: int) -> Report:
     report, over = Report(seed), threading.Event()
-    users = [User(number, seed, cluster.url, over) for number in range(stacks)]
-    weather = Weather(cluster, grounds, seed, minutes * 60)
-    for thread in (*users, weather):
+    users = [User(number, seed, cluster.urls, over) for number in range(stacks)]
+    for thread in (*users, faults):
         thread.start()
-    weather.join()
+    faults.join()
     over.set()
     for user in users:
         user.join()
-    report.events = weather.events
-    report.wrong += [f'{event.what} after {event.began:.0f} s: {words}' for event in weather.events
+    report.events = faults.events
+    report.wrong += [f'{event.what} after {event.began:.0f} s: {words}' for event in faults.events
                      for words in event.wrong]
-    if weather.problem is not None:
-        report.wrong.append(f'the weather itself: {weather.problem!r}')
+    if faults.problem is not None:
+        report.wrong.append(f'the faults themselves: {faults.problem!r}')
     for user in users:
         report.stuck += user.problems
+        report.stale += user.stale
         report.repeated += user.repeated
         for name, count in user.requests.items():
             report.requests[name] = report.requests.get(name, 0) + count
@@ -104,7 +120,7 @@ def _under(cluster: Cluster, grounds: Grounds, seed: int, minutes: float, stacks
 
 def _reckon(report: Report, cluster: Cluster, users: list[User]) -> None:
     """What is there is what was wished; afterwards everything can be deleted and nothing is left."""
-    ledger, rows = Ledger(cluster.ledger), Rows(cluster.database_url)
+    ledger, rows = Ledger(cluster.ledger), Rows(*cluster.database_urls)
     there = Things.of(ledger.lines())
     known: set[str] = set()
     for user in users:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from tests.system.processes import ask
 
-# While the weather lasts it may hit the same stack, or the servers that all requests need, again and again. What is
-# stuck then is stuck afterwards, too.
+# While faults last they may hit the same stack, or the servers that all requests need, again and again. What is stuck
+# then is stuck afterwards, too.
 INSIST = 240.0          # seconds of calm to repeat a request that fails for reasons of ours
 SETTLE = 240.0          # seconds of calm after which an action that has not ended is stuck
 
@@ -69,7 +70,7 @@ class Refused(Exception):
 
 
 class Calm:
-    """Since somebody began to wait, and the weather has been over."""
+    """Since somebody began to wait, and the faults have been over."""
 
     def __init__(self, over: threading.Event) -> None:
         self._over = over
@@ -84,11 +85,16 @@ class Calm:
 
 
 class User(threading.Thread):
-    def __init__(self, number: int, seed: int, url: str, over: threading.Event) -> None:
-        """`over`: no more new wishes."""
+    """Sends each request to any of the APIs. Every definition has a tag of its own: an answer without the tag that was
+    accepted last is older than it may be."""
+
+    def __init__(self, number: int, seed: int, urls: Sequence[str], over: threading.Event) -> None:
+        """`urls`: of the APIs; `over`: no more new wishes."""
         super().__init__(name=f'user{number}', daemon=True)
         self._dice = random.Random(f'{seed}/{number}')
-        self._url = url
+        self._urls = urls
+        self._tags = 0
+        self.stale: list[str] = []              # answers older than what was accepted
         self._over = over
         self._number = number
         self._lives = 0
@@ -131,19 +137,19 @@ class User(threading.Thread):
         self._lives += 1
         self.wish = wish(self._dice)
         self.stack_name = f'u{self._number}-{self._lives}'
-        body = {'stack_name': self.stack_name, 'template': self.wish.template()}
-        status, found = self._insist('POST', f'{self._url}/stacks', body, (201, 409))
+        body = {'stack_name': self.stack_name, 'template': self.wish.template(), 'tags': self._next_tag()}
+        status, found = self._insist('POST', '/stacks', body, (201, 409))
         self.requests['create'] += 1
         if status == 201:
-            self.stack_url = f"{self._url}/stacks/{self.stack_name}/{found['stack']['id']}"
+            self.stack_url = f"/stacks/{self.stack_name}/{found['stack']['id']}"
         else:                                   # an earlier try was accepted, and its answer lost
-            found = self._insist('GET', f'{self._url}/stacks?name={self.stack_name}', None, (200,))[1]['stacks']
-            self.stack_url = f"{self._url}/stacks/{self.stack_name}/{found[0]['id']}"
+            found = self._insist('GET', f'/stacks?name={self.stack_name}', None, (200,))[1]['stacks']
+            self.stack_url = f"/stacks/{self.stack_name}/{found[0]['id']}"
 
     def _update(self) -> None:
         assert self.wish is not None
         self.wish = wish(self._dice, self.wish)
-        self._insist('PUT', self.stack_url, {'template': self.wish.template()}, (202,))
+        self._insist('PUT', self.stack_url, {'template': self.wish.template(), 'tags': self._next_tag()}, (202,))
         self.requests['update'] += 1
 
     def delete(self) -> None:
@@ -154,9 +160,14 @@ class User(threading.Thread):
         if self.status() != 'DELETE_COMPLETE':
             raise Refused(f'after a delete the stack is {self.status()}: {self.reason()}')
 
-    def _insist(self, method: str, url: str, body: Any, wanted: tuple[int, ...]) -> tuple[int, Any]:
+    def _next_tag(self) -> str:
+        self._tags += 1
+        return f't{self._tags}'
+
+    def _insist(self, method: str, path: str, body: Any, wanted: tuple[int, ...]) -> tuple[int, Any]:
         calm = Calm(self._over)
         while True:
+            url = self._dice.choice(self._urls) + path
             try:
                 status, found = ask(method, url, body)
             except OSError as error:
@@ -174,6 +185,8 @@ class User(threading.Thread):
 
     def show(self) -> dict[str, Any]:
         status, found = self._insist('GET', f'{self.stack_url}?resolve_outputs=false', None, (200, 404))
+        if self.wish is not None and (status == 404 or found['stack']['tags'] != [f't{self._tags}']):
+            self.stale.append(f'{self.stack_url}: {status}, {found.get("stack", {}).get("tags")}, not t{self._tags}')
         return found['stack'] if status == 200 else {'stack_status': 'DELETE_COMPLETE', 'stack_status_reason': ''}
 
     def status(self) -> str:
@@ -193,7 +206,7 @@ class User(threading.Thread):
     def settle(self) -> None:
         """Raises Refused unless the stack is in the end what was wished."""
         found = self.status()
-        if self.wish is not None and not found.endswith('_COMPLETE'):
+        if self.wish is not None and found not in ('CREATE_COMPLETE', 'UPDATE_COMPLETE'):
             raise Refused(f'{found}: {self.reason()}')
 
     def things(self) -> list[dict[str, Any]]:

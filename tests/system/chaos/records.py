@@ -76,13 +76,20 @@ class Lease:
 class Rows:
     """Looks into the database past everybody. It may be down at any time."""
 
-    def __init__(self, url: str) -> None:
-        self._engine = sa.create_engine(url, isolation_level='AUTOCOMMIT', pool_pre_ping=True,
-                                        connect_args={'connect_timeout': 5, 'read_timeout': 5})
+    def __init__(self, *urls: str) -> None:
+        """`urls`: of all nodes of the database; the first that answers is asked."""
+        self._engines = [sa.create_engine(url, isolation_level='AUTOCOMMIT', pool_pre_ping=True,
+                                          connect_args={'connect_timeout': 5, 'read_timeout': 5}) for url in urls]
 
     def _all(self, statement: str) -> list[tuple]:
-        with self._engine.connect() as connection:
-            return [tuple(row) for row in connection.exec_driver_sql(statement)]
+        for engine in self._engines:
+            try:
+                with engine.connect() as connection:
+                    return [tuple(row) for row in connection.exec_driver_sql(statement)]
+            except sa.exc.DBAPIError:
+                if engine is self._engines[-1]:
+                    raise
+        raise AssertionError('no node is known')
 
     def leases(self) -> dict[str, Lease] | None:
         """None while the database is down."""
@@ -99,4 +106,5 @@ class Rows:
                 for table in ('resource', 'resource_data', '`signal`')}
 
     def close(self) -> None:
-        self._engine.dispose()
+        for engine in self._engines:
+            engine.dispose()

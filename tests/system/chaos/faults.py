@@ -1,4 +1,4 @@
-"""The weather: what can happen to machines, one thing after the other, and how long until stacks move again."""
+"""What can happen to processes and servers, one thing after the other, and how long until stacks move again."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
-from tests.system.chaos.books import Lease, Ledger, Rows
-from tests.system.chaos.grounds import Grounds
+from tests.system.chaos.records import Lease, Ledger, Rows
+from tests.system.chaos.servers import Servers
 from tests.system.cluster import Cluster
 from tests.system.processes import Program, ask
 
@@ -27,31 +28,29 @@ class Event:
     """
 
     what: str
-    began: float                # seconds since the weather began
+    began: float                # seconds since the faults began
     touched: int = 0
     moved: list[float] = field(default_factory=list)
     during: int = 0
     wrong: list[str] = field(default_factory=list)
 
 
-class Weather(threading.Thread):
-    def __init__(self, cluster: Cluster, grounds: Grounds, seed: int, seconds: float, pause: float = 3.0) -> None:
-        super().__init__(name='weather', daemon=True)
+class Faults(threading.Thread):
+    def __init__(self, cluster: Cluster, servers: Servers, seed: int, seconds: float, pause: float = 3.0) -> None:
+        super().__init__(name='faults', daemon=True)
         self._cluster = cluster
-        self._grounds = grounds
-        self._dice = random.Random(f'{seed}/weather')
+        self._servers = servers
+        self._dice = random.Random(f'{seed}/faults')
         self._seconds = seconds
         self._pause = pause
-        self._rows = Rows(cluster.database_url)
+        self._rows = Rows(*cluster.database_urls)
         self._ledger = Ledger(cluster.ledger)
         self._began = time.monotonic()
         self.events: list[Event] = []
         self.problem: BaseException | None = None
 
     def run(self) -> None:
-        kinds: list[Callable[[Event], None]] = [
-            self.kill_an_engine, self.stop_an_engine_for_a_while, self.restart_the_broker, self.kill_the_broker,
-            self.kill_the_database, self.roll_all_engines, self.kill_everything]
+        kinds = self.kinds()
         coming = self._shuffled(kinds)
         try:
             while time.monotonic() < self._began + self._seconds:
@@ -66,6 +65,10 @@ class Weather(threading.Thread):
             self.problem = error
         finally:
             self._rows.close()
+
+    def kinds(self) -> list[Callable[[Event], None]]:
+        return [self.kill_an_engine, self.stop_an_engine_for_a_while, self.restart_the_broker, self.kill_the_broker,
+                self.kill_the_database, self.roll_all_engines, self.kill_everything]
 
     def _shuffled(self, kinds: list[Callable[[Event], None]]) -> list[Callable[[Event], None]]:
         """Each kind comes once before any comes again; a killed engine is what happens most."""
@@ -112,24 +115,24 @@ class Weather(threading.Thread):
     # --- servers ------------------------------------------------------------------------------------------
 
     def restart_the_broker(self, event: Event) -> None:
-        self._break_the_broker(event, self._grounds.stop)
+        self._break_the_broker(event, self._servers.stop)
 
     def kill_the_broker(self, event: Event) -> None:
-        self._break_the_broker(event, self._grounds.kill)
+        self._break_the_broker(event, self._servers.kill)
 
     def _break_the_broker(self, event: Event, end: Callable[[str], None]) -> None:
         begin = time.time()
         end('rabbit')
         time.sleep(self._dice.random() * 4)
-        self._grounds.start('rabbit')
+        self._servers.start('rabbit')
         event.during = self._ledger.between(begin, time.time())
-        self._until(event, self._is_answered)
+        self._until(event, self._is_answered, 'a request is answered')
 
     def kill_the_database(self, event: Event) -> None:
         busy = self._busy()
         self._without_database(event, self._dice.choice([0.0, 1.0, TTL + 2.0]))
         if busy:
-            self._until(event, self._goes_on(time.time(), busy))
+            self._until(event, self._goes_on(time.time(), busy), 'work goes on')
 
     def kill_everything(self, event: Event) -> None:
         """The machine room lost its power."""
@@ -138,24 +141,24 @@ class Weather(threading.Thread):
         busy = self._busy()
         count = len(self._cluster.engines)
         self._cluster.engines.clear()
-        self._grounds.kill('rabbit')
-        self._grounds.kill('mariadb')
+        self._servers.kill('rabbit')
+        self._servers.kill('mariadb')
         for _ in range(count):                  # they start before what they need, and wait for it
             self._cluster.start_engine()
         time.sleep(1 + self._dice.random() * 3)
-        self._grounds.start('mariadb')
+        self._servers.start('mariadb')
         if busy:
-            self._until(event, self._goes_on(time.time(), busy))
-        self._grounds.start('rabbit')
-        self._until(event, self._is_answered)
+            self._until(event, self._goes_on(time.time(), busy), 'work goes on')
+        self._servers.start('rabbit')
+        self._until(event, self._is_answered, 'a request is answered')
 
     def _without_database(self, event: Event, seconds: float) -> None:
         begin = time.time()
-        self._grounds.kill('mariadb')
+        self._servers.kill('mariadb')
         down = time.time()
         time.sleep(seconds)
         up = time.time()
-        self._grounds.start('mariadb')
+        self._servers.start('mariadb')
         event.during = self._ledger.between(begin, up)
         late = self._ledger.between(down + TTL, up)
         if late:
@@ -199,22 +202,23 @@ class Weather(threading.Thread):
         if left:
             event.wrong.append(f'nobody took {len(left)} stacks of {gone}: {sorted(left)[:3]}')
 
-    def _until(self, event: Event, done: Callable[[], bool]) -> None:
+    def _until(self, event: Event, done: Callable[[], bool], what: str) -> None:
         began = time.monotonic()
         while not done():
             if time.monotonic() > began + PATIENCE:
-                event.wrong.append(f'not within {PATIENCE:.0f} s: {done.__name__.strip("_")}')
+                event.wrong.append(f'not within {PATIENCE:.0f} s: {what}')
                 return
             time.sleep(0.05)
         event.moved.append(time.monotonic() - began)
 
     def _is_answered(self) -> bool:
-        """A request that needs an engine."""
+        """A request that needs an engine is answered by one of the APIs."""
         template = {'heat_template_version': '2018-08-31'}
-        try:
-            return ask('POST', f'{self._cluster.url}/validate', {'template': template})[0] == 200
-        except OSError:
-            return False
+        for url in self._cluster.urls:
+            with suppress(OSError):
+                if ask('POST', f'{url}/validate', {'template': template})[0] == 200:
+                    return True
+        return False
 
     def _goes_on(self, since: float, busy: dict[str, int]) -> Callable[[], bool]:
         def goes_on() -> bool:

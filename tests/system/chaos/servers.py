@@ -1,4 +1,5 @@
-"""Servers of our own, which are killed and restarted without others noticing: a database or three nodes, a broker."""
+"""Servers of our own, which are killed and restarted without others noticing: a database and a broker, or three nodes
+of each."""
 
 from __future__ import annotations
 
@@ -14,10 +15,10 @@ from pathlib import Path
 from tests.system.processes import ROOT
 
 TOOL = ROOT / 'tools' / 'services'
-# Of tools/services, to which the offset is added; the last two lines are a cluster's.
+# Of tools/services, to which the offset is added; the other lines are those of clusters.
 PORTS = (13306, 15673, 16673, 14369,
-         *range(13316, 13319),
-         *range(14567, 14576))
+         *range(13316, 13319), *range(14567, 14576),
+         *range(15683, 15686), *range(16683, 16686))
 # All stay below 32768. From there on the system gives ports to outgoing connections, and one of those would sooner or
 # later sit on the port of a server that is down just now.
 OFFSETS = (1000, 12000)
@@ -40,10 +41,10 @@ def _is_taken(port: int) -> bool:
         return asked.connect_ex(('127.0.0.1', port)) == 0
 
 
-class Grounds:
+class Servers:
     def __init__(self, *servers: str) -> None:
         """`servers`: names that tools/services knows; a MariaDB and a RabbitMQ by default."""
-        self._folder = Path(tempfile.mkdtemp(prefix='heatlite-grounds-'))
+        self._folder = Path(tempfile.mkdtemp(prefix='heatlite-servers-'))
         self._folder.chmod(0o755)               # root's servers run as users of their own, who have to get in
         self._environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith('HEATLITE_')},
@@ -64,6 +65,11 @@ class Grounds:
     @property
     def rabbit_url(self) -> str:
         return self._urls['HEATLITE_TEST_RABBIT_URL'].strip("'")
+
+    @property
+    def rabbits_url(self) -> str:
+        """With all nodes of the broker's cluster."""
+        return self._urls['HEATLITE_TEST_RABBITS_URL'].strip("'")
 
     def signal(self, server: str, number: int) -> None:
         """Sends a signal to the server's process."""

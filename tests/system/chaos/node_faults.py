@@ -1,0 +1,113 @@
+"""Faults of a deployment in which each server has three nodes: one of them at a time, and an API or engines besides."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable
+from contextlib import closing
+
+import sqlalchemy as sa
+
+from tests.system.chaos.faults import PATIENCE, TTL, Event, Faults
+
+DATABASES = ('galera1', 'galera2', 'galera3')
+BROKERS = ('rabbit1', 'rabbit2', 'rabbit3')
+STANDS_STILL = (2.0, 8.0, 30.0)         # seconds; the other nodes evict one after five
+
+
+class NodeFaults(Faults):
+    """No fault takes a server away as a whole, so after each a request must be answered, and work goes on."""
+
+    def kinds(self) -> list[Callable[[Event], None]]:
+        return [self.kill_an_engine, self.stop_an_engine_for_a_while, self.roll_all_engines, self.kill_an_api,
+                self.kill_a_database_node, self.stop_a_database_node_for_a_while, self.isolate_a_database_node,
+                self.kill_a_broker_node, self.restart_a_broker_node, self.stop_a_broker_node_for_a_while]
+
+    # --- faults -------------------------------------------------------------------------------------------
+
+    def kill_an_api(self, event: Event) -> None:
+        number = self._dice.randrange(len(self._cluster.apis))
+        self._cluster.apis[number].kill()
+        self._goes_on_meanwhile(event)
+        self._cluster.restart_api(number)
+
+    def kill_a_database_node(self, event: Event) -> None:
+        name = self._dice.choice(DATABASES)
+        self._servers.kill(name)
+        self._goes_on_meanwhile(event)
+        time.sleep(self._dice.choice((0.0, TTL + 2.0)))
+        self._servers.start(name)               # it takes what it missed, or everything, from another one
+
+    def stop_a_database_node_for_a_while(self, event: Event) -> None:
+        name = self._dice.choice(DATABASES)
+        self._stand_still(event, name)
+        self._until(event, lambda: self._is_synced(name), 'the node is back')
+
+    def isolate_a_database_node(self, event: Event) -> None:
+        """The network is split: the node sees no other one, but its clients see it."""
+        name = self._dice.choice(DATABASES)
+        self._set(name, "wsrep_provider_options = 'gmcast.isolate=1'")
+        try:
+            self._goes_on_meanwhile(event)
+            time.sleep(self._dice.choice(STANDS_STILL))
+        finally:
+            self._set(name, "wsrep_provider_options = 'gmcast.isolate=0'")
+        self._until(event, lambda: self._is_synced(name), 'the node is back')
+
+    def kill_a_broker_node(self, event: Event) -> None:
+        name = self._dice.choice(BROKERS)
+        self._servers.kill(name)
+        self._goes_on_meanwhile(event)
+        self._servers.start(name)
+
+    def restart_a_broker_node(self, event: Event) -> None:
+        name = self._dice.choice(BROKERS)
+        self._servers.stop(name)
+        self._goes_on_meanwhile(event)
+        self._servers.start(name)
+
+    def stop_a_broker_node_for_a_while(self, event: Event) -> None:
+        self._stand_still(event, self._dice.choice(BROKERS))
+
+    # --- helpers ------------------------------------------------------------------------------------------
+
+    def _stand_still(self, event: Event, name: str) -> None:
+        end = time.monotonic() + self._dice.choice(STANDS_STILL)
+        self._servers.signal(name, signal.SIGSTOP)
+        try:
+            self._goes_on_meanwhile(event)
+            time.sleep(max(0.0, end - time.monotonic()))
+        finally:
+            self._servers.signal(name, signal.SIGCONT)
+
+    def _goes_on_meanwhile(self, event: Event) -> None:
+        self._until(event, self._is_answered, 'a request is answered')
+        busy = self._busy()
+        if busy:
+            self._until(event, self._goes_on(time.time(), busy), 'work goes on')
+
+    def _is_synced(self, name: str) -> bool:
+        try:
+            return self._asked(name, "SHOW STATUS LIKE 'wsrep_local_state'")[1] == '4'
+        except sa.exc.DBAPIError:
+            return False
+
+    def _set(self, name: str, setting: str) -> None:
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                self._asked(name, f'SET GLOBAL {setting}')
+                return
+            except sa.exc.DBAPIError:           # too many connections wait for it
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.5)
+
+    def _asked(self, name: str, statement: str) -> tuple[str, ...]:
+        """One row that a node returns; empty for a statement without."""
+        engine = sa.create_engine(self._servers.nodes[DATABASES.index(name)], poolclass=sa.NullPool,
+                                  connect_args={'connect_timeout': 5, 'read_timeout': 10})
+        with closing(engine.raw_connection()) as connection, closing(connection.cursor()) as cursor:
+            cursor.execute(statement)
+            return tuple(cursor.fetchone() or ()) if cursor.description else ()
