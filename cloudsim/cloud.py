@@ -20,7 +20,7 @@ from heatlite.common.runtime import Runtime
 # In the order they are filled; a later one may rely on an earlier one's seeds.
 SERVICES = ('identity', 'image', 'network', 'compute', 'volume', 'object-store', 'load-balancer', 'dns', 'key-manager',
             'alarming', 'messaging', 'workflow', 'shared-file-system', 'container-infra', 'database', 'baremetal',
-            'container', 'reservation')
+            'container', 'reservation', 'rating')
 
 
 class Cloud:

@@ -211,6 +211,10 @@ PLANS: list[Opt] = [
     StrOpt('prices', default='',
            help='A YAML file with prices, from which plans say what a stack costs per hour. Read at the start and at '
                 'SIGHUP.'),
+    BoolOpt('rating', default=True,
+            help='Without a file of prices, the rating service (CloudKitty) is asked what a stack costs, if it is in '
+                 'the catalogue.'),
+    StrOpt('rating_currency', default='', help='Name of the unit of the rating service, for plans: EUR.'),
     BoolOpt('required', default=False,
             help='Stacks are created, updated, restored and deleted only by plans; requests without one are refused.'),
 ]

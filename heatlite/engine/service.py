@@ -149,7 +149,8 @@ class EngineService:
         self.actions = StackActions(runtime, database, acceptance, stored, quotas, foresight, self._recorder)
         self.nested = NestedStacks(runtime, database, registry, acceptance, stored, quotas, self.actions)
         self.children = Children(runtime, database)
-        self.plan_checks = PlanChecks(runtime, conf.plans.check_timeout, lambda: price_file.load(conf.plans.prices))
+        self.plan_checks = PlanChecks(runtime, conf.plans.check_timeout, lambda: price_file.load(conf.plans.prices),
+                                      conf.plans.rating_currency if conf.plans.rating else None)
         self.policies = PlanPolicies(runtime, PolicySettings.of(conf))
         self.plans = Plans(runtime, database, self.stacks, self.updates, self.actions, Bounds(
             lifetime=conf.plans.lifetime, per_project=conf.plans.max_plans_per_project,

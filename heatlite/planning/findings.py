@@ -60,8 +60,8 @@ def as_text(document: Mapping[str, Any]) -> Iterator[str]:
     cost = document.get('cost')
     if cost:
         unpriced = f" (without price: {', '.join(cost['without_price'])})" if cost['without_price'] else ''
-        yield (f"Cost per hour: {cost['per_hour']['before']} -> {cost['per_hour']['after']} {cost['currency']}"
-               f'{unpriced}')
+        currency = f" {cost['currency']}" if cost['currency'] else ''
+        yield f"Cost per hour: {cost['per_hour']['before']} -> {cost['per_hour']['after']}{currency}{unpriced}"
     for finding in document.get('findings') or ():
         yield _line(finding)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -76,8 +76,13 @@ def cost(changes: Iterable[PlannedChange], flavors: Flavors, prices: Prices) -> 
         old = _of(consumed(change.before, flavors), prices, unpriced)
         new = old if change.action is PlanAction.UNKNOWN else _of(consumed(change.after, flavors), prices, unpriced)
         before, after = before + old, after + new
-    return {'currency': prices.currency, 'per_hour': {'before': _shown(before), 'after': _shown(after)},
-            'without_price': sorted(unpriced)[:MOST_UNPRICED]}
+    return shown(prices.currency, before, after, sorted(unpriced)[:MOST_UNPRICED])
+
+
+def shown(currency: str, before: Decimal, after: Decimal, unpriced: Sequence[str] = ()) -> dict[str, Any]:
+    """Return costs as a plan shows them."""
+    return {'currency': currency, 'per_hour': {'before': _text(before), 'after': _text(after)},
+            'without_price': list(unpriced)}
 
 
 def _of(what: Consumed, prices: Prices, unpriced: Counter[str]) -> Decimal:
@@ -98,7 +103,7 @@ def _priced(table: Mapping[str, Decimal], name: str, shown: str, unpriced: Count
     return found or Decimal(0)
 
 
-def _shown(amount: Decimal) -> str:
+def _text(amount: Decimal) -> str:
     """Return the shortest decimal text without an exponent."""
     text = f'{amount:f}'
     return text.rstrip('0').rstrip('.') if '.' in text else text

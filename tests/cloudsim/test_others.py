@@ -211,3 +211,33 @@ def test_leases(sim):
     sim.advance()
     shown = blazar.get(f'/leases/{lease["id"]}').json()['lease']
     assert (shown['status'], shown['reservations'][0]['status']) == ('ACTIVE', 'active')
+
+
+HASHMAP = '/v1/rating/module_config/hashmap'
+
+
+def test_quotes(sim):
+    admin, member = sim.service('rating', 'admin'), sim.service('rating')
+
+    def made(kind, key, **fields):
+        return admin.post(f'{HASHMAP}/{kind}', json=fields).json()[key]
+
+    server, disk = (made('services', 'service_id', name=name) for name in ('instance', 'volume.size'))
+    flavor = made('fields', 'field_id', service_id=server, name='flavor_name')
+    made('mappings', 'mapping_id', field_id=flavor, value='m1.small', type='flat', cost='0.02')
+    made('mappings', 'mapping_id', field_id=flavor, value='m1.tiny', type='flat', cost='0.01')
+    made('mappings', 'mapping_id', service_id=disk, type='flat', cost='0.5')
+    half = made('mappings', 'mapping_id', service_id=disk, type='rate', cost='0.5')
+
+    def quote(*resources):
+        return member.post('/v1/rating/quote', json={'resources': list(resources)}).json()
+
+    small = {'service': 'instance', 'desc': {'metadata': {'flavor_name': 'm1.small'}}, 'volume': 1}
+    disks = {'service': 'volume.size', 'desc': {}, 'volume': 4}
+    assert quote(small, small, disks) == 1.04
+    assert admin.delete(f'{HASHMAP}/mappings/{half}').status_code == 204
+    assert quote(disks, {'service': 'unknown', 'volume': 7}) == 2.0
+    assert member.post(f'{HASHMAP}/services', json={'name': 'x'}).status_code == 403
+    assert member.post('/v1/rating/quote', json={}).status_code == 400
+    listed = member.get(f'{HASHMAP}/services').json()['services']
+    assert [each['name'] for each in listed] == ['instance', 'volume.size']

@@ -9,6 +9,7 @@ from typing import Any
 from heatlite.db import plans
 from heatlite.db.plans import StoredPlan
 from heatlite.engine import clients
+from heatlite.engine.clients.os import generic_client
 from heatlite.rpc import messages
 from heatlite.testing.clouds import Simulated
 from heatlite.testing.examples import Example
@@ -56,6 +57,12 @@ class Stack:
         with self._calls.unwatched():
             answer = clients.of(self.cluster.context).client(service).http.request(path, method, json=body, **more)
             return answer.json() if answer.content else None
+
+    def rating(self, method: str, path: str, body: Any = None) -> Any:
+        """What the rating service answers."""
+        with self._calls.unwatched():
+            plugin = generic_client.plugin(self.cluster.context, 'rating')
+            return plugin.client().http.request(f'/v1/rating{path}', method, json=body).json()
 
     def listed(self, service: str, plural: str, name: str) -> Any:
         """The entry with that name."""

@@ -232,6 +232,62 @@ def test_prices_make_costs(cloud, tmp_path):
             assert it.plan(SHOP).document['cost']['currency'] == 'USD'
 
 
+HASHMAP = '/module_config/hashmap'
+
+
+def rate(it):
+    """0.02 for a server of m1.small, 0.5 for a GiB."""
+    server, disk = (it.rating('POST', f'{HASHMAP}/services', {'name': name})['service_id']
+                    for name in ('instance', 'volume.size'))
+    flavor = it.rating('POST', f'{HASHMAP}/fields', {'service_id': server, 'name': 'flavor_name'})['field_id']
+    it.rating('POST', f'{HASHMAP}/mappings', {'field_id': flavor, 'value': 'm1.small', 'type': 'flat', 'cost': 0.02})
+    it.rating('POST', f'{HASHMAP}/mappings', {'service_id': disk, 'type': 'flat', 'cost': 0.5})
+
+
+def quotes(it):
+    return sum('rating/v1/rating/quote' in each for each in it.requests())
+
+
+def test_the_rating_service_says_costs(cloud):
+    with stack(cloud, engines=1, **{'plans.rating_currency': 'EUR'}) as it:
+        assert it.plan(SHOP).document['cost'] is None               # it has no price for any of it
+        rate(it)
+        it.create({'disk': DISK})
+        before = quotes(it)
+        many = {f's{number}': SHOP['server'] for number in range(20)}
+        assert it.plan({'disk': DISK, **many}).document['cost'] == {
+            'currency': 'EUR', 'per_hour': {'before': '5', 'after': '5.4'}, 'without_price': []}
+        assert quotes(it) - before == 2                             # whatever the number of resources
+        it.fault(service='rating', path='*quote', count=0, kind='error')
+        plan = it.plan(SHOP)
+        assert texts(plan) == ['Not checked: costs; the service does not answer.']
+        assert plan.document['cost'] is None
+
+
+def test_a_plan_with_too_many_objects_has_no_cost(it):
+    rate(it)
+    plan = it.plan({'group': ('OS::Heat::ResourceGroup', {
+        'count': 2001, 'resource_def': {'type': DISK[0], 'properties': DISK[1]}})})
+    assert plan.document['cost'] is None
+    assert 'Not checked: costs; Request limit exceeded: there are more than 2000 objects with a price.' in texts(
+        plan, 'warning')
+
+
+@pytest.mark.parametrize('options', [{'plans.rating': False}, {'plans.check_timeout': 0.0}])
+def test_the_rating_service_is_not_asked_if_the_operator_does_not_want_it(cloud, options):
+    with stack(cloud, engines=1, **options) as it:
+        rate(it)
+        assert it.plan(SHOP).document['cost'] is None and quotes(it) == 0
+
+
+def test_prices_of_the_operator_come_first(cloud, tmp_path):
+    prices = tmp_path / 'prices.yaml'
+    prices.write_text('currency: USD\neach: {volumes: 1}\n')
+    with stack(cloud, engines=1, **{'plans.prices': str(prices)}) as it:
+        rate(it)
+        assert it.plan(SHOP).document['cost']['per_hour']['after'] == '1' and quotes(it) == 0
+
+
 def test_services_are_not_asked_if_the_operator_does_not_want_it(cloud):
     with stack(cloud, engines=1, **{'plans.check_timeout': 0.0}) as it:
         plan = it.plan({'disk': DISK})

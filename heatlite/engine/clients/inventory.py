@@ -5,9 +5,12 @@ Each function sends one request, or one for each list. Errors are those of the c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import Any, NamedTuple
 
+from heatlite.common.context import RequestContext
+from heatlite.engine.clients.os import generic_client
 from heatlite.planning.checks import UNLIMITED, Hold, Image, Limit
 from heatlite.planning.consumption import (
     COMPUTE,
@@ -19,6 +22,7 @@ from heatlite.planning.consumption import (
     Flavor,
     Meter,
 )
+from heatlite.planning.quotes import Rated
 
 Clients = Any                           # clients.OpenStackClients, or what the operator has in its place
 ONCE: Mapping[str, Any] = {'connect_retries': 0, 'status_code_retries': 0}     # the caller does not wait for long
@@ -37,6 +41,7 @@ class Named(NamedTuple):
     used: str
 
 
+RATING = 'rating'
 COMPUTE_LIMITS: Mapping[Meter, Named] = {
     Meter.INSTANCES: Named('maxTotalInstances', 'totalInstancesUsed'),
     Meter.VCPUS: Named('maxTotalCores', 'totalCoresUsed'),
@@ -119,6 +124,15 @@ def flavors(clients: Clients) -> dict[str, Flavor]:
     """Return the flavors that the project may use, by id and by name."""
     found = [Flavor(*each) for each in clients.client_plugin(PLUGINS[COMPUTE]).flavor_sizes()]
     return {**{each.name: each for each in found}, **{each.id: each for each in found}}
+
+
+def quote(context: RequestContext, rated: Sequence[Rated]) -> Decimal | None:
+    """Return what the rating service takes for objects in one of its periods; None if it is not in the catalogue."""
+    plugin = generic_client.plugin(context, RATING)
+    if not plugin.does_endpoint_exist(RATING, RATING):
+        return None
+    body = {'resources': [each.to_json() for each in rated]}
+    return Decimal(str(plugin.client().http.post('/v1/rating/quote', json=body, **ONCE).json()))
 
 
 def images(clients: Clients, wanted: Collection[str], by: str) -> dict[str, Image]:

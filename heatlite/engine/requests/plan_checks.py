@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from decimal import Decimal
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
@@ -13,7 +15,7 @@ from heatlite.engine import clients
 from heatlite.engine.clients import inventory
 from heatlite.engine.requests import questions
 from heatlite.engine.requests.questions import Question
-from heatlite.planning import checks, consumption, findings, prices
+from heatlite.planning import checks, consumption, findings, prices, quotes
 from heatlite.planning.checks import Checked, Hold, Image, Limit
 from heatlite.planning.consumption import COMPUTE, FACTS, SERVICE_OF, Flavor, Flavors, Meter
 from heatlite.planning.findings import Finding, Level
@@ -23,6 +25,7 @@ from heatlite.planning.prices import Prices
 K = TypeVar('K')
 T = TypeVar('T')
 
+FREE = Decimal(0)
 MOST_ASKED = 100                        # objects of one type, or images, about which one plan asks
 
 
@@ -41,10 +44,11 @@ class Reading:
                       for service in sorted(self._zoned_services())}
         self.images = list(self._images())
         self.holds = list(self._holds())
+        self.rates: list[Question[Decimal | None]] = []         # before and after: asked once the flavors are known
 
     @property
     def all(self) -> list[Question[object]]:
-        return [*self.flavors, *self.limits, *self.zones.values(), *self.images, *self.holds]
+        return [*self.flavors, *self.limits, *self.zones.values(), *self.images, *self.holds, *self.rates]
 
     def _measured(self) -> Iterator[Measured]:
         """Yield each present and future object that counts."""
@@ -97,11 +101,13 @@ class Reading:
 
 
 class PlanChecks:
-    def __init__(self, runtime: Runtime, seconds: float, load_prices: Callable[[], Prices | None]) -> None:
+    def __init__(self, runtime: Runtime, seconds: float, load_prices: Callable[[], Prices | None],
+                 rating: str | None = None) -> None:
         """`seconds`: in which services have to answer; 0: they are not asked. `load_prices()`: raises what is wrong
-        with the operator's file."""
+        with the operator's file. `rating`: the currency of the rating service; None: it is not asked."""
         self._runtime = runtime
         self._seconds = seconds
+        self._rating = rating
         self._load_prices = load_prices
         self._prices = load_prices()
 
@@ -112,14 +118,26 @@ class PlanChecks:
     def of(self, context: RequestContext, plan: Plan) -> Checked:
         """Return the findings, totals and costs of a plan. A service that does not answer makes a warning."""
         reading = Reading(context, plan)
+        end = self._runtime.monotonic() + self._seconds
         if self._seconds:
             questions.ask(self._runtime, context, reading.all, self._seconds)
         flavors: Flavors = _merged(reading.flavors)
+        if self._seconds and self._rating is not None and self._prices is None:
+            reading.rates = _rates(context, plan, flavors)
+            questions.ask(self._runtime, context, reading.rates, max(end - self._runtime.monotonic(), 0.0))
         totals = consumption.totals(plan.changes, flavors)
         images, limits = _merged(reading.images), _merged(reading.limits)
         found = findings.bounded(self._findings(plan, reading, totals, flavors, images, limits))
-        cost = prices.cost(plan.changes, flavors, self._prices) if self._prices is not None else None
-        return Checked(found, totals, cost)
+        return Checked(found, totals, self._cost(plan, reading, flavors))
+
+    def _cost(self, plan: Plan, reading: Reading, flavors: Flavors) -> dict[str, Any] | None:
+        if self._prices is not None:
+            return prices.cost(plan.changes, flavors, self._prices)
+        quoted = [each.answer(FREE) for each in reading.rates if not each.failure]
+        if len(quoted) < 2 or None in quoted or not any(quoted):    # or the service has no price for any of it
+            return None
+        before, after = (each or FREE for each in quoted)
+        return prices.shown(self._rating or '', before, after)
 
     def _findings(self, plan: Plan, reading: Reading, totals: consumption.Totals, flavors: Flavors,
                   images: Mapping[str, Image], limits: Mapping[Meter, Limit]) -> Iterator[Finding]:
@@ -135,6 +153,27 @@ class PlanChecks:
         failures = {each.what: each.failure for each in reading.all if each.failure}
         for what, why in failures.items():
             yield Finding(Level.WARNING, _('Not checked: %(what)s; %(why)s.') % {'what': what, 'why': why})
+
+
+def _rates(context: RequestContext, plan: Plan, flavors: Flavors) -> list[Question[Decimal | None]]:
+    """Return the questions what the objects of a plan cost, before and after; none if it has nothing with a price."""
+    try:
+        rated = quotes.quoted(plan.changes, flavors)
+    except quotes.TooMany:
+        refused = exception.RequestLimitExceeded(
+            message=_('there are more than %d objects with a price') % quotes.MOST_RATED)
+        return [Question(_('costs'), partial(_raise, refused))]
+    if not rated.before and not rated.after:
+        return []
+    return [Question(_('costs'), partial(_quote, context, each)) for each in (rated.before, rated.after)]
+
+
+def _quote(context: RequestContext, rated: list[quotes.Rated]) -> Decimal | None:
+    return inventory.quote(context, rated) if rated else FREE
+
+
+def _raise(error: Exception) -> None:
+    raise error
 
 
 def _merged(asked: list[Question[dict[K, T]]]) -> dict[K, T]:

@@ -15,8 +15,9 @@ from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.engine import resource
+from heatlite.engine.clients.os import generic_client
 from heatlite.engine.resources import existing as remembered
-from heatlite.engine.resources.rest import existing, generic_client, hooks, names, plans, rules, service, waits
+from heatlite.engine.resources.rest import existing, hooks, names, plans, rules, service, waits
 from heatlite.engine.resources.rest.calls import Call, CallTemplate, first_that_applies, templates
 from heatlite.engine.resources.rest.description import Description
 from heatlite.engine.resources.rest.templating import Scope, fill, pick

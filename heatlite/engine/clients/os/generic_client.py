@@ -1,4 +1,4 @@
-"""The client of a described type whose service has no client plug-in: only its entry in the catalogue is known."""
+"""The client of a service without a client plug-in of its own: only its entry in the catalogue is known."""
 
 from __future__ import annotations
 
