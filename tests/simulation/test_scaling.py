@@ -288,3 +288,55 @@ def test_an_update_that_changes_nothing_leaves_members_in_their_order():
         before = outputs(done(cluster, stack_id, 'CREATE'))['refs']
         cluster.update(stack_id, scaled(least=5))
         assert outputs(done(cluster, stack_id, 'UPDATE'))['refs'] == before
+
+
+MEMBER_FILE = """
+heat_template_version: 2018-08-31
+parameters:
+  value: {type: string}
+resources:
+  one: {type: "Sim::Thing", properties: {value: WRITTEN}}
+  two: {type: "Sim::Thing", properties: {value: {get_param: value}}}
+"""
+BATCHES = {'OS::Heat::AutoScalingGroup': {'rolling_updates': {'max_batch_size': 1, 'min_in_service': 0}},
+           'OS::Heat::ResourceGroup': {}}
+
+
+def nested_members(kind, value):
+    member = {'type': 'member.yaml', 'properties': {'value': value}}
+    entry = {'type': kind, 'properties': {
+        'OS::Heat::AutoScalingGroup': {'min_size': 3, 'max_size': 3, 'resource': member},
+        'OS::Heat::ResourceGroup': {'count': 3, 'resource_def': member}}[kind] | BATCHES[kind]}
+    if kind == 'OS::Heat::ResourceGroup':
+        entry['update_policy'] = {'rolling_update': {'max_batch_size': 1, 'min_in_service': 0}}
+    return {'heat_template_version': '2018-08-31', 'resources': {'group': entry}}
+
+
+def roll_with_files(kind):
+    """A rolling update of three members of two objects each, in which the members' file changes, too."""
+    def life(cluster):
+        stack_id = cluster.create('s', nested_members(kind, 'a'), files={
+            'member.yaml': MEMBER_FILE.replace('WRITTEN', 'x')})
+        done(cluster, stack_id, 'CREATE')
+        before = len(cluster.cloud.calls)
+        cluster.chaos.enabled = True
+        cluster.update(stack_id, nested_members(kind, 'b'), files={
+            'member.yaml': MEMBER_FILE.replace('WRITTEN', '{get_param: value}')})
+        done(cluster, stack_id, 'UPDATE')
+        assert values(cluster) == ['b'] * 6
+        cluster.called = cluster.cloud.calls[before:]
+    return life
+
+
+@pytest.mark.parametrize('kind', BATCHES)
+def test_a_member_that_waits_for_its_batch_stays_as_it_is(kind):
+    with Cluster(engines=1) as cluster:
+        roll_with_files(kind)(cluster)
+        assert len(cluster.called) == len(set(cluster.called)) == 6     # each object once
+        members = [name.rsplit('-', 2)[0] for _kind, name in cluster.called]
+        assert members == [member for number in range(3) for member in [members[2 * number]] * 2], members
+
+
+@pytest.mark.parametrize('kind', BATCHES)
+def test_killed_while_members_wait_for_their_batch(kind):
+    assert kill_engines_in(roll_with_files(kind), 7, from_the_start=False) > 20

@@ -24,7 +24,7 @@ from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.resource_objects import FacadeMaker, ResourceObjects
 from heatlite.engine.reconcile.resource_writer import ChangeLog
 from heatlite.engine.reconcile.service_errors import is_away
-from heatlite.engine.reconcile.settled import has_known_inputs
+from heatlite.engine.reconcile.settled import has_known_inputs, is_waiting
 from heatlite.engine.reconcile.step_context import StepContext, fingerprint, plain
 from heatlite.engine.reconcile.step_contexts import StepContexts
 from heatlite.engine.reconcile.step_failures import StepFailures
@@ -140,8 +140,8 @@ class StepExecutor:
         wanted = work.wanted()
         return (self._leased.row.action == Action.UPDATE and row.fingerprint == work.fingerprint
                 and row.physical_id is not None and self._is_as_applied(row, wanted.resource_type)
-                and has_known_inputs(self.objects.kind_of(row))
-                and self.facade.nesting.is_settled(row.physical_id, wanted))
+                and (is_waiting(self._leased.row, row.name) or (has_known_inputs(self.objects.kind_of(row))
+                     and self.facade.nesting.is_settled(row.physical_id, wanted))))
 
     # --- calling handlers -------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ parent's engine drives the child unless it has no room; then it wakes up other e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Protocol, TypeVar
 
 from heatlite.common import exception
@@ -18,7 +18,7 @@ from heatlite.db import resources, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.engine.reconcile.facade import Stack
 from heatlite.engine.reconcile.leased_stack import LeasedStack
-from heatlite.engine.reconcile.settled import SettledStacks
+from heatlite.engine.reconcile.settled import WAITING, SettledStacks
 from heatlite.engine.resource import Resource
 from heatlite.engine.rsrc_defn import ResourceDefinition
 from heatlite.language import nested
@@ -136,12 +136,16 @@ class Nesting:
         return _cookie(row)
 
     def update(self, resource: Resource, template: Template, parameters: Mapping[str, Any] | None = None, *,
-               timeout_mins: int | None = None, converge: bool = False) -> Cookie:
-        """Update the nested stack. Raises EntityNotFound if it is gone."""
+               timeout_mins: int | None = None, converge: bool = False, waiting: Collection[str] = ()) -> Cookie:
+        """Update the nested stack. Raises EntityNotFound if it is gone. `waiting`: names of members whose turn comes
+        with a later update: their own nested stacks are not visited in this one."""
         self._check_counted(resource, template)
+        request = self._request(resource)
+        if waiting:
+            request[WAITING] = dict.fromkeys(sorted(waiting), True)
         row = self._requests.update_child(
             self._parent, _id_of(resource), lambda identity: self.define(resource, template, parameters, identity),
-            self._request(resource), timeout_mins=timeout_mins, converge=converge)
+            request, timeout_mins=timeout_mins, converge=converge)
         return _cookie(row)
 
     def act(self, resource: Resource, action: str) -> Cookie:

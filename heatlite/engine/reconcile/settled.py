@@ -24,6 +24,7 @@ from heatlite.language.resource_definition import Reference
 from heatlite.planning.states import Action, ResourceState, Status
 
 INPUTS = 'inputs'                                   # key in the request of a nested stack: digest of its influences
+WAITING = 'waiting'                                 # key: {name: true} of members of a group whose batch comes later
 BROUGHT = frozenset({Action.CREATE, Action.UPDATE})
 
 
@@ -72,6 +73,11 @@ def inputs_of_root(definition: StackDefinition, key: str) -> str | None:
 def without_inputs(request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the request of a signal, which brings a group to another size than its definition says."""
     return {name: value for name, value in request.items() if name != INPUTS}
+
+
+def is_waiting(row: stacks.Stack, name: str) -> bool:
+    """Whether a member of the stack of a group is to stay as it is until its batch."""
+    return name in (row.request or {}).get(WAITING, {})
 
 
 KindOf = Callable[[ResourceState], type[Resource]]

@@ -187,6 +187,14 @@ class Group(StackResource):
         cookie.update(self.update_with_template(template, self.child_params()))
         return False
 
+    def rolled(self, current: Mapping[str, Member], names: Sequence[str], wanted: Mapping[str, Member],
+               stale: Sequence[str], batch: scaling.Batch) -> dict[str, Member]:
+        """The members after a batch. `names`: who there are then; `wanted`: their new definitions. Those that wait for
+        a later batch keep their nested stacks, too, whatever has changed in files."""
+        taken = set(scaling.chosen(names, current, stale, batch))
+        self.waiting = frozenset(stale) - taken
+        return {name: wanted[name] if name in taken else current[name] for name in names}
+
     def check_pauses(self, sizes: Iterable[int], pause: float) -> None:
         """Raises ValueError when pausing alone would take longer than the stack may take."""
         if not pause:
@@ -194,13 +202,6 @@ class Group(StackResource):
         allowed = self.stack.timeout_secs()
         if any(number * pause >= allowed for number, _size in enumerate(sizes)):
             raise ValueError(_('The current update policy will result in stack update timeout.'))
-
-
-def rolled(current: Mapping[str, Member], names: Sequence[str], wanted: Mapping[str, Member], stale: Sequence[str],
-           batch: scaling.Batch) -> dict[str, Member]:
-    """The members after a batch. `names`: who there are then; `wanted`: their new definitions."""
-    taken = set(scaling.chosen(names, current, stale, batch))
-    return {name: wanted[name] if name in taken else current[name] for name in names}
 
 
 def same(one: Any, other: Any) -> bool:

@@ -183,7 +183,7 @@ class ScaledGroup(members.Group):
             return None
         # Old definitions go first when it shrinks: the new ones are why all this is done.
         names = self._names_of(batch.size, [*stale, *(name for name in known if name not in set(stale))])
-        return members.rolled(known, names, dict.fromkeys(names, new), stale, batch)
+        return self.rolled(known, names, dict.fromkeys(names, new), stale, batch)
 
     # --- attributes ---------------------------------------------------------------------------------------
 

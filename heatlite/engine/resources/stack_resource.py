@@ -6,7 +6,7 @@ checks ask whether that is over. Whatever was asked for goes on by itself when t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from heatlite.common import exception, grouputils
@@ -24,6 +24,7 @@ class StackResource(resource.Resource):
 
     requires_deferred_auth = True
     always_inspected = True                 # an update always reaches the members: they decide
+    waiting: Collection[str] = ()           # for groups: members whose batch comes after the next update
     nested_members: Any = None              # for groups: the members' template for the checks, see TypeFacts.nested
 
     def __init__(self, name: str, definition: Any, stack: Any) -> None:
@@ -97,8 +98,10 @@ class StackResource(resource.Resource):
                 return self.create_with_template(child_template, user_params, timeout_mins)
             self.resource_id_set(found.id)
         self.forget_nested()
+        waiting, self.waiting = self.waiting, ()
         return dict(self.stack.nesting.update(
-            self, as_template(child_template), user_params, timeout_mins=timeout_mins, converge=self.stack.converge))
+            self, as_template(child_template), user_params, timeout_mins=timeout_mins, converge=self.stack.converge,
+            waiting=waiting))
 
     def delete_nested(self) -> Any:
         """The cookie for `check_delete_complete`; None when there is nothing (any more)."""

@@ -206,7 +206,7 @@ class ResourceGroup(members.Group):
             return None if len(kept) == len(current) else self.child_template()
         names = list(self._resource_names(batch.size))
         wanted = {name: self.build_resource_definition(name, definition) for name in names}
-        return self.assembled(members.rolled(kept, names, wanted, stale, batch))
+        return self.assembled(self.rolled(kept, names, wanted, stale, batch))
 
     # --- attributes ---------------------------------------------------------------------------------------
 
