@@ -61,7 +61,7 @@ def work(conf: Any, worker: Worker) -> int:
     inbox = signals.Inbox(within=conf.engine.stop_timeout + GRACE)
     runtime = GreenRuntime()
     parts.be_watched(runtime, worker)
-    transport = messaging.transport(conf)
+    transport = messaging.transport(conf, f'{PROGRAM}-{worker.number}')
     database = parts.database(conf)
     service = EngineService(conf, runtime, database, engine_id=worker.identity,
                             wake=BrokerClient(conf, transport).wake, notify=notifications.sender(conf, runtime))

@@ -50,7 +50,7 @@ def load(program: str, arguments: Sequence[str]) -> Any:
 def work(conf: Any, options: Any, worker: Worker, deploy: str) -> int:
     """Serves in this process until a signal stops it."""
     from heatlite.cmd import keys, parts, signals
-    from heatlite.common import exception
+    from heatlite.common import exception, messaging
     from heatlite.common.http_server import HttpServer
     from heatlite.common.limits import Connections
     from heatlite.common.runtime import GreenRuntime
@@ -67,8 +67,9 @@ def work(conf: Any, options: Any, worker: Worker, deploy: str) -> int:
     template_extensions.install()           # the API lists them
     database = parts.database(conf)
     runtime.spawn(keys.watch, conf, database, runtime)
+    transport = messaging.transport(conf, f'heatlite-api-{options.bind_port}-{worker.number}')
     try:
-        application = door.build(conf, database, BrokerClient(conf))
+        application = door.build(conf, database, BrokerClient(conf, transport))
     except exception.Error as error:        # about the contents of a file
         raise SystemExit(str(error)) from None
     try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
-from contextlib import closing, suppress
+from contextlib import closing
 from typing import Any
 
 from heatlite.common import exception
@@ -19,22 +19,29 @@ LOG = logging.getLogger(__name__)
 EXCHANGE = 'heat'
 PROBE_SECONDS = 2.0
 RECONNECT_SECONDS = 2           # at most, between two attempts; the library's default grows to thirty
+RABBIT = 'oslo_messaging_rabbit'
 NOTIFICATIONS = 'oslo_messaging_notifications'
 NOTIFICATION_RETRIES = 3        # the library's default is to retry for ever
 
 
-def transport(conf: Any) -> Any:
+def transport(conf: Any, process: str) -> Any:
     """The RPC transport of option `transport_url`. Connects on first use.
+
+    `process`: the default name of this process for its queues, if the library numbers them (`use_queue_manager`). It
+    counts per process group and starts anew in each, so without a name of its own each worker of a host would read
+    the replies to the others.
 
     `conf` must be `cfg.CONF`: the library declares its tracing options only there.
     """
     import oslo_messaging
-    from oslo_config import cfg
+    from oslo_messaging import opts
     oslo_messaging.set_transport_defaults(EXCHANGE)
-    made = oslo_messaging.get_rpc_transport(conf)
-    with suppress(cfg.NoSuchOptError, cfg.NoSuchGroupError):        # fake:// has no such options
-        conf.set_default('rabbit_interval_max', RECONNECT_SECONDS, group='oslo_messaging_rabbit')
-    return made
+    for group, found in opts.list_opts():       # the driver reads some while it is made
+        if str(group) == RABBIT:
+            conf.register_opts(found, group=RABBIT)
+    conf.set_default('rabbit_interval_max', RECONNECT_SECONDS, group=RABBIT)
+    conf.set_default('processname', process, group=RABBIT)
+    return oslo_messaging.get_rpc_transport(conf)
 
 
 def target(conf: Any, engine_id: str | None = None) -> Any:

@@ -59,8 +59,8 @@ class _Elsewhere(Exception):
 class BrokerClient:
     """Sends messages over the message broker."""
 
-    def __init__(self, conf: Any, transport: Any | None = None, read_timeout: float = messages.READ_TIMEOUT) -> None:
-        """`transport`: heatlite.common.messaging.transport(conf), made here by default.
+    def __init__(self, conf: Any, transport: Any, read_timeout: float = messages.READ_TIMEOUT) -> None:
+        """`transport`: of heatlite.common.messaging.transport().
 
         `read_timeout`: seconds after which a request that changes nothing is sent again, within [DEFAULT]
         rpc_response_timeout.
@@ -71,7 +71,7 @@ class BrokerClient:
         self._read_timeout = read_timeout
         self._errors = oslo_messaging
         self._broken = KombuError               # raised by the library below while it connects
-        self._transport = messaging.transport(conf) if transport is None else transport
+        self._transport = transport
         self._client = oslo_messaging.get_rpc_client(
             self._transport, messaging.target(conf), serializer=oslo_messaging.NoOpSerializer(), retry=RETRIES,
             # The broker returns messages that match no queue; without this they would be lost, and the caller would

@@ -43,7 +43,7 @@ def application(program: str, deploy: str) -> Lazy:
 
 def _build(program: str, deploy: str) -> _Application:
     """Builds the application. Raises SystemExit with a message of one line when a file is wrong."""
-    from heatlite.common import config, crypt, exception
+    from heatlite.common import config, crypt, exception, messaging
     from heatlite.db.connection import Database
     from heatlite.engine.types import template_extensions
     from heatlite.rpc.client import BrokerClient
@@ -54,5 +54,6 @@ def _build(program: str, deploy: str) -> _Application:
     except exception.HeatException as error:
         raise SystemExit(str(error)) from None
     template_extensions.install()           # the API lists them
-    made: _Application = importlib.import_module(deploy).build(conf, Database.from_options(conf), BrokerClient(conf))
+    engines = BrokerClient(conf, messaging.transport(conf, f'{program}-wsgi'))
+    made: _Application = importlib.import_module(deploy).build(conf, Database.from_options(conf), engines)
     return made

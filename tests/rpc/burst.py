@@ -57,7 +57,7 @@ def main(url):
     oslo_messaging.get_rpc_transport(conf, url)         # declares the option
     conf.set_override('transport_url', url)
     conf.set_override('topic', f'burst-{runtime.uuid()}', group='engine')     # others may use the same broker
-    transport = messaging.transport(conf)
+    transport = messaging.transport(conf, 'burst')
     stalled = runtime.flag()
     here, elsewhere = Counting(stalled), Counting(stalled)
     ends = client.BrokerClient(conf, transport)
