@@ -63,12 +63,13 @@ def register_libraries(conf: Any) -> None:
 
 
 def _needed(conf: Any) -> Iterator[tuple[str, str]]:
-    key = conf.auth_encryption_key
-    if not key:
+    if not conf.auth_encryption_key:
         yield WARNING, _('[DEFAULT] auth_encryption_key is not set: engines do not start without it.')
-    elif len(key) != KEY_LENGTH:
-        yield ERROR, _('[DEFAULT] auth_encryption_key has %(found)d characters, wanted are %(wanted)d.') % {
-            'found': len(key), 'wanted': KEY_LENGTH}
+    for option, keys in (('auth_encryption_key', [conf.auth_encryption_key or '']),
+                         ('auth_decryption_keys', conf.auth_decryption_keys)):
+        for length in {len(key) for key in keys if key} - {KEY_LENGTH}:
+            yield ERROR, _('[DEFAULT] %(option)s has %(found)d characters, wanted are %(wanted)d.') % {
+                'option': option, 'found': length, 'wanted': KEY_LENGTH}
     if not conf.database.connection:
         yield WARNING, _('[database] connection is not set: only heatlite-all starts without it.')
     else:

@@ -11,11 +11,11 @@ LOG = logging.getLogger(__name__)
 
 
 def check(conf: Any) -> None:
-    """Raises SystemExit with one line if auth_encryption_key is invalid: for the start of every program that needs
-    it."""
+    """Raises SystemExit with one line if an encryption key is invalid: for the start of every program that needs
+    them."""
     from heatlite.common import crypt, exception
     try:
-        crypt.check_key(conf.auth_encryption_key)
+        crypt.check_keys(conf)
     except exception.HeatException as error:
         raise SystemExit(str(error)) from None
 
@@ -25,10 +25,10 @@ def check_fits(conf: Any, database: Any) -> None:
 
     It could read none of them, and would write secrets that others cannot read. Raises DatabaseUnavailable.
     """
-    from heatlite.common import exception
+    from heatlite.common import crypt, exception
     from heatlite.db import sealing
     try:
-        sealing.check_key(database, conf.auth_encryption_key)
+        sealing.check_keys(database, crypt.keyring(conf))
     except exception.InvalidEncryptionKey:
         text = ('The option auth_encryption_key is not the key of this database: its secrets were sealed with another '
                 'one.')

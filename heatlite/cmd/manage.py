@@ -12,7 +12,7 @@ from typing import Any
 
 from oslo_config import cfg
 
-from heatlite.cmd import check_config, import_heat, parts, plugins
+from heatlite.cmd import check_config, encryption_keys, import_heat, parts, plugins
 from heatlite.common import config, crypt, exception
 from heatlite.common.i18n import _
 from heatlite.common.runtime import GreenRuntime
@@ -33,6 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return plugins.COMMANDS[conf.command.name](conf, _print_table)
         if conf.command.name == 'check-config':
             return check_config.run(conf)
+        if conf.command.name == encryption_keys.COMMAND:
+            return encryption_keys.run(conf, parts.database(conf), _print_table)
         if conf.command.name == import_heat.COMMAND:
             return import_heat.run(conf, parts.database(conf), _print_table)
         COMMANDS[conf.command.name](conf, parts.database(conf))
@@ -79,6 +81,7 @@ def _add_commands(commands: Any) -> None:
         'encrypt: as encrypt_parameters_and_properties does with what is new. decrypt: as without it.'))
     secrets.add_argument('previous_encryption_key', nargs='?', help=_(
         'The key before, if auth_encryption_key is a new one.'))
+    encryption_keys.add_command(commands)
     import_heat.add_command(commands)
     plugins.add_commands(commands)
 
@@ -159,16 +162,16 @@ def resource_data_list(conf: cfg.ConfigOpts, database: Database) -> None:
     with database.reader() as tx:
         found = resources.find(tx, conf.command.resource_id)
         data = resources.data(tx, found.stack_id, found.id)
-    _print_table(('Key', 'Value'), [
-        (each.key, each.clear(conf.auth_encryption_key)) for each in data])
+    keys = crypt.keyring(conf)
+    _print_table(('Key', 'Value'), [(each.key, each.clear(keys)) for each in data])
 
 
 def update_params(conf: cfg.ConfigOpts, database: Database) -> None:
     sync.check(database)
     command = conf.command
-    crypt.check_key(conf.auth_encryption_key)
-    rewriting = sealing.Rewriting(command.operation == 'encrypt', conf.auth_encryption_key,
-                                  command.previous_encryption_key)
+    crypt.check_keys(conf)
+    previous = command.previous_encryption_key
+    rewriting = sealing.Rewriting(command.operation == 'encrypt', crypt.keyring(conf, *[previous] if previous else []))
     print(_('Rows rewritten: %d') % rewriting.run(database))
 
 

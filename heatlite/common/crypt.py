@@ -1,5 +1,8 @@
 """Encrypts stored secrets with keys derived from the operator's `auth_encryption_key`.
 
+Values that were encrypted with one of `auth_decryption_keys` are read, too, so that the key can be changed while the
+service runs.
+
 The method's name is stored with each value. New values are sealed with AES-256-GCM: two microseconds each, where
 Fernet, which sealed values of earlier releases and is still read, takes twenty. Random nonces of 96 bits may be used
 2**32 times with one key at most, so each process derives a key of its own, and another one from time to time; the salt
@@ -14,7 +17,7 @@ import hashlib
 import hmac
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from oslo_config import cfg
@@ -33,52 +36,60 @@ OPENERS = 4096                              # cached derived keys for decryption
 _PREFIXES = tuple(f'{method}:' for method in METHODS)
 
 
-def check_key(key: str | None) -> None:
-    """Raises Error, which names the option, for a key that is not set or has the wrong length."""
-    if not key:
+def check_keys(conf: Any) -> None:
+    """Raises Error, which names the option, for a key that has the wrong length, or if auth_encryption_key is not
+    set."""
+    if not conf.auth_encryption_key:
         raise exception.Error(_('The option auth_encryption_key is not set: it takes exactly 32 characters, the same '
                                 'on all hosts.'))
+    _check_length('auth_encryption_key', conf.auth_encryption_key)
+    for key in conf.auth_decryption_keys:
+        _check_length('auth_decryption_keys', key)
+
+
+def _check_length(option: str, key: str) -> None:
     if len(key) != KEY_LENGTH or not key.isascii():
-        raise exception.Error(_('The option auth_encryption_key has %(found)d characters: it takes exactly %(wanted)d '
-                                'ASCII characters, the same on all hosts.')
-                              % {'found': len(key), 'wanted': KEY_LENGTH})
+        raise exception.Error(_('The option %(option)s has %(found)d characters: it takes exactly %(wanted)d ASCII '
+                                'characters, the same on all hosts.')
+                              % {'option': option, 'found': len(key), 'wanted': KEY_LENGTH})
 
 
 def encrypt(value: str | None, encryption_key: str | None = None) -> tuple[str | None, str | None]:
     """Returns (method, text); (None, None) for None."""
     if value is None:
         return None, None
-    return METHOD, _sealer(encryption_key).seal(value.encode())
+    return METHOD, _keyring(encryption_key).seal(value.encode())
 
 
 def decrypt(method: str | None, data: str | None, encryption_key: str | None = None) -> str | None:
-    """Returns the clear text. Raises InvalidEncryptionKey for a value of another key, Error for an unknown method."""
+    """Returns the clear text. Raises InvalidEncryptionKey for a value of another key, Error for an unknown method.
+
+    Without `encryption_key` all keys of the options of this process are tried.
+    """
     if method is None or data is None:
         return None
-    if method == METHOD:
-        return _sealer(encryption_key).open(data).decode()
-    if method != FERNET:
-        raise exception.Error(_('Cannot decrypt a value that was encrypted with the method "%s".') % method)
-    from cryptography.fernet import InvalidToken
-    try:
-        return str(_fernet(encryption_key).decrypt(data.encode()).decode())
-    except InvalidToken:
-        raise exception.InvalidEncryptionKey()
+    ring = _keyring(encryption_key)
+    return (ring.open(data) if method == METHOD else ring.opened(method, data)[0]).decode()
 
 
 def seal(text: str, encryption_key: str | None = None) -> str:
     """Encrypts a text and prefixes the method's name: no JSON begins like that, so a column may hold either."""
-    return f'{METHOD}:{_sealer(encryption_key).seal(text.encode())}'
+    return f'{METHOD}:{_keyring(encryption_key).seal(text.encode())}'
 
 
 def is_sealed(text: str) -> bool:
     return text.startswith(_PREFIXES)
 
 
+def parts(text: str) -> tuple[str, str]:
+    """Returns (method, text) of a sealed text."""
+    method, _colon, secret = text.partition(':')
+    return method, secret
+
+
 def unseal(text: str, encryption_key: str | None = None) -> str:
     """Returns the text that was given to `seal`. Raises InvalidEncryptionKey."""
-    method, _colon, secret = text.partition(':')
-    return decrypt(method, secret, encryption_key) or ''
+    return decrypt(*parts(text), encryption_key) or ''
 
 
 def digest(texts: Iterable[str], encryption_key: str) -> str:
@@ -101,14 +112,20 @@ def decrypted_dict(data: Mapping[str, Any], encryption_key: str | None = None) -
             for name, (method, text) in data.items()}
 
 
-class _Sealer:
-    """AES-256-GCM with keys derived from one key of the operator. A text is base64 of salt, nonce and ciphertext."""
+class Keyring:
+    """Encrypts with one key of the operator, and decrypts with that and with others.
 
-    def __init__(self, key: str) -> None:
+    AES-256-GCM with derived keys: a text is base64 of salt, nonce and ciphertext. A salt belongs to one key, so only
+    the first value with an unknown salt is tried with each key.
+    """
+
+    def __init__(self, key: str, others: Callable[[], Sequence[str]] = tuple) -> None:
+        """`others`: returns the keys that only decrypt; called when `key` does not decrypt a value."""
         from cryptography.exceptions import InvalidTag  # this library is loaded only by programs with a key
         self._refusals = InvalidTag, ValueError
-        self._key = key.encode()
-        self._openers: dict[bytes, Any] = {}
+        self.key = key
+        self._others = others
+        self._openers: dict[bytes, tuple[Any, str]] = {}        # by salt: cipher, and the key that it is derived from
         self._salt = b''
         self._current: Any = None
         self._uses = USES
@@ -116,59 +133,93 @@ class _Sealer:
     def seal(self, clear: bytes) -> str:
         if self._uses >= USES:
             self._salt, self._uses = os.urandom(SALT), 0
-            self._current = self._derived(self._salt)
+            self._current = _derived(self.key, self._salt)
         self._uses += 1
         nonce = os.urandom(NONCE)                   # random: a forked process may continue with the same derived key
         secret = self._salt + nonce + self._current.encrypt(nonce, clear, None)
         return binascii.b2a_base64(secret, newline=False).decode('ascii')
 
     def open(self, text: str) -> bytes:
-        """Decrypts a text. Raises InvalidEncryptionKey."""
+        """Decrypts a text that `seal` returned. Raises InvalidEncryptionKey if no key does."""
         try:
             secret = binascii.a2b_base64(text)
             salt = secret[:SALT]
-            opener = self._openers.get(salt)
-            if opener is None:
-                opener = self._known(salt)
-            return bytes(opener.decrypt(secret[SALT:SALT + NONCE], secret[SALT + NONCE:], None))
+            found = self._openers.get(salt)
+            if found is None:
+                found = self._openers[salt] = self._tried(salt, secret)
+            return bytes(found[0].decrypt(secret[SALT:SALT + NONCE], secret[SALT + NONCE:], None))
         except self._refusals:
             raise exception.InvalidEncryptionKey() from None
 
-    def _known(self, salt: bytes) -> Any:
+    def opened(self, method: str, data: str) -> tuple[bytes, str]:
+        """The clear text, and the key that decrypts it. Raises InvalidEncryptionKey; Error for an unknown method."""
+        if method == METHOD:
+            clear = self.open(data)
+            return clear, self._openers[binascii.a2b_base64(data)[:SALT]][1]
+        if method != FERNET:
+            raise exception.Error(_('Cannot decrypt a value that was encrypted with the method "%s".') % method)
+        from cryptography.fernet import InvalidToken
+        for key in self._keys():
+            try:
+                return _fernet(key).decrypt(data.encode()), key
+            except InvalidToken:
+                continue
+        raise exception.InvalidEncryptionKey()
+
+    def _keys(self) -> Iterable[str]:
+        yield self.key
+        yield from self._others()
+
+    def _tried(self, salt: bytes, secret: bytes) -> tuple[Any, str]:
+        """The cipher that decrypts `secret`. Raises InvalidEncryptionKey."""
         if len(self._openers) >= OPENERS:
             self._openers.clear()
-        self._openers[salt] = self._derived(salt)
-        return self._openers[salt]
+        for key in self._keys():
+            opener = _derived(key, salt)
+            try:
+                opener.decrypt(secret[SALT:SALT + NONCE], secret[SALT + NONCE:], None)
+            except self._refusals:
+                continue
+            return opener, key
+        raise exception.InvalidEncryptionKey()
 
-    def _derived(self, salt: bytes) -> Any:
-        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-        from cryptography.hazmat.primitives.hashes import SHA256
-        from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-        return AESGCM(HKDF(algorithm=SHA256(), length=32, salt=salt, info=METHOD.encode()).derive(self._key))
+
+def keyring(conf: Any, *more: str) -> Keyring:
+    """The keys of `conf`; `more`: further ones that only decrypt."""
+    return Keyring(conf.auth_encryption_key, lambda: (*conf.auth_decryption_keys, *more))
 
 
-_SEALERS: dict[str, _Sealer] = {}           # by key; an installation has one key, two during a rotation
+def _derived(key: str, salt: bytes) -> Any:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    from cryptography.hazmat.primitives.hashes import SHA256
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+    return AESGCM(HKDF(algorithm=SHA256(), length=32, salt=salt, info=METHOD.encode()).derive(key.encode()))
+
+
+_GIVEN: dict[str, Keyring] = {}             # by key: of callers that name one
+_CONFIGURED: dict[str, Keyring] = {}        # by key: of the options of this process, with its other keys
 _FERNETS: dict[str, Any] = {}
 
 
-def _key(encryption_key: str | None) -> str:
-    key = encryption_key or cfg.CONF.auth_encryption_key
+def _keyring(encryption_key: str | None) -> Keyring:
+    if encryption_key:
+        key, found = encryption_key, _GIVEN.get(encryption_key)
+    else:
+        key = cfg.CONF.auth_encryption_key
+        found = _CONFIGURED.get(key)
+    return found or _new_keyring(key, is_given=bool(encryption_key))
+
+
+def _new_keyring(key: str | None, is_given: bool) -> Keyring:
     if not key:
         raise exception.Error(_('The option auth_encryption_key is not set.'))
-    return str(key)
+    if is_given:
+        return _GIVEN.setdefault(key, Keyring(key))
+    return _CONFIGURED.setdefault(key, Keyring(key, lambda: tuple(cfg.CONF.auth_decryption_keys)))
 
 
-def _sealer(encryption_key: str | None) -> _Sealer:
-    key = _key(encryption_key)
-    found = _SEALERS.get(key)
-    if found is None:
-        found = _SEALERS[key] = _Sealer(key)
-    return found
-
-
-def _fernet(encryption_key: str | None) -> Any:
+def _fernet(key: str) -> Any:
     """Reads values of earlier releases, which repeated a key that was too short."""
-    key = _key(encryption_key)
     if key not in _FERNETS:
         from cryptography.fernet import Fernet
         full = (key * (KEY_LENGTH // len(key) + 1))[:KEY_LENGTH]

@@ -89,6 +89,10 @@ BEHAVIOUR: list[Opt] = [
     StrOpt('auth_encryption_key', secret=True, sample_default='<32 characters>',
            help='Key of everything stored encrypted: exactly 32 characters, the same on all hosts. '
                 'heatlite-all makes its own.'),
+    MultiStrOpt('auth_decryption_keys', default=[], secret=True,
+                help='Further keys with which stored values are decrypted and none is encrypted, each exactly 32 '
+                     'characters, one line each: the next key before auth_encryption_key is changed, the former one '
+                     'until all values are encrypted again.'),
     StrOpt('default_software_config_transport', default='POLL_SERVER_CFN',
            choices=['POLL_SERVER_CFN', 'POLL_SERVER_HEAT', 'POLL_TEMP_URL', 'ZAQAR_MESSAGE'],
            help='How servers fetch their software configuration unless the template says.'),

@@ -69,11 +69,12 @@ class StoredDatum:
     def redact(self) -> bool:
         return self.method is not None
 
-    def clear(self, key: str | None = None) -> str | None:
-        """The value in clear. `key`: the encryption key; by default that of the process's options."""
-        if self.method is not None:
-            return crypt.decrypt(self.method, self.value, key)
-        return crypt.unseal(self.value, key) if self.value is not None and crypt.is_sealed(self.value) else self.value
+    def clear(self, keys: crypt.Keyring | None = None) -> str | None:
+        """The value in clear. `keys`: by default those of the process's options."""
+        if self.value is None or (self.method is None and not crypt.is_sealed(self.value)):
+            return self.value
+        method, text = (self.method, self.value) if self.method else crypt.parts(self.value)
+        return crypt.decrypt(method, text) if keys is None else keys.opened(method, text)[0].decode()
 
 
 ROWS_PER_SLICE = 500

@@ -81,7 +81,7 @@ class EngineService:
                  wake: Callable[[str, str | None], None] = lambda stack_id, engine_id: None,
                  notify: Notify = silent) -> None:
         """`wake(stack_id, engine_id)`: wakes up another engine, or any (None). Raises Error for wrong options."""
-        crypt.check_key(conf.auth_encryption_key)
+        crypt.check_keys(conf)
         self.engine_id = engine_id or runtime.uuid()
         self._conf = conf
         self._runtime = runtime

@@ -50,7 +50,7 @@ def _build(program: str, deploy: str) -> _Application:
     named = os.environ.get('HEATLITE_CONFIG')
     conf = config.load([], program, default_files=[named] if named else None)
     try:
-        crypt.check_key(conf.auth_encryption_key)
+        crypt.check_keys(conf)
     except exception.HeatException as error:
         raise SystemExit(str(error)) from None
     template_extensions.install()           # the API lists them

@@ -144,6 +144,31 @@ def test_encryption(run, db):
     assert run('--set', new, 'update_params', 'hide')[0] == 2
 
 
+def test_the_keys_of_stored_values(run, db):
+    a, b, c = (letter * 32 for letter in 'abc')
+    with db.writer() as tx:
+        for number in range(30):
+            templates.insert(tx, f't{number}', {}, {'parameters': {'password': 'hush'}}, None, NOW)
+    assert run('--set', f'auth_encryption_key={a}', 'update_params', 'encrypt')[0] == 0
+    keys = ['--set', f'auth_encryption_key={b}', '--set', f'auth_decryption_keys={a}', '--set',
+            f'auth_decryption_keys={c}', 'encryption_keys']
+    code, text, _ = run(*keys, 'list', '--unused', '1')
+    assert code == 1 and [line.split()[-1] for line in text.splitlines()[1:]] == ['0', '30', '0', '0']
+    assert run(*keys, 'list', '--unused', '2')[0] == 0
+    assert run(*keys, 'list', '--unused', '3')[0] == 1
+    code, text, _ = run(*keys, 'reencrypt', '--batch-size', '7')
+    assert code == 0 and 'template' in text and text.endswith('Rows rewritten: 30')
+    code, text, _ = run(*keys, 'list', '--unused', '1')
+    assert code == 0 and [line.split()[-1] for line in text.splitlines()[1:]] == ['30', '0', '0', '0']
+    code, text, _ = run('--set', f'auth_encryption_key={c}', 'encryption_keys', 'list')
+    assert code == 0 and text.splitlines()[-1].split() == ['another', 'key', '30']
+    for wrong in (['reencrypt', '--batch-size', '0'], ['list', '--unused', 'x'], ['reencrypt', '--pause', '-1'], []):
+        assert run(*keys, *wrong)[0] == 2, wrong
+    code, _, error = run('--set', f'auth_encryption_key={a}', '--set', 'auth_decryption_keys=short', 'encryption_keys',
+                         'list')
+    assert code == 1 and 'auth_decryption_keys' in error and 'short' not in error
+
+
 @pytest.mark.parametrize('arguments', [['--database-connection', 'mysql://u:p@127.0.0.1:9/d', 'db_version'],
                                        ['--config-file', '/dev/null', 'db_version'],
                                        ['--config-file', '/no/such/file', 'db_version'],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from oslo_config import cfg
 
@@ -80,7 +82,7 @@ def test_each_value_is_sealed_anew_and_read_whatever_process_sealed_it(monkeypat
     first, second = crypt.seal('glow', KEY), crypt.seal('glow', KEY)
     assert first != second
     monkeypatch.setattr(crypt, 'USES', 1)               # as another process, which derives a key of its own
-    monkeypatch.setattr(crypt, '_SEALERS', {})
+    monkeypatch.setattr(crypt, '_GIVEN', {})
     third, fourth = crypt.seal('glow', KEY), crypt.seal('glow', KEY)
     salts = {each.partition(':')[2][:20] for each in (first, second, third, fourth)}
     assert len(salts) == 3
@@ -92,10 +94,26 @@ def test_each_value_is_sealed_anew_and_read_whatever_process_sealed_it(monkeypat
 
 @pytest.mark.parametrize('key', [None, '', 'short', 'k' * 16, 'k' * 31, 'k' * 33, 'é' * 32])
 def test_a_key_of_another_length_is_refused_by_the_name_of_its_option(key):
-    crypt.check_key('k' * 32)
+    good = 'k' * 32
+    crypt.check_keys(SimpleNamespace(auth_encryption_key=good, auth_decryption_keys=[good, 'n' * 32]))
     with pytest.raises(exception.Error, match='auth_encryption_key .*exactly 32') as caught:
-        crypt.check_key(key)
+        crypt.check_keys(SimpleNamespace(auth_encryption_key=key, auth_decryption_keys=[]))
     assert key is None or len(key) < 5 or key not in str(caught.value)
+    with pytest.raises(exception.Error, match='auth_decryption_keys .*exactly 32'):
+        crypt.check_keys(SimpleNamespace(auth_encryption_key=good, auth_decryption_keys=[good, key or '']))
+
+
+def test_a_keyring_encrypts_with_its_key_and_decrypts_with_others():
+    old, new = crypt.Keyring(KEY), 'n' * 32
+    ring = crypt.Keyring(new, lambda: [KEY])
+    former = old.seal(b'glow')
+    assert ring.opened(crypt.METHOD, former) == (b'glow', KEY)
+    assert ring.opened(crypt.METHOD, ring.seal(b'glow')) == (b'glow', new)
+    for stranger in (old, crypt.Keyring('x' * 32, lambda: [KEY])):
+        with pytest.raises(exception.InvalidEncryptionKey):
+            stranger.open(ring.seal(b'glow'))
+    with pytest.raises(exception.Error, match='method'):
+        ring.opened('rot13', former)
 
 
 def test_a_missing_key_is_named():

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from oslo_config import cfg
 
 from heatlite.common import config, crypt, exception
+from heatlite.common.crypt import Keyring
 from heatlite.db import resources, sealing, stacks, templates
 from heatlite.db.tables import SEALED, WRITTEN_BY_USERS, metadata
 from heatlite.planning.alarms import Metric, Rule
@@ -196,20 +197,20 @@ def test_an_operator_seals_opens_and_changes_the_key():
         stack_id = live(cluster)
         with cluster.database.reader() as tx:
             shown = stacks.get(tx, stack_id), resources.columns(tx, stack_id, None, resources.HEAVY)
-        assert sealing.Rewriting(True, KEY).run(cluster.database) > 0
+        assert sealing.Rewriting(True, Keyring(KEY)).run(cluster.database) > 0
         assert where_in_clear(cluster) == set()
-        assert sealing.Rewriting(True, KEY).run(cluster.database) == 0
-        assert sealing.Rewriting(True, NEW_KEY, KEY).run(cluster.database) > 0
+        assert sealing.Rewriting(True, Keyring(KEY)).run(cluster.database) == 0
+        assert sealing.Rewriting(True, Keyring(NEW_KEY, lambda: [KEY])).run(cluster.database) > 0
         with pytest.raises(exception.InvalidEncryptionKey):
             cluster.row(stack_id)
         cfg.CONF.set_override('auth_encryption_key', NEW_KEY)
         with cluster.database.reader() as tx:
             assert shown == (stacks.get(tx, stack_id),
                              resources.columns(tx, stack_id, None, resources.HEAVY))
-        assert sealing.Rewriting(False, NEW_KEY).run(cluster.database) > 0
-        assert sealing.Rewriting(False, NEW_KEY).run(cluster.database) == 0
+        assert sealing.Rewriting(False, Keyring(NEW_KEY)).run(cluster.database) > 0
+        assert sealing.Rewriting(False, Keyring(NEW_KEY)).run(cluster.database) == 0
         assert {table for table, _column in where_in_clear(cluster)} == {'template', 'files'}
         with pytest.raises(exception.InvalidEncryptionKey):
-            sealing.Rewriting(True, KEY).run(cluster.database)
+            sealing.Rewriting(True, Keyring(KEY)).run(cluster.database)
         cluster.delete(stack_id)
         assert cluster.settle(stack_id).status == 'COMPLETE'
