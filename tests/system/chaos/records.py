@@ -78,8 +78,9 @@ class Rows:
 
     def __init__(self, *urls: str) -> None:
         """`urls`: of all nodes of the database; the first that answers is asked."""
-        self._engines = [sa.create_engine(url, isolation_level='AUTOCOMMIT', pool_pre_ping=True,
-                                          connect_args={'connect_timeout': 5, 'read_timeout': 5}) for url in urls]
+        self._engines = [sa.create_engine(
+            url, isolation_level='AUTOCOMMIT', pool_pre_ping=True, pool_reset_on_return=None,
+            connect_args={'connect_timeout': 5, 'read_timeout': 5}) for url in urls]
 
     def _all(self, statement: str) -> list[tuple]:
         for engine in self._engines:
