@@ -42,6 +42,7 @@ OPTIONS = ('mysql_sql_mode', 'mysql_wsrep_sync_wait', 'connection_recycle_time',
            'max_overflow', 'pool_timeout', 'connection_trace', 'connection_parameters')
 CERTIFIES = 'certifies'                     # key in `tx.info`
 FIELD_TYPE_DATETIME = 12                    # MySQL's number of this column type
+ER_ERROR_DURING_COMMIT = 1180               # MySQL's number of this error
 DRIVERS = {'mysql': 'mysql+pymysql', 'mariadb': 'mysql+pymysql', 'mariadb+pymysql': 'mysql+pymysql',
            'postgresql': 'postgresql+psycopg2', 'postgres': 'postgresql+psycopg2'}
 OVERFLOW = 50                               # connections beyond those that a pool keeps, for short bursts
@@ -65,7 +66,7 @@ IDLE = 5
 # is down.
 OUT_OF_ORDER: Mapping[str, tuple[Any, ...]] = {
     'sqlite': ('SQLITE_FULL', 'SQLITE_IOERR', 'SQLITE_READONLY', 'SQLITE_CANTOPEN', 'SQLITE_PROTOCOL'),     # beginnings
-    'mysql': (1021, 1030, 1040, 1053, 1114, 1180, 1203, 1226, 1290, 1792, 1836, 1927),
+    'mysql': (1021, 1030, 1040, 1053, 1114, ER_ERROR_DURING_COMMIT, 1203, 1226, 1290, 1792, 1836, 1927),
     'postgresql': ('53', '57P', '58', '25006'),                                                             # beginnings
 }
 
@@ -386,7 +387,7 @@ def _translated() -> Iterator[None]:
         raise exception.DatabaseUnavailable(reason=_reason(error)) from error
     except (exc.DBAPIError, db_exception.DBError) as error:
         original = _original(error)
-        if _is_contention(original):
+        if _is_contention(original) or _has_ended_the_transaction(error):
             raise Contention(reason=_reason(error)) from error
         if _is_out_of_order(original):
             raise exception.DatabaseUnavailable(reason=_reason(error)) from error
@@ -406,6 +407,16 @@ def _is_contention(original: BaseException) -> bool:
     """PostgreSQL: lock_not_available, serialization_failure. SQLite: another process is writing."""
     return (getattr(original, 'pgcode', None) in ('55P03', '40001')
             or getattr(original, 'sqlite_errorname', '').startswith(('SQLITE_BUSY', 'SQLITE_LOCKED')))
+
+
+def _has_ended_the_transaction(error: BaseException) -> bool:
+    """Whether MariaDB answered a statement with the end of its transaction, as it does now and then to SKIP LOCKED.
+
+    As answer to COMMIT, which is no statement for SQLAlchemy, the same number may mean a full disk, and what has been
+    written is unknown: see OUT_OF_ORDER.
+    """
+    inner = getattr(error, 'inner_exception', None) or error
+    return getattr(inner, 'statement', None) is not None and _original(error).args[:1] == (ER_ERROR_DURING_COMMIT,)
 
 
 def _is_out_of_order(original: BaseException) -> bool:

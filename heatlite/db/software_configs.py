@@ -1,4 +1,4 @@
-"""The `software_config` table. Rows are never updated."""
+"""The `software_config` table. Nothing that can be read of a row is ever updated."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from heatlite.db import codec
+from heatlite.db.connection import certifies
 from heatlite.db.stacks import after
 from heatlite.db.tables import software_config, software_deployment
 
@@ -37,8 +38,11 @@ def insert(tx: sa.Connection, new: Config) -> None:
 
 def show(tx: sa.Connection, config_id: str, held: bool = False) -> Config | None:
     """By primary key. The caller checks the project. `held`: for a transaction that deploys it; no other one deletes it
-    before that ends."""
+    before that ends; on Galera one on another node fails with a conflict, or this one does."""
     query = sa.select(*COLUMNS).where(software_config.c.id == config_id)
+    if held and certifies(tx):          # before it is read: two transactions with a shared lock could not write both
+        tx.execute(software_config.update().where(software_config.c.id == config_id).values(
+            uses=software_config.c.uses + 1))
     row = tx.execute(query.with_for_update(read=True) if held else query).first()
     return None if row is None else read(row)
 

@@ -297,6 +297,8 @@ software_config = _table(
     sa.Column('group', Name, nullable=True),
     sa.Column('config', Json, nullable=False),                      # {config, inputs, outputs, options}
     sa.Column('created_at', Time, nullable=False),
+    # Grows with each transaction that deploys the config, on Galera: see `writes` of leases.
+    sa.Column('uses', sa.BigInteger, nullable=False, server_default='0'),
     sa.Index('ix_software_config_project_id_created_at_id', 'project_id', 'created_at', 'id'))
 
 software_deployment = _table(

@@ -157,6 +157,32 @@ def test_a_server_that_cannot_write(make_database, kind, case):
     assert ids(database) == ['s1']
 
 
+ENDED = "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1180, MESSAGE_TEXT = 'Got error 149 during COMMIT'"
+
+
+def test_a_statement_whose_transaction_the_server_ended_is_repeated(db, kind):
+    if kind != 'mysql':
+        pytest.skip('only MariaDB answers so')
+    attempts = []
+
+    def write(tx):
+        stacks.insert(tx, stack('s1'))
+        attempts.append(tx)
+        if len(attempts) == 1:
+            tx.exec_driver_sql(ENDED)
+
+    db.retry(write)
+    assert (len(attempts), ids(db)) == (2, ['s1'])
+
+
+def test_a_commit_with_the_same_answer_is_not_repeated():
+    """A disk may be full, and what was written is unknown."""
+    error = sa.exc.OperationalError(None, None, Exception(1180, 'Got error 28 during COMMIT'))
+    with pytest.raises(exception.DatabaseUnavailable) as raised, connection._translated():
+        raise error
+    assert not isinstance(raised.value, Contention)
+
+
 CUT = {'mysql': ('SELECT connection_id()', 'KILL {}'),
        'postgresql': ('SELECT pg_backend_pid()', 'SELECT pg_terminate_backend({})')}
 

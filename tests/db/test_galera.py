@@ -16,7 +16,7 @@ from os import environ
 import pytest
 import sqlalchemy as sa
 
-from heatlite.db import changes, leases, stacks, sync
+from heatlite.db import changes, leases, software_configs, software_deployments, stacks, sync
 from heatlite.db.connection import Contention, Database, certifies
 from heatlite.db.leases import Lease
 from heatlite.db.tables import event as event_table
@@ -24,6 +24,7 @@ from heatlite.db.tables import lease
 from heatlite.planning.states import Change
 from tests.db.conftest import NO_GALERA, administer, nodes, on_nodes
 from tests.db.rows import event, stack
+from tests.db.test_software import config, deployment
 
 TRIALS = int(environ.get('HEATLITE_TEST_GALERA_TRIALS', '200'))
 TOGETHER = 25                           # trials that share a round
@@ -236,6 +237,32 @@ def test_what_the_operator_says_about_reads_is_left(two):
                 with connect() as tx:
                     assert tx.exec_driver_sql('SELECT @@SESSION.wsrep_sync_wait').scalar() == wanted
             node.close()
+
+
+@pytest.mark.parametrize('first', ['deploy', 'delete'])
+def test_a_config_is_deployed_or_deleted_and_not_both(two, first):
+    """On two nodes at once, whichever is committed first."""
+    one, other = two
+    with one.writer() as tx:
+        software_configs.insert(tx, config(first))
+
+    def deploy(tx):
+        assert software_configs.show(tx, first, held=True) is not None
+        software_deployments.insert(tx, deployment(first, config_id=first))
+
+    def delete(tx):
+        assert software_configs.delete_unused(tx, first)
+
+    early, late = (deploy, delete) if first == 'deploy' else (delete, deploy)
+    with other.reader() as tx:
+        assert software_configs.show(tx, first) is not None
+    with pytest.raises(Contention), one.writer() as tx:
+        late(tx)
+        with other.writer() as committed:
+            early(committed)
+    with one.reader() as tx:
+        found = software_configs.show(tx, first), software_deployments.show(tx, first)
+    assert [each is not None for each in found] == [first == 'deploy'] * 2
 
 
 if __name__ == '__main__':

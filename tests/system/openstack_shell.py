@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from tests.system.processes import ROOT
 
@@ -41,6 +42,12 @@ class Shell:
         self._process.stdin.close()
         self._process.wait()
         self._process.stdout.close()
+
+
+def document(said: str) -> Any:
+    """The JSON in what a command printed; one that waits prints events before it."""
+    return json.loads(said[min(place for place in (said.find('{\n'), said.find('[\n'), said.find('[]'), said.find('{}'))
+                               if place >= 0):])
 
 
 def main() -> None:

@@ -87,9 +87,7 @@ class Session:
 
     def json(self, *arguments, code=None):
         """What is printed for programs: structures, not texts with JSON in them."""
-        said = self(*arguments, '-f', 'json', code=code)
-        found = json.loads(said[min(place for place in (said.find('{\n'), said.find('[\n'), said.find('[]'),
-                                                        said.find('{}')) if place >= 0):])
+        found = openstack_shell.document(self(*arguments, '-f', 'json', code=code))
         if self.ran[-1] in OURS:
             self.as_json.add(self.ran[-1])
             assert not list(encoded(found)), f'{arguments}: encoded twice: {list(encoded(found))}'
