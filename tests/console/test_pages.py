@@ -52,6 +52,7 @@ def addresses(seeded, plan):
         'plan': (f'#/plan/{plan}', 'Totals'), 'new': ('#/stacks/new', 'The template is valid'),
         'update': (f'{shop}/update', 'The template is valid'),
         'types': ('#/types/OS::Heat::RandomString', 'Number of characters'), 'operations': ('#/operations', 'up'),
+        'entries': ('#/types/OS::Nova::Server', 'list of map'),
         'missing': ('#/nowhere', 'There is no such page'), 'gone': ('#/stack/a/b', 'does not exist any more')}
 
 
@@ -173,6 +174,20 @@ def test_the_graph_opens_what_is_inside(visit, seeded):
     page.keyboard.press('p')
     page.get_by_role('link', name='Open nested stack').click()
     page.get_by_role('heading', name=re.compile('^shop-web-')).wait_for()
+
+
+@pytest.mark.parametrize('name, listed, key', [
+    ('OS::Nova::Server', 'list of map', 'fixed_ip'), ('OS::Neutron::SecurityGroup', 'list of map', 'port_range_min'),
+    ('OS::Heat::SoftwareConfig', 'list of map', 'error_output')])
+def test_a_type_shows_the_keys_of_entries(visit, name, listed, key):
+    """The schema of the entries of a list is under the key `*`, which is the name of no property."""
+    page = visit(f'#/types/{name}')
+    page.get_by_role('heading', name=name).wait_for()
+    assert page.locator('dt', has_text=listed).count() > 0
+    assert page.locator('dt code', has_text=re.compile(r'^\*$')).count() == 0
+    keys = page.locator('dt code', has_text=re.compile(f'^{key}$'))
+    keys.locator('xpath=ancestor::details/summary').first.click()
+    assert keys.first.is_visible()
 
 
 def test_drift_is_looked_for_and_shown(visit, service, seeded):

@@ -18,6 +18,9 @@ interface Schema {
   schema?: Record<string, Schema>
 }
 
+/** The key under which a list, or a map with any keys, has the schema of each of its entries. */
+const ENTRY = '*'
+
 export function TypesPage({ chosen, query }: { chosen: string | undefined; query: URLSearchParams }): JSX.Element {
   const { value, error, again } = useLoad(() => get<Shapes['TypeList']>('/resource_types'), [])
   const words = query.get('q') ?? ''
@@ -58,15 +61,29 @@ function One({ name }: { name: string }): JSX.Element {
   </article>
 }
 
+/** The type, with that of its entries: list of map. */
+function typeOf(schema: Schema): string {
+  const entry = schema.schema?.[ENTRY]
+  return entry ? t('types.entries', { type: schema.type, entry: typeOf(entry) }) : schema.type
+}
+
 function Properties({ properties }: { properties: [string, Schema][] }): JSX.Element {
   return <dl class="names">{properties.map(([key, each]) => <div key={key}>
-    <dt><code>{key}</code> <span class="soft">{each.type}</span>
+    <dt><code>{key}</code> <span class="soft">{typeOf(each)}</span>
       {each.required && <span class="badge failed">{t('types.required')}</span>}
       <span class="badge">{t(each.update_allowed ? 'types.updatable' : 'types.replaces')}</span></dt>
-    <dd>{each.description}
-      {each.default !== undefined && each.default !== null && <span class="soft block">{t('types.default')}: <code>{text(each.default)}</code></span>}
-      {each.constraints && each.constraints.length > 0 && <span class="soft block">{t('types.constraints')}: <code>{each.constraints.map((one) => JSON.stringify(one)).join(' ')}</code></span>}
-      {each.schema && <details><summary>{t('types.properties')}</summary><Properties properties={Object.entries(each.schema)} /></details>}
-    </dd>
+    <dd><Details schema={each} /></dd>
   </div>)}</dl>
+}
+
+/** What a schema says, and below it what it says of its entries or of its keys. */
+function Details({ schema }: { schema: Schema }): JSX.Element {
+  const entry = schema.schema?.[ENTRY]
+  return <>
+    {schema.description}
+    {schema.default !== undefined && schema.default !== null && <span class="soft block">{t('types.default')}: <code>{text(schema.default)}</code></span>}
+    {schema.constraints && schema.constraints.length > 0 && <span class="soft block">{t('types.constraints')}: <code>{schema.constraints.map((one) => JSON.stringify(one)).join(' ')}</code></span>}
+    {entry && <div><span class="soft">{t('types.entry')}:</span> <Details schema={entry} /></div>}
+    {schema.schema && !entry && <details><summary>{t('types.properties')}</summary><Properties properties={Object.entries(schema.schema)} /></details>}
+  </>
 }

@@ -281,6 +281,8 @@ export const en = {
   'types.replaces': 'a change replaces',
   'types.default': 'Default',
   'types.constraints': 'Constraints',
+  'types.entries': '{type} of {entry}',
+  'types.entry': 'Each entry',
   'types.example': 'As a template',
   'types.nomatch': 'No type matches.',
 

@@ -283,6 +283,8 @@ export const zhCN: Texts = {
   'types.replaces': '变更即替换',
   'types.default': '默认值',
   'types.constraints': '约束',
+  'types.entries': '{type},其元素为 {entry}',
+  'types.entry': '每个元素',
   'types.example': '模板示例',
   'types.nomatch': '没有匹配的类型。',
 
