@@ -6,7 +6,6 @@ Both run while engines and API processes serve. No key is printed: keys are name
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -82,11 +81,14 @@ def _list(conf: Any, database: Database, show: Show) -> int:
 def _reencrypt(conf: Any, database: Database, show: Show) -> int:
     pause = partial(GreenRuntime().sleep, conf.command.pause)
     progress = _Progress()
-    total = sealing.Rewriting(None, crypt.keyring(conf), conf.command.batch_size, pause).run(database, progress)
+    rewriting = sealing.Rewriting(None, crypt.keyring(conf), conf.command.batch_size, pause)
+    total = rewriting.run(database, progress)
     show((_('Table'), _('Rows read'), _('Rows rewritten')), [
         (table, read, changed) for table, (read, changed) in progress.tables.items()])
     print(_('Rows rewritten: %d') % total)
-    return os.EX_OK
+    for table, rows in rewriting.skipped.items():
+        print(_('%(table)s: none of the keys decrypts %(rows)d rows') % {'table': table, 'rows': rows}, file=sys.stderr)
+    return 1 if rewriting.skipped else 0
 
 
 class _Progress:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
@@ -74,6 +74,7 @@ class Rewriting:
     keys: crypt.Keyring
     at_once: int = AT_ONCE
     pause: Callable[[], None] = lambda: None
+    skipped: Counter[str] = field(default_factory=Counter)      # rows that no key decrypts, by table
 
     def run(self, database: Database, progress: Progress = lambda _table, _read, _changed: None) -> int:
         """Returns how many rows were changed. If it is interrupted it may be run again: rows that are as wanted are
@@ -87,7 +88,7 @@ class Rewriting:
         read = total = 0
         for rows in _batches(database, table, self.at_once):
             read += len(rows)
-            outdated = [row.key for row in rows if self._wanted(table, row) != row.stored]
+            outdated = [row.key for row in rows if self._wanted(table, row, self.skipped) != row.stored]
             if outdated:
                 total += database.retry(lambda tx, outdated=outdated: self._change(     # type: ignore[misc]
                     tx, table, outdated))
@@ -107,7 +108,7 @@ class Rewriting:
                 total += 1
         return total
 
-    def _wanted(self, table: sa.Table, row: _Row) -> Mapping[str, Any]:
+    def _wanted(self, table: sa.Table, row: _Row, skipped: Counter[str] | None = None) -> Mapping[str, Any]:
         try:
             if table in WITH_METHOD:
                 return self._with_method(row.stored)
@@ -115,9 +116,11 @@ class Rewriting:
             return {name: text if text is None or text in HIDES_NOTHING else self._text(text, secret)
                     for name, text in row.stored.items()}
         except exception.InvalidEncryptionKey:
-            if self.encrypt is None:
-                return row.stored
-            raise
+            if self.encrypt is not None:
+                raise
+            if skipped is not None:
+                skipped[table.name] += 1
+            return row.stored
 
     def _text(self, text: str, secret: bool | None) -> str:
         if not crypt.is_sealed(text):

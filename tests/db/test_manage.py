@@ -162,6 +162,8 @@ def test_the_keys_of_stored_values(run, db):
     assert code == 0 and [line.split()[-1] for line in text.splitlines()[1:]] == ['30', '0', '0', '0']
     code, text, _ = run('--set', f'auth_encryption_key={c}', 'encryption_keys', 'list')
     assert code == 0 and text.splitlines()[-1].split() == ['another', 'key', '30']
+    code, text, error = run('--set', f'auth_encryption_key={c}', 'encryption_keys', 'reencrypt')
+    assert (code, error) == (1, 'template: none of the keys decrypts 30 rows') and text.endswith('Rows rewritten: 0')
     for wrong in (['reencrypt', '--batch-size', '0'], ['list', '--unused', 'x'], ['reencrypt', '--pause', '-1'], []):
         assert run(*keys, *wrong)[0] == 2, wrong
     code, _, error = run('--set', f'auth_encryption_key={a}', '--set', 'auth_decryption_keys=short', 'encryption_keys',
