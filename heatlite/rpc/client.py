@@ -125,13 +125,17 @@ class BrokerClient:
             return refusal.found
 
     def _await(self, context: RequestContext, message: messages.Message, seconds: float) -> Any:
-        """The answer within `seconds`; a read goes to a second engine if the first may have died with the request."""
+        """The answer within `seconds`; a read goes to a second engine if the first may have died with the request.
+
+        The second one gets all the time that is left: the first may also have been too slow, and several short tries of
+        a long computation would all end without an answer, and slow each other down.
+        """
         here = runtime.current()
         end = here.monotonic() + seconds
-        while (left := end - here.monotonic()) > self._read_timeout and message.reads:
+        if seconds > self._read_timeout and message.reads:
             with suppress(self._errors.MessagingTimeout):
                 return self._offer(context, message, self._read_timeout)
-        return self._offer(context, message, left)
+        return self._offer(context, message, end - here.monotonic())
 
     def _offer(self, context: RequestContext, message: messages.Message, seconds: float) -> Any:
         """Sends the message once; an engine that receives it after `seconds` drops it."""
