@@ -118,13 +118,12 @@ class PlanChecks:
     def of(self, context: RequestContext, plan: Plan) -> Checked:
         """Return the findings, totals and costs of a plan. A service that does not answer makes a warning."""
         reading = Reading(context, plan)
-        end = self._runtime.monotonic() + self._seconds
         if self._seconds:
             questions.ask(self._runtime, context, reading.all, self._seconds)
         flavors: Flavors = _merged(reading.flavors)
         if self._seconds and self._rating is not None and self._prices is None:
             reading.rates = _rates(context, plan, flavors)
-            questions.ask(self._runtime, context, reading.rates, max(end - self._runtime.monotonic(), 0.0))
+            questions.ask(self._runtime, context, reading.rates, self._seconds)     # even if another one hangs
         totals = consumption.totals(plan.changes, flavors)
         images, limits = _merged(reading.images), _merged(reading.limits)
         found = findings.bounded(self._findings(plan, reading, totals, flavors, images, limits))
