@@ -215,7 +215,7 @@ def _new_keyring(key: str | None, is_given: bool) -> Keyring:
         raise exception.Error(_('The option auth_encryption_key is not set.'))
     if is_given:
         return _GIVEN.setdefault(key, Keyring(key))
-    return _CONFIGURED.setdefault(key, Keyring(key, lambda: tuple(cfg.CONF.auth_decryption_keys)))
+    return _CONFIGURED.setdefault(key, keyring(cfg.CONF))
 
 
 def _fernet(key: str) -> Any:

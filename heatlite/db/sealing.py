@@ -124,12 +124,12 @@ class Rewriting:
 
     def _text(self, text: str, secret: bool | None) -> str:
         if not crypt.is_sealed(text):
-            return f'{crypt.METHOD}:{self._sealed(text)}' if secret else text
+            return crypt.seal(text, self.keys.key) if secret else text
         method, hidden = crypt.parts(text)
         clear, is_current = self._opened(method, hidden)
         if secret is False:
             return clear
-        return text if is_current else f'{crypt.METHOD}:{self._sealed(clear)}'
+        return text if is_current else crypt.seal(clear, self.keys.key)
 
     def _with_method(self, stored: Mapping[str, Any]) -> dict[str, Any]:
         """The values of a row with method. A value with a method remains encrypted: its author called it secret."""
@@ -140,16 +140,14 @@ class Rewriting:
         opened = {name: self._opened(method, value) for name, value in stored.items()
                   if name != 'method' and value is not None}
         if not all(is_current for _clear, is_current in opened.values()):       # one method for all values of the row
-            wanted |= {'method': crypt.METHOD, **{name: self._sealed(clear) for name, (clear, _) in opened.items()}}
+            wanted |= {'method': crypt.METHOD, **{
+                name: crypt.encrypt(clear, self.keys.key)[1] for name, (clear, _) in opened.items()}}
         return wanted
 
     def _opened(self, method: str, secret: str) -> tuple[str, bool]:
         """The clear text, and whether it is encrypted with the present key and method."""
         clear, key = self.keys.opened(method, secret)
         return clear.decode(), key == self.keys.key and method == crypt.METHOD
-
-    def _sealed(self, clear: str) -> str:
-        return self.keys.seal(clear.encode())
 
 
 # --- rows --------------------------------------------------------------------------------------------------

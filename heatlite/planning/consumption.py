@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -233,17 +233,22 @@ class Totals:
                 for meter in Meter if self.before[meter] or self.after[meter] or self.added[meter]}
 
 
-def totals(changes: Iterable[PlannedChange], flavors: Flavors) -> Totals:
-    """Sum up what the changes of a plan consume. A resource whose action is not known stays as it is."""
-    found = Totals()
+def before_and_after(changes: Iterable[PlannedChange],
+                     flavors: Flavors) -> Iterator[tuple[PlannedChange, Consumed, Consumed]]:
+    """Yield each change that counts, with what its resource consumes before and after it. A resource whose action is
+    not known stays as it is."""
     for change in changes:
-        if change.before is None and change.after is None:
-            continue
-        old, new = consumed(change.before, flavors), consumed(change.after, flavors)
+        if change.before is not None or change.after is not None:
+            old = consumed(change.before, flavors)
+            yield change, old, old if change.action is PlanAction.UNKNOWN else consumed(change.after, flavors)
+
+
+def totals(changes: Iterable[PlannedChange], flavors: Flavors) -> Totals:
+    """Sum up what the changes of a plan consume."""
+    found = Totals()
+    for change, old, new in before_and_after(changes, flavors):
         found.before.update(old.amounts)
         match change.action:
-            case PlanAction.UNKNOWN:
-                new = old
             case PlanAction.CREATE:
                 found.added.update(new.amounts)
             case PlanAction.REPLACE:

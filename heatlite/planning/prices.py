@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from heatlite.planning.consumption import Consumed, Flavors, Meter, consumed
-from heatlite.planning.plan import PlanAction, PlannedChange
+from heatlite.planning.consumption import Consumed, Flavors, Meter, before_and_after
+from heatlite.planning.plan import PlannedChange
 
 DEFAULT = 'default'                     # the price of flavors or volume types without one of their own
 MOST_UNPRICED = 20                      # that a plan names
@@ -70,12 +70,8 @@ def cost(changes: Iterable[PlannedChange], flavors: Flavors, prices: Prices) -> 
     """
     before = after = Decimal(0)
     unpriced: Counter[str] = Counter()
-    for change in changes:
-        if change.before is None and change.after is None:
-            continue
-        old = _of(consumed(change.before, flavors), prices, unpriced)
-        new = old if change.action is PlanAction.UNKNOWN else _of(consumed(change.after, flavors), prices, unpriced)
-        before, after = before + old, after + new
+    for _change, old, new in before_and_after(changes, flavors):
+        before, after = before + _of(old, prices, unpriced), after + _of(new, prices, unpriced)
     return shown(prices.currency, before, after, sorted(unpriced)[:MOST_UNPRICED])
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from heatlite.planning.consumption import Consumed, Flavors, Meter, consumed
-from heatlite.planning.plan import PlanAction, PlannedChange
+from heatlite.planning.consumption import Consumed, Flavors, Meter, before_and_after
+from heatlite.planning.plan import PlannedChange
 
 MOST_RATED = 2000                       # objects in one request; a plan with more has no cost
 SERVER, VOLUME, ADDRESS = 'instance', 'volume.size', 'ip.floating'
@@ -43,13 +43,9 @@ class Quoted:
 def quoted(changes: Iterable[PlannedChange], flavors: Flavors) -> Quoted:
     """Return what the rating service has to rate. Raises TooMany."""
     found = Quoted([], [])
-    for change in changes:
-        if change.before is None and change.after is None:
-            continue
-        old = list(_rated(consumed(change.before, flavors)))
-        found.before.extend(old)
-        found.after.extend(old if change.action is PlanAction.UNKNOWN
-                           else _rated(consumed(change.after, flavors)))
+    for _change, old, new in before_and_after(changes, flavors):
+        found.before.extend(_rated(old))
+        found.after.extend(_rated(new))
         if max(len(found.before), len(found.after)) > MOST_RATED:
             raise TooMany
     return found
