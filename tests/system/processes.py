@@ -105,6 +105,24 @@ def ask(method, url, body=None):
         return status, text.decode()
 
 
+def insist(method, url, body=None):
+    """The first answer that is neither broken nor 5xx, as `ask` gives it, and how many tries it took. `url()`: where to
+    send the next one."""
+    tries = 0
+
+    def answer():
+        nonlocal tries
+        tries += 1
+        try:
+            status, found = ask(method, url(), body)
+        except OSError:
+            return None
+        return None if status >= 500 else (status, found)
+
+    status, found = eventually(f'an answer to {method}', answer)
+    return status, found, tries
+
+
 def answers(url):
     """Waits until somebody answers there."""
     def asked():

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from tests.db.conftest import NO_GALERA, nodes
 from tests.system.chaos import servers
 from tests.system.cluster import Cluster
-from tests.system.processes import ask, eventually, finished
+from tests.system.processes import eventually, finished, insist
 
 pytestmark = pytest.mark.skipif(not (nodes() and servers.are_possible()), reason=NO_GALERA)
 
@@ -45,16 +45,7 @@ class Client:
 
     def retry_until_available(self, method, path, body=None, api=None):
         """The first answer that is neither broken nor 5xx, and whether an earlier try may have been done."""
-        def answer():
-            nonlocal tries
-            tries += 1
-            try:
-                status, found = ask(method, (api or next(self.apis)) + path, body)
-            except OSError:
-                return None
-            return None if status >= 500 else (status, found)
-        tries = 0
-        status, found = eventually(f'an answer to {method} {path}', answer)
+        status, found, tries = insist(method, lambda: (api or next(self.apis)) + path, body)
         return status, found, tries > 1
 
     def run(self):

@@ -11,7 +11,7 @@ import pytest
 
 from tests.system import databases
 from tests.system.cluster import Cluster
-from tests.system.processes import ROOT, answers, ask, eventually
+from tests.system.processes import ROOT, answers, eventually, insist
 
 RABBIT = os.environ.get('HEATLITE_TEST_RABBIT_URL')
 pytestmark = pytest.mark.skipif(not (RABBIT and databases.FIRST),
@@ -68,13 +68,7 @@ class Users(threading.Thread):
         return {each['output_key']: each['output_value'] for each in stack['outputs']}
 
     def sent(self, method, path, body=None):
-        def answer():
-            try:
-                status, found = ask(method, self.url + path, body)
-            except OSError:
-                return None
-            return None if status >= 500 else (status, found)
-        return eventually(f'an answer to {method} {path}', answer)
+        return insist(method, lambda: self.url + path, body)[:2]
 
 
 def configure(cluster, key, *others):

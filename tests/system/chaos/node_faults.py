@@ -57,21 +57,21 @@ class NodeFaults(Faults):
         self._until(event, lambda: self._is_synced(name), 'the node is back')
 
     def kill_a_broker_node(self, event: Event) -> None:
-        name = self._dice.choice(BROKERS)
-        self._servers.kill(name)
-        self._goes_on_meanwhile(event)
-        self._servers.start(name)
+        self._without_a_broker_node(event, self._servers.kill)
 
     def restart_a_broker_node(self, event: Event) -> None:
-        name = self._dice.choice(BROKERS)
-        self._servers.stop(name)
-        self._goes_on_meanwhile(event)
-        self._servers.start(name)
+        self._without_a_broker_node(event, self._servers.stop)
 
     def stop_a_broker_node_for_a_while(self, event: Event) -> None:
         self._stand_still(event, self._dice.choice(BROKERS))
 
     # --- helpers ------------------------------------------------------------------------------------------
+
+    def _without_a_broker_node(self, event: Event, end: Callable[[str], None]) -> None:
+        name = self._dice.choice(BROKERS)
+        end(name)
+        self._goes_on_meanwhile(event)
+        self._servers.start(name)
 
     def _stand_still(self, event: Event, name: str) -> None:
         end = time.monotonic() + self._dice.choice(STANDS_STILL)
