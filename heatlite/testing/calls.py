@@ -12,7 +12,8 @@ from http import client
 from typing import Any
 
 READING = frozenset({'GET', 'HEAD', 'OPTIONS'})
-LOGINS = ('/auth/tokens', '/tokens')        # of Keystone: a session logs in whenever it likes
+# POST requests that change nothing: logins, which a session makes whenever it likes, and questions for a price.
+UNCHANGING = ('/auth/tokens', '/tokens', '/rating/quote')
 
 
 class Calls:
@@ -30,7 +31,7 @@ class Calls:
         popen = subprocess.Popen.__init__
 
         def putrequest(connection: Any, method: str, url: str, *arguments: Any, **more: Any) -> None:
-            if not self._busy and method.upper() not in READING and not url.partition('?')[0].endswith(LOGINS):
+            if not self._busy and method.upper() not in READING and not url.partition('?')[0].endswith(UNCHANGING):
                 self.writes.append(f'{method} {url}')
             real[0](connection, method, url, *arguments, **more)
 
