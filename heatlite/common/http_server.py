@@ -215,6 +215,20 @@ class _Input(wsgi.Input):         # type: ignore[misc]
         self._handler.record.lingers = True
 
 
+class _Head:
+    """The lines of a request's head. `is_complete`: the empty line after it has been read."""
+
+    is_complete = False
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def readline(self, size: int = -1) -> bytes:
+        line: bytes = self._file.readline(size)
+        self.is_complete = line in (b'\r\n', b'\n')
+        return line
+
+
 class _Protocol(wsgi.HttpProtocol):         # type: ignore[misc]
     """The protocol of one connection: reads requests, writes answers."""
 
@@ -245,7 +259,16 @@ class _Protocol(wsgi.HttpProtocol):         # type: ignore[misc]
             return b''
 
     def parse_request(self) -> bool:
-        return bool(super().parse_request()) and self._is_framed()
+        head = self.rfile = _Head(self.rfile)
+        if not self.raw_requestline.endswith(b'\n'):
+            self.close_connection = True
+            return False
+        if not super().parse_request():
+            return False
+        if not head.is_complete:                # the library takes the end of the connection for the end of the head
+            self.close_connection = True
+            return False
+        return self._is_framed()
 
     def _is_framed(self) -> bool:
         """Refuses requests whose end other servers on the path may see at a different place (request smuggling)."""

@@ -121,6 +121,22 @@ def test_a_byte_now_and_then_extends_nothing(service, begin, byte):
     raise AssertionError('the connection stayed')
 
 
+def test_a_head_that_is_cut_off_is_not_executed(service):
+    _, port = service()
+    whole = wire.request('GET', '/v1/admin/stacks', Connection='close')
+    assert b' 200 ' in cut_off(port, whole)
+    answered = [size for size in range(len(whole)) if cut_off(port, whole[:size])]
+    assert answered == []
+
+
+def cut_off(port, data):
+    """What comes after `data` and the end of the connection."""
+    with closing_peer(port) as peer:
+        peer.sendall(data)
+        peer.shutdown(socket.SHUT_WR)
+        return is_closed(peer)
+
+
 def test_a_slow_body_is_answered(service):
     _, port = service('heat_api.body_timeout=1')
     with closing_peer(port) as peer:
