@@ -22,7 +22,7 @@ from heatlite.api.middleware.origin import CrossOrigin
 from heatlite.api.middleware.request_id import RequestId
 from heatlite.api.middleware.version import VersionNegotiation
 from heatlite.api.router import Router
-from heatlite.common import addresses, exception, health
+from heatlite.common import addresses, exception, frames, health
 from heatlite.common import metrics as figures
 from heatlite.common.policy import Policy
 from heatlite.db.connection import Database
@@ -57,6 +57,7 @@ def _layers(conf: cfg.ConfigOpts, policy: Policy, identity: Layer, beside: Layer
     """The layers, outermost first. The order matters: versions before identity, identity before routes."""
     flavour = conf.paste_deploy.flavor or KEYSTONE
     return [
+        frames.roomy,
         partial(AccessLog, observe=observe, failed=faults.response),
         partial(CrossOrigin, conf=conf),
         RequestId,

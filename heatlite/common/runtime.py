@@ -16,7 +16,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
-from heatlite.common import activity, turns
+from heatlite.common import activity, frames, turns
 
 TURN = 0.01                     # seconds that a green thread may work before the others run
 EPOCH = datetime(1970, 1, 1)
@@ -236,7 +236,7 @@ class GreenRuntime:
 
     def spawn(self, function: Callable[..., Any], *args: Any) -> Thread:
         import eventlet
-        return GreenThread(eventlet.spawn(function, *args))
+        return GreenThread(eventlet.spawn(frames.with_room, function, *args))
 
     def spawn_os_thread(self, function: Callable[[], Any]) -> None:
         from eventlet import patcher

@@ -13,7 +13,18 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, Protocol
 
-from heatlite.common import commits, defects, exception, limits, messaging, metrics, outages, runtime, template_format
+from heatlite.common import (
+    commits,
+    defects,
+    exception,
+    frames,
+    limits,
+    messaging,
+    metrics,
+    outages,
+    runtime,
+    template_format,
+)
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.rpc import errors, messages
@@ -98,7 +109,8 @@ class _Methods:
             setattr(self, method, functools.partial(self._answer, method))
 
     def _answer(self, method: str, context: Mapping[str, Any], **arguments: Any) -> dict[str, Any]:
-        return answer(self._endpoint, context, method, arguments, self._check)
+        found: dict[str, Any] = frames.with_room(answer, self._endpoint, context, method, arguments, self._check)
+        return found
 
 
 class Server:

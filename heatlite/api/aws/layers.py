@@ -19,7 +19,7 @@ from heatlite.api.middleware.context import ContextMiddleware
 from heatlite.api.middleware.origin import CrossOrigin
 from heatlite.api.middleware.request_id import RequestId
 from heatlite.api.middleware.version import VersionNegotiation
-from heatlite.common import exception, limits
+from heatlite.common import exception, frames, limits
 
 Answer = Callable[[Exception, dict[str, Any]], webob.Response]
 
@@ -36,6 +36,7 @@ def around(actions: Application, services: wsgi.Services, answer: Answer, failed
     conf = services.conf
     deploy.check_lists(conf)
     layers: list[Layer] = [
+        frames.roomy,
         partial(AccessLog, observe=deploy.observe, failed=failed),
         partial(CrossOrigin, conf=conf),
         RequestId,
