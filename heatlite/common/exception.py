@@ -132,7 +132,7 @@ class TooLate(HeatException):
 
     http_code = 503
     cfn_code = 'ServiceUnavailable'
-    msg_fmt = _('The request waited for too long and was not begun.')
+    msg_fmt = _('The request took too long; nothing was changed.')
 
 
 class DatabaseUnavailable(HeatException):

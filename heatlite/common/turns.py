@@ -16,6 +16,7 @@ from contextvars import ContextVar
 EVERY = 2000            # steps between two turns; one step is one event, node, call or item: some microseconds
 
 _held: ContextVar[bool] = ContextVar('turns held', default=False)
+_check: ContextVar[Callable[[], None] | None] = ContextVar('turns check', default=None)
 _turn: Callable[[], None] | None = None
 _spent = 0
 
@@ -27,11 +28,17 @@ def use(turn: Callable[[], None] | None) -> None:
 
 
 def spend(steps: int = 1) -> None:
-    """Counts steps of work. May be called from any thread; may switch green threads."""
+    """Counts steps of work. May be called from any thread; may switch green threads.
+
+    Raises what the check of this green thread raises (`checked`).
+    """
     global _spent
     _spent += steps
     if _spent >= EVERY:
         _spent = 0
+        check = _check.get()
+        if check is not None:
+            check()
         if _turn is not None and not _held.get():
             _turn()
 
@@ -44,3 +51,13 @@ def held() -> Iterator[None]:
         yield
     finally:
         _held.reset(token)
+
+
+@contextmanager
+def checked(check: Callable[[], None]) -> Iterator[None]:
+    """Calls `check` at the turns of this block, in this green thread; it may raise to end the work."""
+    token = _check.set(check)
+    try:
+        yield
+    finally:
+        _check.reset(token)

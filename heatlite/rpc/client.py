@@ -48,6 +48,11 @@ def _timeout_of(message: messages.Message, longest: float) -> float:
     return longest if message.timeout is None else min(message.timeout, longest)
 
 
+def _with_deadline(context: RequestContext, runtime: Runtime, seconds: float) -> dict[str, Any]:
+    """The context as it is sent, with the time at which the caller stops waiting."""
+    return {**context.to_dict(), messages.DEADLINE: (runtime.now() + timedelta(seconds=seconds)).isoformat()}
+
+
 class _Elsewhere(Exception):
     """An engine answered that another one should be asked. `found`: its answer."""
 
@@ -140,8 +145,7 @@ class BrokerClient:
     def _offer(self, context: RequestContext, message: messages.Message, seconds: float) -> Any:
         """Sends the message once; an engine that receives it after `seconds` drops it."""
         here, client = runtime.current(), self._client.prepare(timeout=seconds)
-        deadline = here.now() + timedelta(seconds=seconds)
-        who = {**context.to_dict(), messages.DEADLINE: deadline.isoformat()}
+        who = _with_deadline(context, here, seconds)
         until = here.monotonic() + min(OFFERED_SECONDS, seconds)
         try:
             return retries.call(lambda: client.call(who, message.method(), **message.arguments()), retries.ENGINE,
@@ -176,7 +180,8 @@ class InProcessClient:
         self._timeout = timeout
 
     def call(self, context: RequestContext, message: messages.Message) -> Any:
-        request = json.dumps([context.to_dict(), message.method(), message.arguments()])
+        seconds = _timeout_of(message, self._timeout)
+        request = json.dumps([_with_deadline(context, self._runtime, seconds), message.method(), message.arguments()])
         done = self._runtime.flag()
         found: list[str] = []
 
@@ -189,7 +194,6 @@ class InProcessClient:
             done.set()
 
         self._runtime.spawn(work)
-        seconds = _timeout_of(message, self._timeout)
         if not done.wait(seconds) or not found:
             raise exception.MessagingTimeout(seconds=seconds)
         return _opened(json.loads(found[0]))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -24,6 +25,7 @@ from heatlite.common import (
     outages,
     runtime,
     template_format,
+    turns,
 )
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
@@ -52,17 +54,21 @@ def answer(endpoint: Endpoint, context: Mapping[str, Any], method: str, argument
     `check()` raises DatabaseUnavailable while this engine should answer no calls.
     """
     request = RequestContext.from_dict(dict(context))
+    now = runtime.current().now
     before = commits.begun()
     try:
         if context.get(messages.DEADLINE):
             request.deadline = datetime.fromisoformat(context[messages.DEADLINE])
-            request.check_in_time(runtime.current().now())
+            request.check_in_time(now())
         wanted = MESSAGES.get(method)
         if wanted is None:                  # sent by a newer API during an upgrade
             raise exception.NotSupported(feature=f'The request "{method}"')
         if wanted is not messages.Wake:     # a cast is not sent again
             check()
-        with metrics.rpc_seconds.labels(method).time():
+        # A read ends when its caller has given up; other requests look at the deadline where they are accepted.
+        check_read = (turns.checked(lambda: request.check_in_time(now())) if wanted.reads and request.deadline
+                      else nullcontext())
+        with metrics.rpc_seconds.labels(method).time(), check_read:
             return {'answer': _bounded(endpoint.handle(request, wanted.from_arguments(arguments)))}
     except Exception as error:
         _record(error, method, request)

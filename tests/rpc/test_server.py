@@ -1,9 +1,13 @@
 """From the wire form of a message to the wire form of its answer."""
 
+from datetime import datetime, timedelta
+
 import pytest
 from keystoneauth1 import exceptions
 
+from heatlite.common import runtime, turns
 from heatlite.common.context import RequestContext
+from heatlite.common.runtime import GreenRuntime
 from heatlite.engine.requests.endpoint import Endpoint
 from heatlite.rpc import messages, server
 
@@ -54,3 +58,27 @@ def test_a_service_that_ends_a_request_is_no_defect_of_ours(error, name):
     found = server.answer(Endpoint({messages.DeleteStack: delete}), CONTEXT, 'delete_stack', {'stack_id': 's'})['error']
     assert found['name'].rpartition('.')[2] == name
     assert 'internal' not in str(found)
+
+
+class SetClock(GreenRuntime):
+    at = datetime(2030, 1, 1)
+
+    def now(self):
+        return self.at
+
+
+@pytest.mark.parametrize('message, ended', [
+    (messages.ValidateTemplate, True), (messages.PreviewStack, True), (messages.DeleteStack, False)])
+def test_a_read_is_not_computed_on_when_its_caller_has_given_up(monkeypatch, message, ended):
+    clock = SetClock()
+    monkeypatch.setattr(runtime, '_current', clock)
+
+    def compute(_context, _message):
+        for _ in range(3):
+            clock.at += timedelta(seconds=25)
+            turns.spend(turns.EVERY)
+        return 'computed'
+    context = {**CONTEXT, messages.DEADLINE: (clock.at + timedelta(seconds=60)).isoformat()}
+    found = server.answer(Endpoint({message: compute}), context, message.method(), {'stack_id': 's'})
+    assert found.get('answer') == (None if ended else 'computed')
+    assert not ended or found['error']['name'] == 'TooLate'
