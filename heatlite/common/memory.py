@@ -18,14 +18,18 @@ from heatlite.common.runtime import Runtime
 LOG = logging.getLogger(__name__)
 
 GROWTH = 32 * 2 ** 20           # bytes above the size at the start that are worth the work
-PAUSE = 30.0                    # seconds between two looks
+PAUSE = 30.0                    # seconds until what is not in use is given back
 LONGEST_PAUSE = 600.0           # while nothing can be given back: collecting takes longer the more is in use
+LOOK = 1.0                      # seconds between two looks at the size
+# What a process may grow by until memory is given back at once, in bytes, or as a share of what it had in use: requests
+# that leave objects which refer to each other could otherwise make it grow by hundreds of MiB within seconds.
+AT_ONCE, AT_ONCE_SHARE = 64 * 2 ** 20, 0.25
 STATM = '/proc/self/statm'
 
 
 class Reclaimer:
-    """Looks again and again whether the process has grown, and gives memory back. While what it has is in use, it looks
-    less and less often.
+    """Looks again and again whether the process has grown, and gives memory back. While what it has is in use, it does
+    so less and less often; if it grows fast, at once.
 
     `resident()`: bytes of the process that are in memory; `release()`: gives back what is not in use, and holds up all
     green threads meanwhile.
@@ -38,19 +42,23 @@ class Reclaimer:
 
     def run(self) -> None:
         """Does so for ever; for a thread of its own."""
-        base = self._resident()
-        pause = PAUSE
+        least = used = self._resident()         # since the start; when memory was last given back, or less
+        pause, waited = PAUSE, 0.0
         while True:
-            self._runtime.sleep(pause)
-            before = self._resident()
-            base = min(base, before)
-            if before - base < GROWTH:
-                pause = PAUSE
-                continue
+            self._runtime.sleep(LOOK)
+            waited += LOOK
+            size = self._resident()
+            least, used = min(least, size), min(used, size)
+            if size - used < max(AT_ONCE, AT_ONCE_SHARE * used):
+                if waited < pause:
+                    continue
+                if size - least < GROWTH:
+                    pause, waited = PAUSE, 0.0
+                    continue
             self._release()
-            after = self._resident()
-            pause = PAUSE if before - after >= GROWTH else min(2 * pause, LONGEST_PAUSE)
-            LOG.debug('Memory given back: %d of %d MiB', (before - after) >> 20, before >> 20)
+            used = self._resident()
+            pause, waited = PAUSE if size - used >= GROWTH else min(2 * pause, LONGEST_PAUSE), 0.0
+            LOG.debug('Memory given back: %d of %d MiB', (size - used) >> 20, size >> 20)
 
 
 def start(runtime: Runtime) -> None:

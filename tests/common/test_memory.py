@@ -3,7 +3,7 @@
 import gc
 
 from heatlite.common import memory
-from heatlite.common.memory import GROWTH, LONGEST_PAUSE, PAUSE, Reclaimer
+from heatlite.common.memory import AT_ONCE, GROWTH, LONGEST_PAUSE, LOOK, PAUSE, Reclaimer
 from heatlite.testing.runtime import Universe
 
 BASE = 100 * 2 ** 20
@@ -57,6 +57,28 @@ def test_memory_that_is_in_use_is_looked_for_less_and_less_often():
     process.idle = 10 * GROWTH                  # the work has ended at last
     process.wait(LONGEST_PAUSE + 1)
     assert process.size == BASE
+
+
+def test_fast_growth_is_stopped_at_once():
+    """Each request leaves 32 MiB of what only a collection frees."""
+    process = Process()
+    process.wait(10)
+    largest = 0
+    for _ in range(100):
+        process.size, process.idle = process.size + GROWTH, process.idle + GROWTH
+        process.wait(LOOK)
+        largest = max(largest, process.size)
+    assert largest <= BASE + AT_ONCE + GROWTH
+    assert len(process.released_at) <= 100 / (AT_ONCE / GROWTH) + 1
+
+
+def test_a_process_that_needs_what_it_takes_is_seldom_held_up():
+    """It grows by 16 MiB a second, and all is in use: each release costs as much as there is."""
+    process = Process()
+    for _ in range(200):
+        process.size += GROWTH // 2
+        process.wait(LOOK)
+    assert process.size > 3000 * 2 ** 20 and len(process.released_at) < 20
 
 
 def test_objects_that_refer_to_each_other_are_released():
