@@ -80,13 +80,20 @@ def work(conf: Any, worker: Worker) -> int:
             LOG.critical('The engine cannot begin', exc_info=error)
             os.kill(os.getpid(), signal.SIGTERM)
 
+    def renew(kept: int) -> None:
+        """Leaves its place to a new process if large stacks have left much memory that the interpreter cannot give
+        back, as what is in use is spread over it."""
+        if worker.has_parent and 0 < conf.engine.renew_above << 20 < kept and service.is_idle:
+            LOG.info('This engine keeps %d MiB after large stacks; a new one takes its place', kept >> 20)
+            os.kill(os.getpid(), signal.SIGTERM)
+
     def start() -> None:
         parts.wait_for(conf, database, runtime)
         if worker.predecessor is not None:
             parts.release_dead_engines(database, runtime, [worker.predecessor], worker.predecessor_stack)
             runtime.spawn(messaging.remove_queue, transport, worker.predecessor)
         service.start()                     # from here on stacks are driven, with or without a broker
-        parts.settle(runtime)
+        parts.settle(runtime, renew)
         server.start()                      # blocks until there is a broker
 
     runtime.spawn(begin)

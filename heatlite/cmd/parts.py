@@ -83,11 +83,14 @@ def reload(conf: Any, then: Callable[[], None] = lambda: None) -> Callable[[], N
     return read
 
 
-def settle(runtime: Runtime) -> None:
-    """Configures the garbage collector, and gives memory back from now on. Call it after everything is built."""
+def settle(runtime: Runtime, kept: Callable[[int], None] = lambda size: None) -> None:
+    """Configures the garbage collector, and gives memory back from now on. Call it after everything is built.
+
+    `kept(size)`: called with the bytes that the process keeps beyond its size at the start, while it does.
+    """
     from heatlite.common import memory
     configure_collector()
-    memory.start(runtime)
+    memory.start(runtime, kept)
 
 
 def configure_collector() -> None:

@@ -32,13 +32,16 @@ class Reclaimer:
     so less and less often; if it grows fast, at once.
 
     `resident()`: bytes of the process that are in memory; `release()`: gives back what is not in use, and holds up all
-    green threads meanwhile.
+    green threads meanwhile; `kept(size)`: called with the bytes that the process keeps beyond its size at the start,
+    after each release that was due.
     """
 
-    def __init__(self, runtime: Runtime, resident: Callable[[], int], release: Callable[[], None]) -> None:
+    def __init__(self, runtime: Runtime, resident: Callable[[], int], release: Callable[[], None],
+                 kept: Callable[[int], None] = lambda size: None) -> None:
         self._runtime = runtime
         self._resident = resident
         self._release = release
+        self._kept = kept
 
     def run(self) -> None:
         """Does so for ever; for a thread of its own."""
@@ -49,8 +52,9 @@ class Reclaimer:
             waited += LOOK
             size = self._resident()
             least, used = min(least, size), min(used, size)
+            is_due = waited >= pause
             if size - used < max(AT_ONCE, AT_ONCE_SHARE * used):
-                if waited < pause:
+                if not is_due:
                     continue
                 if size - least < GROWTH:
                     pause, waited = PAUSE, 0.0
@@ -59,13 +63,15 @@ class Reclaimer:
             used = self._resident()
             pause, waited = PAUSE if size - used >= GROWTH else min(2 * pause, LONGEST_PAUSE), 0.0
             LOG.debug('Memory given back: %d of %d MiB', (size - used) >> 20, size >> 20)
+            if is_due:
+                self._kept(used - least)
 
 
-def start(runtime: Runtime) -> None:
+def start(runtime: Runtime, kept: Callable[[int], None]) -> None:
     """Gives memory back from now on, in a thread of `runtime`. Does nothing where the system does not say how large the
-    process is."""
+    process is. `kept`: as of `Reclaimer`."""
     if os.path.exists(STATM):
-        runtime.spawn(Reclaimer(runtime, resident, release).run)
+        runtime.spawn(Reclaimer(runtime, resident, release, kept).run)
 
 
 def resident() -> int:

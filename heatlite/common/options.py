@@ -167,6 +167,9 @@ ENGINE: list[Opt] = [
     FloatOpt('stall_timeout', default=10.0, min=2.0,
              help='Seconds of CPU time after which an engine whose main loop stands still is ended and started again; '
                   'three times as many seconds of any time when it uses none.'),
+    IntOpt('renew_above', default=64, min=0,
+           help='MiB beyond its size at the start that an engine without stacks may keep; with more it leaves its '
+                'place to a new process. 0: no limit.'),
     IntOpt('max_stacks', default=1000, min=1,
            help='Stacks an engine drives at once; what comes beyond is left for other engines.'),
     IntOpt('runner_pool_size', default=256, min=1, help='Calls to plug-ins that may run at once in one engine.'),

@@ -111,6 +111,11 @@ class EngineService:
         self._build_use_cases()
         self.endpoint = Endpoint(self._handlers())
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether this engine drives no stack."""
+        return self.controller.is_idle
+
     def _build_controller(self) -> None:
         """Build the controller and its parts. They ask for the use cases when they drive a stack."""
         conf, runtime, database, registry = self._conf, self._runtime, self._database, self.registry

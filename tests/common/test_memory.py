@@ -17,7 +17,8 @@ class Process:
         self.size, self.idle = BASE, 0
         self.released_at = []
         runtime = self.universe.process('engine')
-        runtime.spawn(Reclaimer(runtime, lambda: self.size, self.release).run)
+        self.kept = []
+        runtime.spawn(Reclaimer(runtime, lambda: self.size, self.release, self.kept.append).run)
 
     def release(self):
         self.released_at.append(self.universe.time)
@@ -36,6 +37,17 @@ def test_what_a_large_work_has_left_is_given_back():
     assert process.size == BASE
     process.wait(1000)
     assert len(process.released_at) == 1
+
+
+def test_what_cannot_be_given_back_is_said():
+    process = Process()
+    process.wait(10)
+    process.size, process.idle = BASE + 10 * GROWTH, 4 * GROWTH
+    process.wait(3 * PAUSE)
+    assert process.kept[0] == 6 * GROWTH
+    process.size = BASE
+    process.wait(LONGEST_PAUSE)
+    assert set(process.kept) == {6 * GROWTH}
 
 
 def test_a_small_process_is_left_alone():

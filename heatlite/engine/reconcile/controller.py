@@ -76,6 +76,11 @@ class StackController:
         """Return how many more stacks this engine can drive."""
         return 0 if self._stopping else self._settings.stacks - len(self._runners) - len(self._loading)
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether this engine drives no stack, and no call of one that it drove still runs."""
+        return not (self._runners or self._loading or self._former)
+
     def owns(self, stack_id: str) -> bool:
         return stack_id in self._runners
 
