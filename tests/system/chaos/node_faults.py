@@ -34,20 +34,20 @@ class NodeFaults(Faults):
         self._cluster.restart_api(number)
 
     def kill_a_database_node(self, event: Event) -> None:
-        name = self._dice.choice(DATABASES)
+        name = self._a_database_node(event)
         self._servers.kill(name)
         self._goes_on_meanwhile(event)
         time.sleep(self._dice.choice((0.0, TTL + 2.0)))
         self._servers.start(name)               # it takes what it missed, or everything, from another one
 
     def stop_a_database_node_for_a_while(self, event: Event) -> None:
-        name = self._dice.choice(DATABASES)
+        name = self._a_database_node(event)
         self._stand_still(event, name)
         self._until(event, lambda: self._is_synced(name), 'the node is back')
 
     def isolate_a_database_node(self, event: Event) -> None:
         """The network is split: the node sees no other one, but its clients see it."""
-        name = self._dice.choice(DATABASES)
+        name = self._a_database_node(event)
         self._set(name, "wsrep_provider_options = 'gmcast.isolate=1'")
         try:
             self._goes_on_meanwhile(event)
@@ -87,6 +87,12 @@ class NodeFaults(Faults):
         busy = self._busy()
         if busy:
             self._until(event, self._goes_on(time.time(), busy), 'work goes on')
+
+    def _a_database_node(self, event: Event) -> str:
+        """One of three that have all data: without a second one, the others would not be the majority any more. On a
+        busy machine they also evict each other by themselves."""
+        self._until(event, lambda: all(map(self._is_synced, DATABASES)), 'all nodes of the database are synced')
+        return self._dice.choice(DATABASES)
 
     def _is_synced(self, name: str) -> bool:
         try:
