@@ -13,6 +13,7 @@ from typing import Any
 from oslo_config import cfg
 
 from heatlite.cmd import check_config, encryption_keys, import_heat, parts, plugins
+from heatlite.cmd.doctor import command as doctor
 from heatlite.common import config, crypt, exception
 from heatlite.common.i18n import _
 from heatlite.common.runtime import GreenRuntime
@@ -33,6 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return plugins.COMMANDS[conf.command.name](conf, _print_table)
         if conf.command.name == 'check-config':
             return check_config.run(conf)
+        if conf.command.name == doctor.COMMAND:
+            return doctor.run(conf, _print_table)
         if conf.command.name == encryption_keys.COMMAND:
             return encryption_keys.run(conf, parts.database(conf), _print_table)
         if conf.command.name == import_heat.COMMAND:
@@ -62,6 +65,7 @@ def load(arguments: Sequence[str]) -> cfg.ConfigOpts:
 def _add_commands(commands: Any) -> None:
     commands.add_parser('db_sync', help=_('Make the tables, or bring them up to date.'))
     commands.add_parser('check-config', help=_('Tell what is wrong with the configuration; starts nothing.'))
+    doctor.add_command(commands)
     commands.add_parser('db_version', help=_('Print the version of the tables.'))
     service = commands.add_parser('service', help=_('The engines.'))
     service.add_argument('service_command', choices=('list', 'clean'),

@@ -21,6 +21,7 @@ def write(file: Path, *parts: Sections) -> None:
     lines = []
     for section, options in merged.items():
         lines += [f'[{section}]', *(f'{name} = {value}' for name, value in options.items())]
+    file.touch(mode=0o600)                  # it has passwords
     file.write_text('\n'.join([*lines, '']))
 
 
