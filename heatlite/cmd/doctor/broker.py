@@ -230,10 +230,12 @@ def bus(site: Site) -> Iterator[Finding]:
 CHECKS = (
     Check('broker-url', _('transport_url is set'), is_named, unused=unused),
     Check('broker-hosts', _('each host of transport_url accepts connections'), reachable, ('broker-url',), unused),
-    Check('broker-login', _('the user logs in to the virtual host, at each host'), logged_in, ('broker-hosts',)),
+    Check('broker-login', _('the user logs in to the virtual host, at each host'), logged_in, ('broker-hosts',),
+          unused),
     Check('broker-rights', _('the user may make, write and read queues (with a temporary queue)'), rights,
-          ('broker-login',)),
-    Check('broker-queue', _('the queue of the engines has the configured type'), queue_matches, ('broker-rights',)),
+          ('broker-login',), unused),
+    Check('broker-queue', _('the queue of the engines has the configured type'), queue_matches, ('broker-rights',),
+          unused),
     Check('broker-notifications', _('the bus for notifications accepts connections'), bus, unused=no_notifications),
-    Check('running-queue', _('engines receive from their queue'), is_answered, ('broker-queue',)),
+    Check('running-queue', _('engines receive from their queue'), is_answered, ('broker-queue',), unused),
 )

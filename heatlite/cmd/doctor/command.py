@@ -14,6 +14,7 @@ from heatlite.common.i18n import _
 COMMAND = 'doctor'
 TIMEOUT, LONGEST_TIMEOUT = 5.0, 60.0            # seconds of one connection
 TIME, LONGEST_TIME = 25.0, 600.0                # seconds of all checks together
+NOT_STARTED = 2                                 # exit code: no check was run
 
 Show = Callable[[Sequence[str], Iterable[Sequence[Any]]], None]
 
@@ -21,7 +22,7 @@ Show = Callable[[Sequence[str], Iterable[Sequence[Any]]], None]
 def add_command(commands: Any) -> None:
     parser = commands.add_parser(COMMAND, help=_('Test everything that the configuration needs; changes nothing.'),
                                  description=_('Tests everything that the configuration needs, and names the fix for '
-                                               'each failure. Exit code: 0, 1 if a check failed, 2 for wrong usage.'))
+                                               'each failure. Exit code: 0, 1 if a check failed, 2 if none was run.'))
     parser.add_argument('--format', choices=('text', 'json'), default='text')
     parser.add_argument('--only', metavar='NAME', action='append', default=[],
                         help=_('Only checks of this name; may have * and be repeated.'))
@@ -57,7 +58,7 @@ def run(conf: Any, show: Show) -> int:
         return 0
     if not chosen:
         print(_('No check has such a name; --list prints all.'), file=sys.stderr)
-        return 2
+        return NOT_STARTED
     shared = parts.share(conf)
     with plugins.silence():                 # what libraries would log is in the outcomes
         check_config.register_libraries(shared)

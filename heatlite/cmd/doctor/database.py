@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -91,18 +90,6 @@ def connected(site: Site) -> Iterator[Finding]:
 
 def not_sqlite(site: Site) -> str:
     return _('SQLite') if (site.conf.database.connection or '').startswith('sqlite') else ''
-
-
-def only_sqlite(site: Site) -> str:
-    return '' if not_sqlite(site) else _('the database is a server')
-
-
-def file_is_private(site: Site) -> Iterator[Finding]:
-    file = Path(str(site.database.url.database))
-    mode = stat.S_IMODE(file.stat().st_mode)
-    if mode & 0o077:
-        yield Finding(_('Only the user of the service may read the file of the database.'),
-                      _('%(file)s has the mode %(mode)o.') % {'file': file, 'mode': mode}, f'chmod 600 {file}', WARNING)
 
 
 # --- the server -------------------------------------------------------------------------------------------
@@ -371,8 +358,6 @@ CHECKS = (
     Check('database-host', _('the database server accepts connections'), reachable, unused=lambda site: (
         not_sqlite(site) or ('' if site.conf.database.connection else _('[database] connection is not set')))),
     Check('database-login', _('the user logs in to the database'), connected, ('database-host',)),
-    Check('database-file', _('only the service may read the file of SQLite'), file_is_private, ('database-login',),
-          only_sqlite),
     Check('database-server', _('the version of the server is supported'), server, ('database-login',), not_sqlite),
     Check('database-rights', _('the user has all rights on the tables, by its grants'), rights, ('database-login',),
           not_sqlite),

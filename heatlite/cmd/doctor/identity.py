@@ -55,11 +55,11 @@ def reachable(site: Site) -> Iterator[Finding]:
         try:
             answer = asking.get(place, authenticated=False, raise_exc=False, connect_retries=0)
             version = answer.json()['version']['id']
-        except (exceptions.ClientException, OSError) as error:
-            yield Finding(expected, first_line(error), fix)
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError):   # before OSError: that of a body which is no JSON is both
             yield Finding(expected, _('%(url)s answers %(status)d without a version.')
                           % {'url': place, 'status': answer.status_code}, fix)
+        except (exceptions.ClientException, OSError) as error:
+            yield Finding(expected, first_line(error), fix)
         else:
             if not str(version).startswith('v3'):
                 yield Finding(expected, _('It has version %s.') % version, fix)
@@ -214,7 +214,8 @@ def domain(site: Site) -> Iterator[Finding]:
 def no_domain(site: Site) -> str:
     conf = site.conf
     named = conf.stack_user_domain_id or conf.stack_user_domain_name
-    return '' if named and all(conf[name] for name in DOMAIN_OPTIONS) else _('no domain is configured')
+    return unused(site) or (
+        '' if named and all(conf[name] for name in DOMAIN_OPTIONS) else _('no domain is configured'))
 
 
 def domain_rights(site: Site) -> Iterator[Finding]:

@@ -42,8 +42,6 @@ def _outcome(check: Check, site: Site, found: Mapping[str, Outcome]) -> Outcome:
         for name in check.needs:
             if name in found and found[name].status in (FAILED, LEFT_OUT):
                 return Outcome(check, LEFT_OUT, reason=_('needs %s') % name)
-            if name in found and found[name].status == NOT_USED:
-                return Outcome(check, NOT_USED, reason=found[name].reason)
         findings = tuple(check.run(site))
     except Exception as error:              # whatever a library raises; SystemExit is of our own functions
         return _failed(check, error)

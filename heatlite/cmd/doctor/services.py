@@ -28,10 +28,13 @@ MEMCACHED_PORT = 11211
 
 # --- the catalogue ----------------------------------------------------------------------------------------
 
-def endpoint(site: Site, service_type: str) -> str | None:
+def endpoint(site: Site, service_type: str, interface: str = 'public') -> str | None:
     """The URL for clients, in the project of the service user."""
-    found = site.authtoken.get_endpoint(service_type=service_type, interface='public', allow={},
-                                        region_name=site.conf.region_name_for_services)
+    try:
+        found = site.authtoken.get_endpoint(service_type=service_type, interface=interface, allow={},
+                                            region_name=site.conf.region_name_for_services)
+    except exceptions.CatalogException:
+        return None
     return None if found is None else str(found)
 
 
@@ -100,14 +103,12 @@ def cloudwatch_unused(site: Site) -> str:
 def identity_entry(site: Site) -> Iterator[Finding]:
     """Clients of all services begin with the entry of Keystone itself."""
     region = site.conf.region_name_for_services
-    for group in ('clients_keystone',):
-        kind = str(site.conf[group].endpoint_type or site.conf.clients.endpoint_type).removesuffix('URL')
-        if site.authtoken.get_endpoint(service_type='identity', interface=kind, region_name=region) is None:
-            yield Finding(_('The catalogue has the service "identity", with the interface "%(kind)s"%(where)s.')
-                          % {'kind': kind, 'where': _(' in the region %s') % region if region else ''},
-                          _('There is none.'),
-                          _('Correct [DEFAULT] region_name_for_services or [%s] endpoint_type, or add the endpoint.')
-                          % group)
+    kind = str(site.conf.clients_keystone.endpoint_type or site.conf.clients.endpoint_type).removesuffix('URL')
+    if endpoint(site, 'identity', kind) is None:
+        yield Finding(_('The catalogue has the service "identity", with the interface "%(kind)s"%(where)s.')
+                      % {'kind': kind, 'where': _(' in the region %s') % region if region else ''},
+                      _('There is none.'), _('Correct [DEFAULT] region_name_for_services or [clients_keystone] '
+                                             'endpoint_type, or add the endpoint.'))
 
 
 def used_services(site: Site) -> Iterator[Finding]:
@@ -157,11 +158,11 @@ def answers(site: Site, service_type: str) -> Iterator[Finding]:
     try:
         answer = asking.get(place, authenticated=False, raise_exc=False, connect_retries=0)
         found = answer.json()['checks']
-    except (exceptions.ClientException, OSError) as error:
-        yield Finding(expected, identity.first_line(error), start)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):   # before OSError: that of a body which is no JSON is both
         yield Finding(expected, _('%(url)s answers %(status)d, and not as heatlite does.')
                       % {'url': place, 'status': answer.status_code}, start)
+    except (exceptions.ClientException, OSError) as error:
+        yield Finding(expected, identity.first_line(error), start)
     else:
         failing = [name for name, result in found.items() if result != health.OK]
         if failing:
