@@ -14,6 +14,7 @@ from oslo_config import cfg
 
 from heatlite.cmd import check_config, encryption_keys, import_heat, parts, plugins
 from heatlite.cmd.doctor import command as doctor
+from heatlite.cmd.setup import command as setup
 from heatlite.common import config, crypt, exception
 from heatlite.common.i18n import _
 from heatlite.common.runtime import GreenRuntime
@@ -37,6 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return check_config.run(conf)
         if conf.command.name == doctor.COMMAND:
             return doctor.run(conf, _print_table)
+        if conf.command.name == setup.COMMAND:
+            return setup.run(conf)
         if conf.command.name == encryption_keys.COMMAND:
             return encryption_keys.run(conf, parts.database(conf), _print_table)
         if conf.command.name == import_heat.COMMAND:
@@ -74,6 +77,7 @@ def _add_commands(commands: Any) -> None:
     commands.add_parser('db_sync', help=_('Make the tables, or bring them up to date.'))
     commands.add_parser('check-config', help=_('Tell what is wrong with the configuration; starts nothing.'))
     doctor.add_command(commands)
+    setup.add_command(commands)
     commands.add_parser('db_version', help=_('Print the version of the tables.'))
     service = commands.add_parser('service', help=_('The engines.'))
     service.add_argument('service_command', choices=('list', 'clean'),
