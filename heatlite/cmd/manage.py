@@ -62,7 +62,8 @@ def load(arguments: Sequence[str], conf: cfg.ConfigOpts) -> None:
     conf.register_cli_opts([option for option in oslo_options.database_opts if option.name == 'connection'],
                            group='database')
     config.load(arguments, PROGRAM, conf, command_line=[cfg.SubCommandOpt(
-        'command', title=_('Commands'), handler=_add_commands)])
+        'command', title=_('Commands'), handler=_add_commands)], description=_(
+            'Commands for operators, and for authors of plug-ins; COMMAND --help has the options of each.'))
 
 
 def _is_meant(conf: cfg.ConfigOpts, command: str) -> bool:
