@@ -44,8 +44,10 @@ class HelpAll(cfg.BoolOpt):
         self.description, self.has_commands = description, has_commands
 
     def _add_to_cli(self, parser: Any, group: Any = None) -> None:
-        parser.usage = '%(prog)s [OPTION...]' + (' COMMAND ...' if self.has_commands else '')
+        usage = f'{parser.prog} [OPTION...]' + (' COMMAND ...' if self.has_commands else '')
         parser.description = self.description or None
+        # Not `parser.usage`: that would be a part of the usage of each command.
+        parser.format_usage = lambda: f'usage: {usage}\n'
         parser.format_help = functools.partial(text, parser)
         parser.add_parser_argument(parser, '--help-all', dest='help_all', action=_ShowAll, nargs=0,
                                    help=SHARED['help_all'])
@@ -62,7 +64,7 @@ def text(parser: Any, everything: bool = False) -> str:
     """The help: options of the program, commands, options of all programs; with `everything` all others, too."""
     formatter = argparse.HelpFormatter(parser.prog, max_help_position=28)
     formatter._width = min(formatter._width, LONGEST - 2)
-    formatter.add_usage(parser.usage, parser._actions, parser._mutually_exclusive_groups)
+    formatter.add_usage(parser.format_usage().removeprefix('usage: ').strip(), [], [])
     formatter.add_text(parser.description)
     actions = {action.dest: action for action in reversed(parser._actions) if action.option_strings}
     commands = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]

@@ -28,7 +28,7 @@ class Fault:
 
 BROKEN_PLUGIN = """
 from heat.engine import resource
-import a_package_that_nobody_has
+import a_package_that_does_not_exist
 """
 TYPE = """
 from heat.engine import resource
@@ -89,15 +89,20 @@ FAULTS = (
           level=WARNING),
     Fault('a port that another program has', 'ports', ['Another program listens there', 'ss -ltnp'],
           {'heat_api.bind_port': '{port}'}),
-    Fault('one port for two APIs', 'ports', ['[heat_api] and [heat_api_cfn]'],
+    Fault('one port for two APIs', 'ports', ['[heat_api] bind_port and [heat_api_cfn] bind_port'],
           {'heat_api.bind_port': '18999', 'heat_api_cfn.bind_port': '18999'}),
     Fault('an address that this host does not have', 'ports', ['Cannot assign requested address'],
           {'heat_api.bind_host': '192.0.2.1'}),
+    Fault('a port of figures that an API has', 'ports', ['[heat_api] bind_port and [metrics] engine_port'],
+          {'heat_api.bind_port': '18999', 'metrics.engine_port': '18999'}),
+    Fault('a private key that everybody may read', 'private-keys', ['chmod 600 {folder}/public-key.pem'], {
+        'heat_api.cert_file': '{folder}/valid.pem', 'heat_api.key_file': '{folder}/public-key.pem'},
+        {'public-key.pem': 'a key'}, {'public-key.pem': 0o644}, WARNING),
     # what operators add
     Fault('a folder of plug-ins that is gone', 'plug-ins', ['There is no {folder}/gone'],
           {'DEFAULT.plugin_dirs': '{folder}/gone'}, level=WARNING),
     Fault('a plug-in that cannot be imported', 'plug-ins', [
-        '{folder}/plugins/broken_lamp.py', 'a_package_that_nobody_has', 'line 3'],
+        '{folder}/plugins/broken_lamp.py', 'a_package_that_does_not_exist', 'line 3'],
         files={'plugins/broken_lamp.py': BROKEN_PLUGIN}),
     Fault('an environment that is no YAML', 'plug-ins', ['{folder}/environments/all.yaml'],
           files={'environments/all.yaml': 'resource_registry: ['}),

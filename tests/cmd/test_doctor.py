@@ -1,6 +1,8 @@
 """heatlite-manage doctor finds each fault that needs no service, and nothing else."""
 
+import fnmatch
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -61,6 +63,7 @@ def certificate(folder, name, until):
 
 
 def key_file(file, key):
+    file.touch(mode=0o600)
     file.write_bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8,
                                        serialization.NoEncryption()))
 
@@ -339,3 +342,18 @@ def test_queues_are_declared_as_the_messaging_library_does():
 
 def test_time_outs_are_bounded():
     assert command.TIME <= 30.0 and command.TIMEOUT < command.TIME
+
+
+def test_the_page_has_all_checks():
+    page = (ROOT / 'docs/operators/doctor.rst').read_text()
+    rows = re.findall(r'^   \* - ``([\w-]+)``\n     - (.*)', page, re.MULTILINE)
+    assert [name for name, _text in rows] == [each.name for each in table.CHECKS]
+    assert all(text.startswith(each.tests) for each, (_name, text) in zip(table.CHECKS, rows, strict=True))
+
+
+def test_pages_name_checks_that_exist():
+    text = (ROOT / 'docs/operators/troubleshooting.rst').read_text()
+    named = re.findall(r'Checks?:\s+((?:``[\w*-]+``(?:,\s+)?)+)', text)
+    patterns = [name for each in named for name in re.findall(r'``([\w*-]+)``', each)]
+    assert len(patterns) >= 8
+    assert not [each for each in patterns if not any(fnmatch.fnmatchcase(check.name, each) for check in table.CHECKS)]

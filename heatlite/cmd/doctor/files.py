@@ -40,7 +40,7 @@ def folders(site: Site) -> Iterator[tuple[str, Path]]:
 
 
 def trusted_files(site: Site) -> Iterator[Finding]:
-    """Nobody but the operator may change code, environments and configuration."""
+    """Only the operator may change code, environments and configuration."""
     named = [(option, folder) for option, folder in folders(site) if folder.is_dir()]
     for file in [*(site.conf.config_file or ()), *(site.conf.config_dir or ())]:
         named.append(('--config-file, --config-dir', Path(file)))
@@ -52,6 +52,17 @@ def trusted_files(site: Site) -> Iterator[Finding]:
             if mode & stat.S_IWOTH and not (mode & stat.S_ISVTX and each.is_dir()):
                 yield Finding(_('Only the operator may change what %s names: it is executed or applied for everybody.')
                               % option, _('Every user of this host may write %s.') % each, f'chmod o-w {each}')
+
+
+def private_files(site: Site) -> Iterator[Finding]:
+    """Keys, which only the user of the service may read."""
+    state = Path(site.conf.embedded.state_dir).expanduser() / 'encryption-key'
+    named = [('[embedded] state_dir', state), *((f'[{group}]', Path(key)) for group, _certificate, key in
+                                                _certificates(site) if key)]
+    for option, file in named:
+        if file.is_file() and file.stat().st_mode & stat.S_IROTH:
+            yield Finding(_('Only the service may read the key of %s.') % option,
+                          _('Every user of this host may read %s.') % file, f'chmod 600 {file}', WARNING)
 
 
 def is_default(site: Site, name: str) -> bool:
@@ -182,21 +193,28 @@ def authorities(site: Site) -> Iterator[Finding]:
 def ports(site: Site) -> Iterator[Finding]:
     """Each port of this host is free, or is answered by the service itself."""
     taken: dict[int, str] = {}
-    for group in APIS:
-        host, port, scheme = (site.conf[group].bind_host, site.conf[group].bind_port,
-                              'https' if site.conf[group].cert_file else 'http')
+    for option, scheme, host, port in listeners(site.conf):
         if port in taken:
-            yield Finding(_('Each API has a port of its own.'),
-                          _('[%(one)s] and [%(other)s] have port %(port)d.')
-                          % {'one': taken[port], 'other': group, 'port': port}, _('Change bind_port of [%s].') % group)
+            yield Finding(_('Each program has a port of its own.'),
+                          _('%(one)s and %(other)s have port %(port)d.')
+                          % {'one': taken[port], 'other': option, 'port': port}, _('Change %s.') % option)
             continue
-        taken[port] = group
+        taken[port] = option
         problem = listening_problem(host, port)
         if problem and not answered_by_us(scheme, host, port, site.timeout):
-            yield Finding(_('The API of [%(group)s] can listen on %(host)s port %(port)d, or listens there.')
-                          % {'group': group, 'host': host, 'port': port}, problem,
-                          _('Stop the other program (ss -ltnp shows it), or change bind_host and bind_port of [%s].')
-                          % group)
+            yield Finding(_('The service can listen on %(host)s port %(port)d of %(option)s, or listens there.')
+                          % {'host': host, 'port': port, 'option': option}, problem,
+                          _('Stop the other program (ss -ltnp shows it), or change %s.') % option)
+
+
+def listeners(conf: Any) -> Iterator[tuple[str, str, str, int]]:
+    """(option, scheme, host, port) of the APIs, and of the figures of the engines of this host."""
+    for group in APIS:
+        given = conf[group]
+        yield f'[{group}] bind_port', 'https' if given.cert_file else 'http', given.bind_host, given.bind_port
+    if conf.metrics.engine_port:
+        for number in range(max(conf.num_engine_workers, 1)):
+            yield '[metrics] engine_port', 'http', '127.0.0.1', conf.metrics.engine_port + number
 
 
 def listening_problem(host: str, port: int) -> str:
@@ -248,10 +266,11 @@ def enough_descriptors(limit: int, needed: int) -> Iterator[Finding]:
 CHECKS = (
     Check('folders', _('environment_dir and template_dir can be read'), readable_folders),
     Check('permissions', _('only the operator may change configuration, plug-ins and environments'), trusted_files),
+    Check('private-keys', _('only the service may read its keys'), private_files),
     Check('lock-path', _('lock_path can be written, as use_queue_manager needs it'), locks, unused=no_locks),
     Check('disk-space', _('the disks of log and database have space'), space),
     Check('certificates', _('certificates and keys belong together and are valid'), certificates, unused=no_tls),
     Check('authorities', _('files with certificates of authorities can be read'), authorities),
-    Check('ports', _('the ports of the APIs are free, or answered by them'), ports),
+    Check('ports', _('the ports of APIs and engines are free, or answered by them'), ports),
     Check('open-files', _('the limit of open files is enough for all connections'), descriptors),
 )

@@ -165,7 +165,7 @@ def no_trusts(site: Site) -> str:
 
 
 def signatures(site: Site) -> Iterator[Finding]:
-    """Asks for the verification of a signature of nobody: a Keystone that may be asked does not know the key."""
+    """Asks Keystone to verify a signature by a key that does not exist: 403 is the answer to a user without the right."""
     base = site.conf.ec2authtoken.auth_uri or site.keystone_url
     url = f'{_VERSION.sub("", base.rstrip("/"))}/v3/ec2tokens'
     answer = site.authtoken.post(url, raise_exc=False, json={'ec2Credentials': {
