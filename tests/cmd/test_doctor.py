@@ -115,10 +115,10 @@ def site_of(file):
 
 
 def outcomes_of(site, *names):
-    chosen = [check for check in table.CHECKS if check.name in names] if names else [
-        check for check in table.CHECKS if not check.name.startswith('running-')]
+    groups = [[check for check in group if check.name in names or (not names and not check.name.startswith('running-'))]
+             for group in table.GROUPS]
     with plugins.silence():
-        return running.run(chosen, site, 60.0)
+        return running.run(groups, site, 60.0)
 
 
 def test_a_healthy_configuration(folder):
@@ -193,7 +193,7 @@ def test_what_cannot_start(folder):
 def test_names_are_unique_and_needs_exist():
     names = [each.name for each in table.CHECKS]
     assert len(set(names)) == len(names)
-    assert all(need in names for each in table.CHECKS for need in each.needs)
+    assert all(names.index(need) < names.index(each.name) for each in table.CHECKS for need in each.needs)
 
 
 # --- running ----------------------------------------------------------------------------------------------
@@ -205,25 +205,38 @@ def site():
 def test_a_check_that_hangs_ends_with_the_time():
     never = socket.socketpair()
     with closing(never[0]), closing(never[1]):
+        before = checks.Check('before', 'it has ended', lambda _site: [])
         hanging = checks.Check('hanging', 'it hangs', lambda _site: never[0].recv(1))
-        after = checks.Check('after', 'it waits', lambda _site: [], ('hanging',))
+        after = checks.Check('after', 'it comes later', lambda _site: [])
+        waiting = checks.Check('waiting', 'it waits', lambda _site: [], ('hanging',))
         beside = checks.Check('beside', 'it does not', lambda _site: [])
-        found = running.run([hanging, after, beside], site(), 0.2)
-    assert [each.status for each in found] == [checks.FAILED, checks.LEFT_OUT, checks.OK]
+        found = running.run([[], [before, hanging, after], [waiting], [beside]], site(), 0.2)
+    assert [each.status for each in found] == [
+        checks.OK, checks.FAILED, checks.LEFT_OUT, checks.LEFT_OUT, checks.OK]
+    assert [each.reason for each in found[2:4]] == ['no time was left after hanging'] * 2
+
+
+def test_a_hanging_plug_in_leaves_time_for_the_others():
+    never = socket.socketpair()
+    with closing(never[0]), closing(never[1]):
+        hanging = checks.Check('hanging', 'it hangs', lambda _site: never[0].recv(1))
+        beside = checks.Check('beside', 'it does not', lambda _site: [])
+        found = running.run([[hanging], [beside]], site(), 0.2)
+    assert [each.status for each in found] == [checks.FAILED, checks.OK]
 
 
 def test_a_check_that_raises_has_failed():
     def refuse(_site):
         raise ValueError('no\nsuch thing')
 
-    found, = running.run([checks.Check('refusing', 'it works', refuse)], site(), 10.0)
+    found, = running.run([[checks.Check('refusing', 'it works', refuse)]], site(), 10.0)
     assert found.status == checks.FAILED and found.findings[0].found == 'ValueError: no such thing'
 
 
 def test_an_unused_check_is_no_failure():
     unused = checks.Check('unused', 'x', lambda _site: [], unused=lambda _site: 'no such option')
     after = checks.Check('after', 'x', lambda _site: [], ('unused',))
-    assert [each.status for each in running.run([unused, after], site(), 10.0)] == [checks.NOT_USED, checks.OK]
+    assert [each.status for each in running.run([[unused, after]], site(), 10.0)] == [checks.NOT_USED, checks.OK]
 
 
 # --- verdicts ---------------------------------------------------------------------------------------------
@@ -276,6 +289,12 @@ def test_clocks(seconds, level):
     assert [each.level for each in database.clocks_differ(seconds, 'the other')] == level
 
 
+@pytest.mark.parametrize('moment, seconds', [(99.5, -0.5), (100.0, 0.0), (104.0, 0.0), (106.0, 1.0)])
+def test_a_clock_that_was_read_within_a_time(moment, seconds):
+    assert database.outside(moment, 100.0, 105.0) == seconds
+    assert database.outside(99.5, 100.0, 105.0, 1.0) == 0.0
+
+
 def test_numbers_that_do_not_suffice():
     assert [each.level for each in files.enough_space('the log', '/var/log', 100 << 20)] == [checks.WARNING]
     assert [each.level for each in files.enough_space('the log', '/var/log', 1 << 20)] == [checks.FAILED]
@@ -297,7 +316,7 @@ def test_hosts_of_a_database(url, hosts):
 
 def test_a_database_gets_time_outs():
     assert 'connect_timeout=5' in with_timeouts('mysql://u:p@db/heat', 5.0)
-    assert 'statement_timeout%3D5s' in with_timeouts('postgresql://u:p@db/heat', 5.0)
+    assert 'connect_timeout=5' in with_timeouts('postgresql://u:p@db/heat', 5.0)
     assert with_timeouts('mysql://u:p@db/heat?connect_timeout=9', 5.0).count('connect_timeout=9') == 1
 
 

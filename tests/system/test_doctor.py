@@ -214,3 +214,30 @@ def test_a_fault(cloud, arranged, fault):
     first = next(each for each in found['checks'] if each['name'] == fault.checks[0])
     said = '\n'.join(' '.join(each.values()) for each in first['findings'])
     assert all(word.format(**arranged) in said for word in fault.says), said
+
+
+@pytest.mark.skipif(not databases.SERVERS['postgresql'], reason='needs PostgreSQL: tools/services up')
+def test_postgresql(cloud):
+    server, name = databases.SERVERS['postgresql'], f'heatlite_doctor_{uuid.uuid4().hex[:8]}'
+    reader = f'reader_{uuid.uuid4().hex[:8]}'
+    url = databases.create(server, name)
+    only = ('--only', 'database-*')
+    try:
+        prepare(url)
+        code, found = doctor(cloud, {'database.connection': url, 'DEFAULT.num_engine_workers': '1'}, *only)
+        assert code == 0 and {each['status'] for each in found['checks']} == {'ok'}, found
+        run_sql(url, f"CREATE ROLE {reader} LOGIN PASSWORD 'secret'",
+                f'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {reader}',
+                f'REVOKE INSERT ON event FROM {reader}')
+        theirs = shown(sa.make_url(url).set(username=reader, password='secret'))
+        code, found = doctor(cloud, {'database.connection': theirs, 'DEFAULT.num_engine_workers': '1'}, *only)
+        failed = [each for each in found['checks'] if each['status'] == 'FAILED']
+        assert code == 1 and [each['name'] for each in failed] == ['database-rights']
+        said = failed[0]['findings'][0]['found']
+        assert 'ALTER (stack)' in said and 'SELECT, INSERT, UPDATE, DELETE (event)' in said
+        wrong = shown(sa.make_url(url).set(password='wrong'))
+        code, found = doctor(cloud, {'database.connection': wrong}, *only)
+        assert [each['name'] for each in found['checks'] if each['status'] == 'FAILED'] == ['database-login']
+    finally:
+        databases.drop(server, name)
+        run_sql(server, f'DROP ROLE IF EXISTS {reader}')

@@ -51,18 +51,18 @@ def run(conf: Any, show: Show) -> int:
     from heatlite.cmd.doctor.checks import FAILED
     from heatlite.cmd.doctor.site import Site
     command = conf.command
-    chosen = [check for check in table.CHECKS
-              if (not command.only or _matches(check.name, command.only)) and not _matches(check.name, command.skip)]
+    groups = [[check for check in group if (not command.only or _matches(check.name, command.only))
+              and not _matches(check.name, command.skip)] for group in table.GROUPS]
     if command.list:
-        show((_('Check'), _('Tests')), [(check.name, check.tests) for check in chosen])
+        show((_('Check'), _('Tests')), [(check.name, check.tests) for group in groups for check in group])
         return 0
-    if not chosen:
+    if not any(groups):
         print(_('No check has such a name; --list prints all.'), file=sys.stderr)
         return NOT_STARTED
     shared = parts.share(conf)
     with plugins.silence():                 # what libraries would log is in the outcomes
         check_config.register_libraries(shared)
-        outcomes = running.run(chosen, Site(shared, command.timeout, time.time), command.time)
+        outcomes = running.run(groups, Site(shared, command.timeout, time.time), command.time)
     report.FORMATS[command.format](outcomes, report.hiding(shared), sys.stdout)
     sys.stdout.flush()
     return 1 if any(each.status == FAILED for each in outcomes) else 0

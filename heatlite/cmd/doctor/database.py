@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
+from oslo_db import exception as db_exception
 
 from heatlite.cmd.doctor.checks import FAILED, WARNING, Check, Finding
 from heatlite.cmd.doctor.files import APIS
@@ -118,7 +119,15 @@ def clock(site: Site) -> Iterator[Finding]:
     before = site.now()
     with site.database.reader() as tx:
         theirs = float(tx.exec_driver_sql(f'SELECT {CLOCKS[site.database.dialect]}').scalar_one())
-    yield from clocks_differ(theirs - (before + site.now()) / 2, _('the database server'))
+    yield from clocks_differ(outside(theirs, before, site.now()), _('the database server'))
+
+
+def outside(moment: float, before: float, after: float, precision: float = 0.0) -> float:
+    """Seconds by which a moment that was read between `before` and `after` lies after (negative: before) both.
+
+    `precision`: seconds of which the fraction has been cut off.
+    """
+    return max(moment - after, 0.0) + min(moment + precision - before, 0.0)
 
 
 def clocks_differ(seconds: float, peer: str) -> Iterator[Finding]:
@@ -181,8 +190,8 @@ def _mysql_rights(database: Database) -> list[str]:
         name = str(tx.exec_driver_sql('SELECT DATABASE()').scalar_one())
         for role in re.findall(r"^GRANT (`[^`]+`)(?:@`[^`]*`)? TO ", '\n'.join(grants), re.MULTILINE):
             try:
-                grants += [str(text) for text in tx.exec_driver_sql(f'SHOW GRANTS FOR {role}').scalars()]
-            except sa.exc.DBAPIError:
+                grants += [str(text) for text in tx.execute(sa.text(f'SHOW GRANTS FOR {role}')).scalars()]
+            except (sa.exc.DBAPIError, db_exception.DBError):
                 continue                        # the rights of this role stay unknown
     return missing_rights(grants, name)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import resource
 import shutil
@@ -23,6 +24,7 @@ from heatlite.common.i18n import _
 
 APIS = ('heat_api', 'heat_api_cfn', 'heat_api_cloudwatch')
 LITTLE_SPACE, NO_SPACE = 2 ** 30, 2 ** 26       # bytes that are free: a warning, a failure
+MOST_FILES = 10_000                             # whose modes are looked at, in one folder
 SOON = 30                                       # days until a certificate expires
 
 
@@ -45,7 +47,7 @@ def trusted_files(site: Site) -> Iterator[Finding]:
     for file in [*(site.conf.config_file or ()), *(site.conf.config_dir or ())]:
         named.append(('--config-file, --config-dir', Path(file)))
     for option, path in named:
-        for each in (path, *(sorted(path.iterdir()) if path.is_dir() and os.access(path, os.R_OK) else ())):
+        for each in (path, *(sorted(itertools.islice(path.rglob('*'), MOST_FILES)) if path.is_dir() else ())):
             if each.is_symlink() or not each.exists():
                 continue
             mode = each.stat().st_mode

@@ -12,7 +12,7 @@ from keystoneauth1 import exceptions
 from keystoneauth1 import session as keystone_session
 
 from heatlite.cmd.doctor.checks import WARNING, Check, Finding
-from heatlite.cmd.doctor.database import clocks_differ, not_sqlite
+from heatlite.cmd.doctor.database import clocks_differ, not_sqlite, outside
 from heatlite.cmd.doctor.site import Site
 from heatlite.common import config
 from heatlite.common.i18n import _
@@ -165,7 +165,7 @@ def no_trusts(site: Site) -> str:
 
 
 def signatures(site: Site) -> Iterator[Finding]:
-    """Asks Keystone to verify a signature by a key that does not exist: 403 is the answer to a user without the right."""
+    """Asks Keystone to verify a signature by a key that does not exist: a user without the right gets 403."""
     base = site.conf.ec2authtoken.auth_uri or site.keystone_url
     url = f'{_VERSION.sub("", base.rstrip("/"))}/v3/ec2tokens'
     answer = site.authtoken.post(url, raise_exc=False, json={'ec2Credentials': {
@@ -179,14 +179,11 @@ def signatures(site: Site) -> Iterator[Finding]:
 
 
 def clock(site: Site) -> Iterator[Finding]:
-    """By the time at which Keystone says that it has issued a new token."""
+    """By the time at which Keystone says that it has issued a new token, in whole seconds."""
     site.authtoken.invalidate()
     before = site.now()
     issued: datetime = site.authtoken.auth.get_access(site.authtoken).issued
-    middle = (before + site.now()) / 2
-    difference = issued.timestamp() - middle
-    # Keystone cuts the fraction of the second off.
-    yield from clocks_differ(difference + 0.5 if difference < 0 else difference, _('Keystone'))
+    yield from clocks_differ(outside(issued.timestamp(), before, site.now(), 1.0), _('Keystone'))
 
 
 # --- users inside stacks ----------------------------------------------------------------------------------

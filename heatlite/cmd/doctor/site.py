@@ -86,12 +86,12 @@ class Site:
 
 
 def with_timeouts(url: str, seconds: float) -> str:
-    """The URL of a database with time-outs for connecting and for each answer. Raises Error."""
+    """The URL of a database with time-outs for connecting and, on MySQL, for each answer. Raises Error."""
     from heatlite.db.connection import _normal
     made = _normal(url)
     whole = str(max(round(seconds), 1))
     given: dict[str, str] = {
         'mysql': dict.fromkeys(('connect_timeout', 'read_timeout', 'write_timeout'), whole),
-        'postgresql': {'connect_timeout': whole, 'options': f'-c statement_timeout={whole}s'},
+        'postgresql': {'connect_timeout': whole},      # proxies refuse `options`, with which it has one for answers
     }.get(made.get_backend_name(), {})
     return made.update_query_dict({**given, **made.query}).render_as_string(hide_password=False)
