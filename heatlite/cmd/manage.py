@@ -12,7 +12,7 @@ from typing import Any
 
 from oslo_config import cfg
 
-from heatlite.cmd import check_config, encryption_keys, import_heat, parts, plugins
+from heatlite.cmd import check_config, completion, encryption_keys, import_heat, parts, plugins
 from heatlite.cmd.doctor import command as doctor
 from heatlite.cmd.setup import command as setup
 from heatlite.common import config, crypt, exception
@@ -40,6 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return doctor.run(conf, _print_table)
         if conf.command.name == setup.COMMAND:
             return setup.run(conf)
+        if conf.command.name == completion.COMMAND:
+            return completion.run(conf)
         if conf.command.name == encryption_keys.COMMAND:
             return encryption_keys.run(conf, parts.database(conf), _print_table)
         if conf.command.name == import_heat.COMMAND:
@@ -101,6 +103,7 @@ def _add_commands(commands: Any) -> None:
     encryption_keys.add_command(commands)
     import_heat.add_command(commands)
     plugins.add_commands(commands)
+    completion.add_command(commands)
 
 
 def _natural(text: str) -> int:

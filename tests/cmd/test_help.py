@@ -18,7 +18,7 @@ PROGRAMS = dict(line.split(' = ') for line in SETUP['options.entry_points']['con
 ALONE = ('cloudsim', 'heatlite-lint')           # without the options of a service
 SERVICES = sorted(set(PROGRAMS) - set(ALONE))
 COMMANDS = [('doctor',), ('setup',), ('setup', 'keystone'), ('check-config',), ('purge_deleted',), ('update_params',),
-            ('encryption_keys', 'reencrypt'), ('import-heat',), ('plugin', 'check')]
+            ('encryption_keys', 'reencrypt'), ('import-heat',), ('plugin', 'check'), ('completion',)]
 
 
 def said(program, *arguments):
