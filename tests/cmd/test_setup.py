@@ -143,6 +143,12 @@ def test_wrong_usage(cloud, tmp_path, arguments, code, words):
     assert found == code and said == '' and words in told
 
 
+def test_no_endpoints(cloud, tmp_path):
+    without = [part for kind in identity.SERVICES for part in ('--without', kind)]
+    code, _said, told = run(cloud, tmp_path, *without, '--dry-run')
+    assert code == 0 and 'endpoint' not in told and 'would make   user heatlite' in told
+
+
 def test_a_user_without_rights_is_told_so(cloud, tmp_path):
     code, _said, told = run(cloud, tmp_path, '--host', 'x', OS_USERNAME='demo', OS_PROJECT_NAME='demo')
     assert code == 1 and told.splitlines()[-1].startswith('heatlite-manage: Keystone: ')

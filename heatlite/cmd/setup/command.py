@@ -76,7 +76,7 @@ def run(conf: Any) -> int:
     cloud = _cloud(command.os_cloud)
     region = command.region or cloud.config.get('region_name') or 'RegionOne'
     endpoints = _endpoints(conf)
-    if not endpoints:
+    if not endpoints and set(command.without) != set(identity.SERVICES):
         print(_('Wanted is --host or --url, or --without of all types of services.'), file=sys.stderr)
         return 2
     if command.output and not command.dry_run:
