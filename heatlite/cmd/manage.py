@@ -29,9 +29,9 @@ OLDEST = datetime(1970, 1, 1)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The console script. Returns an exit code."""
-    conf = cfg.ConfigOpts()
+    arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        load(sys.argv[1:] if arguments is None else arguments, conf)
+        conf = load(arguments)
         if conf.command.name in plugins.COMMANDS:
             return plugins.COMMANDS[conf.command.name](conf, _print_table)
         if conf.command.name == 'check-config':
@@ -51,29 +51,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _failed(str(error))
     except SystemExit as leaving:               # wrong usage, or --help
         if isinstance(leaving.code, str):
-            return _failed(leaving.code, doctor.NOT_STARTED if _is_meant(conf, doctor.COMMAND) else 1)
+            return _failed(leaving.code, doctor.NOT_STARTED if doctor.COMMAND in arguments else 1)
         return int(leaving.code or 0)
     except KeyboardInterrupt:
         return 130
     return 0
 
 
-def load(arguments: Sequence[str], conf: cfg.ConfigOpts) -> None:
-    """Loads options into `conf`. Raises SystemExit."""
+def load(arguments: Sequence[str]) -> cfg.ConfigOpts:
+    """Loads options. Raises SystemExit."""
     from oslo_db import options as oslo_options
+    conf = cfg.ConfigOpts()
     conf.register_cli_opts([option for option in oslo_options.database_opts if option.name == 'connection'],
                            group='database')
-    config.load(arguments, PROGRAM, conf, command_line=[cfg.SubCommandOpt(
+    return config.load(arguments, PROGRAM, conf, command_line=[cfg.SubCommandOpt(
         'command', title=_('Commands'), handler=_add_commands)], description=_(
             'Commands for operators, and for authors of plug-ins; COMMAND --help has the options of each.'))
-
-
-def _is_meant(conf: cfg.ConfigOpts, command: str) -> bool:
-    """Whether the command line has been read, and names this command."""
-    try:
-        return bool(conf.command.name == command)
-    except cfg.Error:
-        return False
 
 
 def _add_commands(commands: Any) -> None:

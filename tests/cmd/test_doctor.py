@@ -183,6 +183,9 @@ def test_the_command(folder):
 def test_what_cannot_start(folder):
     code, said, complained = run(write(folder, {**healthy(folder), 'engine.lease_ttl': 'banana'}))
     assert code == 2 and said == '' and 'lease_ttl = banana' in complained and len(complained.splitlines()) == 1
+    (folder / 'heatlite.conf').write_text('no section and no sense')
+    code, said, complained = run(folder / 'heatlite.conf')
+    assert code == 2 and said == '' and len(complained.splitlines()) == 1
     file = write(folder, healthy(folder))
     assert run(file, '--only', 'nothing')[0] == 2
     assert run(file, '--time', 'long')[0] == 2
