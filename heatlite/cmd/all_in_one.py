@@ -51,7 +51,8 @@ def load(arguments: Sequence[str]) -> Any:
         cfg.StrOpt('cloud', default='environment', choices=['environment', 'simulated'],
                    help='Where resources are made. environment: where OS_* or clouds.yaml say. simulated: in a cloud '
                         'that is started along, and forgets everything when it stops.'),
-        cfg.PortOpt('cloud-port', default=0, help='Port of the simulated cloud; 0: any that is free.')])
+        cfg.PortOpt('cloud-port', default=0, help='Port of the simulated cloud; 0: any that is free.')],
+        description='API and engine in one process, with SQLite, on loopback.')
     state = Path(conf.state_dir or conf.embedded.state_dir).expanduser()
     try:
         state.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -10,7 +10,8 @@ from heatlite.cmd import serving
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The console script. Returns an exit code."""
-    return serving.main('heatlite-api', 'heatlite.cmd.api', 'heat_api', 'heatlite.api.deploy', arguments)
+    return serving.main('heatlite-api', 'heatlite.cmd.api', 'heat_api', 'heatlite.api.deploy', arguments,
+                        'Serves the REST API.')
 
 
 if __name__ == '__main__':

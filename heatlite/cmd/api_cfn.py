@@ -11,7 +11,7 @@ from heatlite.cmd import serving
 def main(arguments: Sequence[str] | None = None) -> int:
     """The console script. Returns an exit code."""
     return serving.main('heatlite-api-cfn', 'heatlite.cmd.api_cfn', 'heat_api_cfn', 'heatlite.api.cfn.deploy',
-                        arguments)
+                        arguments, 'Serves the CloudFormation API, and signals and metadata of servers.')
 
 
 if __name__ == '__main__':

@@ -11,7 +11,7 @@ from heatlite.cmd import serving
 def main(arguments: Sequence[str] | None = None) -> int:
     """The console script. Returns an exit code."""
     return serving.main('heatlite-api-cloudwatch', 'heatlite.cmd.api_cloudwatch', 'heat_api_cloudwatch',
-                        'heatlite.api.cloudwatch.deploy', arguments)
+                        'heatlite.api.cloudwatch.deploy', arguments, 'Serves the CloudWatch API.')
 
 
 if __name__ == '__main__':

@@ -14,7 +14,8 @@ from heatlite.common.i18n import _
 
 ERROR, WARNING = 'error', 'warning'
 LOGINS = ('keystone_authtoken', 'trustee', 'ec2authtoken')         # groups with options for the login at Keystone
-LIBRARIES = ('oslo.log', 'oslo.messaging', 'oslo.db', 'oslo.policy', 'oslo.middleware', 'keystonemiddleware.auth_token')
+LIBRARIES = ('oslo.log', 'oslo.messaging', 'oslo.db', 'oslo.policy', 'oslo.middleware', 'oslo.cache',
+             'oslo.concurrency', 'keystonemiddleware.auth_token')
 KEY_LENGTH = 32
 _PLUGIN_DIRS = next(opt.default for opt in options.PLUGINS if opt.dest == 'plugin_dirs')
 

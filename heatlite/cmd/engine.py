@@ -42,7 +42,8 @@ def load(arguments: Sequence[str]) -> Any:
     from heatlite.cmd import keys
     from heatlite.common import config
     conf = config.load(arguments, PROGRAM, command_line=[
-        cfg.IntOpt('workers', min=0, help='Engine processes; stronger than num_engine_workers.')])
+        cfg.IntOpt('workers', min=0, help='Engine processes; stronger than num_engine_workers.')],
+        description='Owns stacks and drives them. Any number of hosts may run it.')
     keys.check(conf)
     return conf
 

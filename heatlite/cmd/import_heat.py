@@ -33,7 +33,7 @@ def add_command(commands: Any) -> None:
 
 def run(conf: Any, database: Database, show: Show) -> int:
     """Prints the report. Returns 1 if anything did not fit."""
-    from heatlite.cmd import keys
+    from heatlite.cmd import keys, parts
     from heatlite.common.runtime import GreenRuntime
     from heatlite.db import sync
     from heatlite.engine.types import registry
@@ -42,7 +42,7 @@ def run(conf: Any, database: Database, show: Show) -> int:
     from heatlite.takeover.transfer import Transfer, Wishes
 
     command = conf.command
-    _share(conf)
+    parts.share(conf)                       # resource types read the options of the process
     theirs = configuration.load(command.heat_config, conf)
     sync.check(database)
     keys.check(conf)
@@ -60,15 +60,6 @@ def run(conf: Any, database: Database, show: Show) -> int:
     finally:
         heat.close()
     return _show(report, wishes.switch, show)
-
-
-def _share(conf: Any) -> None:
-    """Gives the options to the resource types, which read those of the process, and to `crypt`."""
-    from heatlite.common import config
-    arguments = [part for file in conf.config_file or () for part in ('--config-file', file)]
-    arguments += [part for folder in conf.config_dir or () for part in ('--config-dir', folder)]
-    config.load([*arguments, *(part for assignment in conf.set for part in ('--set', assignment))],
-                'heatlite-manage', warn=False)
 
 
 def _progress(report: Report) -> None:

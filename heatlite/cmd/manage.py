@@ -12,7 +12,9 @@ from typing import Any
 
 from oslo_config import cfg
 
-from heatlite.cmd import check_config, encryption_keys, import_heat, parts, plugins
+from heatlite.cmd import check_config, completion, encryption_keys, import_heat, parts, plugins
+from heatlite.cmd.doctor import command as doctor
+from heatlite.cmd.setup import command as setup
 from heatlite.common import config, crypt, exception
 from heatlite.common.i18n import _
 from heatlite.common.runtime import GreenRuntime
@@ -27,12 +29,19 @@ OLDEST = datetime(1970, 1, 1)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The console script. Returns an exit code."""
+    arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        conf = load(sys.argv[1:] if arguments is None else arguments)
+        conf = load(arguments)
         if conf.command.name in plugins.COMMANDS:
             return plugins.COMMANDS[conf.command.name](conf, _print_table)
         if conf.command.name == 'check-config':
             return check_config.run(conf)
+        if conf.command.name == doctor.COMMAND:
+            return doctor.run(conf, _print_table)
+        if conf.command.name == setup.COMMAND:
+            return setup.run(conf)
+        if conf.command.name == completion.COMMAND:
+            return completion.run(conf)
         if conf.command.name == encryption_keys.COMMAND:
             return encryption_keys.run(conf, parts.database(conf), _print_table)
         if conf.command.name == import_heat.COMMAND:
@@ -42,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _failed(str(error))
     except SystemExit as leaving:               # wrong usage, or --help
         if isinstance(leaving.code, str):
-            return _failed(leaving.code)
+            return _failed(leaving.code, doctor.NOT_STARTED if doctor.COMMAND in arguments else 1)
         return int(leaving.code or 0)
     except KeyboardInterrupt:
         return 130
@@ -56,12 +65,15 @@ def load(arguments: Sequence[str]) -> cfg.ConfigOpts:
     conf.register_cli_opts([option for option in oslo_options.database_opts if option.name == 'connection'],
                            group='database')
     return config.load(arguments, PROGRAM, conf, command_line=[cfg.SubCommandOpt(
-        'command', title=_('Commands'), handler=_add_commands)])
+        'command', title=_('Commands'), handler=_add_commands)], description=_(
+            'Commands for operators, and for authors of plug-ins; COMMAND --help has the options of each.'))
 
 
 def _add_commands(commands: Any) -> None:
     commands.add_parser('db_sync', help=_('Make the tables, or bring them up to date.'))
     commands.add_parser('check-config', help=_('Tell what is wrong with the configuration; starts nothing.'))
+    doctor.add_command(commands)
+    setup.add_command(commands)
     commands.add_parser('db_version', help=_('Print the version of the tables.'))
     service = commands.add_parser('service', help=_('The engines.'))
     service.add_argument('service_command', choices=('list', 'clean'),
@@ -84,6 +96,7 @@ def _add_commands(commands: Any) -> None:
     encryption_keys.add_command(commands)
     import_heat.add_command(commands)
     plugins.add_commands(commands)
+    completion.add_command(commands)
 
 
 def _natural(text: str) -> int:
@@ -190,9 +203,9 @@ def _print_table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         print('  '.join(value.ljust(width) for value, width in zip(line, widths, strict=True)).rstrip())
 
 
-def _failed(text: str) -> int:
+def _failed(text: str, code: int = 1) -> int:
     print(f'{PROGRAM}: {text}', file=sys.stderr)
-    return 1
+    return code
 
 
 if __name__ == '__main__':

@@ -41,6 +41,20 @@ def database(conf: Any) -> Any:
         raise SystemExit(str(error)) from None
 
 
+def share(conf: Any) -> Any:
+    """Loads the files and `--set` of a command into the options of the process, and returns these.
+
+    Clients of other services and resource types read the options of the process; commands have options of their own.
+    """
+    from oslo_config import cfg
+
+    from heatlite.common import config
+    arguments = [part for file in conf.config_file or () for part in ('--config-file', file)]
+    arguments += [part for folder in conf.config_dir or () for part in ('--config-dir', folder)]
+    arguments += [part for assignment in conf.set for part in ('--set', assignment)]
+    return config.load(arguments, conf.prog, cfg.CONF, default_files=[], warn=False)
+
+
 def wait_for(conf: Any, database: Any, runtime: Runtime) -> None:
     """Waits until the database answers and has the tables; meanwhile logs what is missing.
 

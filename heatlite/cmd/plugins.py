@@ -43,7 +43,7 @@ def silence() -> Iterator[None]:
 
 def plugins(conf: Any, show: Callable[[Any, Any], None]) -> int:
     with silence():
-        rows = [*_modules(conf), *_extensions()]
+        rows = [*_modules(conf), *extensions()]
     show(HEAD, rows)
     return 1 if any(error for *_rest, error in rows) else 0
 
@@ -62,10 +62,11 @@ def _modules(conf: Any) -> Iterator[Row]:
         yield failure.name, failure.file, ', '.join(failure.types), failure.error
 
 
-def _extensions() -> Iterator[Row]:
-    from heatlite.engine.compat import extensions
+def extensions() -> Iterator[Row]:
+    """The extensions of installed packages, of all kinds."""
+    from heatlite.engine.compat import extensions as installed
     from heatlite.engine.types import template_extensions
-    for namespace, point, failure in extensions.check():
+    for namespace, point, failure in installed.check():
         error = failure or template_extensions.problem(namespace, point)
         yield (point.name, f'{namespace}: {point.value}', '',
                '' if error is None else f'{type(error).__name__}: {error}')

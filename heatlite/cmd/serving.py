@@ -19,14 +19,14 @@ LOG = logging.getLogger(__name__)
 GRACE = 10.0        # seconds for running requests after SIGTERM
 
 
-def main(program: str, module: str, group: str, deploy: str, arguments: Sequence[str] | None) -> int:
+def main(program: str, module: str, group: str, deploy: str, arguments: Sequence[str] | None, description: str) -> int:
     """Serves `build(conf, database, engine_client)` of module `deploy`, configured by the options in `group`."""
     arguments = sys.argv[1:] if arguments is None else arguments
     worker = Worker.here()
     if worker is not None:
         from heatlite.common import runtime
         runtime.patch()                       # before anything that has a lock or a socket
-    conf = load(program, arguments)
+    conf = load(program, arguments, description)
     if worker is not None:
         return work(conf, conf[group], worker, deploy)
     count = conf[group].workers if conf.workers is None else conf.workers
@@ -36,13 +36,14 @@ def main(program: str, module: str, group: str, deploy: str, arguments: Sequence
         return supervise(module, arguments, count, GRACE + 5.0, listening.fileno(), log_file=log_file(conf))
 
 
-def load(program: str, arguments: Sequence[str]) -> Any:
+def load(program: str, arguments: Sequence[str], description: str) -> Any:
     from oslo_config import cfg
 
     from heatlite.cmd import keys
     from heatlite.common import config
     conf = config.load(arguments, program, command_line=[
-        cfg.IntOpt('workers', min=0, help='Processes; stronger than the option of the same name in the file.')])
+        cfg.IntOpt('workers', min=0, help='Processes; stronger than the option of the same name in the file.')],
+        description=description)
     keys.check(conf)
     return conf
 

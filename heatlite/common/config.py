@@ -14,6 +14,7 @@ from typing import Any
 from oslo_config import cfg
 
 from heatlite.common import options, settings
+from heatlite.common.command_line import HelpAll
 
 LOG = logging.getLogger(__name__)
 
@@ -57,11 +58,12 @@ def register_database(conf: cfg.ConfigOpts) -> None:
 
 def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = None,
          default_files: Sequence[str] | None = None, command_line: Sequence[cfg.Opt] = (),
-         warn: bool = True) -> cfg.ConfigOpts:
+         warn: bool = True, description: str = '') -> cfg.ConfigOpts:
     """Reads the command line and the files, sets up logging, returns the options.
 
     Files: `--config-file`, else heatlite.conf in ~/.heatlite, ~, /etc/heatlite and /etc. `--set GROUP.NAME=VALUE`
     overrides both. `command_line`: additional options of one program. `warn`: log a warning for each unknown name.
+    `description`: of the program, for `--help`.
     Exits with a message of one line when a value or a file is wrong.
     """
     from oslo_log import log
@@ -74,7 +76,8 @@ def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = N
         log.register_options(conf)
         log.set_defaults(default_log_levels=LOG_LEVELS, logging_context_format_string=LOG_LINE)
         conf.set_default('logging_default_format_string', LOG_LINE_OF_THE_SERVICE)
-        conf.register_cli_opts([*options.COMMAND_LINE, *command_line])
+        has_commands = any(isinstance(option, cfg.SubCommandOpt) for option in command_line)
+        conf.register_cli_opts([*options.COMMAND_LINE, *command_line, HelpAll(description, has_commands)])
     try:
         conf(list(arguments), project=PROJECT, prog=program, version=f'{PROJECT} {version()}',
              default_config_files=None if default_files is None else list(default_files))

@@ -12,7 +12,7 @@ import socket
 from contextlib import closing
 from typing import Any
 
-from heatlite.common import exception
+from heatlite.common import exception, settings
 
 LOG = logging.getLogger(__name__)
 
@@ -53,6 +53,7 @@ def target(conf: Any, engine_id: str | None = None) -> Any:
 def has_notifications(conf: Any) -> bool:
     """Whether [oslo_messaging_notifications] is configured. Does not import the library."""
     return (NOTIFICATIONS in conf.list_all_sections()
+            or any(group == NOTIFICATIONS for group, _name in settings.assignments(conf).values)
             or any(name.startswith(f'OS_{NOTIFICATIONS.upper()}__') for name in os.environ))
 
 

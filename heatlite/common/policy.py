@@ -26,6 +26,7 @@ STACK_USER = 'role:heat_stack_user and project_id:%(project_id)s'       # agents
 READER_OR_STACK_USER = f'({READER}) or ({STACK_USER})'
 MEMBER_OR_STACK_USER = f'({MEMBER}) or ({STACK_USER})'
 NOBODY = '!'
+FILE = 'policy.yaml'                        # unless [oslo_policy] policy_file names another
 
 # The former rules, before secure RBAC; OR-ed in only with `[oslo_policy] enforce_new_defaults = false`.
 NOT_STACK_USER = 'rule:deny_stack_user'
@@ -233,7 +234,7 @@ class Policy:
     REMEMBERED = 10_000         # answers
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
-        policy_options.set_defaults(conf, 'policy.yaml')
+        policy_options.set_defaults(conf, FILE)
         self._enforcer = Enforcer(conf)
         self._enforcer.suppress_deprecation_warnings = True
         self._enforcer.suppress_default_change_warnings = True

@@ -1,4 +1,4 @@
-"""Writes configuration files of heatlite for tests. Imports the standard library only: `tools/keystone` uses it.
+"""Writes configuration files of heatlite for tests. Needs the standard library only: `tools/keystone` uses it.
 
 A configuration is a mapping of sections, each a mapping of options to values.
 """
@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from heatlite.cmd.setup import identity as setup
 
 Sections = Mapping[str, Mapping[str, Any]]
 
@@ -21,6 +23,7 @@ def write(file: Path, *parts: Sections) -> None:
     lines = []
     for section, options in merged.items():
         lines += [f'[{section}]', *(f'{name} = {value}' for name, value in options.items())]
+    file.touch(mode=0o600)                  # it has passwords
     file.write_text('\n'.join([*lines, '']))
 
 
@@ -44,18 +47,9 @@ def identity(url: str, region: str, user: str, project: str, domain: str, servic
     `user` in `project` is the account of the service, both in the domain `default`. `domain`: where users of stacks are
     made, by its administrator `DOMAIN_domain_admin`. `service_role`: the role that service tokens must have, if any.
     """
-    login = {'auth_type': 'password', 'auth_url': url, 'username': user, 'password': password,
-             'user_domain_id': 'default'}
-    roles = {'service_token_roles': service_role, 'service_token_roles_required': 'true'} if service_role else {}
-    return {
-        'DEFAULT': {
-            'stack_user_domain_name': domain, 'stack_domain_admin': f'{domain}_domain_admin',
-            'stack_domain_admin_password': password, 'region_name_for_services': region},
-        'clients_keystone': {'auth_uri': url},
-        'ec2authtoken': {'auth_uri': url},
-        'trustee': login,
-        'keystone_authtoken': {**login, 'project_name': project, 'project_domain_id': 'default',
-                               'www_authenticate_uri': url, **roles}}
+    return setup.sections(setup.Wanted(
+        region, password, password, user=user, project=project, stack_domain=domain, service_role=service_role,
+        domain_admin=f'{domain}_domain_admin'), url)
 
 
 def cluster(*, broker: str, database_url: str, topic: str, port: int, cfn_port: int | None = None,

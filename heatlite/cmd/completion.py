@@ -1,0 +1,87 @@
+"""heatlite-manage completion bash: a script with which bash completes commands, options and their values."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+from heatlite.common.i18n import _
+
+COMMAND = 'completion'
+PROGRAM = 'heatlite-manage'
+FILES = ('FILE', 'PATH', 'DIR')                 # metavars of options whose values are files or folders
+
+SCRIPT = """\
+# Completes {program} in bash; made by: {program} completion bash
+_heatlite_manage() {{
+    local word=${{COMP_WORDS[COMP_CWORD]}} path= words= i
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        case "$path ${{COMP_WORDS[i]}}" in
+            {paths}) path="$path ${{COMP_WORDS[i]}}" ;;
+        esac
+    done
+    case "$path ${{COMP_WORDS[COMP_CWORD-1]}}" in
+{values}
+    esac
+    case "$path" in
+{words}
+    esac
+    COMPREPLY=($(compgen -W "$words" -- "$word"))
+}}
+complete -F _heatlite_manage {program}
+"""
+
+
+def add_command(commands: Any) -> None:
+    parser = commands.add_parser(COMMAND, help=_('Print a script that completes commands and options in a shell.'),
+                                 description=_('To use it: source <(heatlite-manage completion bash)'))
+    parser.add_argument('shell', choices=('bash',))
+
+
+def run(conf: Any) -> int:
+    print(script(conf._oparser), end='')
+    return 0
+
+
+def script(parser: argparse.ArgumentParser) -> str:
+    """The script for a parser with all its commands."""
+    found = dict(levels(parser))
+    values = [line for path, level in found.items() for line in _values(path, level)]
+    return SCRIPT.format(
+        program=PROGRAM, paths='|'.join(shlex.quote(path) for path in found if path),
+        values='\n'.join(f'        {line}' for line in values),
+        words='\n'.join(f'        {shlex.quote(path)}) words={shlex.quote(" ".join(_words(level)))} ;;'
+                        for path, level in found.items()))
+
+
+def levels(parser: argparse.ArgumentParser, path: str = '') -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """(' COMMAND SUBCOMMAND', its parser) of a parser and all its commands; '' for itself."""
+    yield path, parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, inner in action.choices.items():
+                yield from levels(inner, f'{path} {name}')
+
+
+def _words(parser: argparse.ArgumentParser) -> list[str]:
+    """What may follow: commands and values of arguments, then options."""
+    names = [str(choice) for action in parser._actions if not action.option_strings and action.choices
+             for choice in action.choices]
+    return names + [name for action in parser._actions for name in action.option_strings if name.startswith('--')]
+
+
+def _values(path: str, parser: argparse.ArgumentParser) -> Iterator[str]:
+    """Lines of a `case` over the path with the option before the cursor."""
+    for action in parser._actions:
+        if not action.option_strings or action.nargs == 0:
+            continue
+        pattern = '|'.join(shlex.quote(f'{path} {name}') for name in action.option_strings)
+        if action.choices:
+            words = ' '.join(map(str, action.choices))
+            yield f'{pattern}) COMPREPLY=($(compgen -W {shlex.quote(words)} -- "$word")); return ;;'
+        elif action.metavar in FILES:
+            yield f'{pattern}) COMPREPLY=($(compgen -f -- "$word")); return ;;'
+        else:
+            yield f'{pattern}) COMPREPLY=(); return ;;'

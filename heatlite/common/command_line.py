@@ -1,0 +1,110 @@
+"""The help of all programs: their own options first, those of the libraries only with `--help-all`.
+
+oslo.config sorts all options into one list of 60 to 100 lines. This option replaces how the help is formatted; parsing
+stays as it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import functools
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from oslo_config import cfg
+
+from heatlite.common.i18n import _
+
+LONGEST = 100                   # columns
+# Options that all programs share -> what they mean, in one line; in the order of the help.
+SHARED: Mapping[str, str] = {
+    'config_file': _('A file with options; may be repeated. Default: heatlite.conf in ~/.heatlite, ~, /etc/heatlite, '
+                     '/etc.'),
+    'config_dir': _('A folder whose *.conf files are read after that.'),
+    'set': _('Set one option, stronger than the files; may be repeated.'),
+    'debug': _('Log details, too.'),
+    'log_file': _('Write the log to this file instead of standard error.'),
+    'log_dir': _('The folder of relative names of --log-file.'),
+    'version': _('Show the version.'),
+    'help': _('Show this text.'),
+    'help_all': _('Show all options, with those of the libraries.'),
+}
+INVERSE = 'The inverse of'      # how oslo.config begins the help of --noNAME
+
+
+class HelpAll(cfg.BoolOpt):
+    """`--help-all`. Registering it as an option of the command line also replaces what `--help` prints.
+
+    `description`: of the program. `has_commands`: whether a command has to follow the options.
+    """
+
+    def __init__(self, description: str, has_commands: bool) -> None:
+        super().__init__('help-all', default=False, help=SHARED['help_all'])
+        self.description, self.has_commands = description, has_commands
+
+    def _add_to_cli(self, parser: Any, group: Any = None) -> None:
+        usage = f'{parser.prog} [OPTION...]' + (' COMMAND ...' if self.has_commands else '')
+        parser.description = self.description or None
+        # Not `parser.usage`: that would be a part of the usage of each command.
+        parser.format_usage = lambda: f'usage: {usage}\n'
+        parser.format_help = functools.partial(text, parser)
+        parser.add_parser_argument(parser, '--help-all', dest='help_all', action=_ShowAll, nargs=0,
+                                   help=SHARED['help_all'])
+
+
+class _ShowAll(argparse.Action):
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        parser.format_help = functools.partial(text, parser, everything=True)
+        parser.print_help()
+        parser.exit()
+
+
+def text(parser: Any, everything: bool = False) -> str:
+    """The help: options of the program, commands, options of all programs; with `everything` all others, too."""
+    formatter = argparse.HelpFormatter(parser.prog, max_help_position=28)
+    formatter._width = min(formatter._width, LONGEST - 2)
+    formatter.add_usage(parser.format_usage().removeprefix('usage: ').strip(), [], [])
+    formatter.add_text(parser.description)
+    actions = {action.dest: action for action in reversed(parser._actions) if action.option_strings}
+    commands = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    own = [action for action in parser._actions if action.option_strings and action.dest not in libraries()
+           and action.dest not in SHARED and not _is_inverse(action)]
+    _section(formatter, _('options of this program'), own)
+    for action in commands:
+        _section(formatter, _('commands'), action._get_subactions())
+    _section(formatter, _('options of all programs'), [
+        _shortened(actions[name], said) for name, said in SHARED.items() if name in actions])
+    if everything:
+        _section(formatter, _('options of the libraries'), [
+            action for action in parser._actions if action.option_strings and action.dest not in SHARED
+            and action not in own])
+    return formatter.format_help()
+
+
+def _section(formatter: argparse.HelpFormatter, title: str, actions: Iterable[argparse.Action]) -> None:
+    formatter.start_section(title)
+    formatter.add_arguments(actions)
+    formatter.end_section()
+
+
+def _shortened(action: argparse.Action, said: str) -> argparse.Action:
+    """With its shortest names only, and another text."""
+    found = copy.copy(action)
+    found.help = said
+    found.option_strings = [name for name in action.option_strings if len(name) == 2] + [
+        name for name in action.option_strings if len(name) > 2][:1]
+    return found
+
+
+def _is_inverse(action: argparse.Action) -> bool:
+    return (action.help or '').startswith(INVERSE)
+
+
+@functools.cache
+def libraries() -> frozenset[str]:
+    """Names of the options that oslo.config and oslo.log add to the command line of each program."""
+    from oslo_log import log
+    conf = cfg.ConfigOpts()
+    log.register_options(conf)
+    return frozenset(opt.dest for opt, _group in conf._all_cli_opts()) | {'config_file', 'config_dir'}

@@ -1,0 +1,65 @@
+"""The help of each program fits a screen, with its own options first; `--help-all` has those of the libraries, too."""
+
+import configparser
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.system.processes import ROOT
+
+LINES, COLUMNS = 40, 100
+OSLO = '--log-config-append'
+
+SETUP = configparser.ConfigParser()
+SETUP.read(ROOT / 'setup.cfg')
+PROGRAMS = dict(line.split(' = ') for line in SETUP['options.entry_points']['console_scripts'].strip().splitlines())
+ALONE = ('cloudsim', 'heatlite-lint')           # without the options of a service
+SERVICES = sorted(set(PROGRAMS) - set(ALONE))
+COMMANDS = [('doctor',), ('setup',), ('setup', 'keystone'), ('check-config',), ('purge_deleted',), ('update_params',),
+            ('encryption_keys', 'reencrypt'), ('import-heat',), ('plugin', 'check'), ('completion',)]
+
+
+def said(program, *arguments):
+    module, _colon, function = PROGRAMS[program].partition(':')
+    done = subprocess.run(
+        [sys.executable, '-W', 'ignore', '-c',
+         f'import sys; sys.argv[0] = {program!r}; from {module} import {function}; sys.exit({function}())', *arguments],
+        cwd=ROOT, capture_output=True, text=True, timeout=60,
+        env={**os.environ, 'PYTHONPATH': str(ROOT), 'COLUMNS': str(COLUMNS)})
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize('program', sorted(PROGRAMS))
+def test_the_help_fits_a_screen(program):
+    lines = said(program, '--help')
+    assert len(lines) <= LINES and max(map(len, lines)) <= COLUMNS
+    assert lines[0].startswith(f'usage: {program} ') and not any(OSLO in line for line in lines)
+
+
+@pytest.mark.parametrize('program', SERVICES)
+def test_own_options_come_first(program):
+    lines = said(program, '--help-all')
+    titles = [line for line in lines if line.endswith(':') and not line.startswith(' ')]
+    assert titles == ['options of this program:', *(['commands:'] if program == 'heatlite-manage' else []),
+                      'options of all programs:', 'options of the libraries:']
+    libraries = lines.index('options of the libraries:')
+    assert any(OSLO in line for line in lines[libraries:])
+    short = said(program, '--help')
+    assert short == lines[:libraries - 1]
+
+
+@pytest.mark.parametrize('command', COMMANDS, ids=' '.join)
+def test_the_help_of_commands_fits_a_screen(command):
+    lines = said('heatlite-manage', *command, '--help')
+    assert len(lines) <= LINES and max(map(len, lines)) <= COLUMNS
+
+
+def test_wrong_usage_is_short():
+    done = subprocess.run([sys.executable, '-W', 'ignore', '-m', 'heatlite.cmd.engine', '--nothing'], cwd=ROOT,
+                          capture_output=True, text=True, timeout=60, env={**os.environ, 'PYTHONPATH': str(ROOT)})
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        'usage: heatlite-engine [OPTION...]', 'heatlite-engine: error: unrecognized arguments: --nothing']
