@@ -1,0 +1,77 @@
+"""Statements that move resources between names and stacks, and rename stacks. Each is by primary key or an index.
+
+Events stay with the stack in which they happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from oslo_db import exception as db_exception
+
+from heatlite.common import exception
+from heatlite.db import codec
+from heatlite.db.tables import alarm, resource, resource_data, stack
+from heatlite.planning.states import ResourceState
+
+LARGE = ('definition', 'attributes')            # columns that may change with the name
+
+
+def move(tx: sa.Connection, source: tuple[str, int], target: tuple[str, ResourceState],
+         large: Mapping[str, Any]) -> None:
+    """Moves a row, with its data, from (stack, number) to (stack, row). `large`: those of LARGE that change.
+
+    The numbers of other rows are never those of the target: a stack does not reuse numbers."""
+    (stack_id, row), encode = target, codec.encoder(tx)
+    tx.execute(resource.update().where(resource.c.stack_id == source[0], resource.c.id == source[1]).values(
+        stack_id=stack_id, id=row.id, name=row.name, requires=codec.encode(row.requires), replaces=row.replaces,
+        template_id=row.template_id, fingerprint=row.fingerprint,
+        **{name: codec.encode_or_null(value, encode) for name, value in large.items()}))
+    if source != (stack_id, row.id):
+        tx.execute(resource_data.update().where(
+            resource_data.c.stack_id == source[0], resource_data.c.resource_id == source[1]).values(
+            stack_id=stack_id, resource_id=row.id))
+
+
+def keep_data(tx: sa.Connection, key: str, values: Mapping[tuple[str, int], str]) -> None:
+    """Stores one datum of rows that do not have it. `values`: (stack, row number) -> value. Ranges of the primary
+    key."""
+    known = {(row.stack_id, row.resource_id) for row in tx.execute(sa.select(
+        resource_data.c.stack_id, resource_data.c.resource_id).where(
+        resource_data.c.stack_id.in_({stack_id for stack_id, _number in values}), resource_data.c.key == key))}
+    seal = tx.get_execution_options().get('seal') or str
+    new = [{'stack_id': place[0], 'resource_id': place[1], 'key': key, 'value': seal(codec.clean(value))}
+           for place, value in values.items() if place not in known]
+    if new:
+        tx.execute(resource_data.insert(), new)
+
+
+def move_alarms(tx: sa.Connection, moves: Sequence[tuple[tuple[str, str], tuple[str, str]]]) -> None:
+    """Moves the alarms of resources. `moves`: (stack, resource name) before and after. Index: (stack_id)."""
+    to = dict(moves)
+    found = tx.execute(sa.select(alarm.c.id, alarm.c.stack_id, alarm.c.resource_name).where(
+        alarm.c.stack_id.in_({stack_id for stack_id, _name in to}))).all()
+    for each in found:
+        target = to.get((each.stack_id, each.resource_name))
+        if target is not None:
+            tx.execute(alarm.update().where(alarm.c.id == each.id).values(stack_id=target[0], resource_name=target[1]))
+
+
+def rename(tx: sa.Connection, stack_id: str, name: str) -> None:
+    """Renames a stack. Raises StackExists when a live stack of the project has this name."""
+    try:
+        tx.execute(stack.update().where(stack.c.id == stack_id).values(name=name))
+    except db_exception.DBDuplicateEntry:
+        raise exception.StackExists(stack_name=name) from None
+
+
+def reparent(tx: sa.Connection, nested_id: str, below: Sequence[str], *, owner_id: str, parent_resource: str,
+             root: tuple[str, str | None], deeper: int) -> None:
+    """Moves a nested stack to another resource. `below`: the stacks inside it; `root`: id and credentials of its new
+    root; `deeper`: by how many levels all of them go down. By primary keys."""
+    tx.execute(stack.update().where(stack.c.id == nested_id).values(owner_id=owner_id, parent_resource=parent_resource))
+    for each in (nested_id, *below):
+        tx.execute(stack.update().where(stack.c.id == each).values(
+            root_id=root[0], credentials_id=root[1], depth=stack.c.depth + deeper, settled=None))

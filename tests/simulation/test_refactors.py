@@ -1,0 +1,325 @@
+"""Refactors: resources get other names and go to other stacks. The cloud is not asked, and all is done or nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from heatlite.common import exception
+from heatlite.db import stacks
+from heatlite.rpc import messages
+from tests.simulation.cluster import Cluster, done, kill_engines_in, outputs, wait
+
+
+def template(outputs=(), parameters=(), **resources):
+    return {'heat_template_version': '2021-04-16',
+            'parameters': {name: {'type': 'string'} for name in parameters},
+            'resources': {name: {'type': 'Sim::Thing', **more} for name, more in resources.items()},
+            'outputs': {name: {'value': value} for name, value in dict(outputs).items()}}
+
+
+def thing(value='', **more):
+    return {'properties': {'value': value}, **more}
+
+
+REF = {'get_resource': 'a'}
+BOTH = template(outputs={'ident': REF, 'said': {'get_attr': ['a', 'show']}}, a=thing('one'), b=thing(REF),
+                c=thing('three', depends_on='a'))
+
+
+def move(stack, name, to_stack, to_name=None):
+    return {'from': {'stack': stack, 'resource': name}, 'to': {'stack': to_stack, 'resource': to_name or name}}
+
+
+def existing(stack_id, wanted, **more):
+    return {'stack_id': stack_id, 'template': wanted, **more}
+
+
+def rows(cluster, stack_id):
+    """Resource -> physical id."""
+    found = cluster.states(stack_id)
+    assert all(len(each) == 1 for each in found.values())
+    return {name: each[0][2] for name, each in found.items()}
+
+
+def refactor(cluster, stacks, moves=(), allowed=(), kind=messages.Refactor):
+    """A refactor, in which the cloud is not asked anything."""
+    points, calls = len(cluster.cloud.requests), list(cluster.cloud.calls)
+    answer = cluster.ask(kind(tuple(stacks), tuple(moves)), allowed)
+    assert (len(cluster.cloud.requests), cluster.cloud.calls) == (points, calls)
+    return answer
+
+
+def changes_nothing(cluster, stack_id, wanted, **more):
+    """An update with the same template does nothing; it visits nested stacks."""
+    before, calls = cluster.states(stack_id), list(cluster.cloud.calls)
+    cluster.update(stack_id, wanted, **more)
+    done(cluster, stack_id, 'UPDATE')
+    found = cluster.states(stack_id)
+    if 'files' in more:
+        found, before = ({name: [row[2] for row in each] for name, each in states.items()} for states in (found, before))
+    assert found == before and cluster.cloud.calls == calls
+
+
+@pytest.fixture
+def cluster():
+    with Cluster() as found:
+        yield found
+
+
+def made(cluster, name, wanted, **more):
+    stack_id = cluster.create(name, wanted, **more)
+    done(cluster, stack_id, 'CREATE')
+    wait(cluster, 1)
+    return stack_id
+
+
+RENAMED = template(outputs={'ident': {'get_resource': 'first'}, 'said': {'get_attr': ['first', 'show']}},
+                   first=thing('one'), b=thing({'get_resource': 'first'}), c=thing('three', depends_on='first'))
+
+
+def test_a_resource_is_renamed(cluster):
+    stack_id = made(cluster, 's', BOTH)
+    before, generation = rows(cluster, stack_id), cluster.row(stack_id).generation
+    answer = refactor(cluster, [existing(stack_id, RENAMED)], [move(stack_id, 'a', stack_id, 'first')])
+    assert answer == {'stacks': [{'id': stack_id, 'stack_name': 's', 'is_new': False}], 'differences': [],
+                      'moves': [{'from': {'stack': 's', 'resource': 'a'}, 'to': {'stack': 's', 'resource': 'first'}}]}
+    assert rows(cluster, stack_id) == {'first': before['a'], 'b': before['b'], 'c': before['c']}
+    row = cluster.row(stack_id)
+    assert (row.action, row.status, row.generation, row.revision) == ('UPDATE', 'COMPLETE', generation + 1, 2)
+    assert outputs(row)['ident'] == before['a']
+    assert [event[1:3] for event in cluster.events(stack_id)[-2:]] == [('UPDATE', 'IN_PROGRESS'),
+                                                                       ('UPDATE', 'COMPLETE')]
+    changes_nothing(cluster, stack_id, RENAMED)
+    cluster.delete(stack_id)
+    cluster.settle(stack_id)
+    assert cluster.cloud.objects == {}
+
+
+def test_two_resources_swap_their_names(cluster):
+    stack_id = made(cluster, 's', BOTH)
+    before = rows(cluster, stack_id)
+    swapped = template(outputs={'ident': {'get_resource': 'b'}}, b=thing('one'), a=thing({'get_resource': 'b'}),
+                       c=thing('three', depends_on='b'))
+    refactor(cluster, [existing(stack_id, swapped)], [move(stack_id, 'a', stack_id, 'b'),
+                                                      move(stack_id, 'b', stack_id, 'a')])
+    assert rows(cluster, stack_id) == {'b': before['a'], 'a': before['b'], 'c': before['c']}
+    changes_nothing(cluster, stack_id, swapped)
+
+
+REST = template(parameters=['from'], b=thing({'get_param': 'from'}), c=thing('three'))
+
+
+def test_a_resource_goes_to_another_stack(cluster):
+    stack_id, other = made(cluster, 's', BOTH), made(cluster, 't', template(x=thing('x')))
+    before, theirs = rows(cluster, stack_id), rows(cluster, other)
+    ours = existing(stack_id, REST, environment={'parameters': {'from': before['a']}})
+    both = template(outputs={'ident': {'get_resource': 'y'}}, x=thing('x'), y=thing('one'))
+    refactor(cluster, [ours, existing(other, both)], [move(stack_id, 'a', other, 'y')])
+    assert rows(cluster, stack_id) == {'b': before['b'], 'c': before['c']}
+    assert rows(cluster, other) == {**theirs, 'y': before['a']}
+    assert outputs(cluster.row(other)) == {'ident': before['a']}
+    changes_nothing(cluster, stack_id, REST, environment=ours['environment'])
+    changes_nothing(cluster, other, both)
+    for each in (stack_id, other):
+        cluster.delete(each)
+        cluster.settle(each)
+    assert cluster.cloud.objects == {}
+
+
+def test_a_stack_is_split_and_merged_again(cluster):
+    stack_id = made(cluster, 's', BOTH)
+    before = rows(cluster, stack_id)
+    ours = existing(stack_id, REST, environment={'parameters': {'from': before['a']}})
+    answer = refactor(cluster, [ours, {'stack_name': 'new', 'template': template(a=thing('one'))}],
+                      [move(stack_id, 'a', 'new')])
+    new = answer['stacks'][1]['id']
+    assert answer['stacks'][1]['is_new'] and rows(cluster, new) == {'a': before['a']}
+    row = cluster.row(new)
+    assert (row.name, row.action, row.status, row.revision) == ('new', 'CREATE', 'COMPLETE', 1)
+    changes_nothing(cluster, new, template(a=thing('one')))
+    wait(cluster, 10)
+    refactor(cluster, [existing(stack_id, BOTH), existing(new, template())], [move(new, 'a', stack_id)])
+    assert rows(cluster, stack_id) == before and rows(cluster, new) == {}
+    changes_nothing(cluster, stack_id, BOTH)
+    for each in (new, stack_id):
+        cluster.delete(each)
+        cluster.settle(each)
+    assert cluster.cloud.objects == {}
+
+
+def test_a_stack_is_renamed(cluster):
+    stack_id = made(cluster, 's', BOTH)
+    before = rows(cluster, stack_id)
+    answer = refactor(cluster, [existing(stack_id, BOTH, rename='t')])
+    assert answer['stacks'] == [{'id': stack_id, 'stack_name': 't', 'is_new': False}]
+    assert cluster.row(stack_id).name == 't' and rows(cluster, stack_id) == before
+    changes_nothing(cluster, stack_id, BOTH)
+    again = made(cluster, 's', template(x=thing('x')))
+    assert isinstance(refactor(cluster, [existing(again, template(x=thing('x')), rename='t')],
+                               allowed=[exception.StackExists]), exception.StackExists)
+
+
+INNER = """
+heat_template_version: 2021-04-16
+parameters: {value: {type: string}}
+resources:
+  x: {type: Sim::Thing, properties: {value: {get_param: value}}}
+  deep: {type: OS::Heat::ResourceGroup, properties: {count: 2, resource_def: {type: Sim::Thing}}}
+outputs:
+  ident: {value: {get_resource: x}}
+"""
+FILES = {'inner.yaml': INNER}
+
+
+def nested(value='in', **more):
+    return {'type': 'inner.yaml', 'properties': {'value': value}, **more}
+
+
+def child(cluster, stack_id, name):
+    with cluster.database.reader() as tx:
+        return stacks.child(tx, stack_id, name)
+
+
+def test_a_nested_stack_goes_with_its_resource(cluster):
+    with_nested = template(outputs={'ident': {'get_attr': ['n', 'ident']}}, n=nested(), a=thing('one'))
+    stack_id = made(cluster, 's', with_nested, files=FILES)
+    other = made(cluster, 't', template(x=thing('x')))
+    wait(cluster, 10)
+    before, inside = rows(cluster, stack_id), child(cluster, stack_id, 'n')
+    members, deep = rows(cluster, inside.id), child(cluster, inside.id, 'deep')
+    renamed = template(outputs={'ident': {'get_attr': ['m', 'ident']}}, m=nested(), a=thing('one'))
+    refactor(cluster, [existing(stack_id, renamed, files=FILES)], [move(stack_id, 'n', stack_id, 'm')])
+    assert rows(cluster, stack_id) == {'m': before['n'], 'a': before['a']}
+    assert child(cluster, stack_id, 'm').id == inside.id and rows(cluster, inside.id) == members
+    changes_nothing(cluster, stack_id, renamed, files=FILES)
+    wait(cluster, 10)
+    both = template(outputs={'ident': {'get_attr': ['m', 'ident']}}, m=nested(), x=thing('x'))
+    refactor(cluster, [existing(stack_id, template(a=thing('one'))), existing(other, both, files=FILES)],
+             [move(stack_id, 'm', other)])
+    found = child(cluster, other, 'm')
+    assert (found.id, found.root_id, found.depth) == (inside.id, other, 1)
+    assert cluster.row(deep.id).root_id == other and child(cluster, inside.id, 'deep').id == deep.id
+    changes_nothing(cluster, other, both, files=FILES)
+    assert rows(cluster, inside.id) == members
+    cluster.delete(stack_id)
+    cluster.settle(stack_id)
+    assert len(cluster.cloud.objects) == 4
+    cluster.delete(other)
+    cluster.settle(other)
+    assert cluster.cloud.objects == {}
+
+
+# --- refused -------------------------------------------------------------------------------------------------
+
+def refused(cluster, stacks, moves=(), kind=exception.NotARefactor):
+    """The error of a refactor, of which nothing is stored."""
+    ids = [each['stack_id'] for each in stacks if 'stack_id' in each]
+    before = [(cluster.row(each), cluster.states(each)) for each in ids]
+    error = refactor(cluster, stacks, moves, [exception.HeatException])
+    assert isinstance(error, kind), error
+    assert [(cluster.row(each), cluster.states(each)) for each in ids] == before
+    return str(error)
+
+
+def test_what_would_change_something_is_named(cluster):
+    stack_id, other = made(cluster, 's', BOTH), made(cluster, 't', template(x=thing('x')))
+    wanted = template(outputs={'ident': {'get_resource': 'b'}}, a2=thing('two'), b=thing('elsewhere'),
+                      c=thing('three', deletion_policy='retain'))
+    found = refused(cluster, [existing(stack_id, wanted)], [move(stack_id, 'a', stack_id, 'a2')])
+    assert 's/a2: update of value ("one" -> "two")' in found
+    assert 's/b: update of value ("obj-1" -> "elsewhere")' in found
+    assert 's/c: update' in found and 's: output of ident ("obj-1" -> ' in found
+    shown = refactor(cluster, [existing(stack_id, wanted)], [move(stack_id, 'a', stack_id, 'a2')],
+                     kind=messages.PreviewRefactor)
+    assert {(*each['path'], *(each['property'] or ())) for each in shown['differences']} == {
+        ('s', 'a2', 'value'), ('s', 'b', 'value'), ('s', 'c'), ('s', 'ident')}
+    fixed = template(x={'properties': {'value': 'x', 'fixed': 'other'}})
+    assert 't/x: replace of fixed' in refused(cluster, [existing(other, fixed)])
+
+
+def test_what_would_be_made_or_deleted_is_named(cluster):
+    stack_id = made(cluster, 's', BOTH)
+    found = refused(cluster, [existing(stack_id, template(first=thing('one'), d=thing()))],
+                    [move(stack_id, 'a', stack_id, 'first')])
+    assert 's/d: create' in found and 's/b: delete' in found and 's/c: delete' in found
+
+
+@pytest.mark.parametrize('moves, wanted', [
+    ([('s', 'zz', 's', 'y')], 's/zz: there is no such resource'),
+    ([('s', 'a', 's', 'b')], 's/b: there is a resource of this name already'),
+    ([('s', 'a', 's', 'y'), ('s', 'a', 't', 'y')], 's/a: it is moved more than once'),
+    ([('s', 'a', 's', 'y'), ('s', 'b', 's', 'y')], 's/y: several resources are moved to it'),
+    ([('s', 'a', 's', 'a')], 's/a: it is there already'),
+    ([('s', 'a', 'elsewhere', 'a')], 'elsewhere')])
+def test_impossible_moves(cluster, moves, wanted):
+    ids = {'s': made(cluster, 's', BOTH), 't': made(cluster, 't', template(x=thing()))}
+    stacks = [existing(ids['s'], BOTH), existing(ids['t'], template(x=thing()))]
+    found = refused(cluster, stacks, [move(ids.get(a, a), b, ids.get(c, c), d) for a, b, c, d in moves],
+                    exception.HTTPBadRequest)
+    assert wanted in found
+
+
+def test_another_type_and_a_failed_resource(cluster):
+    stack_id = made(cluster, 's', template(a=thing()))
+    wanted = template(b={'type': 'OS::Heat::None'})
+    assert 's/b: replace' in refused(cluster, [existing(stack_id, wanted)], [move(stack_id, 'a', stack_id, 'b')])
+    cluster.ask(messages.MarkUnhealthy(stack_id, 'a', True, 'felt so'))
+    found = refused(cluster, [existing(stack_id, template(b=thing()))], [move(stack_id, 'a', stack_id, 'b')],
+                    exception.HTTPBadRequest)
+    assert 's/a: it is CHECK_FAILED, not complete' in found
+
+
+def test_a_stack_in_progress_locked_or_protected(cluster):
+    stack_id, other = made(cluster, 's', BOTH), made(cluster, 't', template(x=thing()))
+    rename = ([existing(stack_id, RENAMED)], [move(stack_id, 'a', stack_id, 'first')])
+    cluster.ask(messages.LockStack(stack_id, 'not now'))
+    assert 'not now' in refused(cluster, *rename, kind=exception.StackLocked)
+    cluster.ask(messages.UnlockStack(stack_id))
+    cluster.ask(messages.SetProtections(stack_id, ({'path': 'a', 'deny': ['delete'], 'reason': 'data'},)))
+    assert 's/first: protection' in refused(cluster, *rename)
+    cluster.ask(messages.SetProtections(stack_id, (
+        {'path': 'a', 'deny': ['delete'], 'reason': ''}, {'path': 'f*', 'deny': ['delete', 'update'], 'reason': ''})))
+    cluster.update(stack_id, template(a=thing('one'), b=thing(REF), c=thing('four')))
+    assert isinstance(refactor_in_progress(cluster, *rename), exception.ActionInProgress)
+    done(cluster, stack_id, 'UPDATE')
+    cluster.update(stack_id, BOTH)
+    done(cluster, stack_id, 'UPDATE')
+    refactor(cluster, *rename)
+    assert 'first' in rows(cluster, stack_id)
+    assert isinstance(refactor(cluster, [existing('nowhere', BOTH)], allowed=[exception.EntityNotFound]),
+                      exception.EntityNotFound)
+    assert rows(cluster, other).keys() == {'x'}
+
+
+def refactor_in_progress(cluster, stacks, moves):
+    return cluster.ask(messages.Refactor(tuple(stacks), tuple(moves)), [exception.ActionInProgress])
+
+
+# --- crashes -------------------------------------------------------------------------------------------------
+
+def life(cluster):
+    """Split a stack; then all of it is done or nothing, and the same request brings it about."""
+    cluster.chaos.enabled = False
+    stack_id = made(cluster, 's', BOTH)
+    wait(cluster, 10)
+    before = rows(cluster, stack_id)
+    ours = existing(stack_id, REST, environment={'parameters': {'from': before['a']}})
+    cluster.chaos.enabled = True
+    try:
+        cluster.ask(messages.Refactor((ours, {'stack_name': 'new', 'template': template(a=thing('one'))}),
+                                      (move(stack_id, 'a', 'new'),)), [exception.HTTPBadRequest, exception.StackExists])
+    finally:
+        cluster.chaos.enabled = False
+    wait(cluster, 10)
+    new = cluster.user_stack('new')
+    assert new is not None and rows(cluster, new) == {'a': before['a']}
+    assert rows(cluster, stack_id) == {'b': before['b'], 'c': before['c']}
+    changes_nothing(cluster, stack_id, REST, environment=ours['environment'])
+    for each in (new, stack_id):
+        cluster.delete(each)
+        cluster.settle(each)
+    assert cluster.cloud.objects == {}
+
+
+def test_all_of_it_is_stored_or_nothing():
+    assert kill_engines_in(life, 1, from_the_start=False) >= 1
