@@ -56,7 +56,7 @@ def changes_nothing(cluster, stack_id, wanted, **more):
     done(cluster, stack_id, 'UPDATE')
     found = cluster.states(stack_id)
     if 'files' in more:
-        found, before = ({name: [row[2] for row in each] for name, each in states.items()} for states in (found, before))
+        found, before = ({name: [row[2] for row in each] for name, each in one.items()} for one in (found, before))
     assert found == before and cluster.cloud.calls == calls
 
 
@@ -293,6 +293,54 @@ def test_a_stack_in_progress_locked_or_protected(cluster):
 
 def refactor_in_progress(cluster, stacks, moves):
     return cluster.ask(messages.Refactor(tuple(stacks), tuple(moves)), [exception.ActionInProgress])
+
+
+def test_a_snapshot_from_before_is_not_restored(cluster):
+    stack_id = made(cluster, 's', BOTH)
+    snapshot = cluster.ask(messages.SnapshotStack(stack_id, 'then'))['id']
+    done(cluster, stack_id, 'SNAPSHOT')
+    wait(cluster, 10)
+    refactor(cluster, [existing(stack_id, RENAMED)], [move(stack_id, 'a', stack_id, 'first')])
+    error = cluster.ask(messages.RestoreSnapshot(stack_id, snapshot), [exception.Conflict])
+    assert 'a -> s/first' in str(error)
+    later = cluster.ask(messages.SnapshotStack(stack_id, 'now'))['id']
+    done(cluster, stack_id, 'SNAPSHOT')
+    cluster.ask(messages.RestoreSnapshot(stack_id, later))
+    done(cluster, stack_id, 'RESTORE')
+    cluster.ask(messages.DeleteSnapshot(stack_id, snapshot))
+
+
+def test_what_gives_its_place_to_others_stays(cluster):
+    handle = {'type': 'OS::Heat::WaitConditionHandle'}
+    wanted = {**template(a=thing()), 'resources': {'h': handle, 'a': {'type': 'Sim::Thing'}}}
+    stack_id = made(cluster, 's', wanted)
+    renamed = {**wanted, 'resources': {'g': handle, 'a': {'type': 'Sim::Thing'}}}
+    found = refused(cluster, [existing(stack_id, renamed)], [move(stack_id, 'h', stack_id, 'g')])
+    assert 's/g: move: the address to which signals are sent' in found
+    assert 't/h: move: the address' in refused(cluster, [existing(stack_id, wanted, rename='t')])
+
+
+def test_a_moved_resource_keeps_its_physical_name(cluster):
+    """The name with which it was made: its user is deleted by it."""
+    wanted = {**template(), 'resources': {'a': {'type': 'Sim::Thing', 'properties': {'user': True}}}}
+    stack_id = made(cluster, 's', wanted)
+    assert len(cluster.cloud.users) == 1
+    for name in ('b', 'c'):
+        wait(cluster, 10)
+        renamed = {**template(), 'resources': {name: wanted['resources']['a']}}
+        refactor(cluster, [existing(stack_id, renamed, rename=f't{name}')], [move(
+            stack_id, 'a' if name == 'b' else 'b', stack_id, name)])
+    cluster.delete(stack_id)
+    cluster.settle(stack_id)
+    assert cluster.cloud.users == {} and cluster.cloud.objects == {}
+
+
+def test_a_renamed_resource_is_replaced_under_its_new_name(cluster):
+    stack_id = made(cluster, 's', template(a=thing('one')))
+    refactor(cluster, [existing(stack_id, template(b=thing('one')))], [move(stack_id, 'a', stack_id, 'b')])
+    cluster.update(stack_id, template(b={'properties': {'value': 'one', 'fixed': 'x'}}))
+    done(cluster, stack_id, 'UPDATE')
+    assert cluster.cloud.made[0].startswith('s-a-') and cluster.cloud.made[1].startswith('s-b-')
 
 
 # --- crashes -------------------------------------------------------------------------------------------------
