@@ -209,7 +209,7 @@ class Refactors:
         self._quotas.check_stacks(context, project_id)
         definition = self._new_stacks.define(message, StackIdentity(message.stack_name, stack_id, project_id))
         row = replace(self._new_stacks.new_row(context, message, definition, stack_id, Action.CREATE, now),
-                      status=Status.COMPLETE, reason=text.completed(Action.CREATE))
+                      status=Status.COMPLETE, reason=text.completed(Action.CREATE), outputs=[])
         return Concerned(row, row.name, True, message, definition, None, Content.of(definition))
 
     def _check_definitions(self, context: RequestContext, concerned: Mapping[str, Concerned]) -> None:
