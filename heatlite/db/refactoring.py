@@ -16,7 +16,7 @@ from heatlite.db import codec
 from heatlite.db.tables import alarm, resource, resource_data, stack
 from heatlite.planning.states import ResourceState
 
-LARGE = ('definition', 'attributes')            # columns that may change with the name
+LARGE = ('properties', 'definition', 'attributes')      # columns that may change with the place
 
 
 def move(tx: sa.Connection, source: tuple[str, int], target: tuple[str, ResourceState],
@@ -67,11 +67,13 @@ def rename(tx: sa.Connection, stack_id: str, name: str) -> None:
         raise exception.StackExists(stack_name=name) from None
 
 
-def reparent(tx: sa.Connection, nested_id: str, below: Sequence[str], *, owner_id: str, parent_resource: str,
-             root: tuple[str, str | None], deeper: int) -> None:
-    """Moves a nested stack to another resource. `below`: the stacks inside it; `root`: id and credentials of its new
-    root; `deeper`: by how many levels all of them go down. By primary keys."""
+def reparent(tx: sa.Connection, nested_id: str, owner_id: str, parent_resource: str) -> None:
+    """Makes a nested stack that of another resource."""
     tx.execute(stack.update().where(stack.c.id == nested_id).values(owner_id=owner_id, parent_resource=parent_resource))
-    for each in (nested_id, *below):
+
+
+def move_in_trees(tx: sa.Connection, depths: Mapping[str, int], root_id: str, credentials_id: str | None) -> None:
+    """Makes nested stacks part of a tree. `depths`: by id; `credentials_id`: those of the tree. By primary keys."""
+    for each, depth in depths.items():
         tx.execute(stack.update().where(stack.c.id == each).values(
-            root_id=root[0], credentials_id=root[1], depth=stack.c.depth + deeper, settled=None))
+            root_id=root_id, credentials_id=credentials_id, depth=depth, settled=None))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from heatlite.common import exception
@@ -209,6 +211,90 @@ def test_a_nested_stack_goes_with_its_resource(cluster):
     assert cluster.cloud.objects == {}
 
 
+def inner(**resources):
+    """A nested template with these resources, which may use the parameter `p`; it tells what refers to each."""
+    return json.dumps({'heat_template_version': '2021-04-16', 'parameters': {'p': {'type': 'string', 'default': ''}},
+                       'resources': {name: {'type': 'Sim::Thing', **more} for name, more in resources.items()},
+                       'outputs': {name: {'value': {'get_resource': name}} for name in resources}})
+
+
+def holder(name, **properties):
+    return {'type': name, 'properties': properties}
+
+
+NESTED = template(outputs={'x': {'get_attr': ['n', 'x']}}, n=holder('n.yaml'), a=thing('one'),
+                  b=thing({'get_resource': 'a'}))
+N = inner(x=thing('x'), y=thing({'get_resource': 'x'}, depends_on='x'))
+
+
+def test_a_resource_goes_into_a_nested_stack_and_out_of_it(cluster):
+    stack_id = made(cluster, 's', NESTED, files={'n.yaml': N})
+    wait(cluster, 10)
+    before, inside = rows(cluster, stack_id), child(cluster, stack_id, 'n')
+    members = rows(cluster, inside.id)
+    into = template(outputs={'x': {'get_attr': ['n', 'x']}}, n=holder('n.yaml'), b=thing({'get_attr': ['n', 'z']}))
+    files = {'n.yaml': inner(x=thing('x'), y=thing({'get_resource': 'x'}, depends_on=['x', 'z']), z=thing('one'))}
+    answer = refactor(cluster, [existing(stack_id, into, files=files)], [move(stack_id, 'a', stack_id, 'n/z')])
+    assert answer['moves'][0]['to'] == {'stack': 's', 'resource': 'n/z'}
+    assert rows(cluster, stack_id) == {'n': before['n'], 'b': before['b']}
+    assert rows(cluster, inside.id) == {**members, 'z': before['a']}
+    row = cluster.row(inside.id)
+    assert (row.action, row.status, outputs(row)) == ('UPDATE', 'COMPLETE', {**members, 'z': before['a']})
+    assert [event[1:3] for event in cluster.events(inside.id)[-2:]] == [('UPDATE', 'IN_PROGRESS'),
+                                                                        ('UPDATE', 'COMPLETE')]
+    changes_nothing(cluster, stack_id, into, files=files)
+    assert rows(cluster, inside.id) == {**members, 'z': before['a']}
+    wait(cluster, 10)
+    out = template(outputs={'x': {'get_resource': 'x'}}, n=holder('n.yaml', p={'get_resource': 'x'}), x=thing('x'),
+                   a=thing('one'), b=thing({'get_resource': 'a'}))
+    files = {'n.yaml': inner(y=thing({'get_param': 'p'}))}
+    refactor(cluster, [existing(stack_id, out, files=files)],
+             [move(stack_id, 'n/z', stack_id, 'a'), move(stack_id, 'n/x', stack_id, 'x')])
+    assert rows(cluster, stack_id) == {**before, 'x': members['x']}
+    assert rows(cluster, inside.id) == {'y': members['y']}
+    changes_nothing(cluster, stack_id, out, files=files)
+    cluster.delete(stack_id)
+    cluster.settle(stack_id)
+    assert cluster.cloud.objects == {}
+
+
+def test_between_nested_stacks_of_two_trees_with_other_names(cluster):
+    stack_id = made(cluster, 's', NESTED, files={'n.yaml': N})
+    other = made(cluster, 't', template(m=holder('m.yaml')), files={'m.yaml': inner(w=thing('w'))})
+    wait(cluster, 10)
+    here, there = child(cluster, stack_id, 'n'), child(cluster, other, 'm')
+    members, theirs = rows(cluster, here.id), rows(cluster, there.id)
+    ours = template(k=holder('n.yaml', p=members['x']), a=thing('one'), b=thing({'get_resource': 'a'}))
+    files = {'n.yaml': inner(y=thing({'get_param': 'p'}))}
+    both, more = template(l=holder('m.yaml')), {'m.yaml': inner(w=thing('w'), x2=thing('x'))}
+    refactor(cluster, [existing(stack_id, ours, files=files), existing(other, both, files=more)], [
+        move(stack_id, 'n/x', other, 'l/x2'), move(other, 'm', other, 'l'), move(stack_id, 'n', stack_id, 'k')])
+    assert child(cluster, stack_id, 'k').id == here.id and child(cluster, other, 'l').id == there.id
+    assert rows(cluster, here.id) == {'y': members['y']}
+    assert rows(cluster, there.id) == {**theirs, 'x2': members['x']}
+    changes_nothing(cluster, stack_id, ours, files=files)
+    changes_nothing(cluster, other, both, files=more)
+    assert rows(cluster, there.id) == {**theirs, 'x2': members['x']}
+    for each in (stack_id, other):
+        cluster.delete(each)
+        cluster.settle(each)
+    assert cluster.cloud.objects == {}
+
+
+def test_a_resource_becomes_the_next_member_of_a_group(cluster):
+    group = {'type': 'OS::Heat::ResourceGroup', 'properties': {'count': 1, 'resource_def': {'type': 'Sim::Thing'}}}
+    both = {**template(a=thing()), 'resources': {'g': group, 'a': {'type': 'Sim::Thing'}}}
+    stack_id = made(cluster, 's', both)
+    wait(cluster, 10)
+    before, members = rows(cluster, stack_id), child(cluster, stack_id, 'g').id
+    first = rows(cluster, members)
+    grown = {**template(), 'resources': {'g': {**group, 'properties': {**group['properties'], 'count': 2}}}}
+    refactor(cluster, [existing(stack_id, grown)], [move(stack_id, 'a', stack_id, 'g/1')])
+    assert rows(cluster, members) == {**first, '1': before['a']}
+    changes_nothing(cluster, stack_id, grown, files={})
+    assert rows(cluster, members) == {**first, '1': before['a']}
+
+
 # --- refused -------------------------------------------------------------------------------------------------
 
 def refused(cluster, stacks, moves=(), kind=exception.NotARefactor):
@@ -257,6 +343,30 @@ def test_impossible_moves(cluster, moves, wanted):
     found = refused(cluster, stacks, [move(ids.get(a, a), b, ids.get(c, c), d) for a, b, c, d in moves],
                     exception.HTTPBadRequest)
     assert wanted in found
+
+
+def test_what_is_inside_is_compared(cluster):
+    stack_id = made(cluster, 's', NESTED, files={'n.yaml': N})
+    wait(cluster, 10)
+    renamed = template(outputs={'x': {'get_attr': ['m', 'x']}}, m=holder('n.yaml'), a=thing('one'),
+                       b=thing({'get_resource': 'a'}))
+    files = {'n.yaml': inner(x=thing('x'), y=thing('other'))}
+    assert 's/m/y: update of value' in refused(cluster, [existing(stack_id, renamed, files=files)],
+                                               [move(stack_id, 'n', stack_id, 'm')])
+    files = {'n.yaml': inner(x=thing('x'), y=thing({'get_resource': 'x'}), z=thing('one'), more=thing())}
+    into = template(outputs={'x': {'get_attr': ['n', 'y']}}, n=holder('n.yaml'), b=thing({'get_attr': ['n', 'x']}))
+    found = refused(cluster, [existing(stack_id, into, files=files)], [move(stack_id, 'a', stack_id, 'n/z')])
+    assert 's/n/more: create' in found and 's/b: update of value' in found and 's: output of x' in found
+    gone = template(b=thing({'get_param': 'q'}), x=thing('x'), y=thing({'get_resource': 'x'}), parameters=['q'])
+    assert 's/n: delete' in refused(
+        cluster, [existing(stack_id, gone, environment={'parameters': {'q': rows(cluster, stack_id)['a']}})],
+        [move(stack_id, 'n/x', stack_id, 'x'), move(stack_id, 'n/y', stack_id, 'y')])
+    assert 's/zz: there is no nested stack' in refused(
+        cluster, [existing(stack_id, into, files=files)], [move(stack_id, 'a', stack_id, 'zz/z')],
+        exception.HTTPBadRequest)
+    nested_id = child(cluster, stack_id, 'n').id
+    assert isinstance(refactor(cluster, [existing(nested_id, into, files=files)], allowed=[exception.NotSupported]),
+                      exception.NotSupported)
 
 
 def test_another_type_and_a_failed_resource(cluster):

@@ -9,7 +9,8 @@ from heatlite.rpc import messages
 from tests.simulation.cluster import done, wait
 from tests.simulation.openstack import stack, template
 
-SERVER = ('OS::Nova::Server', {'image': 'cirros', 'flavor': 'm1.tiny', 'networks': [{'port': {'get_resource': 'port'}}]})
+SERVER = ('OS::Nova::Server', {
+    'image': 'cirros', 'flavor': 'm1.tiny', 'networks': [{'port': {'get_resource': 'port'}}]})
 RESOURCES = {
     'net': ('OS::Neutron::Net', {}),
     'subnet': ('OS::Neutron::Subnet', {'network': {'get_resource': 'net'}, 'cidr': '10.7.0.0/24'}),

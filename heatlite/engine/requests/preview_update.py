@@ -26,7 +26,7 @@ from heatlite.engine.reconcile import loading
 from heatlite.engine.reconcile.attribute_cache import REFERENCE
 from heatlite.engine.reconcile.facade import Stack as Facade
 from heatlite.engine.reconcile.leased_stack import LeasedStack
-from heatlite.engine.reconcile.nesting import Nesting
+from heatlite.engine.reconcile.nesting import Nesting, facade_parts
 from heatlite.engine.reconcile.resource_objects import ResourceObjects
 from heatlite.engine.reconcile.step_context import StepContext
 from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
@@ -76,6 +76,10 @@ class Previewed:
     measured: Mapping[str, tuple[Measured | None, Measured | None]] = field(default_factory=dict)   # before, after
     references: Mapping[int, Any] = field(default_factory=dict)     # of rows that were renamed
     fixed: Mapping[str, str] = field(default_factory=dict)          # resource -> why it cannot be moved
+    # What would be stored of the resource of a nested stack (large columns, fingerprint), and with the stack.
+    applied: Mapping[str, Any] = field(default_factory=dict)
+    fingerprint: str = ''
+    facade: Mapping[str, Any] = field(default_factory=dict)
 
 
 class NotForeseen(Exception):
@@ -170,6 +174,7 @@ class Preview:
         """Preview one stack. `row`: its row with the previewed action."""
         self._take(len(wanted.snippets))
         with self._database.reader() as tx:         # as the update itself would read them
+            self._rows.begin(tx, row.id, wanted)
             rows = self._rows.light(tx, row.id) if row.id != NEW else []
             kept = self._rows.kept(tx, row.id) if rows else {}
             mask |= Mask(self._rows.secrets(tx, row.id)) if rows else masking.NOTHING
@@ -258,6 +263,8 @@ class Preview:
                          stored.outputs or () if stored is not None else ())
         found.generates_names = isinstance(resource, ScaledGroup)
         found.most_spare = resource.most_spare() if isinstance(resource, Group) else 0
+        work = run.executor.contexts.begin(step)
+        found.applied, found.fingerprint, found.facade = work.columns, work.fingerprint, facade_parts(work.wanted())
         above.inside.append(found)
         if found.fails:
             return found.fails
@@ -292,7 +299,8 @@ class Preview:
 
     def _wanted_row(self, above: Stack, resource: StackResource, stored: Stack | None) -> Stack:
         if stored is not None:
-            return replace(loading.as_updated(stored), converge=above.converge)
+            return replace(loading.as_updated(stored), converge=above.converge, owner_id=above.id,
+                           root_id=above.root_id, parent_resource=resource.name, depth=above.depth + 1)
         return replace(
             above, id=NEW, name=f'{above.name}-{resource.name}', owner_id=above.id, parent_resource=resource.name,
             depth=above.depth + 1, action=Action.CREATE, converge=False, previous_template_id=None, next_resource=1,

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection
 
-from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.db.stacks import Stack
 from heatlite.engine.reconcile import loading
 from heatlite.engine.reconcile.attribute_cache import REFERENCE
 from heatlite.engine.requests import plan_making
 from heatlite.engine.requests.preview_update import Previewed
+from heatlite.engine.requests.refactor_places import Places
 from heatlite.language.unknown import is_known
-from heatlite.planning.plan import PlanAction
+from heatlite.planning.plan import Path, PlanAction
 from heatlite.planning.protection import Protection
-from heatlite.planning.refactoring import Arranged, Move, Place, lost_denials
+from heatlite.planning.refactoring import Arranged, lost_denials
 from heatlite.rpc import messages
 
 LONGEST_NAMED = 100                     # characters of a value in a refusal
@@ -52,20 +52,6 @@ def _text(value: Any) -> str:
     return json.dumps(value)[:LONGEST_NAMED]
 
 
-def parsed(moves: Sequence[Mapping[str, Any]], stack_ids: Mapping[str, str]) -> list[Move]:
-    """Return the moves of a request. `stack_ids`: how a move may name the stacks of the request -> their ids. Raises
-    HTTPBadRequest, naming all places in other stacks."""
-    unknown = sorted({str(move[end]['stack']) for move in moves for end in ('from', 'to')} - stack_ids.keys())
-    if unknown:
-        raise exception.HTTPBadRequest(_('A move names a stack that is not among the stacks of the refactor: %s.')
-                                       % ', '.join(unknown))
-
-    def place(given: Mapping[str, Any]) -> Place:
-        return Place(stack_ids[given['stack']], given['resource'])
-
-    return [Move(place(move['from']), place(move['to'])) for move in moves]
-
-
 def unmatched(stack_name: str, found: Iterable[tuple[str, str]]) -> list[Difference]:
     """Return the resources that a definition would create or delete, as `planning.refactoring.mismatches` has them."""
     why = {'create': _('the new definition has it, and no resource is moved to it'),
@@ -73,13 +59,21 @@ def unmatched(stack_name: str, found: Iterable[tuple[str, str]]) -> list[Differe
     return [Difference((stack_name, name), action, why[action]) for name, action in found]
 
 
-def of_stack(former_name: str, row: Stack, found: Previewed) -> Iterator[Difference]:
-    """Yield what an update of a stack would do after the moves, and which outputs would have other values."""
+def of_stack(row: Stack, found: Previewed, inner: Collection[str]) -> Iterator[Difference]:
+    """Yield what an update of a tree would do after the moves, and which outputs would have other values.
+
+    `inner`: the nested stacks that are redefined with the refactor: what changes in their own resources is no more than
+    that, and what follows inside them is compared."""
     plan = plan_making.made(messages.UPDATE, found)
+    redefined, fixed = set(), []
+    for path, each in _tree(found, ()):
+        if each.row.id in inner:
+            redefined.add(path)
+        fixed += [Difference((row.name, *path, name), MOVE, why) for name, why in each.fixed.items()]
     if plan.fails:
         yield Difference((row.name,), 'fail', plan.fails)
     for change in plan.changes:
-        if change.action is PlanAction.NONE:
+        if change.action is PlanAction.NONE or (change.action is PlanAction.UPDATE and change.path in redefined):
             continue
         path = (row.name, *change.path)
         if not change.values:
@@ -87,8 +81,7 @@ def of_stack(former_name: str, row: Stack, found: Previewed) -> Iterator[Differe
         for value in change.values:
             yield Difference(path, str(change.action), change.reason, value.path, value.before,
                              _('unknown') if value.is_unknown else value.after)
-    for name, why in found.fixed.items():
-        yield Difference((row.name, name), MOVE, why)
+    yield from fixed
     before = {each['output_key']: each for each in row.outputs or ()}
     for output in found.row.outputs or ():
         old = before.get(output['output_key'])
@@ -100,27 +93,48 @@ def of_stack(former_name: str, row: Stack, found: Previewed) -> Iterator[Differe
                              found.mask(new) if is_known(new) else _('unknown'))
 
 
-def of_protections(stacks: Mapping[str, tuple[str, Sequence[Protection]]], moves: Iterable[Move],
-                   ) -> Iterator[Difference]:
-    """Yield the protections that moves would evade. `stacks`: id -> name and protections."""
-    for move in moves:
-        _name, before = stacks[move.source.stack]
-        name, after = stacks[move.target.stack]
-        lost = lost_denials(before, (move.source.name,), after, (move.target.name,))
+def _tree(found: Previewed, path: Path) -> Iterator[tuple[Path, Previewed]]:
+    """Yield a previewed stack and all inside it, with the paths of their resources."""
+    yield path, found
+    for each in found.inside:
+        yield from _tree(each, (*path, str(each.row.parent_resource)))
+
+
+def inside(found: Previewed, wanted: Collection[str]) -> dict[str, Previewed]:
+    """Return those of the wanted stacks that are inside a previewed one, by id."""
+    return {each.row.id: each for _path, each in _tree(found, ()) if each.row.id in wanted}
+
+
+def not_foreseen(places: Places, found: Collection[str]) -> list[Difference]:
+    """Return the nested stacks of which it is not known what would become of them."""
+    return [Difference((row.name,), 'unknown', _('what is inside is not known before'))
+            for stack_id, row in places.inner.items() if stack_id not in found]
+
+
+def of_protections(places: Places, roots: Mapping[str, Stack],
+                   protections: Mapping[str, Sequence[Protection]]) -> Iterator[Difference]:
+    """Yield the protections that moves would evade. `roots`, `protections`: by the id of the root."""
+    for move in places.moves:
+        (source, path), (target, place) = places.before[move.source], places.after[move.target]
+        lost = lost_denials(protections[source], path, protections[target], place)
         if lost:
-            yield Difference((name, move.target.name), PROTECTION, _(
+            yield Difference((roots[target].name, *place), PROTECTION, _(
                 'where it is now, protections deny to %(actions)s it; where it goes, none would') % {
                     'actions': ', '.join(map(str, lost))})
 
 
-def of_users(nested: Iterable[tuple[Move, Stack, Stack]]) -> Iterator[Difference]:
-    """Yield the nested stacks that cannot leave their tree: its users are in a project that is deleted with it.
-
-    `nested`: the move of its resource, and the rows of both roots."""
-    for move, source, target in nested:
-        if source.id != target.id and source.user_project_id is not None:
-            yield Difference((target.name, move.target.name), MOVE, _(
+def of_nested(places: Places, roots: Mapping[str, Stack], most: int) -> Iterator[Difference]:
+    """Yield the nested stacks that would be too deep, and those that cannot leave their tree, as its users are in a
+    project that is deleted with it. `roots`: by id; `most`: levels."""
+    for each in places.nested:
+        (source, _path), (target, path) = places.before[each.move.source], places.after[each.move.target]
+        place = (roots[target].name, *path)
+        if source != target and roots[source].user_project_id is not None:
+            yield Difference(place, MOVE, _(
                 'users inside its stack are in a project that belongs to the stack where it is now'))
+        deepest = max([each.stack.depth, *(one.depth for one in each.below)])
+        if deepest - each.stack.depth + len(path) > most:
+            yield Difference(place, MOVE, _('Recursion depth exceeds %d.') % most)
 
 
 def outputs_of(found: Previewed | None) -> list[dict[str, Any]]:

@@ -28,40 +28,35 @@ from heatlite.engine.reconcile import events
 from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.reconcile.leased_stack import desired
 from heatlite.engine.reconcile.revisions import Content, Recorder
-from heatlite.engine.reconcile.step_context import fingerprint
-from heatlite.engine.requests import guarding, refactor_checks, validation
+from heatlite.engine.requests import guarding, refactor_checks, refactor_places, validation
 from heatlite.engine.requests.foresight import Foresight
 from heatlite.engine.requests.preview_update import Previewed
 from heatlite.engine.requests.quotas import QuotaChecks
+from heatlite.engine.requests.refactor_places import DEEPEST, SEPARATOR, Places
 from heatlite.engine.requests.stack_updates import StackUpdates
 from heatlite.engine.requests.stacks import Stacks, check_name
-from heatlite.engine.requests.stored_rows import MovedRows, depending
+from heatlite.engine.requests.stored_rows import MovedRows
 from heatlite.engine.requests.stored_stacks import StoredStacks, check_updatable
 from heatlite.engine.resource_state import PHYSICAL_NAME, physical_name
 from heatlite.engine.types.registry import Registry
 from heatlite.language.definition import StackDefinition, StackIdentity
 from heatlite.language.masking import Mask
 from heatlite.planning import text
+from heatlite.planning.plan import Path
 from heatlite.planning.protection import Protection
 from heatlite.planning.refactoring import (
-    Arranged,
-    Arrangement,
-    Move,
-    Place,
     Problem,
     arranged,
     mismatches,
     problems,
-    with_requirements,
 )
-from heatlite.planning.states import DIRTY, Action, ResourceState, Status
+from heatlite.planning.states import Action, ResourceState, Status
 from heatlite.rpc import messages
 
 LOG = logging.getLogger(__name__)
 
 MOST_STACKS, MOST_MOVES = 20, 1000      # of one refactor
 MOST_NAMED = 50                         # differences that a refusal names; a preview names all
-DEEPEST = 1000                          # levels of nested stacks: all
 PATIENCE, PAUSE = 40, 0.25              # times and seconds to wait for the engine that ends an action of a stack
 
 
@@ -77,7 +72,6 @@ class Concerned:
     before: StackDefinition | None
     content: Content
     protections: tuple[Protection, ...] = ()
-    rows: list[Arranged] = field(default_factory=list)
     found: Previewed | None = None
 
     @property
@@ -85,34 +79,36 @@ class Concerned:
         return self.row.name != self.former_name
 
 
-@dataclass(frozen=True)
-class NestedMove:
-    """A nested stack whose resource is moved. `below`: the stacks inside it."""
-
-    stack: stacks.Identity
-    below: tuple[stacks.Identity, ...]
-    move: Move
-
-
 @dataclass
 class Refactoring:
-    """A checked refactor. `stored`: the rows of all stacks as they were read; `definitions`: stack -> row number ->
-    stored definitions that differ after the moves."""
+    """A checked refactor. `stored`: the rows of all stacks concerned, as they were read; `view`: as they will be;
+    `inside`: the previews of the nested stacks among them, by id."""
 
     concerned: dict[str, Concerned]
-    moves: list[Move]
+    places: Places
     stored: dict[str, list[ResourceState]]
     next_resource: Mapping[str, int]
-    definitions: dict[str, dict[int, dict[str, Any] | None]]
-    nested: list[NestedMove]
-    differences: list[refactor_checks.Difference]
+    view: MovedRows
+    inside: dict[str, Previewed] = field(default_factory=dict)
+    differences: list[refactor_checks.Difference] = field(default_factory=list)
+
+    def name_of(self, stack_id: str) -> str:
+        """Return the present name of a stack."""
+        known = self.concerned.get(stack_id)
+        return self.places.inner[stack_id].name if known is None else known.former_name
+
+    def references(self, stack_id: str) -> Mapping[int, Any]:
+        known = self.concerned.get(stack_id)
+        found = self.inside.get(stack_id) if known is None else known.found
+        return {} if found is None else found.references
 
 
 class Refactors:
     def __init__(self, runtime: Runtime, database: Database, registry: Registry, engine_id: str, stored: StoredStacks,
                  quotas: QuotaChecks, new_stacks: Stacks, updates: StackUpdates, foresight: Foresight,
-                 recorder: Recorder, most_events: int, notify: Notify) -> None:
-        """`most_events`: in the history of one stack, 0: no limit."""
+                 recorder: Recorder, most_events: int, max_depth: int, notify: Notify) -> None:
+        """`most_events`: in the history of one stack, 0: no limit; `max_depth`: levels of nested stacks."""
+        self._max_depth = max_depth
         self._runtime = runtime
         self._database = database
         self._registry = registry
@@ -171,16 +167,18 @@ class Refactors:
             concerned[each.row.id] = each
         if len({each.row.project_id for each in concerned.values()}) > 1:
             raise exception.HTTPBadRequest(_('The stacks of a refactor belong to one project.'))
-        moves = refactor_checks.parsed(message.moves, {
-            **{each.row.id: each.row.id for each in concerned.values()},
-            **{each.row.name: each.row.id for each in concerned.values() if each.is_new}})
+        names = {each.row.id: each.former_name for each in concerned.values()}
         with self._database.reader() as tx:
-            stored = {stack_id: [] if each.is_new else resources.light(tx, stack_id)
-                      for stack_id, each in concerned.items()}
-        _refuse(problems(stored, moves), concerned)
+            places = refactor_places.find(tx, message.moves, {
+                **{stack_id: stack_id for stack_id in names},
+                **{each.row.name: each.row.id for each in concerned.values() if each.is_new}}, names)
+            stored = {stack_id: [] if stack_id in concerned and concerned[stack_id].is_new else (
+                resources.light(tx, stack_id)) for stack_id in (*concerned, *places.inner)}
+        for row in places.inner.values():
+            _check_idle(row)
+        _refuse(problems(stored, places.moves), places, concerned)
         self._check_definitions(context, concerned)
-        found = arranged(stored, moves, {stack_id: each.row.next_resource for stack_id, each in concerned.items()})
-        return self._compared(context, concerned, moves, stored, found)
+        return self._compared(context, concerned, places, stored)
 
     def _existing(self, context: RequestContext, fields: Mapping[str, Any]) -> Concerned:
         message = messages.UpdateStack.from_arguments(fields)
@@ -224,66 +222,32 @@ class Refactors:
             validation.check_moved(each.definition, self._registry, context)
             self._quotas.check_sizes(each.definition, context)
 
-    def _compared(self, context: RequestContext, concerned: dict[str, Concerned], moves: list[Move],
-                  stored: dict[str, list[ResourceState]], found: Arrangement) -> Refactoring:
+    def _compared(self, context: RequestContext, concerned: dict[str, Concerned], places: Places,
+                  stored: dict[str, list[ResourceState]]) -> Refactoring:
         """Compare the definitions with the resources in their new places."""
-        definitions: dict[str, dict[int, dict[str, Any] | None]] = {}
-        differences: list[refactor_checks.Difference] = []
+        found = arranged(stored, places.moves, {
+            **{stack_id: each.row.next_resource for stack_id, each in concerned.items()},
+            **{stack_id: row.next_resource for stack_id, row in places.inner.items()}})
+        wanted = Refactoring(concerned, places, stored, found.next_resource, MovedRows(
+            found.rows, {**{stack_id: each.former_name for stack_id, each in concerned.items()},
+                         **{stack_id: row.name for stack_id, row in places.inner.items()}},
+            {stack_id for stack_id, each in concerned.items() if each.is_renamed}))
         for stack_id, each in concerned.items():
-            wanted = desired(each.definition, Action.UPDATE)
-            rows = with_requirements(found.rows[stack_id], {name: one.requires for name, one in wanted.items()})
-            each.rows, definitions[stack_id] = self._as_depending(each.definition, rows)
-            differences += refactor_checks.unmatched(each.row.name, mismatches(rows, {
-                name: one.type for name, one in wanted.items()}))
-        if not differences:
-            view = MovedRows({stack_id: each.rows for stack_id, each in concerned.items()}, definitions,
-                             {stack_id: each.former_name for stack_id, each in concerned.items()},
-                             {stack_id for stack_id, each in concerned.items() if each.is_renamed})
+            wanted.differences += refactor_checks.unmatched(each.row.name, mismatches(found.rows[stack_id], {
+                name: one.type for name, one in desired(each.definition, Action.UPDATE).items()}))
+        if not wanted.differences:
             for each in concerned.values():
-                each.found = self._foresight.of_moves(context, each.row, each.definition, each.before, view)
-                differences += refactor_checks.of_stack(each.former_name, each.row, each.found)
-        differences += refactor_checks.of_protections(
-            {stack_id: (each.row.name, each.protections) for stack_id, each in concerned.items()}, moves)
-        nested = self._nested(moves)
-        differences += refactor_checks.of_users([(each.move, concerned[each.move.source.stack].row,
-                                                  concerned[each.move.target.stack].row) for each in nested])
-        return Refactoring(concerned, moves, stored, found.next_resource, definitions, nested, differences)
-
-    def _nested(self, moves: Sequence[Move]) -> list[NestedMove]:
-        """Return the nested stacks of the moved resources."""
-        found = []
-        with self._database.reader() as tx:
-            for root in dict.fromkeys(move.source.stack for move in moves):
-                children = {each.parent_resource: each for each in stacks.descendants(tx, root, root, 1)}
-                for move in moves:
-                    child = children.get(move.source.name)
-                    if move.source.stack == root and child is not None:
-                        below = stacks.descendants(tx, root, child.id, DEEPEST)
-                        found.append(NestedMove(child, tuple(below), move))
-        return found
-
-    def _as_depending(self, definition: StackDefinition, rows: Sequence[Arranged],
-                      ) -> tuple[list[Arranged], dict[int, dict[str, Any] | None]]:
-        """Return the rows of one stack with the fingerprints that follow from the `depends_on` of its definition, and
-        by number the stored definitions that it changes. It only orders actions: another one is no change."""
-        names = ('definition', 'properties')
-        with self._database.reader() as tx:
-            columns = {origin: resources.columns(tx, origin, [
-                each.before.id for each in rows if each.stack == origin], names)
-                for origin in {each.stack for each in rows}}
-        found, changed = [], {}
-        for each in rows:
-            known = columns[each.stack].get(each.before.id, {})
-            wanted = definition.resources.get(each.row.name)
-            before = known.get('definition')
-            after = before if wanted is None else depending(before, sorted(wanted.parsed.depends_on))
-            if after != before:
-                changed[each.row.id] = after
-                if each.row.fingerprint not in ('', DIRTY):
-                    sign = fingerprint({**(after or {}), 'type': each.row.type, 'properties': known['properties']})
-                    each = replace(each, row=each.row._replace(fingerprint=sign))
-            found.append(each)
-        return found, changed
+                each.found = self._foresight.of_moves(context, each.row, each.definition, each.before, wanted.view)
+                wanted.inside |= refactor_checks.inside(each.found, places.inner)
+                wanted.differences += refactor_checks.of_stack(each.row, each.found, places.inner)
+        if not wanted.differences:
+            wanted.differences += refactor_checks.not_foreseen(places, wanted.inside)
+        roots = {stack_id: each.row for stack_id, each in concerned.items()}
+        wanted.differences += [
+            *refactor_checks.of_protections(places, roots, {
+                stack_id: each.protections for stack_id, each in concerned.items()}),
+            *refactor_checks.of_nested(places, roots, self._max_depth)]
+        return wanted
 
     def _authority_of(self, context: RequestContext, each: Concerned, now: datetime) -> credentials.Credentials | None:
         """Return new credentials for a stack that needs some, as for a create or an update of it."""
@@ -299,47 +263,52 @@ class Refactors:
         """Store the refactor. Returns the rows of the stacks, in progress and ended; None while an engine has one."""
         now = self._runtime.now()
         context.check_in_time(now)
-        existing = sorted(stack_id for stack_id, each in wanted.concerned.items() if not each.is_new)
-        inside = {each.id for nested in wanted.nested for each in (nested.stack, *nested.below)}
-        held = {}
-        for stack_id in sorted({*existing, *inside}):
+        existing = {stack_id for stack_id, each in wanted.concerned.items() if not each.is_new}
+        inside = {each.id for nested in wanted.places.nested for each in (nested.stack, *nested.below)}
+        ids = sorted({*existing, *inside, *wanted.places.inner})
+        for stack_id in ids:
             if not leases.is_idle(tx, stack_id):
                 _check_idle(self._stored.found(tx, stack_id, context))
                 return None
-        for stack_id in existing:
-            lease = leases.claim(tx, stack_id, self._engine_id)
-            if lease is None:
-                return None
-            held[stack_id] = lease
-        current = {stack_id: self._unchanged(tx, context, wanted, stack_id) for stack_id in existing}
-        ended = [self._accepted(tx, context, wanted.concerned[stack_id], current.get(stack_id),
-                                authorities[stack_id], now) for stack_id in sorted(wanted.concerned)]
-        self._move_rows(tx, wanted, {row.id: row.template_id for _begun, row in ended})
-        self._move_nested(tx, wanted, {row.id: row for _begun, row in ended})
-        for begun, row in ended:
-            stacks.set_next_resource(tx, row.id, wanted.next_resource[row.id])
-            event_rows.insert_many(tx, row.id, [events.of_stack(
-                self._runtime, each.id, each.name, each.action, each.status, each.reason) for each in (begun, row)])
+        held = [leases.claim(tx, stack_id, self._engine_id) for stack_id in ids]
+        current = {stack_id: self._unchanged(tx, context, wanted, stack_id)
+                   for stack_id in sorted({*existing, *wanted.places.inner})}
+        ended = {stack_id: self._accepted(tx, context, each, current.get(stack_id), authorities[stack_id], now)
+                 for stack_id, each in sorted(wanted.concerned.items())}
+        ended |= {stack_id: self._accepted_inside(tx, context, wanted.inside[stack_id], now)
+                  for stack_id in sorted(wanted.places.inner)}
+        self._move_rows(tx, wanted, {stack_id: row.template_id for stack_id, row in ended.items()})
+        self._move_nested(tx, wanted, ended)
+        begun = {stack_id: replace(row, status=Status.IN_PROGRESS, reason=text.started(Action(row.action)))
+                 for stack_id, row in ended.items()}
+        for stack_id, row in ended.items():
+            stacks.set_next_resource(tx, stack_id, wanted.next_resource[stack_id])
+            event_rows.insert_many(tx, stack_id, [events.of_stack(
+                self._runtime, each.id, each.name, each.action, each.status, each.reason)
+                for each in (begun[stack_id], row)])
             if self._most_events:
-                event_rows.purge_over(tx, row.id, self._most_events)
-        for stack_id, lease in held.items():
-            leases.release(tx, stack_id, self._engine_id, lease.epoch)
-        return ended
+                event_rows.purge_over(tx, stack_id, self._most_events)
+        for lease in held:
+            if lease is not None:
+                leases.release(tx, lease.stack_id, self._engine_id, lease.epoch)
+        return [(begun[stack_id], row) for stack_id, row in ended.items()]
 
     def _unchanged(self, tx: Connection, context: RequestContext, wanted: Refactoring, stack_id: str) -> stacks.Stack:
         """Return the row of a stack, locked. Raises Conflict if it is not what the refactor was checked with."""
-        each = wanted.concerned[stack_id]
+        each = wanted.concerned.get(stack_id)
+        known = wanted.places.inner[stack_id] if each is None else each.row
         current = self._stored.current(tx, stack_id, context)
         protections = guarding.check_lock(tx, current).protections
         _check_idle(current)
-        if (current.generation != each.row.generation or current.name != each.former_name
-                or protections != each.protections or resources.light(tx, stack_id) != wanted.stored[stack_id]):
+        if (current.generation != known.generation or current.name != wanted.name_of(stack_id)
+                or (each is not None and protections != each.protections)
+                or resources.light(tx, stack_id) != wanted.stored[stack_id]):
             raise exception.Conflict(_('Stack %s has changed meanwhile; repeat the request.') % current.name)
         return current
 
     def _accepted(self, tx: Connection, context: RequestContext, each: Concerned, current: stacks.Stack | None,
-                  authority: credentials.Credentials | None, now: datetime) -> tuple[stacks.Stack, stacks.Stack]:
-        """Store the new definition of a stack with its end. Returns its row in progress, and ended."""
+                  authority: credentials.Credentials | None, now: datetime) -> stacks.Stack:
+        """Store the new definition of a root stack with the end of its update. Returns its row."""
         if authority is not None:
             credentials.insert(tx, authority)
         template_id = self._runtime.uuid()
@@ -362,42 +331,60 @@ class Refactors:
                 description=str(each.definition.description), parameters=each.definition.parameters.shown(), **columns)
         templates.insert(tx, template_id, content.document, content.environment, content.files, now, stack_id=row.id)
         self._recorder.record(tx, current, row, content, context)
-        action = Action(row.action)
-        return replace(row, status=Status.IN_PROGRESS, reason=text.started(action)), row
+        return row
+
+    def _accepted_inside(self, tx: Connection, context: RequestContext, found: Previewed,
+                         now: datetime) -> stacks.Stack:
+        """Store the new definition of a nested stack with the end of its update. Returns its row."""
+        template_id, definition = self._runtime.uuid(), found.definition
+        templates.insert(tx, template_id, definition.template.document, definition.environment.document(),
+                         definition.files, now, stack_id=found.row.id, is_nested=True)
+        return stacks.accept(
+            tx, found.row.id, action=Action.UPDATE, status=Status.COMPLETE, reason=text.completed(Action.UPDATE),
+            now=now, template_id=template_id, previous_template_id=None, description=str(definition.description),
+            parameters=definition.parameters.shown(), outputs=refactor_checks.outputs_of(found),
+            request=request_ids.stored(context, {'facade': dict(found.facade)}))
 
     def _move_rows(self, tx: Connection, wanted: Refactoring, template_ids: Mapping[str, str]) -> None:
         names: dict[tuple[str, int], str] = {}
-        for stack_id, each in wanted.concerned.items():
-            references = each.found.references if each.found is not None else {}
-            changed = [one for one in each.rows if one.row != one.before or one.stack != stack_id
-                       or one.row.id in wanted.definitions[stack_id] or one.row.id in references]
+        around = {(str(found.row.owner_id), str(found.row.parent_resource)): found for found in wanted.inside.values()}
+        for stack_id, rows in wanted.view.rows.items():
+            references, definitions = wanted.references(stack_id), wanted.view.definitions[stack_id]
+            changed = [one for one in rows if one.row != one.before or one.stack != stack_id
+                       or one.row.id in definitions or one.row.id in references
+                       or (stack_id, one.row.name) in around]
             kept = refactor_checks.kept(tx, changed, references)
             for one in changed:
-                large = {**({'definition': wanted.definitions[stack_id][one.row.id]}
-                            if one.row.id in wanted.definitions[stack_id] else {}),
-                         **({'attributes': kept[one.row.id]} if one.row.id in kept else {})}
+                large: dict[str, Any] = {name: values[one.row.id] for name, values in (
+                    ('definition', definitions), ('attributes', kept)) if one.row.id in values}
                 row = one.row._replace(template_id=template_ids[stack_id]) if one.is_moved else one.row
+                found = around.get((stack_id, row.name))
+                if found is not None:
+                    large |= {name: found.applied[name] for name in ('properties', 'definition')}
+                    row = row._replace(fingerprint=found.fingerprint, template_id=template_ids[stack_id])
                 refactoring.move(tx, (one.stack, one.before.id), (stack_id, row), large)
                 if one.row.id in references:
                     names[stack_id, one.row.id] = physical_name(
-                        wanted.concerned[one.stack].former_name, one.before.name, one.before.uuid)
+                        wanted.name_of(one.stack), one.before.name, one.before.uuid)
         refactoring.keep_data(tx, PHYSICAL_NAME, names)
         refactoring.move_alarms(tx, [((move.source.stack, move.source.name), (move.target.stack, move.target.name))
-                                     for move in wanted.moves])
+                                     for move in wanted.places.moves])
 
-
-    def _move_nested(self, tx: Connection, wanted: Refactoring, ended: Mapping[str, stacks.Stack]) -> None:
-        for each in wanted.nested:
-            source, target = each.move.source, each.move.target
-            present = stacks.child(tx, source.stack, source.name)
-            if (present is None or present.id != each.stack.id
-                    or tuple(stacks.descendants(tx, present.root_id, present.id, DEEPEST)) != each.below):
+    @staticmethod
+    def _move_nested(tx: Connection, wanted: Refactoring, ended: Mapping[str, stacks.Stack]) -> None:
+        places = wanted.places
+        for each in places.nested:
+            present = stacks.identity(tx, each.stack.id)
+            if present is None or present.deleted_at is not None or set(each.below) != set(
+                    stacks.descendants(tx, present.root_id, present.id, DEEPEST)):
                 raise exception.Conflict(_('The nested stack of %s has changed meanwhile; repeat the request.')
-                                         % source.name)
-            root = ended[target.stack]
-            refactoring.reparent(tx, each.stack.id, [one.id for one in each.below], owner_id=target.stack,
-                                 parent_resource=target.name, root=(root.id, root.credentials_id),
-                                 deeper=root.depth + 1 - each.stack.depth)
+                                         % each.move.source.name)
+        for each in sorted(places.nested, key=lambda nested: nested.stack.depth):       # an inner one may go elsewhere
+            root_id, path = places.after[each.move.target]
+            deeper = len(path) - each.stack.depth
+            refactoring.reparent(tx, each.stack.id, each.move.target.stack, each.move.target.name)
+            refactoring.move_in_trees(tx, {one.id: one.depth + deeper for one in (each.stack, *each.below)}, root_id,
+                                      ended[root_id].credentials_id)
 
 
 def _check_idle(row: stacks.Stack) -> None:
@@ -407,19 +394,23 @@ def _check_idle(row: stacks.Stack) -> None:
         raise exception.ActionInProgress(stack_name=row.name, action=row.action)
 
 
-def _refuse(found: Sequence[Problem], concerned: Mapping[str, Concerned]) -> None:
+def _refuse(found: Sequence[Problem], places: Places, concerned: Mapping[str, Concerned]) -> None:
     """Raise HTTPBadRequest with all problems, unless there are none."""
-    if found:
-        raise exception.HTTPBadRequest('; '.join(
-            f'{concerned[each.place.stack].former_name}/{each.place.name}: {each.reason}' for each in found) + '.')
+    shown = []
+    for each in found:
+        root_id, path = places.before.get(each.place) or places.after[each.place]
+        shown.append(f'{SEPARATOR.join((concerned[root_id].former_name, *path))}: {each.reason}')
+    if shown:
+        raise exception.HTTPBadRequest('; '.join(shown) + '.')
 
 
 def _shown(wanted: Refactoring) -> dict[str, Any]:
-    def place(at: Place) -> dict[str, str]:
-        return {'stack': wanted.concerned[at.stack].row.name, 'resource': at.name}
+    def place(root_id: str, path: Path) -> dict[str, str]:
+        return {'stack': wanted.concerned[root_id].row.name, 'resource': SEPARATOR.join(path)}
 
     return {
         'stacks': [{'id': None if each.is_new and wanted.differences else each.row.id, 'stack_name': each.row.name,
                     'is_new': each.is_new} for each in wanted.concerned.values()],
-        'moves': [{'from': place(move.source), 'to': place(move.target)} for move in wanted.moves],
+        'moves': [{'from': place(*wanted.places.before[move.source]), 'to': place(*wanted.places.after[move.target])}
+                  for move in wanted.places.moves],
         'differences': [each.to_json() for each in wanted.differences]}
