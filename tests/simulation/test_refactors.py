@@ -7,7 +7,7 @@ import json
 import pytest
 
 from heatlite.common import exception
-from heatlite.db import stacks
+from heatlite.db import alarms, stacks
 from heatlite.rpc import messages
 from tests.simulation.cluster import Cluster, done, kill_engines_in, outputs, wait
 
@@ -481,3 +481,50 @@ def life(cluster):
 
 def test_all_of_it_is_stored_or_nothing():
     assert kill_engines_in(life, 1, from_the_start=False) >= 1
+
+
+# --- alarms --------------------------------------------------------------------------------------------------
+
+def test_an_alarm_goes_with_its_resource(cluster):
+    def wanted(name, threshold='80', **more):
+        return {**template(), 'resources': {name: {'type': 'AWS::CloudWatch::Alarm', 'properties': {
+            'MetricName': 'm', 'Namespace': 'n', 'Statistic': 'Sum', 'Period': '60', 'EvaluationPeriods': '1',
+            'Threshold': threshold, 'ComparisonOperator': 'GreaterThanThreshold'}}, **more}}
+
+    def stored():
+        with cluster.database.reader() as tx:
+            return alarms.get(tx, cluster.context.project_id, 's-a')
+
+    stack_id, other = made(cluster, 's', wanted('a')), made(cluster, 't', template(x=thing()))
+    refactor(cluster, [existing(stack_id, wanted('b'))], [move(stack_id, 'a', stack_id, 'b')])
+    assert (stored().stack_id, stored().resource_name) == (stack_id, 'b')
+    cluster.update(stack_id, wanted('b', a=wanted('a')['resources']['a']))       # another one would have its name
+    row = cluster.settle(stack_id)
+    assert row.status == 'FAILED' and 'that of resource b' in row.reason and stored().rule.threshold == 80
+    cluster.update(stack_id, wanted('b', '90'))
+    done(cluster, stack_id, 'UPDATE')
+    assert (stored().rule.threshold, stored().resource_name) == (90, 'b')
+    wait(cluster, 10)
+    both = wanted('c', '90', x={'type': 'Sim::Thing', **thing()})
+    refactor(cluster, [existing(stack_id, template()), existing(other, both)], [move(stack_id, 'b', other, 'c')])
+    assert (stored().stack_id, stored().resource_name) == (other, 'c')
+    cluster.delete(stack_id)
+    cluster.settle(stack_id)
+    assert stored() is not None
+    cluster.delete(other)
+    cluster.settle(other)
+    assert stored() is None
+
+
+def test_what_looks_others_up_stays_with_them(cluster):
+    alarm = {'type': 'OS::Heat::CWLiteAlarm', 'properties': {
+        'MetricName': 'm', 'Namespace': 'n', 'Statistic': 'Sum', 'Period': '60', 'EvaluationPeriods': '1',
+        'Threshold': '80', 'ComparisonOperator': 'GreaterThanThreshold', 'AlarmActions': [{'get_resource': 'x'}]}}
+    wanted = {**template(), 'resources': {'x': {'type': 'Sim::Thing'}, 'w': alarm}}
+    stack_id, other = made(cluster, 's', wanted), made(cluster, 't', template())
+    ours = {**template(parameters=['x']), 'resources': {'w': {**alarm, 'properties': {
+        **alarm['properties'], 'AlarmActions': [{'get_param': 'x'}]}}}}
+    found = refused(cluster, [
+        existing(stack_id, ours, environment={'parameters': {'x': rows(cluster, stack_id)['x']}}),
+        existing(other, template(x={}))], [move(stack_id, 'x', other)])
+    assert found.endswith('s/w: move: it needs what it refers to in its own stack.')

@@ -77,7 +77,9 @@ def of_stack(row: Stack, found: Previewed, inner: Collection[str]) -> Iterator[D
             continue
         path = (row.name, *change.path)
         if not change.values:
-            yield Difference(path, str(change.action), change.reason)
+            yield Difference(path, str(change.action), change.reason or (
+                _('its definition differs, if not in the value of a property') if change.action is PlanAction.UPDATE
+                else ''))
         for value in change.values:
             yield Difference(path, str(change.action), change.reason, value.path, value.before,
                              _('unknown') if value.is_unknown else value.after)
