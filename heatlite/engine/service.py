@@ -158,7 +158,7 @@ class EngineService:
             needs_approval=conf.plans.needs_approval, refuse_errors=conf.plans.refuse_errors), self.plan_checks,
             self.policies)
         self.refactors = Refactors(runtime, database, registry, self.engine_id, stored, quotas, self.stacks,
-                                   self.updates, foresight, self._recorder, conf.max_events_per_stack,
+                                   self.updates, foresight, self._recorder, self._sinks, conf.max_events_per_stack,
                                    conf.max_nested_stack_depth, self._notify)
         self.guards = Guards(runtime, database)
         self.snapshots = Snapshots(runtime, database, self.actions, self.reader.read, conf.max_snapshots_per_stack)

@@ -8,14 +8,14 @@ and the states of all stacks are stored in one transaction. No service is asked,
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection
 
-from heatlite.common import exception
+from heatlite.common import exception, metrics
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
@@ -23,6 +23,7 @@ from heatlite.db import credentials, leases, refactoring, resources, stacks, tem
 from heatlite.db import events as event_rows
 from heatlite.db.connection import Database
 from heatlite.engine.durability import request_ids
+from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.notify.notifications import Notify
 from heatlite.engine.reconcile import events
 from heatlite.engine.reconcile.authority import Authority
@@ -79,6 +80,14 @@ class Concerned:
         return self.row.name != self.former_name
 
 
+@dataclass(frozen=True)
+class Stored:
+    """What was stored: the rows of the stacks, in progress and ended; what to call after the commit."""
+
+    rows: list[tuple[stacks.Stack, stacks.Stack]]
+    told: list[Callable[[], None]]
+
+
 @dataclass
 class Refactoring:
     """A checked refactor. `stored`: the rows of all stacks concerned, as they were read; `view`: as they will be;
@@ -106,7 +115,7 @@ class Refactoring:
 class Refactors:
     def __init__(self, runtime: Runtime, database: Database, registry: Registry, engine_id: str, stored: StoredStacks,
                  quotas: QuotaChecks, new_stacks: Stacks, updates: StackUpdates, foresight: Foresight,
-                 recorder: Recorder, most_events: int, max_depth: int, notify: Notify) -> None:
+                 recorder: Recorder, sinks: EventSinks, most_events: int, max_depth: int, notify: Notify) -> None:
         """`most_events`: in the history of one stack, 0: no limit; `max_depth`: levels of nested stacks."""
         self._max_depth = max_depth
         self._runtime = runtime
@@ -119,6 +128,7 @@ class Refactors:
         self._updates = updates
         self._foresight = foresight
         self._recorder = recorder
+        self._sinks = sinks
         self._most_events = most_events
         self._notify = notify
         self._authority = Authority(runtime, registry)
@@ -146,7 +156,11 @@ class Refactors:
             if attempt + 1 == PATIENCE:
                 raise exception.Conflict(_('An engine still works on one of the stacks; repeat the request.'))
             self._runtime.sleep(PAUSE)
-        for begun, row in ended or ():
+        assert ended is not None
+        for tell in ended.told:
+            tell()
+        for begun, row in ended.rows:
+            metrics.stacks.labels(row.action, Status.COMPLETE).inc()
             self._notify(begun, begun.action, begun.status, begun.reason)
             self._notify(row, row.action, row.status, row.reason)
             LOG.info('Stack %s [%s] was refactored', row.name, row.id)
@@ -258,9 +272,8 @@ class Refactors:
     # --- the transaction ------------------------------------------------------------------------------------
 
     def _store(self, tx: Connection, context: RequestContext, wanted: Refactoring,
-               authorities: Mapping[str, credentials.Credentials | None],
-               ) -> list[tuple[stacks.Stack, stacks.Stack]] | None:
-        """Store the refactor. Returns the rows of the stacks, in progress and ended; None while an engine has one."""
+               authorities: Mapping[str, credentials.Credentials | None]) -> Stored | None:
+        """Store the refactor. Returns None while an engine has one of the stacks."""
         now = self._runtime.now()
         context.check_in_time(now)
         existing = {stack_id for stack_id, each in wanted.concerned.items() if not each.is_new}
@@ -279,19 +292,21 @@ class Refactors:
                   for stack_id in sorted(wanted.places.inner)}
         self._move_rows(tx, wanted, {stack_id: row.template_id for stack_id, row in ended.items()})
         self._move_nested(tx, wanted, ended)
+        for lease in held:
+            if lease is not None:
+                leases.release(tx, lease.stack_id, self._engine_id, lease.epoch)
+        told: list[Callable[[], None]] = []
         begun = {stack_id: replace(row, status=Status.IN_PROGRESS, reason=text.started(Action(row.action)))
                  for stack_id, row in ended.items()}
         for stack_id, row in ended.items():
             stacks.set_next_resource(tx, stack_id, wanted.next_resource[stack_id])
-            event_rows.insert_many(tx, stack_id, [events.of_stack(
-                self._runtime, each.id, each.name, each.action, each.status, each.reason)
-                for each in (begun[stack_id], row)])
+            first, second = (events.of_stack(self._runtime, each.id, each.name, each.action, each.status, each.reason)
+                             for each in (begun[stack_id], row))
+            told.append(self._sinks.add(tx, row, first))    # it sends what follows, too
+            event_rows.insert_many(tx, stack_id, [second])
             if self._most_events:
                 event_rows.purge_over(tx, stack_id, self._most_events)
-        for lease in held:
-            if lease is not None:
-                leases.release(tx, lease.stack_id, self._engine_id, lease.epoch)
-        return [(begun[stack_id], row) for stack_id, row in ended.items()]
+        return Stored([(begun[stack_id], row) for stack_id, row in ended.items()], told)
 
     def _unchanged(self, tx: Connection, context: RequestContext, wanted: Refactoring, stack_id: str) -> stacks.Stack:
         """Return the row of a stack, locked. Raises Conflict if it is not what the refactor was checked with."""
