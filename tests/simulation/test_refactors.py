@@ -7,7 +7,7 @@ import json
 import pytest
 
 from heatlite.common import exception
-from heatlite.db import alarms, stacks
+from heatlite.db import alarms, stacks, templates
 from heatlite.rpc import messages
 from tests.simulation.cluster import Cluster, done, kill_engines_in, outputs, wait
 
@@ -75,8 +75,9 @@ def made(cluster, name, wanted, **more):
     return stack_id
 
 
-RENAMED = template(outputs={'ident': {'get_resource': 'first'}, 'said': {'get_attr': ['first', 'show']}},
-                   first=thing('one'), b=thing({'get_resource': 'first'}), c=thing('three', depends_on='first'))
+RENAMED_OUTPUTS = {'ident': {'get_resource': 'first'}, 'said': {'get_attr': ['first', 'show']}}
+RENAMED = template(outputs=RENAMED_OUTPUTS, first=thing('one'), b=thing({'get_resource': 'first'}),
+                   c=thing('three', depends_on='first'))
 
 
 def test_a_resource_is_renamed(cluster):
@@ -95,6 +96,22 @@ def test_a_resource_is_renamed(cluster):
     cluster.delete(stack_id)
     cluster.settle(stack_id)
     assert cluster.cloud.objects == {}
+
+
+def test_references_follow_a_rename_without_a_new_template(cluster):
+    environment = {'resource_registry': {'resources': {'a': {'restricted_actions': 'replace'}}}}
+    stack_id = made(cluster, 's', BOTH, environment=environment)
+    before = rows(cluster, stack_id)
+    refactor(cluster, [{'stack_id': stack_id, 'existing': True, 'environment': {}}],
+             [move(stack_id, 'a', stack_id, 'first'), move(stack_id, 'b', stack_id, 'a')])
+    assert rows(cluster, stack_id) == {'first': before['a'], 'a': before['b'], 'c': before['c']}
+    renamed = template(outputs=RENAMED_OUTPUTS, first=thing('one'), a=thing({'get_resource': 'first'}),
+                       c=thing('three', depends_on='first'))
+    with cluster.database.reader() as tx:
+        stored = templates.get(tx, cluster.row(stack_id).template_id)
+    assert stored.document == renamed
+    assert stored.environment['resource_registry']['resources'] == {'first': {'restricted_actions': 'replace'}}
+    changes_nothing(cluster, stack_id, renamed)
 
 
 def test_two_resources_swap_their_names(cluster):

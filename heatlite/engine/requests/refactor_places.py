@@ -52,6 +52,13 @@ def find(tx: Connection, moves: Sequence[Mapping[str, Any]], roots: Mapping[str,
     return _Finder(tx, roots, names).find(moves)
 
 
+def renames(moves: Sequence[Mapping[str, Any]], root: str) -> dict[str, str]:
+    """Return the moves within a root stack itself: old name -> new one. `root`: how moves name it."""
+    return {move['from']['resource']: move['to']['resource'] for move in moves
+            if move['from']['stack'] == move['to']['stack'] == root
+            and SEPARATOR not in move['from']['resource'] + move['to']['resource']}
+
+
 class _Finder:
     def __init__(self, tx: Connection, roots: Mapping[str, str], names: Mapping[str, str]) -> None:
         self._tx = tx

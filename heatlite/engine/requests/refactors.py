@@ -40,8 +40,11 @@ from heatlite.engine.requests.stored_rows import MovedRows
 from heatlite.engine.requests.stored_stacks import StoredStacks, check_updatable
 from heatlite.engine.resource_state import PHYSICAL_NAME, physical_name
 from heatlite.engine.types.registry import Registry
+from heatlite.language import renaming
 from heatlite.language.definition import StackDefinition, StackIdentity
+from heatlite.language.environment import REGISTRY
 from heatlite.language.masking import Mask
+from heatlite.language.template import Template
 from heatlite.planning import text
 from heatlite.planning.plan import Path
 from heatlite.planning.protection import Protection
@@ -85,7 +88,7 @@ class Stored:
     """What was stored: the rows of the stacks, in progress and ended; what to call after the commit."""
 
     rows: list[tuple[stacks.Stack, stacks.Stack]]
-    told: list[Callable[[], None]]
+    announcements: list[Callable[[], None]]
 
 
 @dataclass
@@ -157,8 +160,8 @@ class Refactors:
                 raise exception.Conflict(_('An engine still works on one of the stacks; repeat the request.'))
             self._runtime.sleep(PAUSE)
         assert ended is not None
-        for tell in ended.told:
-            tell()
+        for announce in ended.announcements:
+            announce()
         for begun, row in ended.rows:
             metrics.stacks.labels(row.action, Status.COMPLETE).inc()
             self._notify(begun, begun.action, begun.status, begun.reason)
@@ -175,7 +178,10 @@ class Refactors:
                 'stacks': MOST_STACKS, 'moves': MOST_MOVES})
         concerned: dict[str, Concerned] = {}
         for fields in message.stacks:
-            each = (self._existing if fields.get('stack_id') else self._new)(context, fields)
+            if fields.get('stack_id'):
+                each = self._existing(context, fields, refactor_places.renames(message.moves, fields['stack_id']))
+            else:
+                each = self._new(context, fields, sum(known.is_new for known in concerned.values()))
             if each.row.id in concerned or each.row.name in {known.row.name for known in concerned.values()}:
                 raise exception.HTTPBadRequest(_('The stack %s is named twice.') % each.row.name)
             concerned[each.row.id] = each
@@ -194,7 +200,8 @@ class Refactors:
         self._check_definitions(context, concerned)
         return self._compared(context, concerned, places, stored)
 
-    def _existing(self, context: RequestContext, fields: Mapping[str, Any]) -> Concerned:
+    def _existing(self, context: RequestContext, fields: Mapping[str, Any], renames: Mapping[str, str]) -> Concerned:
+        """`renames`: the moves within the root stack; without a new template they are made in the present one."""
         message = messages.UpdateStack.from_arguments(fields)
         with self._database.reader() as tx:
             row, stored = self._stored.with_template(tx, message.stack_id, context)
@@ -208,17 +215,24 @@ class Refactors:
             check_name(name)
             self._new_stacks.check_name_free(context, name)
             row = replace(row, name=name)
+        if renames and message.existing and message.template is None:
+            registry = stored.environment.get(REGISTRY) or {}
+            message = replace(
+                message, template=renaming.renamed(Template(dict(stored.document)), renames),
+                environment={**message.environment, REGISTRY: {
+                    **renaming.renamed_registry(registry, renames), **(message.environment.get(REGISTRY) or {})}})
         definition = self._updates.redefine(row, stored, message)
         before = self._stored.definition(replace(row, name=former), stored)
         validation.check_immutable(before, definition)
         return Concerned(row, former, False, message, definition, before, Content.of(definition), protections)
 
-    def _new(self, context: RequestContext, fields: Mapping[str, Any]) -> Concerned:
+    def _new(self, context: RequestContext, fields: Mapping[str, Any], ahead: int) -> Concerned:
+        """`ahead`: other new stacks of the refactor."""
         message = messages.CreateStack.from_arguments(fields)
         check_name(message.stack_name)
         self._new_stacks.check_name_free(context, message.stack_name)
         stack_id, project_id, now = self._runtime.uuid(), context.owning_project(), self._runtime.now()
-        self._quotas.check_stacks(context, project_id)
+        self._quotas.check_stacks(context, project_id, ahead)
         definition = self._new_stacks.define(message, StackIdentity(message.stack_name, stack_id, project_id))
         row = replace(self._new_stacks.new_row(context, message, definition, stack_id, Action.CREATE, now),
                       status=Status.COMPLETE, reason=text.completed(Action.CREATE), outputs=[])
@@ -295,18 +309,18 @@ class Refactors:
         for lease in held:
             if lease is not None:
                 leases.release(tx, lease.stack_id, self._engine_id, lease.epoch)
-        told: list[Callable[[], None]] = []
+        announcements: list[Callable[[], None]] = []
         begun = {stack_id: replace(row, status=Status.IN_PROGRESS, reason=text.started(Action(row.action)))
                  for stack_id, row in ended.items()}
         for stack_id, row in ended.items():
             stacks.set_next_resource(tx, stack_id, wanted.next_resource[stack_id])
             first, second = (events.of_stack(self._runtime, each.id, each.name, each.action, each.status, each.reason)
                              for each in (begun[stack_id], row))
-            told.append(self._sinks.add(tx, row, first))    # it sends what follows, too
+            announcements.append(self._sinks.add(tx, row, first))    # it sends what follows, too
             event_rows.insert_many(tx, stack_id, [second])
             if self._most_events:
                 event_rows.purge_over(tx, stack_id, self._most_events)
-        return Stored([(begun[stack_id], row) for stack_id, row in ended.items()], told)
+        return Stored([(begun[stack_id], row) for stack_id, row in ended.items()], announcements)
 
     def _unchanged(self, tx: Connection, context: RequestContext, wanted: Refactoring, stack_id: str) -> stacks.Stack:
         """Return the row of a stack, locked. Raises Conflict if it is not what the refactor was checked with."""
