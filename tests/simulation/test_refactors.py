@@ -9,7 +9,7 @@ import pytest
 from heatlite.common import exception
 from heatlite.db import alarms, stacks, templates
 from heatlite.rpc import messages
-from tests.simulation.cluster import Cluster, done, kill_engines_in, outputs, wait
+from tests.simulation.cluster import Cluster, done, kill_engines_in, lose_database_in, outputs, wait
 
 
 def template(outputs=(), parameters=(), **resources):
@@ -545,3 +545,88 @@ def test_what_looks_others_up_stays_with_them(cluster):
         existing(stack_id, ours, environment={'parameters': {'x': rows(cluster, stack_id)['x']}}),
         existing(other, template(x={}))], [move(stack_id, 'x', other)])
     assert found.endswith('s/w: move: it needs what it refers to in its own stack.')
+
+
+# --- at once -------------------------------------------------------------------------------------------------
+
+def at_once(cluster, *requests):
+    """The answers, or errors, of requests that two engines handle at the same time."""
+    answers = {}
+
+    def call(service, number, message):
+        try:
+            answers[number] = service.endpoint.handle(cluster.context, message)
+        except exception.HeatException as error:
+            answers[number] = error
+
+    for number, message in enumerate(requests):
+        runtime, service = cluster.engines[number]
+        runtime.spawn(call, service, number, message)
+    assert cluster.universe.run(lambda: len(answers) == len(requests))
+    return [answers[number] for number in range(len(requests))]
+
+
+@pytest.mark.parametrize('seed', range(6))
+def test_of_two_refactors_one_is_done(seed):
+    with Cluster(seed) as cluster:
+        stack_id, other = made(cluster, 's', template(a=thing())), made(cluster, 't', template(a=thing()))
+        before = rows(cluster, stack_id), rows(cluster, other)
+        empty = template()
+        answers = at_once(
+            cluster, messages.Refactor((existing(stack_id, empty), existing(other, template(a=thing(), b=thing()))),
+                                       (move(stack_id, 'a', other, 'b'),)),
+            messages.Refactor((existing(other, empty), existing(stack_id, template(a=thing(), c=thing()))),
+                              (move(other, 'a', stack_id, 'c'),)))
+        failed = [each for each in answers if isinstance(each, Exception)]
+        assert len(failed) == 1 and isinstance(failed[0], exception.Conflict | exception.HTTPBadRequest), answers
+        found = rows(cluster, stack_id), rows(cluster, other)
+        assert found in [({}, {'a': before[1]['a'], 'b': before[0]['a']}),
+                         ({'a': before[0]['a'], 'c': before[1]['a']}, {})]
+
+
+@pytest.mark.parametrize('seed', range(6))
+def test_a_refactor_and_an_update(seed):
+    with Cluster(seed) as cluster:
+        stack_id = made(cluster, 's', BOTH)
+        before, changed = rows(cluster, stack_id), template(a=thing('one'), b=thing(REF), c=thing('four'))
+        refactored, updated = at_once(
+            cluster, messages.Refactor((existing(stack_id, RENAMED),), (move(stack_id, 'a', stack_id, 'first'),)),
+            messages.UpdateStack(stack_id=stack_id, template=changed))
+        row = cluster.settle(stack_id)
+        assert not isinstance(updated, Exception) and row.status == 'COMPLETE'
+        found = rows(cluster, stack_id)
+        if isinstance(refactored, Exception):
+            assert isinstance(refactored, exception.ActionInProgress | exception.Conflict) and found == before
+        else:                                       # the update has the old name in its template
+            assert found.keys() == before.keys() and found['c'] == before['c'] and found['a'] != before['a']
+
+
+def test_the_database_goes_away():
+    assert lose_database_in(life, 3, from_the_start=False) >= 1
+
+
+def nested_life(cluster):
+    cluster.chaos.enabled = False
+    stack_id = made(cluster, 's', NESTED, files={'n.yaml': N})
+    wait(cluster, 10)
+    before, inside = rows(cluster, stack_id), child(cluster, stack_id, 'n')
+    members = rows(cluster, inside.id)
+    into = template(outputs={'x': {'get_attr': ['m', 'x']}}, m=holder('n.yaml'), b=thing({'get_attr': ['m', 'z']}))
+    files = {'n.yaml': inner(x=thing('x'), y=thing({'get_resource': 'x'}), z=thing('one'))}
+    cluster.chaos.enabled = True
+    try:
+        cluster.ask(messages.Refactor((existing(stack_id, into, files=files),), (
+            move(stack_id, 'n', stack_id, 'm'), move(stack_id, 'a', stack_id, 'm/z'))), [exception.HTTPBadRequest])
+    finally:
+        cluster.chaos.enabled = False
+    wait(cluster, 10)
+    assert rows(cluster, stack_id) == {'m': before['n'], 'b': before['b']}
+    assert rows(cluster, inside.id) == {**members, 'z': before['a']}
+    changes_nothing(cluster, stack_id, into, files=files)
+    cluster.delete(stack_id)
+    cluster.settle(stack_id)
+    assert cluster.cloud.objects == {}
+
+
+def test_a_tree_is_stored_or_nothing():
+    assert kill_engines_in(nested_life, 1, from_the_start=False) >= 1

@@ -214,12 +214,19 @@ class Preview:
         were cached, which what refers to them gets; and which of the rows cannot be where they are."""
         references, fixed = {}, {}
         for number, from_other_stack in self._rows.renamed(leased.id).items():
-            resource = executor.objects.stored(leased.rows[number])
-            references[number] = reference = resource.get_reference_id()
-            leased.kept[number] = {**leased.kept.get(number, {}), REFERENCE: reference}
-            why = resource.why_not_moved(from_other_stack)
+            row = leased.rows[number]
+            try:
+                resource = executor.objects.stored(row)
+                references[number] = resource.get_reference_id()
+                why = resource.why_not_moved(from_other_stack)
+            except exception.DatabaseUnavailable:
+                raise
+            except Exception as error:              # raised by the type
+                why = str(error) or type(error).__name__
             if why:
-                fixed[resource.name] = why
+                fixed[row.name] = why
+                continue
+            leased.kept[number] = {**leased.kept.get(number, {}), REFERENCE: references[number]}
         for number in self._rows.separated(leased.id):
             row = leased.rows[number]
             if executor.objects.kind_of(row).looks_up_others:
