@@ -6,6 +6,7 @@ Events stay with the stack in which they happened.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -16,23 +17,44 @@ from heatlite.db import codec
 from heatlite.db.tables import alarm, resource, resource_data, stack
 from heatlite.planning.states import ResourceState
 
+MOVED = ('stack_id', 'id', 'name', 'requires', 'replaces', 'template_id', 'fingerprint')
 LARGE = ('properties', 'definition', 'attributes')      # columns that may change with the place
 
 
-def move(tx: sa.Connection, source: tuple[str, int], target: tuple[str, ResourceState],
-         large: Mapping[str, Any]) -> None:
-    """Moves a row, with its data, from (stack, number) to (stack, row). `large`: those of LARGE that change.
+@dataclass(frozen=True)
+class RowMove:
+    """`source`: (stack, number) of a row now; `stack`, `row`: what it becomes; `large`: those of LARGE that change."""
 
-    The numbers of other rows are never those of the target: a stack does not reuse numbers."""
-    (stack_id, row), encode = target, codec.encoder(tx)
-    tx.execute(resource.update().where(resource.c.stack_id == source[0], resource.c.id == source[1]).values(
-        stack_id=stack_id, id=row.id, name=row.name, requires=codec.encode(row.requires), replaces=row.replaces,
-        template_id=row.template_id, fingerprint=row.fingerprint,
-        **{name: codec.encode_or_null(value, encode) for name, value in large.items()}))
-    if source != (stack_id, row.id):
+    source: tuple[str, int]
+    stack: str
+    row: ResourceState
+    large: Mapping[str, Any]
+
+
+def move(tx: sa.Connection, moves: Sequence[RowMove]) -> None:
+    """Moves rows with their data. One statement for each set of large columns that change together, executed for each
+    row, and one for the data of rows that go to another stack.
+
+    A row never gets the number of another one: a stack does not reuse numbers."""
+    encode = codec.encoder(tx)
+    groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for each in moves:
+        row, large = each.row, {name: codec.encode_or_null(value, encode) for name, value in each.large.items()}
+        groups.setdefault(tuple(sorted(large)), []).append({
+            'at_stack': each.source[0], 'at_number': each.source[1], 'stack_id': each.stack, 'id': row.id,
+            'name': row.name, 'requires': codec.encode(row.requires), 'replaces': row.replaces,
+            'template_id': row.template_id, 'fingerprint': row.fingerprint, **large})
+    for names, values in groups.items():
+        tx.execute(resource.update().where(
+            resource.c.stack_id == sa.bindparam('at_stack'), resource.c.id == sa.bindparam('at_number')).values(
+            {name: sa.bindparam(name) for name in (*MOVED, *names)}), values)
+    others = [{'at_stack': stack_id, 'at_number': number, 'to_stack': each.stack, 'to_number': each.row.id}
+              for each in moves for stack_id, number in (each.source,) if each.source != (each.stack, each.row.id)]
+    if others:
         tx.execute(resource_data.update().where(
-            resource_data.c.stack_id == source[0], resource_data.c.resource_id == source[1]).values(
-            stack_id=stack_id, resource_id=row.id))
+            resource_data.c.stack_id == sa.bindparam('at_stack'),
+            resource_data.c.resource_id == sa.bindparam('at_number')).values(
+            stack_id=sa.bindparam('to_stack'), resource_id=sa.bindparam('to_number')), others)
 
 
 def keep_data(tx: sa.Connection, key: str, values: Mapping[tuple[str, int], str]) -> None:

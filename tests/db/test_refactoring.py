@@ -4,6 +4,7 @@ import pytest
 
 from heatlite.common import exception
 from heatlite.db import alarms, changes, leases, refactoring, resources, stacks
+from heatlite.db.refactoring import RowMove
 from heatlite.planning.states import Datum
 from tests.db.rows import change, engine, leased, nested, stack, state
 from tests.db.test_alarms import alarm
@@ -27,8 +28,8 @@ def test_a_row_goes_to_another_stack_with_its_data(two):
     with two.writer() as tx:
         [before] = resources.named(tx, 's1', 'b')
         stored = {each.key: each.clear() for each in resources.data(tx, 's1', 2)}
-        refactoring.move(tx, ('s1', 2), ('s2', before._replace(id=7, name='c', requires={'a': 1})), {
-            'attributes': {'': 'y'}})
+        refactoring.move(tx, [RowMove(('s1', 2), 's2', before._replace(id=7, name='c', requires={'a': 1}), {
+            'attributes': {'': 'y'}})])
         refactoring.keep_data(tx, 'named', {('s2', 7): 'once'})
         refactoring.keep_data(tx, 'named', {('s2', 7): 'twice'})
     with two.reader() as tx:
@@ -42,8 +43,8 @@ def test_a_row_goes_to_another_stack_with_its_data(two):
 def test_rows_of_one_stack_swap_their_names(two):
     with two.writer() as tx:
         rows = {row.name: row for row in resources.light(tx, 's1')}
-        for name, other in (('a', 'b'), ('b', 'a')):
-            refactoring.move(tx, ('s1', rows[name].id), ('s1', rows[name]._replace(name=other)), {})
+        refactoring.move(tx, [RowMove(('s1', rows[name].id), 's1', rows[name]._replace(name=other), {})
+                              for name, other in (('a', 'b'), ('b', 'a'))])
     with two.reader() as tx:
         assert {row.name: row.id for row in resources.light(tx, 's1')} == {'b': 1, 'a': 2}
         assert len(resources.data(tx, 's1', 2)) == 2

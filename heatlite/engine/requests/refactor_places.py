@@ -65,6 +65,7 @@ class _Finder:
         self._roots = roots
         self._names = names
         self._found = Places()
+        self._known: dict[str, Mapping[str, stacks.Identity]] = {}
         self._problems: dict[str, None] = {}
         self._became: dict[Place, Place] = {}       # target -> source, of the moves found so far
 
@@ -104,11 +105,20 @@ class _Finder:
         return found
 
     def _child(self, place: Place) -> stacks.Stack | None:
-        child = stacks.child(self._tx, place.stack, place.name)
+        child = self._children(place.stack).get(place.name)
         return None if child is None else stacks.get(self._tx, child.id)
 
+    def _children(self, stack_id: str) -> Mapping[str, stacks.Identity]:
+        """Return the nested stacks of the resources of a stack, read once."""
+        if stack_id not in self._known:
+            inner = self._found.inner.get(stack_id)
+            root_id = stack_id if inner is None else inner.root_id
+            self._known[stack_id] = {str(each.parent_resource): each
+                                     for each in stacks.descendants(self._tx, root_id, stack_id, 1)}
+        return self._known[stack_id]
+
     def _nested(self, move: Move) -> NestedMove | None:
-        child = stacks.child(self._tx, move.source.stack, move.source.name)
+        child = self._children(move.source.stack).get(move.source.name)
         if child is None:
             return None
         return NestedMove(child, tuple(stacks.descendants(self._tx, child.root_id, child.id, DEEPEST)), move)

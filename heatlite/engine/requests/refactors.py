@@ -22,6 +22,7 @@ from heatlite.common.runtime import Runtime
 from heatlite.db import credentials, leases, refactoring, resources, stacks, templates
 from heatlite.db import events as event_rows
 from heatlite.db.connection import Database
+from heatlite.db.refactoring import RowMove
 from heatlite.engine.durability import request_ids
 from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.notify.notifications import Notify
@@ -376,6 +377,7 @@ class Refactors:
 
     def _move_rows(self, tx: Connection, wanted: Refactoring, template_ids: Mapping[str, str]) -> None:
         names: dict[tuple[str, int], str] = {}
+        moves: list[RowMove] = []
         around = {(str(found.row.owner_id), str(found.row.parent_resource)): found for found in wanted.inside.values()}
         for stack_id, rows in wanted.view.rows.items():
             references, definitions = wanted.references(stack_id), wanted.view.definitions[stack_id]
@@ -391,10 +393,11 @@ class Refactors:
                 if found is not None:
                     large |= {name: found.applied[name] for name in ('properties', 'definition')}
                     row = row._replace(fingerprint=found.fingerprint, template_id=template_ids[stack_id])
-                refactoring.move(tx, (one.stack, one.before.id), (stack_id, row), large)
+                moves.append(RowMove((one.stack, one.before.id), stack_id, row, large))
                 if one.row.id in references:
                     names[stack_id, one.row.id] = physical_name(
                         wanted.name_of(one.stack), one.before.name, one.before.uuid)
+        refactoring.move(tx, moves)
         refactoring.keep_data(tx, PHYSICAL_NAME, names)
         refactoring.move_alarms(tx, [((move.source.stack, move.source.name), (move.target.stack, move.target.name))
                                      for move in wanted.places.moves])
