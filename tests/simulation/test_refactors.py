@@ -298,6 +298,26 @@ def test_between_nested_stacks_of_two_trees_with_other_names(cluster):
     assert cluster.cloud.objects == {}
 
 
+def test_into_a_nested_stack_deep_in_a_renamed_one(cluster):
+    def files(**deep):
+        return {'d.yaml': inner(**deep), 'n.yaml': json.dumps({
+            'heat_template_version': '2021-04-16', 'resources': {'d': holder('d.yaml')}})}
+
+    both, before_files = template(n=holder('n.yaml'), a=thing('one')), files(x=thing('x'))
+    stack_id = made(cluster, 's', both, files=before_files)
+    wait(cluster, 10)
+    before, outer = rows(cluster, stack_id), child(cluster, stack_id, 'n')
+    deep = child(cluster, outer.id, 'd')
+    members = rows(cluster, deep.id)
+    wanted, after_files = template(m=holder('n.yaml')), files(x=thing('x'), z=thing('one'))
+    refactor(cluster, [existing(stack_id, wanted, files=after_files)],
+             [move(stack_id, 'a', stack_id, 'm/d/z'), move(stack_id, 'n', stack_id, 'm')])
+    assert rows(cluster, deep.id) == {**members, 'z': before['a']}
+    assert child(cluster, stack_id, 'm').id == outer.id
+    changes_nothing(cluster, stack_id, wanted, files=after_files)
+    assert rows(cluster, deep.id) == {**members, 'z': before['a']}
+
+
 def test_a_resource_becomes_the_next_member_of_a_group(cluster):
     group = {'type': 'OS::Heat::ResourceGroup', 'properties': {'count': 1, 'resource_def': {'type': 'Sim::Thing'}}}
     both = {**template(a=thing()), 'resources': {'g': group, 'a': {'type': 'Sim::Thing'}}}

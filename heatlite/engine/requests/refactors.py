@@ -152,15 +152,8 @@ class Refactors:
             raise exception.NotARefactor(differences='; '.join(
                 [*named, *([_('and %d more') % more] if more else [])]) + '.')
         now = self._runtime.now()
-        authorities = {stack_id: self._authority_of(context, each, now) for stack_id, each in wanted.concerned.items()}
-        for attempt in range(PATIENCE):
-            ended = self._database.retry(lambda tx: self._store(tx, context, wanted, authorities))
-            if ended is not None:
-                break
-            if attempt + 1 == PATIENCE:
-                raise exception.Conflict(_('An engine still works on one of the stacks; repeat the request.'))
-            self._runtime.sleep(PAUSE)
-        assert ended is not None
+        ended = self._committed(context, wanted, {
+            stack_id: self._authority_of(context, each, now) for stack_id, each in wanted.concerned.items()})
         for announce in ended.announcements:
             announce()
         for begun, row in ended.rows:
@@ -169,6 +162,17 @@ class Refactors:
             self._notify(row, row.action, row.status, row.reason)
             LOG.info('Stack %s [%s] was refactored', row.name, row.id)
         return _shown(wanted)
+
+    def _committed(self, context: RequestContext, wanted: Refactoring,
+                   authorities: Mapping[str, credentials.Credentials | None]) -> Stored:
+        """Store the refactor, once no engine has one of the stacks. Raises Conflict."""
+        for attempt in range(PATIENCE):
+            if attempt:
+                self._runtime.sleep(PAUSE)
+            ended = self._database.retry(lambda tx: self._store(tx, context, wanted, authorities))
+            if ended is not None:
+                return ended
+        raise exception.Conflict(_('An engine still works on one of the stacks; repeat the request.'))
 
     # --- before the transaction ---------------------------------------------------------------------------
 
@@ -407,8 +411,8 @@ class Refactors:
         places = wanted.places
         for each in places.nested:
             present = stacks.identity(tx, each.stack.id)
-            if present is None or present.deleted_at is not None or set(each.below) != set(
-                    stacks.descendants(tx, present.root_id, present.id, DEEPEST)):
+            if present is None or present.deleted_at is not None or {one.id for one in each.below} != {
+                    one.id for one in stacks.descendants(tx, present.root_id, present.id, DEEPEST)}:
                 raise exception.Conflict(_('The nested stack of %s has changed meanwhile; repeat the request.')
                                          % each.move.source.name)
         for each in sorted(places.nested, key=lambda nested: nested.stack.depth):       # an inner one may go elsewhere
