@@ -18,6 +18,7 @@ from heatlite.api.handlers import (
     plans,
     progress,
     project_templates,
+    refactors,
     resource_types,
     resources,
     revisions,
@@ -88,6 +89,9 @@ TABLE: tuple[Route, ...] = (
     Route('GET', S + '/export', stacks.export, 'stacks:export'),
 
     Route('POST', P + '/templates/generate', project_templates.generate, 'stacks:generate_from_project', OPTIONAL),
+
+    Route('POST', P + '/refactors', refactors.refactor, 'stacks:refactor', REQUIRED, own_project=True),
+    Route('POST', P + '/refactors/preview', refactors.preview, 'stacks:preview_refactor', REQUIRED, own_project=True),
 
     Route('GET', PLANS, plans.index, 'plans:index'),
     Route('POST', PLANS, plans.create, 'plans:create', REQUIRED, 201, own_project=True),

@@ -248,6 +248,14 @@ class Conflict(_OneMessage):
     http_code = 409
 
 
+class NotARefactor(HeatException):
+    """A refactor that would change something. `differences`: what, one sentence for each."""
+
+    http_code = 409
+    cfn_code = 'ValidationError'
+    msg_fmt = _('The refactor would change more than names and places: %(differences)s')
+
+
 # --- the template and what belongs to it -----------------------------------------------------------------
 
 class StackValidationFailed(HeatException):

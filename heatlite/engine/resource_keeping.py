@@ -76,6 +76,11 @@ class Keeping(State):
         return {'name': self.name, 'resource_id': self.resource_id, 'type': self.type(), 'action': str(self.action),
                 'status': str(self.status), 'metadata': self.metadata_get(), 'resource_data': self.data()}
 
+    def why_not_moved(self, to_other_stack: bool) -> str | None:
+        """Return why the resource cannot get another name, or with `to_other_stack` another stack, without a change in
+        the cloud; None if it can. For types that give their place to others."""
+        return None
+
     # --- signals ------------------------------------------------------------------------------------------
 
     def signal(self, details: Any = None, need_check: bool = True) -> bool:

@@ -17,6 +17,12 @@ from heatlite.engine.stored_resource import NULL_WRITER, ResourceWriter, StoredR
 from heatlite.language.environment import Environment
 
 SHORTEST_NAME = 4                           # characters: two of the stack's name, a dash, one of the end
+PHYSICAL_NAME = 'physical_resource_name'    # data of a resource whose object has the name of another place
+
+
+def physical_name(stack_name: str, name: str, uuid: str) -> str:
+    """Return `<stack>-<resource>-<12 characters>`."""
+    return f'{stack_name.rstrip("*")}-{name}-{short_id.get_id(uuid)}'
 
 
 class State:
@@ -49,6 +55,7 @@ class State:
     signal_mark: str | None = None                      # unique id of the signal being handled
     signalled_at: datetime | None = None                # when that signal was stored
     idempotent_create: ClassVar[bool] = False           # repeating the create after a crash is safe
+    looks_up_others: ClassVar[bool] = False             # needs the resources that it refers to in its own stack
 
     _property_schemata: ClassVar[tuple[Any, Any] | None] = None     # (schema as declared, as Schemas)
 
@@ -120,10 +127,12 @@ class State:
     # --- names --------------------------------------------------------------------------------------------
 
     def physical_resource_name(self) -> str | None:
-        """Return `<stack>-<resource>-<12 characters>`, shortened to the type's limit; None before there is a row."""
+        """Return `<stack>-<resource>-<12 characters>`, shortened to the type's limit; None before there is a row.
+
+        It stays when the resource, or its stack, gets another name."""
         if self.id is None or self.action == self.INIT:
             return None
-        name = f'{self.stack.name.rstrip("*")}-{self.name}-{short_id.get_id(str(self.uuid))}'
+        name = self._data.get(PHYSICAL_NAME) or physical_name(self.stack.name, self.name, str(self.uuid))
         limit = self.physical_resource_name_limit
         return self.reduce_physical_resource_name(name, limit) if limit else name
 

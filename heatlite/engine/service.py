@@ -60,6 +60,7 @@ from heatlite.engine.requests.plan_policies import Settings as PolicySettings
 from heatlite.engine.requests.plans import Bounds, Plans
 from heatlite.engine.requests.project_templates import ProjectTemplates
 from heatlite.engine.requests.quotas import QuotaChecks, Quotas
+from heatlite.engine.requests.refactors import Refactors
 from heatlite.engine.requests.signals import Signals
 from heatlite.engine.requests.snapshots import Snapshots
 from heatlite.engine.requests.software import Software
@@ -161,6 +162,9 @@ class EngineService:
             lifetime=conf.plans.lifetime, per_project=conf.plans.max_plans_per_project,
             needs_approval=conf.plans.needs_approval, refuse_errors=conf.plans.refuse_errors), self.plan_checks,
             self.policies)
+        self.refactors = Refactors(runtime, database, registry, self.engine_id, stored, quotas, self.stacks,
+                                   self.updates, foresight, self._recorder, self._sinks, conf.max_events_per_stack,
+                                   conf.max_nested_stack_depth, self._notify)
         self.guards = Guards(runtime, database)
         self.snapshots = Snapshots(runtime, database, self.actions, self.reader.read, conf.max_snapshots_per_stack)
         self.drift = Drift(runtime, database, self.reader, self.updates, self._sinks,
@@ -273,6 +277,8 @@ class EngineService:
             messages.ChangeProtections: self.guards.change_protections,
             messages.LockStack: self.guards.lock,
             messages.UnlockStack: self.guards.unlock,
+            messages.Refactor: self.refactors.refactor,
+            messages.PreviewRefactor: self.refactors.preview,
             messages.LookForDrift: self.drift.look,
             messages.GenerateProjectTemplate: self.project_templates.generate,
             messages.SnapshotStack: self.snapshots.create,

@@ -205,6 +205,27 @@ class GenerateProjectTemplate(Message):
 
 
 @dataclass(frozen=True)
+class Refactor(Message):
+    """Moves resources between names and stacks, and renames stacks, without a change in the cloud.
+
+    `stacks`: of each stack with a new definition the fields of UpdateStack, or of CreateStack for a new stack;
+    `rename`: the new name of the stack. `moves`: {from: {stack, resource}, to: {stack, resource}}; a stack is its id,
+    or the name of a new one.
+    """
+
+    answer: ClassVar[str] = 'stacks: [{id, stack_name, is_new}]; moves; differences, which a refactor has none of'
+    stacks: tuple[Mapping[str, Any], ...]
+    moves: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class PreviewRefactor(Refactor):
+    """Says whether a refactor is possible, with all differences that prevent it."""
+
+    reads: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
 class ForceDeleteStack(Message):
     """Deletes a root stack; what is not deleted in time is left in the cloud."""
 

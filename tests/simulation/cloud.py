@@ -19,6 +19,7 @@ class Cloud:
         self.objects: dict[str, dict] = {}
         self.made: list[str] = []               # names in the order they were made
         self.calls: list[tuple[str, str]] = []
+        self.requests: list[str] = []           # all requests, also those that change nothing
         self.heard: set[str] = set()            # what objects were told by signals
         self.lose_creates = False               # every first answer to a create is lost
         self._lost: set[str] = set()
@@ -30,6 +31,7 @@ class Cloud:
         """A request is about to be sent; others may go on first."""
         self.chaos.point(label, runtime)
         fence.pass_through()
+        self.requests.append(label)
 
     def create(self, runtime, name: str, value: str) -> str:
         self._receive('create', runtime)

@@ -204,6 +204,32 @@ def test_guards(run, files):
     run('stack', 'delete', '--yes', '--wait', 'guarded')
 
 
+def test_refactor(run, files, tmp_path):
+    run('stack', 'create', '--wait', '-t', files['lamp'], 'shop')
+    value = run.json('stack', 'output', 'show', 'shop', 'number')['output_value']
+    (tmp_path / 'shop.yaml').write_text(
+        'heat_template_version: 2018-08-31\nparameters: {of: {type: string}}\nresources:\n'
+        '  lamp: {type: OS::Heat::TestResource, properties: {value: {get_param: of}}}\n')
+    (tmp_path / 'base.yaml').write_text(
+        'heat_template_version: 2018-08-31\nresources:\n'
+        '  first: {type: OS::Heat::RandomString, properties: {length: 8}}\n')
+    wanted = tmp_path / 'split.yaml'
+    text = ('stacks:\n- {stack: shop, template: shop.yaml, parameters: {of: %s}}\n'
+            '- {stack: base, new: true, template: base.yaml}\nmoves:\n- {from: shop/number, to: base/first}\n')
+    wanted.write_text(text % 'another')
+    said = run('stack', 'refactor', '--dry-run', wanted, code=2)
+    assert 'shop/number -> base/first' in said and 'shop/lamp: update value:' in said
+    assert 'shop/lamp: update of value' in run('stack', 'refactor', wanted, fails=True)
+    wanted.write_text(text % value)
+    assert run.json('stack', 'refactor', '--dry-run', wanted, code=0)['differences'] == []
+    assert 'stack base (new)' in run('stack', 'refactor', wanted, code=0)
+    assert [each['resource_name'] for each in run.json('stack', 'resource', 'list', 'base')] == ['first']
+    wanted.write_text('- stacks')
+    assert 'a map is wanted with "stacks"' in run('stack', 'refactor', wanted, fails=True)
+    for name in ('shop', 'base'):
+        run('stack', 'delete', '--yes', '--wait', name)
+
+
 def test_letting_go(run, files):
     for name, command in (('kept', ('release',)), ('gone', ('force', 'delete'))):
         run('stack', 'create', '--wait', '-t', files['lamp'], name)

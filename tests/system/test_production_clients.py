@@ -128,6 +128,43 @@ def test_an_import(cloud, commands, written):
 
 
 @pytest.mark.service
+def test_a_refactor(cloud, commands, written):
+    member, template = commands['alpha'], written('whole.yaml', STORED)
+    member('stack', 'create', '--wait', '-t', template, 'whole')
+
+    def ids(name):
+        return {each['resource_name']: each['physical_resource_id'] for each in member.json(
+            'stack', 'resource', 'list', name)}
+
+    before = ids('whole')
+    written('rest.yaml', IMPORTED)
+    written('part.yaml', 'heat_template_version: 2018-08-31\nresources: {secret: {type: OS::Heat::RandomString}}\n')
+    split = written('split.yaml', 'stacks:\n- {stack: whole, template: rest.yaml}\n'
+                    '- {stack: part, new: true, template: part.yaml}\nmoves: [{from: whole/word, to: part/secret}]\n')
+    assert REFUSED in commands['alpha_reader']('stack', 'refactor', split, fails=True)
+    assert UNKNOWN in commands['beta']('stack', 'refactor', split, fails=True)
+    assert 'whole/word -> part/secret' in member('stack', 'refactor', '--dry-run', split)
+    engine = cloud.engines[0]                       # another one does it
+    cloud.start_engine().said('takes requests')
+    engine.kill()
+    cloud.engines.remove(engine)
+    member('stack', 'refactor', split)
+    assert ids('whole') == {'config': before['config']} and ids('part') == {'secret': before['word']}
+    renamed = written('renamed.yaml', 'stacks: [{stack: part, existing: true, new_name: words}]\n')
+    member('stack', 'refactor', renamed)
+    assert member.json('stack', 'show', 'words')['stack_status'] == 'UPDATE_COMPLETE'
+    merged = written('merged.yaml', 'stacks:\n- {stack: whole, template: whole.yaml}\n'
+                     '- {stack: words, template: none.yaml}\nmoves: [{from: words/secret, to: whole/word}]\n')
+    written('none.yaml', 'heat_template_version: 2018-08-31\n')
+    member('stack', 'refactor', merged)
+    assert ids('whole') == before and ids('words') == {}
+    after = member.json('stack', 'update', '--wait', '-t', template, 'whole')
+    assert after['stack_status'] == 'UPDATE_COMPLETE' and ids('whole') == before
+    for name in ('whole', 'words'):
+        member('stack', 'delete', '--yes', '--wait', name)
+
+
+@pytest.mark.service
 def test_a_template_of_a_project(commands, tmp_path):
     files = tmp_path / 'project.yaml', tmp_path / 'environment.yaml'
     assert commands['alpha'].json('stack', 'template', 'generate', *files) == []

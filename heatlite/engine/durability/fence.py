@@ -11,6 +11,9 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import TypeVar
 
+from heatlite.common import exception
+from heatlite.common.i18n import _
+
 T = TypeVar('T')
 
 _check: ContextVar[Callable[[], None] | None] = ContextVar('fence', default=None)
@@ -25,6 +28,19 @@ def behind(check: Callable[[], None], work: Callable[[], T]) -> T:
         return work()
     finally:
         _check.reset(token)
+
+
+def without_requests(work: Callable[[], T]) -> T:
+    """Return `work()`. Each request that it would send to a service raises Error instead."""
+    token = _check.set(_refuse)
+    try:
+        return work()
+    finally:
+        _check.reset(token)
+
+
+def _refuse() -> None:
+    raise exception.Error(_('A service would have to be asked'))
 
 
 def pass_through() -> None:

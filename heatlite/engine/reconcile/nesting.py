@@ -173,7 +173,7 @@ class Nesting:
 
     def _request(self, resource: Resource) -> dict[str, Any]:
         """Return what is stored with the request to a nested stack, besides its template."""
-        return {'facade': self._facade_parts(resource), **self._settled.inputs(resource.t)}
+        return {'facade': facade_parts(resource.t), **self._settled.inputs(resource.t)}
 
     # --- waiting ----------------------------------------------------------------------------------------
 
@@ -268,7 +268,7 @@ class Nesting:
         wanted = parent.resources.get(resource.name)
         used = parent.environment.find(wanted.type, wanted.name).path if wanted is not None else ()
         return nested.child_definition(parent, wanted, template, dict(parameters or {}), used, identity=identity,
-                                       facade=StoredFacade(self._facade_parts(resource), parent),
+                                       facade=StoredFacade(facade_parts(resource.t), parent),
                                        name=resource.name, secrets=self._secrets(),
                                        files=self._files(resource, template))
 
@@ -295,9 +295,11 @@ class Nesting:
         if self._parent.row.depth + 1 > self._max_depth:
             raise exception.RequestLimitExceeded(_('Recursion depth exceeds %d.') % self._max_depth)
 
-    def _facade_parts(self, resource: Resource) -> dict[str, Any]:
-        return {'metadata': resource.t.metadata(), 'deletion_policy': resource.t.deletion_policy(),
-                'update_policy': dict(resource.t['UpdatePolicy']) if 'UpdatePolicy' in list(resource.t) else {}}
+
+def facade_parts(definition: ResourceDefinition) -> dict[str, Any]:
+    """Return what is stored of a resource with its nested stack, for `resource_facade`."""
+    return {'metadata': definition.metadata(), 'deletion_policy': definition.deletion_policy(),
+            'update_policy': dict(definition['UpdatePolicy']) if 'UpdatePolicy' in list(definition) else {}}
 
 
 class StoredFacade(Facade):

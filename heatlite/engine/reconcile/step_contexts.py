@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from heatlite.common import short_id
 from heatlite.engine.reconcile import exports
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.resource_objects import ResourceObjects
 from heatlite.engine.reconcile.step_context import StepContext, definition_of, fingerprint, stored_definition
 from heatlite.engine.resource import Resource
+from heatlite.engine.resource_state import physical_name
 from heatlite.engine.stored_resource import StoredResource
 from heatlite.planning.states import Action, ResourceState
 from heatlite.planning.steps import Kind, Step
@@ -133,4 +133,4 @@ class StepContexts:
         """Return the physical name of the resource, for events before there is an id."""
         if work is not None and work.resource is not None and work.resource.id == row.id:
             return work.resource.physical_resource_name() or ''
-        return f'{self._leased.row.name}-{row.name}-{short_id.get_id(row.uuid)}'
+        return physical_name(self._leased.row.name, row.name, row.uuid)

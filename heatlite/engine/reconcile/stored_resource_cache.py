@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,16 +19,20 @@ BLOCK = 256                                         # rows with consecutive numb
 BLOCKS = 8                                          # the most blocks in the cache
 NOT_READ = ResourceState(0, '', '', '')              # placeholder until `get` sets the state
 
+Read = Callable[[Connection, int, int], Mapping[int, tuple[Mapping[str, Any], list[resources.StoredDatum]]]]
+"""(tx, first, end) -> rows with these numbers, `end` not included, as `db.resources.stored`."""
+
 
 class StoredResourceCache:
     """Reads through the journal: pending changes are written before a read."""
 
-    def __init__(self, runtime: Runtime, database: Database, journal: Journal | None, stack_id: str) -> None:
-        """`journal` None: nothing is written meanwhile (a preview)."""
+    def __init__(self, runtime: Runtime, database: Database, journal: Journal | None, stack_id: str,
+                 read: Read | None = None) -> None:
+        """`journal` None: nothing is written meanwhile (a preview). `read`: by default the rows of the stack."""
         self._runtime = runtime
         self._database = database
         self._journal = journal
-        self._stack_id = stack_id
+        self._stored: Read = read or (lambda tx, first, end: resources.stored(tx, stack_id, first, end))
         self._blocks: dict[int, dict[int, StoredResource]] = {}
         self._reading: dict[int, Flag] = {}       # block being read -> set when it is there
         self._changed: dict[int, set[int]] = {}     # rows that changed while their block was being read
@@ -83,7 +87,7 @@ class StoredResourceCache:
             known = self._blocks.get(number)        # if present, only the wanted row is read again
             first, end = (number * BLOCK, (number + 1) * BLOCK) if known is None else (wanted, wanted + 1)
             found = self._database.retry_until_available(
-                lambda tx: resources.stored(tx, self._stack_id, first, end), reading=True)
+                lambda tx: self._stored(tx, first, end), reading=True)
             while known is None and len(self._blocks) >= BLOCKS:
                 del self._blocks[next(iter(self._blocks))]
             self._blocks.setdefault(number, {}).update({

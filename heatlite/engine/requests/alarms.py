@@ -204,6 +204,9 @@ class Alarms:
             known = alarms.get(tx, project_id, name)
             if known is not None:
                 self._check_free(tx, known, stack_id)
+                if known.resource_name != resource_name and known.stack_id is not None:     # a refactor has renamed it
+                    raise exception.Conflict(_('There is an alarm "%(name)s" already, that of resource %(resource)s.')
+                                             % {'name': known.name, 'resource': known.resource_name})
             for target in targets:
                 _check_target(tx, target, project_id, stack_id)
             now = evaluation.time(tx)

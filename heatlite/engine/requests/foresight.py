@@ -6,9 +6,11 @@ from heatlite.common.context import RequestContext
 from heatlite.common.runtime import Runtime
 from heatlite.db import stacks
 from heatlite.db.connection import Database
+from heatlite.engine.durability import fence
 from heatlite.engine.reconcile.use_cases import Provider
 from heatlite.engine.requests import importing, preview_create
 from heatlite.engine.requests.preview_update import Preview, Previewed
+from heatlite.engine.requests.stored_rows import StoredRows
 from heatlite.engine.types.registry import Registry
 from heatlite.language.definition import StackDefinition
 
@@ -38,6 +40,16 @@ class Foresight:
                                                  before=before if with_causes else None)
         importing.check(found, context, self._registry)
         return found
+
+    def of_moves(self, context: RequestContext, row: stacks.Stack, definition: StackDefinition,
+                 before: StackDefinition | None, stored: StoredRows) -> Previewed:
+        """Return what an update with this definition would do if the resources were as `stored` says. Asks no service:
+        what cannot be known without that is unknown."""
+        use_cases = self._use_cases()
+        preview = Preview(self._runtime, self._database, self._registry, context, use_cases.nest, use_cases.software,
+                          use_cases.alarms, self._resources_per_stack, preview_create.MOST_SHOWN, stored=stored)
+        mask = definition.mask if before is None else definition.mask | before.mask
+        return fence.without_requests(lambda: preview.of_update(row, definition, mask, converge=False, before=before))
 
     def of_delete(self, context: RequestContext, row: stacks.Stack, definition: StackDefinition) -> Previewed:
         return self._preview(context).of_delete(row, definition)

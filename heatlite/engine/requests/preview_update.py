@@ -15,7 +15,7 @@ from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
-from heatlite.db import resources, stacks, templates
+from heatlite.db import stacks, templates
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
 from heatlite.db.stacks import Stack
@@ -26,13 +26,14 @@ from heatlite.engine.reconcile import loading
 from heatlite.engine.reconcile.attribute_cache import REFERENCE
 from heatlite.engine.reconcile.facade import Stack as Facade
 from heatlite.engine.reconcile.leased_stack import LeasedStack
-from heatlite.engine.reconcile.nesting import Nesting
+from heatlite.engine.reconcile.nesting import Nesting, facade_parts
 from heatlite.engine.reconcile.resource_objects import ResourceObjects
 from heatlite.engine.reconcile.step_context import StepContext
 from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
 from heatlite.engine.requests import validation
 from heatlite.engine.requests.dry_executor import DryExecutor
 from heatlite.engine.requests.dry_run import Change, DryRun
+from heatlite.engine.requests.stored_rows import AS_STORED, StoredRows
 from heatlite.engine.resource import Resource
 from heatlite.engine.resource_services import Alarms, SoftwareConfigs
 from heatlite.engine.resources.members import Group
@@ -73,6 +74,12 @@ class Previewed:
     not_imported: Mapping[str, exception.HeatException] = field(default_factory=dict)   # resource -> why
     gone: frozenset[str] = frozenset()                                  # resources whose objects are gone
     measured: Mapping[str, tuple[Measured | None, Measured | None]] = field(default_factory=dict)   # before, after
+    references: Mapping[int, Any] = field(default_factory=dict)     # of rows that were renamed
+    fixed: Mapping[str, str] = field(default_factory=dict)          # resource -> why it cannot be moved
+    # What would be stored of the resource of a nested stack (large columns, fingerprint), and with the stack.
+    applied: Mapping[str, Any] = field(default_factory=dict)
+    fingerprint: str = ''
+    facade: Mapping[str, Any] = field(default_factory=dict)
 
 
 class NotForeseen(Exception):
@@ -124,10 +131,12 @@ class Preview:
 
     def __init__(self, runtime: Runtime, database: Database, registry: Registry, context: RequestContext,
                  nest: Callable[[LeasedStack], Nesting], software: SoftwareConfigs, alarms: Alarms, quota: int,
-                 most: int, observe: bool = False) -> None:
+                 most: int, observe: bool = False, stored: StoredRows = AS_STORED) -> None:
         """`quota`: the most resources of a tree, or UNLIMITED: then at most `most` are previewed. `observe`: updates
-        compare with the state that services report, whether or not they say `converge`."""
+        compare with the state that services report, whether or not they say `converge`. `stored`: the resources from
+        which it starts."""
         self._observe = observe
+        self._rows = stored
         self._runtime = runtime
         self._database = database
         self._registry = registry
@@ -165,9 +174,10 @@ class Preview:
         """Preview one stack. `row`: its row with the previewed action."""
         self._take(len(wanted.snippets))
         with self._database.reader() as tx:         # as the update itself would read them
-            rows = resources.light(tx, row.id) if row.id != NEW else []
-            kept = loading.kept_values(tx, row.id) if rows else {}
-            mask |= Mask(resources.secrets(tx, row.id)) if rows else masking.NOTHING
+            self._rows.begin(tx, row.id, wanted)
+            rows = self._rows.light(tx, row.id) if row.id != NEW else []
+            kept = self._rows.kept(tx, row.id) if rows else {}
+            mask |= Mask(self._rows.secrets(tx, row.id)) if rows else masking.NOTHING
         leased = LeasedStack(row, Lease(row.id, '', 0), wanted, self._context,
                              loading.traversal(self._runtime, row, wanted, list(rows), 0))
         leased.kept.update(kept)
@@ -177,6 +187,7 @@ class Preview:
         ahead = Ahead(self._nest(leased))
         run = DryRun(self._runtime, leased, self._executor(leased, ahead),
                      lambda *what: self._inside(found, ahead, *what))
+        self._renamed(found, leased, run.executor)
         changes = run.run()
         found.not_imported = run.not_imported
         found.begun, found.released = run.begun, frozenset(run.released)
@@ -195,7 +206,32 @@ class Preview:
                           software=self._software, alarms=self._alarms)
 
         return DryExecutor(self._runtime, leased, self._registry, facade,
-                           StoredResourceCache(self._runtime, self._database, None, leased.id), self._observe)
+                           StoredResourceCache(self._runtime, self._database, None, leased.id,
+                                               self._rows.reader(leased.id)), self._observe)
+
+    def _renamed(self, found: Previewed, leased: LeasedStack, executor: DryExecutor) -> None:
+        """Note the references of the rows that have another name, or a stack with another name, than when their values
+        were cached, which what refers to them gets; and which of the rows cannot be where they are."""
+        references, fixed = {}, {}
+        for number, from_other_stack in self._rows.renamed(leased.id).items():
+            row = leased.rows[number]
+            try:
+                resource = executor.objects.stored(row)
+                references[number] = resource.get_reference_id()
+                why = resource.why_not_moved(from_other_stack)
+            except exception.DatabaseUnavailable:
+                raise
+            except Exception as error:              # raised by the type
+                why = str(error) or type(error).__name__
+            if why:
+                fixed[row.name] = why
+                continue
+            leased.kept[number] = {**leased.kept.get(number, {}), REFERENCE: references[number]}
+        for number in self._rows.separated(leased.id):
+            row = leased.rows[number]
+            if executor.objects.kind_of(row).looks_up_others:
+                fixed.setdefault(row.name, _('it needs what it refers to in its own stack'))
+        found.references, found.fixed = references, fixed
 
     def _take(self, count: int) -> None:
         tree_size.check(count, self._left)
@@ -234,6 +270,8 @@ class Preview:
                          stored.outputs or () if stored is not None else ())
         found.generates_names = isinstance(resource, ScaledGroup)
         found.most_spare = resource.most_spare() if isinstance(resource, Group) else 0
+        work = run.executor.contexts.begin(step)
+        found.applied, found.fingerprint, found.facade = work.columns, work.fingerprint, facade_parts(work.wanted())
         above.inside.append(found)
         if found.fails:
             return found.fails
@@ -268,7 +306,8 @@ class Preview:
 
     def _wanted_row(self, above: Stack, resource: StackResource, stored: Stack | None) -> Stack:
         if stored is not None:
-            return replace(loading.as_updated(stored), converge=above.converge)
+            return replace(loading.as_updated(stored), converge=above.converge, owner_id=above.id,
+                           root_id=above.root_id, parent_resource=resource.name, depth=above.depth + 1)
         return replace(
             above, id=NEW, name=f'{above.name}-{resource.name}', owner_id=above.id, parent_resource=resource.name,
             depth=above.depth + 1, action=Action.CREATE, converge=False, previous_template_id=None, next_resource=1,
@@ -304,7 +343,7 @@ class Preview:
             return
         definition, mask = self._stored(stored)
         with self._database.reader() as tx:
-            rows = [row for row in resources.light(tx, stored.id) if row.replaced_by is None]
+            rows = [row for row in self._rows.light(tx, stored.id) if row.replaced_by is None]
         self._take(len(rows))
         found = Previewed(stored, definition, mask | above.mask, {
             row.name: Change(row.name, 'unknown', row, why=why, inside=why) for row in rows})

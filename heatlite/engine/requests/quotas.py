@@ -40,14 +40,15 @@ class QuotaChecks:
         if plan is None and self.quotas.plan_required:
             raise exception.Forbidden(_('this request without a plan: make one, and apply it'))
 
-    def check_stacks(self, context: RequestContext, project_id: str) -> None:
-        """Raise RequestLimitExceeded if the project may have no further stack."""
+    def check_stacks(self, context: RequestContext, project_id: str, ahead: int = 0) -> None:
+        """Raise RequestLimitExceeded if the project may have no further stack. `ahead`: new ones that are not stored.
+        """
         limit = self.quotas.stacks_per_project
         if limit == UNLIMITED or context.is_admin:
             return
         with self._database.reader() as tx:
             count = stacks.count_live_roots(tx, project_id)
-        if count >= limit:
+        if count + ahead >= limit:
             raise exception.RequestLimitExceeded(
                 _('You have reached the maximum stacks per tenant, %d. Please delete some stacks.') % limit)
 

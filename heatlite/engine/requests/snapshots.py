@@ -6,7 +6,7 @@ Source: docs/spec/engine.rst, "Snapshots".
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from sqlalchemy import Connection
@@ -17,7 +17,7 @@ from heatlite.common.files import Files
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 from heatlite.common.timeutils import isotime
-from heatlite.db import snapshots, stacks, templates
+from heatlite.db import resources, snapshots, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.engine.reconcile import exports, rollback
 from heatlite.engine.reconcile.facade import Stack as Facade
@@ -29,6 +29,7 @@ from heatlite.rpc import messages
 
 LOG = logging.getLogger(__name__)
 UNLIMITED = -1
+MOST_NAMED = 20                         # resources that a refusal names
 
 
 class Snapshots:
@@ -70,6 +71,7 @@ class Snapshots:
                 raise exception.NotSupported(feature=_('Restoring incomplete snapshot'))
             if row.action == Action.DELETE:
                 raise exception.NotSupported(feature=_('Restore of a stack that is being deleted'))
+            _check_places(tx, row, found.data)
             template_id = templates.insert(tx, self._runtime.uuid(), found.data['template'], found.data['environment'],
                                            found.data.get('files') or {}, self._runtime.now(), stack_id=row.id,
                                            is_nested=row.owner_id is not None)
@@ -107,16 +109,28 @@ class Snapshots:
         saved = (found.data or {}).get('resources') or {}
         if not saved:
             return
-        stack = self._read(stack_id)
+        elsewhere = self._moved(stack_id, saved)
+        read: dict[str, Facade | None] = {}
         for name, entry in saved.items():
             try:
-                resource = stack.get(name) if stack is not None and name in stack else None
+                at, now = elsewhere.get(name, (stack_id, name))
+                if at not in read:
+                    read[at] = self._read(at)
+                stack = read[at]
+                resource = stack.get(now) if stack is not None and now in stack else None
                 handler = getattr(resource, 'handle_delete_snapshot', None)
                 if callable(handler):
                     handler(entry)
             except Exception as error:
                 defects.log(LOG, error, 'What %s in stack %s kept for snapshot %s could not be deleted', name, stack_id,
                             found.id)
+
+    def _moved(self, stack_id: str, saved: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+        """Return the resources of a snapshot that a refactor has moved since: name -> (stack, name) now."""
+        with self._database.reader() as tx:
+            row = stacks.show(tx, stack_id)
+            return {} if row is None else {name: (holder.stack_id, holder.name) for name, holder in _moved(
+                tx, row, {'resources': saved}).items() if name in saved}
 
     def finished(self, row: stacks.Stack, status: Status, reason: str) -> None:
         """End a snapshot: store the state of the resources with it. Does nothing if the row has no snapshot."""
@@ -136,6 +150,35 @@ class Snapshots:
         if found.stack_id != row.id:
             raise exception.SnapshotNotFound(snapshot=snapshot_id, stack=row.name)
         return found
+
+
+def _check_places(tx: Connection, row: stacks.Stack, data: Mapping[str, Any]) -> None:
+    """Raise Conflict if a refactor has renamed or moved resources since the snapshot: a restore would delete them."""
+    moved = [f'{name} -> {holder.stack_name}/{holder.name}' for name, holder in _moved(tx, row, data).items()]
+    if moved:
+        raise exception.Conflict(_('The snapshot is from before a refactor that moved: %s.') % ', '.join(
+            [*moved[:MOST_NAMED], *(['...'] if len(moved) > MOST_NAMED else [])]))
+
+
+def _moved(tx: Connection, row: stacks.Stack, data: Mapping[str, Any]) -> dict[str, resources.Holder]:
+    """Return the resources of an export whose objects are those of other resources now: name -> which."""
+    saved = list(_saved(row.id, data))
+    now = resources.placed(tx, row.project_id, {physical_id for _stack, _name, _kind, physical_id in saved})
+    found = {}
+    for stack_id, name, kind, physical_id in saved:
+        holders = [each for each in now.get(physical_id, ()) if each.type == kind]
+        if holders and not any((each.stack_id, each.name) == (stack_id, name) for each in holders):
+            found[name] = holders[0]
+    return found
+
+
+def _saved(stack_id: str, data: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+    """Yield (stack, name, type, physical id) of the resources in an export, also of nested stacks."""
+    for name, entry in (data.get('resources') or {}).items():
+        if 'resources' in entry:
+            yield from _saved(str(entry.get('id')), entry)
+        elif entry.get('resource_id'):
+            yield stack_id, name, entry['type'], entry['resource_id']
 
 
 def shown(found: snapshots.Snapshot) -> dict[str, Any]:

@@ -60,9 +60,9 @@ class StackUpdates:
             protections = guarding.check_lock(tx, row).protections
         check_updatable(row)
         self._stored.check_rights(row.id, context)
-        definition = self._redefine(row, stored, message)
+        definition = self.redefine(row, stored, message)
         content = Content.of(definition)
-        renewed = self._renewed_authority(context, row, definition, self._runtime.now())
+        renewed = self.renewed_authority(context, row, definition, self._runtime.now())
 
         def requested(tx: Connection, current: stacks.Stack) -> dict[str, Any]:
             """Check the request again, store what belongs to it, and return the columns that it changes."""
@@ -127,7 +127,7 @@ class StackUpdates:
         `with_causes`: with the present definitions, also of nested stacks, from which the causes of changes follow."""
         with self._database.reader() as tx:
             row, stored = self._stored.with_template(tx, message.stack_id, context)
-        definition = self._redefine(row, stored, message)
+        definition = self.redefine(row, stored, message)
         before = self._checked(context, row, stored, definition)
         return row, self._foresight.of_update(context, row, definition, before, bool(message.converge), with_causes)
 
@@ -155,8 +155,9 @@ class StackUpdates:
         self._quotas.check_sizes(definition, context)
         return before
 
-    def _redefine(self, row: stacks.Stack, stored: templates.Template,
-                  message: messages.UpdateStack) -> StackDefinition:
+    def redefine(self, row: stacks.Stack, stored: templates.Template,
+                 message: messages.UpdateStack) -> StackDefinition:
+        """Build the definition that an update brings, without checks."""
         if message.existing:
             message = sources.over_existing(message, stored)
         if message.files == stored.files:           # unchanged files need no second row
@@ -164,8 +165,8 @@ class StackUpdates:
         return sources.define(message, StackIdentity(row.name, row.id, row.project_id), self._registry.operator,
                               self._limits)
 
-    def _renewed_authority(self, context: RequestContext, row: stacks.Stack, definition: StackDefinition,
-                           now: datetime) -> credentials.Credentials | None:
+    def renewed_authority(self, context: RequestContext, row: stacks.Stack, definition: StackDefinition,
+                          now: datetime) -> credentials.Credentials | None:
         """Return new credentials if another user updates, or the stack may need a trust that it lacks; else None."""
         if row.owner_id is not None:
             return None

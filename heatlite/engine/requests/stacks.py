@@ -68,16 +68,16 @@ class Stacks:
         return self._foresight.of_create(context, row, definition)
 
     def preview(self, context: RequestContext, message: messages.PreviewStack) -> dict[str, Any]:
-        self._check_name_free(context, message.stack_name)
+        self.check_name_free(context, message.stack_name)
         check_name(message.stack_name)
-        definition = self._define(message, StackIdentity(message.stack_name, None, context.project_id or ''))
+        definition = self.define(message, StackIdentity(message.stack_name, None, context.project_id or ''))
         self._quotas.check_size(definition)
         validation.check_request(definition, self._registry, context)
         return preview_create.shown(*validation.checker(definition, self._registry, context), message, context.username,
                                     isotime(self._runtime.now()), self._quotas.quotas.resources_per_stack)
 
     def validate(self, context: RequestContext, message: messages.ValidateTemplate) -> dict[str, Any]:
-        definition = self._define(message, StackIdentity('validate', None, context.project_id or ''))
+        definition = self.define(message, StackIdentity('validate', None, context.project_id or ''))
         return validation.described(definition, self._registry, context, message)
 
     def _checked(self, context: RequestContext, message: messages.CreateStack,
@@ -86,18 +86,19 @@ class Stacks:
         if message.adopt is not None and not self._quotas.quotas.stack_adopt:
             raise exception.NotSupported(feature='Stack Adopt')
         stack_id = self._runtime.uuid()
-        self._check_name_free(context, message.stack_name)
-        definition = self._define(message, StackIdentity(message.stack_name, stack_id, context.owning_project()))
+        self.check_name_free(context, message.stack_name)
+        definition = self.define(message, StackIdentity(message.stack_name, stack_id, context.owning_project()))
         self._quotas.check_stacks(context, definition.identity.project_id)
         check_name(message.stack_name)
         self._quotas.check_size(definition)
         validation.check_request(definition, self._registry, context)
         self._quotas.check_sizes(definition, context)
         action = Action.CREATE if message.adopt is None else Action.ADOPT
-        return self._new_row(context, message, definition, stack_id, action, now), definition
+        return self.new_row(context, message, definition, stack_id, action, now), definition
 
-    def _new_row(self, context: RequestContext, message: messages.CreateStack, definition: StackDefinition,
-                 stack_id: str, action: Action, now: datetime) -> stacks.Stack:
+    def new_row(self, context: RequestContext, message: messages.CreateStack, definition: StackDefinition,
+                stack_id: str, action: Action, now: datetime) -> stacks.Stack:
+        """Return the row of a new stack whose create begins."""
         return stacks.Stack(
             id=stack_id, name=message.stack_name, project_id=definition.identity.project_id, username=context.username,
             owner_id=None, root_id=stack_id, parent_resource=None, depth=0, action=action,
@@ -111,10 +112,12 @@ class Stacks:
                 context, {'adopt': message.adopt.get('resources', {})} if message.adopt else None),
             created_at=now, updated_at=None, started_at=now, deleted_at=None, revision=1)
 
-    def _define(self, message: messages.Source, whose: StackIdentity) -> StackDefinition:
+    def define(self, message: messages.Source, whose: StackIdentity) -> StackDefinition:
+        """Build the definition of a new stack, without checks."""
         return sources.define(message, whose, self._registry.operator, self._limits)
 
-    def _check_name_free(self, context: RequestContext, name: str) -> None:
+    def check_name_free(self, context: RequestContext, name: str) -> None:
+        """Raise StackExists if a live stack of the caller's project has this name."""
         with self._database.reader() as tx:
             if stacks.by_name(tx, context.project_id, name) is not None:
                 raise exception.StackExists(stack_name=name)

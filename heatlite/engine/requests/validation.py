@@ -8,6 +8,8 @@ from typing import Any
 
 from heatlite.common import exception, policy
 from heatlite.common.context import RequestContext
+from heatlite.engine.clients import constraint_cache
+from heatlite.engine.durability import fence
 from heatlite.engine.types import tree_size
 from heatlite.engine.types.catalog import Catalog
 from heatlite.engine.types.draft import Draft
@@ -33,6 +35,18 @@ def check_request(definition: StackDefinition, registry: Registry, context: Requ
     with without_hidden_values(definition):
         catalog = _catalog(definition, registry, context)
         diagnostics = lint.check(definition, catalog, updating=updating)
+        if catalog.forbidden is not None:
+            raise exception.Forbidden(action=policy.rule_of_type(catalog.forbidden))
+        lint.raise_first(diagnostics)
+
+
+def check_moved(definition: StackDefinition, registry: Registry, context: RequestContext) -> None:
+    """As `check_request`, for a definition whose values are those of resources that exist: asks no service. Raises the
+    first error, and Forbidden."""
+    with without_hidden_values(definition):
+        catalog = _catalog(definition, registry, context)
+        catalog.lookup = constraint_cache.lookup(registry.constraint, context, lambda value: True)
+        diagnostics = fence.without_requests(lambda: lint.check(definition, catalog, values=False, updating=True))
         if catalog.forbidden is not None:
             raise exception.Forbidden(action=policy.rule_of_type(catalog.forbidden))
         lint.raise_first(diagnostics)

@@ -25,6 +25,8 @@ class LoadBalancer(Protocol):
 class BalancedGroup(scaled.ScaledGroup):
     """A group that may have a property `LoadBalancerNames`: references of load balancers."""
 
+    looks_up_others = True
+
     LOAD_BALANCER_NAMES = 'LoadBalancerNames'
 
     def _load_balancers(self) -> list[LoadBalancer]:

@@ -12,6 +12,7 @@ from urllib.parse import quote, unquote, urlencode, urlsplit
 from oslo_config import cfg
 from oslo_log import log
 
+from heatlite.common.i18n import _
 from heatlite.engine.resources import stack_user
 
 LOG = log.getLogger(__name__)
@@ -33,6 +34,11 @@ class SignalResponder(stack_user.StackUser):
     def handle_delete(self) -> Any:
         self._delete_signals()
         return super().handle_delete()
+
+    def why_not_moved(self, to_other_stack: bool) -> str | None:
+        if self.SIGNAL_TRANSPORT in self.properties_schema and self._signal_transport_none():
+            return super().why_not_moved(to_other_stack)
+        return _('the address to which signals are sent has the names of the resource and of its stack')
 
     # --- which way ----------------------------------------------------------------------------------------
 

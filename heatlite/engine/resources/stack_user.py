@@ -44,6 +44,11 @@ class StackUser(resource.Resource):
     def _new_password() -> str:
         return password_gen.generate_openstack_password()
 
+    def why_not_moved(self, to_other_stack: bool) -> str | None:
+        if self._get_user_id() is None:
+            return None
+        return _('what logs in as its user has the names of the resource and of its stack')
+
     def _get_user_id(self) -> str | None:
         """Old stacks have it as the physical id."""
         return self.data().get('user_id')

@@ -34,6 +34,7 @@ class Alarm(resource.Resource):
     """
 
     strict_dependency = False
+    looks_up_others = True
     idempotent_create = True
     always_replace_on_check_failed = False
 
@@ -85,7 +86,7 @@ class Alarm(resource.Resource):
         self._put()
 
     def _put(self) -> None:
-        name, rule = self.early_reference(self.stack.name, self.name), self._rule()
+        name, rule = self.get_reference_id(), self._rule()
         metric = replace(rule.metric, dimensions=tuple((each, self._value(each, value))
                                                        for each, value in rule.metric.dimensions))
         self.stack.alarms.put(self.context, name, replace(rule, metric=metric), stack_id=self.stack.id,

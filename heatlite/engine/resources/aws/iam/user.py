@@ -59,6 +59,8 @@ class User(stack_user.StackUser):
 class AccessKey(resource.Resource):
     """A pair of access keys of a user of the same stack. Its physical id is the public half."""
 
+    looks_up_others = True
+
     requires_deferred_auth = True
     support_status = catalogue.status(ACCESS_KEY)
     properties_schema = catalogue.properties(ACCESS_KEY)

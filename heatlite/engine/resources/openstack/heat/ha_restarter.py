@@ -26,6 +26,8 @@ class Restarter(signal_responder.SignalResponder):
     and updates what refers to it. Heat had this until its release 9.
     """
 
+    looks_up_others = True
+
     PROPERTIES = (INSTANCE_ID,) = ('InstanceId',)
     ATTRIBUTES = (ALARM_URL,) = ('AlarmUrl',)
 

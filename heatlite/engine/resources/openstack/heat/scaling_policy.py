@@ -22,6 +22,8 @@ NAME = 'OS::Heat::ScalingPolicy'
 class AutoScalingPolicy(signal_responder.SignalResponder):
     """Changes the size of a group at each signal."""
 
+    looks_up_others = True
+
     PROPERTIES: tuple[str, ...]
     PROPERTIES = (AUTO_SCALING_GROUP_NAME, SCALING_ADJUSTMENT, ADJUSTMENT_TYPE, COOLDOWN, MIN_ADJUSTMENT_STEP) = (
         'auto_scaling_group_id', 'scaling_adjustment', 'adjustment_type', 'cooldown', 'min_adjustment_step')

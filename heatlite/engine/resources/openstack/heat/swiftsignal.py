@@ -60,6 +60,9 @@ class SwiftSignalHandle(resource.Resource):
         with plugin.ignore_conflict_and_not_found:
             swift.delete_container(self.stack.id)
 
+    def why_not_moved(self, to_other_stack: bool) -> str | None:
+        return _('its signals are in a container with the id of its stack') if to_other_stack else None
+
     def _delete_versions(self) -> None:
         swift, plugin = self.client(), self.client_plugin()
         with plugin.ignore_not_found:

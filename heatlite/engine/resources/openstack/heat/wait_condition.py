@@ -20,6 +20,8 @@ NAME = 'OS::Heat::WaitCondition'
 class HeatWaitCondition(resource.Resource):
     """Waits until its handle has received a number of signals."""
 
+    looks_up_others = True
+
     PROPERTIES = (HANDLE, TIMEOUT, COUNT) = ('handle', 'timeout', 'count')
     ATTRIBUTES = (DATA,) = ('data',)
 

@@ -1,0 +1,96 @@
+"""Refactors: resources get other names or go to other stacks, stacks get other names; the cloud does not change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.api import bodies, finding, links
+from heatlite.api.query import boolean
+from heatlite.api.wsgi import Request
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.common.limits import Limits
+from heatlite.rpc import messages
+
+View = dict[str, Any]
+DEFINITION = frozenset({'stack', 'template', 'template_url', 'environment', 'environment_files', 'files', 'parameters'})
+OF_EXISTING = DEFINITION | {'new', 'new_name', 'existing', 'clear_parameters'}
+OF_NEW = DEFINITION | {'new', 'timeout_mins', 'disable_rollback', 'tags'}
+MOST_STACKS, MOST_MOVES = 20, 1000
+LONGEST_NAME = 255
+ENDS = ('from', 'to')
+
+
+def refactor(req: Request) -> View:
+    return _answered(req, messages.Refactor(*_parsed(req)))
+
+
+def preview(req: Request) -> View:
+    return _answered(req, messages.PreviewRefactor(*_parsed(req)))
+
+
+def _answered(req: Request, message: messages.Refactor) -> View:
+    found = req.call(message)
+    for each in found['stacks']:
+        url = None if each['id'] is None else links.stack_url(
+            req.base, finding.own_project(req), each['stack_name'], each['id'])
+        each['links'] = [] if url is None else [links.link(url)]
+    return {'refactor': found}
+
+
+def _parsed(req: Request) -> tuple[tuple[Mapping[str, Any], ...], tuple[Mapping[str, Any], ...]]:
+    """The stacks and the moves of the body, with ids for the names of stacks that exist. Raises HTTPBadRequest,
+    EntityNotFound."""
+    body = req.require_json()
+    stacks = _listed(body, 'stacks', MOST_STACKS)
+    moves = _listed(body, 'moves', MOST_MOVES) if body.get('moves') is not None else []
+    if not stacks:
+        raise messages.wrong('stacks', _('at least one stack'), stacks)
+    known: dict[str, str] = {}
+    parsed = tuple(_stack(req, each, known) for each in stacks)
+    return parsed, tuple({end: _place(move, end, known) for end in ENDS} for move in moves)
+
+
+def _stack(req: Request, given: Mapping[str, Any], known: dict[str, str]) -> Mapping[str, Any]:
+    """The message of one stack, as arguments. Adds to `known` how moves may name it: name or id -> what the engine
+    knows it by."""
+    name, limits = _text(given, 'stack'), Limits.of(req.conf)
+    is_new = 'new' in given and boolean('new', given['new'])
+    refused = sorted(given.keys() - (OF_NEW if is_new else OF_EXISTING))
+    if refused:
+        raise exception.HTTPBadRequest(_('The definition of stack %(name)s in a refactor must not have: %(keys)s') % {
+            'name': name, 'keys': ', '.join(refused)[:LONGEST_NAME]})
+    if is_new:
+        known[name] = name
+        return bodies.create_stack({**given, 'stack_name': name}, limits).arguments()
+    with req.db.reader() as tx:
+        found = finding.stack_by_name_or_id(req, tx, name)
+    if found.deleted_at is not None:
+        raise finding.unknown(name)
+    known |= {name: found.id, found.name: found.id, found.id: found.id}
+    existing = 'existing' in given and boolean('existing', given['existing'])
+    message = bodies.update_stack(given, found.id, limits, existing)
+    return {**message.arguments(), 'rename': _text(given, 'new_name') if given.get('new_name') is not None else None}
+
+
+def _place(move: Mapping[str, Any], end: str, known: Mapping[str, str]) -> Mapping[str, str]:
+    given = move.get(end)
+    if not isinstance(given, Mapping):
+        raise messages.wrong(end, _('a map with a stack and a resource'), given)
+    stack = _text(given, 'stack')
+    return {'stack': known.get(stack, stack), 'resource': _text(given, 'resource')}
+
+
+def _listed(body: Mapping[str, Any], key: str, most: int) -> list[Mapping[str, Any]]:
+    given = body.get(key)
+    if not isinstance(given, list) or len(given) > most or not all(isinstance(each, Mapping) for each in given):
+        raise messages.wrong(key, _('a list of at most %d maps') % most, type(given).__name__)
+    return given
+
+
+def _text(given: Mapping[str, Any], key: str) -> str:
+    found = given.get(key)
+    if not isinstance(found, str) or not 0 < len(found) <= LONGEST_NAME:
+        raise messages.wrong(key, _('a name of at most %d characters') % LONGEST_NAME, found)
+    return found
