@@ -20,6 +20,7 @@ from heatlite.api.middleware.mount import Mount, metrics
 from heatlite.api.middleware.noauth import NoAuth
 from heatlite.api.middleware.origin import CrossOrigin
 from heatlite.api.middleware.request_id import RequestId
+from heatlite.api.middleware.traces import Traces
 from heatlite.api.middleware.version import VersionNegotiation
 from heatlite.api.router import Router
 from heatlite.common import addresses, exception, frames, health
@@ -59,6 +60,7 @@ def _layers(conf: cfg.ConfigOpts, policy: Policy, identity: Layer, beside: Layer
     return [
         frames.roomy,
         partial(AccessLog, observe=observe, failed=faults.response),
+        Traces,
         partial(CrossOrigin, conf=conf),
         RequestId,
         partial(FaultMiddleware, debug=conf.debug),

@@ -99,7 +99,7 @@ def run(conf: Any) -> int:
     """Builds the parts, serves until Ctrl-C or SIGTERM."""
     from heatlite.api import deploy
     from heatlite.cmd import keys, parts, signals, simulated
-    from heatlite.common import messaging
+    from heatlite.common import messaging, tracing
     from heatlite.common.http_server import HttpServer
     from heatlite.common.limits import Connections
     from heatlite.common.runtime import GreenRuntime
@@ -110,6 +110,7 @@ def run(conf: Any) -> int:
 
     inbox = signals.Inbox(within=conf.engine.stop_timeout + 2 * GRACE)
     runtime = GreenRuntime()
+    tracing.start(conf, 'all')
     listening = parts.listen(HOST, conf.port, conf.heat_api.backlog, hint='; --port N takes another')
     port = listening.getsockname()[1]
     signed = _listen_for_signed(conf) if conf.auth == 'keystone' else {}
@@ -142,6 +143,7 @@ def run(conf: Any) -> int:
     for server in servers:
         server.stop(GRACE)
     service.stop()
+    tracing.stop()
     if cloud is not None:
         cloud[0].stop(0.0)
     database.close()

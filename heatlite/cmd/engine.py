@@ -50,7 +50,7 @@ def load(arguments: Sequence[str]) -> Any:
 def work(conf: Any, worker: Worker) -> int:
     """Runs one engine in this process until a signal stops it."""
     from heatlite.cmd import parts, signals
-    from heatlite.common import messaging
+    from heatlite.common import exception, messaging, tracing
     from heatlite.common.runtime import GreenRuntime
     from heatlite.db import engines
     from heatlite.engine.notify import notifications
@@ -60,6 +60,10 @@ def work(conf: Any, worker: Worker) -> int:
 
     inbox = signals.Inbox(within=conf.engine.stop_timeout + GRACE)
     runtime = GreenRuntime()
+    try:
+        tracing.start(conf, 'engine')
+    except exception.Error as error:        # the extra is not installed, or a header is wrong
+        raise SystemExit(str(error)) from None
     parts.be_watched(runtime, worker)
     transport = messaging.transport(conf, f'{PROGRAM}-{worker.number}')
     database = parts.database(conf)
@@ -104,6 +108,7 @@ def work(conf: Any, worker: Worker) -> int:
     signals.until_stopped(inbox, parts.reload(conf, service.reload))
     service.stop()                          # first: other engines must take the stacks over
     server.stop()
+    tracing.stop()
     if figures is not None:
         figures.stop(0.0)
     database.close()

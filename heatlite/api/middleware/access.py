@@ -17,7 +17,7 @@ from heatlite.common import context
 LOG = logging.getLogger(__name__)
 
 _SAFE = "/:@!$&'()*+,;=~"
-_METHODS = frozenset({'GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'})
+METHODS = frozenset({'GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'})
 
 ROUTE = 'heatlite.route'                # path pattern of the matched route; set by the router
 
@@ -57,4 +57,4 @@ class AccessLog:
             seconds = time.perf_counter() - started
             LOG.info('%s %s %s %.1f ms', method, path, status[0], seconds * 1000)
             if self._observe is not None:
-                self._observe(method if method in _METHODS else '-', environ.get(ROUTE, '-'), status[0], seconds)
+                self._observe(method if method in METHODS else '-', environ.get(ROUTE, '-'), status[0], seconds)
