@@ -99,12 +99,12 @@ def run(conf: Any) -> int:
     """Builds the parts, serves until Ctrl-C or SIGTERM."""
     from heatlite.api import deploy
     from heatlite.cmd import keys, parts, signals, simulated
-    from heatlite.common import messaging, tracing
+    from heatlite.common import audit, messaging, tracing
     from heatlite.common.http_server import HttpServer
     from heatlite.common.limits import Connections
     from heatlite.common.runtime import GreenRuntime
     from heatlite.db import engines, sync
-    from heatlite.engine.notify import notifications
+    from heatlite.engine.notify import audited, notifications
     from heatlite.engine.service import EngineService
     from heatlite.rpc.client import InProcessClient
 
@@ -125,6 +125,7 @@ def run(conf: Any) -> int:
     parts.release_dead_engines(database, runtime, dead, parts.watch_itself(
         runtime, Path(conf.state_dir or conf.embedded.state_dir).expanduser() / 'activity', conf.engine.stall_timeout))
     notify = notifications.sender(conf, runtime) if messaging.has_notifications(conf) else notifications.silent
+    notify = audited.recorded(notify, audit.of(conf, 'engine'))
     service = EngineService(conf, runtime, database, notify=notify)       # it is the only engine: no other one to wake
     client = InProcessClient(runtime, service.endpoint)
     application = deploy.build(conf, database, client)

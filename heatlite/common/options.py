@@ -302,6 +302,14 @@ TRACES: list[Opt] = [
                 '2 KiB.'),
 ]
 
+AUDIT: list[Opt] = [
+    StrOpt('log_file',
+           help='File to which each change, and each that was refused, is appended as one line: an event in CADF, as '
+                'JSON. Processes of one host may share it; it may be rotated at any time. Unset: no file.'),
+    BoolOpt('notifications', default=False,
+            help='Send these events as notifications, as [oslo_messaging_notifications] says.'),
+]
+
 YAQL: list[Opt] = [
     IntOpt('limit_iterators', default=200, help='Most elements an expression may walk through.'),
     IntOpt('call_limit', default=50000, min=1, help='Most function calls of one evaluation.'),
@@ -413,6 +421,7 @@ GROUPS: dict[str, list[Opt]] = {
     'event_streams': EVENT_STREAMS,
     'metrics': METRICS,
     'traces': TRACES,
+    'audit': AUDIT,
     'heat_api': _listener(8004),
     'heat_api_cfn': _listener(8000),
     'heat_api_cloudwatch': _listener(8003),

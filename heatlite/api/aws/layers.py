@@ -42,6 +42,7 @@ def around(actions: Application, services: wsgi.Services, answer: Answer, failed
         Traces,
         partial(CrossOrigin, conf=conf),
         RequestId,
+        *deploy.auditing(conf, is_signed=True),
         partial(errors.Faults, answer=answer),
         partial(BodyLimit, limit=conf.max_json_body_size, fields=fields),
         *deploy.proxy(conf),

@@ -20,6 +20,8 @@ _SAFE = "/:@!$&'()*+,;=~"
 METHODS = frozenset({'GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'})
 
 ROUTE = 'heatlite.route'                # path pattern of the matched route; set by the router
+VALUES = 'heatlite.route_values'        # name -> value of its parameters, for the audit trail
+CALL = 'heatlite.call'                  # which of several calls of one route it is: suspend
 
 
 class AccessLog:
