@@ -7,7 +7,7 @@ import uuid
 import pytest
 
 from tests.system.processes import Program, eventually
-from tests.system.test_simulated import send
+from tests.system.test_simulated import DECLARED, ended, send, signed_get
 
 CANARY = f'canary-{uuid.uuid4().hex}'
 TEMPLATE = {'heat_template_version': '2018-08-31', 'parameters': {'secret': {'type': 'string', 'hidden': True}},
@@ -31,8 +31,8 @@ class Service:
         assert status == 201
         self.token = headers['X-Subject-Token']
         self.user, self.project = body['token']['user']['id'], body['token']['project']['id']
-        self.demo = next(each['endpoints'][0]['url'] for each in body['token']['catalog']
-                         if each['type'] == 'orchestration')
+        catalogue = {each['type']: each['endpoints'][0]['url'] for each in body['token']['catalog']}
+        self.demo, self.signed = catalogue['orchestration'], catalogue['cloudformation']
 
     def ask(self, method, path, body=None, token=None):
         """(status, id of the request, JSON)."""
@@ -101,6 +101,23 @@ def test_refusals_are_events(service, method, path, body, token, status):
     found, request_id, _answer = service.ask(method, path, body, token)
     event = service.of(request_id)
     assert found == status and (event['outcome'], event['reason']['reasonCode']) == ('failure', str(status))
+
+
+def test_signed_requests_are_events(service):
+    _status, _request_id, made = service.ask('POST', '/stacks', {'stack_name': 'declared', 'template': DECLARED})
+    stack = f"{service.demo}/stacks/declared/{made['stack']['id']}"
+    assert ended(stack, service.token) == 'CREATE_COMPLETE'
+    outputs = {each['output_key']: each['output_value']
+               for each in send('GET', stack, token=service.token)[2]['stack']['outputs']}
+    access, secret = outputs['watcher'], outputs['watcher_secret']
+    assert signed_get(service.signed, access, secret, {'Action': 'DeleteStack', 'StackName': 'declared'}) == 403
+    assert signed_get(service.signed, access, CANARY, {'Action': 'DeleteStack', 'StackName': 'declared'}) == 403
+    known, unknown = eventually('both events', lambda: found if len(found := [
+        each for each in service.events() if each['name'] in ('GET DeleteStack', 'GET -')]) == 2 else None)
+    assert (known['action'], known['outcome'], known['target']['name']) == ('delete', 'failure', 'declared')
+    assert known['initiator']['credential']['type'] == 'ec2' and known['initiator']['project_id']
+    assert (unknown['action'], unknown['outcome']) == ('unknown', 'failure')
+    assert secret not in service.file.read_text() and access not in service.file.read_text()
 
 
 def test_reads_are_no_events(service):
