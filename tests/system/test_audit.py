@@ -138,6 +138,24 @@ def test_nothing_secret_is_in_it_and_only_its_owner_reads_it(service):
     assert stat.S_IMODE(service.file.stat().st_mode) == 0o600
 
 
+def test_events_are_notifications(tmp_path):
+    options = tmp_path / 'heatlite.conf'
+    options.write_text('[DEFAULT]\ndefault_log_levels = oslo.messaging.notification=INFO\n'
+                       '[audit]\nnotifications = true\n[oslo_messaging_notifications]\ndriver = log\n')
+    program = Program(tmp_path / 'log', '--state-dir', tmp_path / 'state', '--port', '0', '--config-file', options,
+                      module='heatlite.cmd.all_in_one')
+    try:
+        url = program.process.stdout.readline().split()[-1]
+        status, headers, _made = send('POST', f'{url}/v1/admin/stacks', {
+            'stack_name': 'sent', 'template': {'heat_template_version': '2018-08-31'}})
+        assert status == 201
+        for kind in ('audit.http.response', 'audit.stack.action'):
+            line = program.said(f'"event_type": "{kind}"')[0]
+            assert headers['x-openstack-request-id'] in line and 'service/orchestration/stacks' in line
+    finally:
+        program.kill()
+
+
 def test_a_file_that_cannot_be_written_stops_nothing(tmp_path):
     program = Program(tmp_path / 'log', '--state-dir', tmp_path / 'state', '--port', '0',
                       '--set', 'audit.log_file=/nowhere/at/all', module='heatlite.cmd.all_in_one')

@@ -100,6 +100,35 @@ def test_a_create_is_one_tree(service, receiver):
     assert [span.name for span in roots] == ['DELETE /{tenant_id}/stacks/{stack_name}/{stack_id}']
 
 
+def test_nested_stacks_and_updates_belong_to_the_trace_of_their_request(service, receiver):
+    name = f'n{uuid.uuid4().hex[:6]}'
+
+    def body(value):
+        child = {'heat_template_version': '2018-08-31', 'parameters': {'value': {'type': 'string'}},
+                 'resources': {'inner': {'type': 'OS::Heat::Value', 'properties': {'value': {'get_param': 'value'}}}}}
+        return {'stack_name': name, 'files': {'child.yaml': json.dumps(child)}, 'template': {
+            'heat_template_version': '2018-08-31', 'resources': {
+                'outer': {'type': 'child.yaml', 'properties': {'value': value}}}}}
+
+    request_id, made = send('POST', f'{service[0]}/stacks', body('one'))
+    stack = f"{service[0]}/stacks/{name}/{made['stack']['id']}"
+    assert finished(stack) == 'CREATE_COMPLETE'
+    check_nesting(receiver.trace_of(request_id), 'CREATE')
+    request_id, _none = send('PUT', stack, body('two'))
+    assert finished(stack) == 'UPDATE_COMPLETE'
+    check_nesting(receiver.trace_of(request_id), 'UPDATE')
+
+
+def check_nesting(spans, action):
+    [root] = tree(spans)['']
+    actions = [span for span in spans if span.name == f'{action} stack']
+    steps = {span['heatlite.resource.name']: span for span in spans if span['heatlite.resource.name']}
+    [inner] = [span for span in actions if span.parent == steps['outer'].id]
+    [outer] = [span for span in actions if span is not inner]
+    assert (steps['inner'].parent, steps['outer'].parent) == (inner.id, outer.id)
+    assert root['openstack.request_id'] == inner['openstack.request_id']
+
+
 def whole(spans, caller):
     """The spans, if every parent but the caller's is among them and the action of a stack has ended; else None."""
     ids = {span.id for span in spans}
@@ -221,3 +250,9 @@ def test_an_engine_that_takes_over_continues_the_trace(tmp_path):
     assert {span['heatlite.resource.name'] for span in steps} == {'first', 'second'}
     assert all(action.began <= span.began <= span.ended <= action.ended for span in steps)
     assert [span['heatlite.recovers'] for span in steps if span['heatlite.resource.name'] == 'second'] == [True]
+
+
+@pytest.mark.parametrize('info, mac', [('eyJiYXNlX2lkIjogIjEifQ==', '0' * 40), ('{not base64', CANARY), ('', '')])
+def test_headers_of_osprofiler_are_ignored(service, info, mac):
+    _request_id, found = send('GET', f'{service[0]}/stacks', **{'X-Trace-Info': info, 'X-Trace-HMAC': mac})
+    assert 'stacks' in found            # any other status raises
