@@ -13,6 +13,7 @@ from heatlite.api import faults, openapi, readiness, routes, wsgi
 from heatlite.api.event_hub import Bounds, Hub
 from heatlite.api.middleware import noauth
 from heatlite.api.middleware.access import AccessLog
+from heatlite.api.middleware.audit import Audit
 from heatlite.api.middleware.body import BodyLimit
 from heatlite.api.middleware.context import ContextMiddleware
 from heatlite.api.middleware.fault import FaultMiddleware
@@ -20,9 +21,10 @@ from heatlite.api.middleware.mount import Mount, metrics
 from heatlite.api.middleware.noauth import NoAuth
 from heatlite.api.middleware.origin import CrossOrigin
 from heatlite.api.middleware.request_id import RequestId
+from heatlite.api.middleware.traces import Traces
 from heatlite.api.middleware.version import VersionNegotiation
 from heatlite.api.router import Router
-from heatlite.common import addresses, exception, frames, health
+from heatlite.common import addresses, audit, exception, frames, health
 from heatlite.common import metrics as figures
 from heatlite.common.policy import Policy
 from heatlite.db.connection import Database
@@ -59,8 +61,10 @@ def _layers(conf: cfg.ConfigOpts, policy: Policy, identity: Layer, beside: Layer
     return [
         frames.roomy,
         partial(AccessLog, observe=observe, failed=faults.response),
+        Traces,
         partial(CrossOrigin, conf=conf),
         RequestId,
+        *auditing(conf),
         partial(FaultMiddleware, debug=conf.debug),
         partial(BodyLimit, limit=conf.max_json_body_size),
         *proxy(conf),
@@ -140,6 +144,12 @@ def outside(conf: cfg.ConfigOpts, database: Database, engine: EngineClient) -> L
     if conf.metrics.api_enabled:
         beside['/metrics'] = metrics
     return partial(Mount, beside=beside)
+
+
+def auditing(conf: cfg.ConfigOpts, is_signed: bool = False) -> list[Layer]:
+    """The layer of the audit trail; only if the operator has asked for one."""
+    trail = audit.of(conf, 'api')
+    return [] if trail is None else [partial(Audit, trail=trail, is_signed=is_signed)]
 
 
 def console(conf: cfg.ConfigOpts) -> list[Layer]:

@@ -50,6 +50,7 @@ class Router:
             return self._unmatched(path, environ['REQUEST_METHOD'])(environ, start_response)
         values, line = matched
         environ[access.ROUTE] = line.routepath
+        environ[access.VALUES] = values
         request.found = wsgi.RouteMatch(self._paths[line.routepath][environ['REQUEST_METHOD']], values)
         return wsgi.serve(request)(environ, start_response)
 

@@ -100,17 +100,18 @@ def run(conf: Any) -> int:
     """Builds the parts, serves until Ctrl-C or SIGTERM."""
     from heatlite.api import deploy
     from heatlite.cmd import keys, parts, signals, simulated
-    from heatlite.common import messaging
+    from heatlite.common import audit, messaging, tracing
     from heatlite.common.http_server import HttpServer
     from heatlite.common.limits import Connections
     from heatlite.common.runtime import GreenRuntime
     from heatlite.db import engines, sync
-    from heatlite.engine.notify import notifications
+    from heatlite.engine.notify import audited, notifications
     from heatlite.engine.service import EngineService
     from heatlite.rpc.client import InProcessClient
 
     inbox = signals.Inbox(within=conf.engine.stop_timeout + 2 * GRACE)
     runtime = GreenRuntime()
+    tracing.start(conf, 'all')
     listening = parts.listen(HOST, conf.port, conf.heat_api.backlog, hint='; --port N takes another')
     port = listening.getsockname()[1]
     signed = _listen_for_signed(conf) if conf.auth == 'keystone' else {}
@@ -125,6 +126,7 @@ def run(conf: Any) -> int:
     parts.release_dead_engines(database, runtime, dead, parts.watch_itself(
         runtime, Path(conf.state_dir or conf.embedded.state_dir).expanduser() / 'activity', conf.engine.stall_timeout))
     notify = notifications.sender(conf, runtime) if messaging.has_notifications(conf) else notifications.silent
+    notify = audited.recorded(notify, audit.of(conf, 'engine'))
     service = EngineService(conf, runtime, database, notify=notify)       # it is the only engine: no other one to wake
     client = InProcessClient(runtime, service.endpoint)
     application = deploy.build(conf, database, client)
@@ -143,6 +145,7 @@ def run(conf: Any) -> int:
     for server in servers:
         server.stop(GRACE)
     service.stop()
+    tracing.stop()
     if cloud is not None:
         cloud[0].stop(0.0)
     database.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -76,6 +77,8 @@ def _needed(conf: Any) -> Iterator[tuple[str, str]]:
     else:
         yield from _driver(conf.database.connection)
     yield from _logins(conf)
+    if conf.traces.endpoint and importlib.util.find_spec('opentelemetry') is None:
+        yield ERROR, _('[traces] endpoint is set, and the extra "traces" of heatlite is not installed.')
     if not conf.paste_deploy.flavor and not conf.keystone_authtoken.auth_type:
         yield WARNING, _('[keystone_authtoken] auth_type is not set: the APIs cannot check tokens.')
 

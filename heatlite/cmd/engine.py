@@ -51,21 +51,26 @@ def load(arguments: Sequence[str]) -> Any:
 def work(conf: Any, worker: Worker) -> int:
     """Runs one engine in this process until a signal stops it."""
     from heatlite.cmd import parts, signals
-    from heatlite.common import messaging
+    from heatlite.common import audit, exception, messaging, tracing
     from heatlite.common.runtime import GreenRuntime
     from heatlite.db import engines
-    from heatlite.engine.notify import notifications
+    from heatlite.engine.notify import audited, notifications
     from heatlite.engine.service import EngineService
     from heatlite.rpc.client import BrokerClient
     from heatlite.rpc.server import Server
 
     inbox = signals.Inbox(within=conf.engine.stop_timeout + GRACE)
     runtime = GreenRuntime()
+    try:
+        tracing.start(conf, 'engine')
+    except exception.Error as error:        # the extra is not installed, or a header is wrong
+        raise SystemExit(str(error)) from None
     parts.be_watched(runtime, worker)
     transport = messaging.transport(conf, f'{PROGRAM}-{worker.number}')
     database = parts.database(conf)
     service = EngineService(conf, runtime, database, engine_id=worker.identity,
-                            wake=BrokerClient(conf, transport).wake, notify=notifications.sender(conf, runtime))
+                            wake=BrokerClient(conf, transport).wake, notify=audited.recorded(
+                                notifications.sender(conf, runtime), audit.of(conf, 'engine')))
     server = Server(transport, worker.identity, service.endpoint, service.lease_manager.check)
     parts.watch_parent(runtime, worker, lambda identity, stack_id: parts.release_dead_engines(
         database, runtime, [identity], stack_id))
@@ -112,6 +117,7 @@ def work(conf: Any, worker: Worker) -> int:
     signals.until_stopped(inbox, parts.reload(conf, service.reload))
     service.stop()                          # first: other engines must take the stacks over
     server.stop()
+    tracing.stop()
     if figures is not None:
         figures.stop(0.0)
     database.close()

@@ -28,7 +28,7 @@ def main(program: str, module: str, group: str, deploy: str, arguments: Sequence
         runtime.patch()                       # before anything that has a lock or a socket
     conf = load(program, arguments, description)
     if worker is not None:
-        return work(conf, conf[group], worker, deploy)
+        return work(conf, conf[group], worker, deploy, program)
     count = conf[group].workers if conf.workers is None else conf.workers
     if count <= 1:
         become(module, arguments)
@@ -48,10 +48,10 @@ def load(program: str, arguments: Sequence[str], description: str) -> Any:
     return conf
 
 
-def work(conf: Any, options: Any, worker: Worker, deploy: str) -> int:
+def work(conf: Any, options: Any, worker: Worker, deploy: str, program: str) -> int:
     """Serves in this process until a signal stops it."""
     from heatlite.cmd import keys, parts, signals
-    from heatlite.common import exception, messaging
+    from heatlite.common import exception, messaging, tracing
     from heatlite.common.http_server import HttpServer
     from heatlite.common.limits import Connections
     from heatlite.common.runtime import GreenRuntime
@@ -70,6 +70,7 @@ def work(conf: Any, options: Any, worker: Worker, deploy: str) -> int:
     runtime.spawn(keys.watch, conf, database, runtime)
     transport = messaging.transport(conf, f'heatlite-api-{options.bind_port}-{worker.number}')
     try:
+        tracing.start(conf, program.removeprefix('heatlite-'))
         application = door.build(conf, database, BrokerClient(conf, transport))
     except exception.Error as error:        # about the contents of a file
         raise SystemExit(str(error)) from None
@@ -83,6 +84,7 @@ def work(conf: Any, options: Any, worker: Worker, deploy: str) -> int:
     LOG.info('Listening on %s port %d', options.bind_host, options.bind_port)
     signals.until_stopped(inbox, parts.reload(conf))
     server.stop(GRACE)
+    tracing.stop()
     database.close()
     return 0
 

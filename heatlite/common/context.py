@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from oslo_context import context
 
 from heatlite.common import exception
+from heatlite.common.tracing import SpanContext
 
 
 class RequestContext(context.RequestContext):
@@ -34,8 +35,9 @@ class RequestContext(context.RequestContext):
     def __init__(self, username: str | None = None, password: str | None = None, aws_creds: Any = None,
                  auth_url: str | None = None, trust_id: str | None = None, trustor_user_id: str | None = None,
                  auth_token_info: Any = None, region_name: str | None = None, is_admin: bool = False,
-                 overwrite: bool = True, **kwargs: Any) -> None:
-        """`overwrite`: log lines of this thread carry its ids from now on."""
+                 trace: SpanContext | None = None, overwrite: bool = True, **kwargs: Any) -> None:
+        """`trace`: the span of the request, while traces are on; `overwrite`: log lines of this thread carry its ids
+        from now on."""
         before = context.get_current()
         super().__init__(is_admin=is_admin, overwrite=False, **kwargs)
         if overwrite or before is None:             # the library binds the first one of a thread in any case
@@ -48,6 +50,7 @@ class RequestContext(context.RequestContext):
         self.trustor_user_id = trustor_user_id
         self.auth_token_info = auth_token_info
         self.region_name = region_name
+        self.trace = trace
 
     @property
     def clients(self) -> Any:
@@ -124,12 +127,13 @@ class RequestContext(context.RequestContext):
                 'is_admin': self.is_admin, 'resource_uuid': self.resource_uuid, 'roles': self.roles,
                 'system_scope': self.system_scope, 'auth_token': '***' if self.auth_token else None}
 
-    def of_request(self, request_id: str, global_request_id: str | None) -> RequestContext:
+    def of_request(self, request_id: str, global_request_id: str | None = None,
+                   trace: SpanContext | None = None) -> RequestContext:
         """The same caller in another request: this context when the ids are equal, else a copy."""
-        if (request_id, global_request_id) == (self.request_id, self.global_request_id):
+        if (request_id, global_request_id, trace) == (self.request_id, self.global_request_id, self.trace):
             return self
         found = copy.copy(self)
-        found.request_id, found.global_request_id = request_id, global_request_id
+        found.request_id, found.global_request_id, found.trace = request_id, global_request_id, trace
         found.__dict__.pop('_clients', None)        # they refer to the context they were made for; a session does not
         return found
 

@@ -284,6 +284,35 @@ METRICS: list[Opt] = [
     BoolOpt('api_enabled', default=True, help='Serve the figures of the API at /metrics to clients on loopback.'),
 ]
 
+TRACES: list[Opt] = [
+    StrOpt('endpoint', default='', sample_default='http://collector.example.com:4318/v1/traces',
+           help='URL of a receiver of traces: OTLP over HTTP, such as an OpenTelemetry collector, Jaeger or Tempo. '
+                'Needs the extra "traces". Empty: there are no traces, and they cost nothing.'),
+    ListOpt('headers', default=[], secret=True,
+            help='Headers of the requests to the receiver, such as Authorization=Basic dXNlcg.'),
+    StrOpt('ca_file', help='Authorities to trust for a receiver with https; unset: those of the system.'),
+    FloatOpt('sample_ratio', default=1.0, min=0.0, max=1.0,
+             help='Share of the traces begun here that are sent. A trace of a caller is sent if the caller sends it.'),
+    BoolOpt('continue_callers', default=True,
+            help='Continue the trace that a caller names in the header traceparent. False: each request begins a trace '
+                 'of its own, so that users decide neither about ids nor about what is sent.'),
+    StrOpt('service_prefix', default='heatlite', regex='[A-Za-z0-9_.-]{1,64}$',
+           help='First part of the names under which the receiver lists the services: heatlite-api, heatlite-engine.'),
+    FloatOpt('timeout', default=5.0, min=0.1, max=60.0,
+             help='Seconds in which the receiver has to take some hundred spans; they are lost afterwards.'),
+    IntOpt('queue_size', default=4096, min=1, max=100000,
+           help='Most spans of one process that wait to be sent; further ones replace the oldest. One takes about '
+                '2 KiB.'),
+]
+
+AUDIT: list[Opt] = [
+    StrOpt('log_file',
+           help='File to which each change, and each that was refused, is appended as one line: an event in CADF, as '
+                'JSON. Processes of one host may share it; it may be rotated at any time. Unset: no file.'),
+    BoolOpt('notifications', default=False,
+            help='Send these events as notifications, as [oslo_messaging_notifications] says.'),
+]
+
 YAQL: list[Opt] = [
     IntOpt('limit_iterators', default=200, help='Most elements an expression may walk through.'),
     IntOpt('call_limit', default=50000, min=1, help='Most function calls of one evaluation.'),
@@ -394,6 +423,8 @@ GROUPS: dict[str, list[Opt]] = {
     'embedded': EMBEDDED,
     'event_streams': EVENT_STREAMS,
     'metrics': METRICS,
+    'traces': TRACES,
+    'audit': AUDIT,
     'heat_api': _listener(8004),
     'heat_api_cfn': _listener(8000),
     'heat_api_cloudwatch': _listener(8003),

@@ -12,7 +12,7 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Protocol
 
-from heatlite.common import exception, messaging, outages, retries, runtime
+from heatlite.common import exception, messaging, outages, retries, runtime, tracing
 from heatlite.common.context import RequestContext, admin_context
 from heatlite.common.runtime import Runtime
 from heatlite.rpc import errors, messages
@@ -49,8 +49,11 @@ def _timeout_of(message: messages.Message, longest: float) -> float:
 
 
 def _with_deadline(context: RequestContext, runtime: Runtime, seconds: float) -> dict[str, Any]:
-    """The context as it is sent, with the time at which the caller stops waiting."""
-    return {**context.to_dict(), messages.DEADLINE: (runtime.now() + timedelta(seconds=seconds)).isoformat()}
+    """The context as it is sent, with the time at which the caller stops waiting, and its span."""
+    found = {**context.to_dict(), messages.DEADLINE: (runtime.now() + timedelta(seconds=seconds)).isoformat()}
+    if tracing.tracer is not None:
+        found[messages.TRACE] = tracing.headers()
+    return found
 
 
 class _Elsewhere(Exception):

@@ -17,6 +17,8 @@ from heatlite.common.i18n import _
 
 # Sent beside the fields of the caller's context: when the caller stops waiting, ISO 8601 in UTC.
 DEADLINE = 'deadline'
+# Beside it while traces are on: the span that waits for the answer, as headers of W3C Trace Context.
+TRACE = 'trace'
 # Seconds after which a request that changes nothing is sent again, or answered with the stored values where there are
 # any: the engine that received it may have been killed or be frozen.
 READ_TIMEOUT = 15.0

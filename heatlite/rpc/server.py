@@ -25,10 +25,12 @@ from heatlite.common import (
     outages,
     runtime,
     template_format,
+    tracing,
     turns,
 )
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
+from heatlite.common.tracing import Kind
 from heatlite.rpc import errors, messages
 
 LOG = logging.getLogger(__name__)
@@ -39,6 +41,9 @@ MESSAGES: dict[str, type[messages.Message]] = {
     found.method(): found
     for found in vars(messages).values()
     if isinstance(found, type) and issubclass(found, messages.Message) and found is not messages.Message}
+
+
+WAKE = messages.Wake.method()           # has no span: engines send it to each other all the time
 
 
 class Endpoint(Protocol):
@@ -54,6 +59,22 @@ def answer(endpoint: Endpoint, context: Mapping[str, Any], method: str, argument
     `check()` raises DatabaseUnavailable while this engine should answer no calls.
     """
     request = RequestContext.from_dict(dict(context))
+    tracer = tracing.tracer
+    if tracer is None or method == WAKE:
+        return _answer(endpoint, request, context, method, arguments, check)
+    with tracer.span(method, Kind.SERVER, tracing.parsed(context.get(messages.TRACE))) as span:
+        request.trace = span.context
+        span.note(rpc__method=method, openstack__request_id=request.request_id,
+                  openstack__global_request_id=request.global_request_id, openstack__project_id=request.project_id)
+        found = _answer(endpoint, request, context, method, arguments, check)
+        if 'error' in found:
+            span.error = found['error']['name']         # its text may quote hidden values
+            span.note(error__type=span.error)
+    return found
+
+
+def _answer(endpoint: Endpoint, request: RequestContext, context: Mapping[str, Any], method: str,
+            arguments: Mapping[str, Any], check: Callable[[], None]) -> dict[str, Any]:
     now = runtime.current().now
     before = commits.begun()
     try:

@@ -5,6 +5,7 @@ Servers that fork after loading would otherwise share connections by accident.
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import os
 import threading
@@ -43,7 +44,7 @@ def application(program: str, deploy: str) -> Lazy:
 
 def _build(program: str, deploy: str) -> _Application:
     """Builds the application. Raises SystemExit with a message of one line when a file is wrong."""
-    from heatlite.common import config, crypt, exception, messaging
+    from heatlite.common import config, crypt, exception, messaging, tracing
     from heatlite.db.connection import Database
     from heatlite.engine.types import template_extensions
     from heatlite.rpc.client import BrokerClient
@@ -51,8 +52,10 @@ def _build(program: str, deploy: str) -> _Application:
     conf = config.load([], program, default_files=[named] if named else None)
     try:
         crypt.check_keys(conf)
+        tracing.start(conf, program.removeprefix('heatlite-'))
     except exception.HeatException as error:
         raise SystemExit(str(error)) from None
+    atexit.register(tracing.stop)
     template_extensions.install()           # the API lists them
     engines = BrokerClient(conf, messaging.transport(conf, f'{program}-wsgi'))
     made: _Application = importlib.import_module(deploy).build(conf, Database.from_options(conf), engines)

@@ -18,6 +18,7 @@ from heatlite.api.middleware.body import BodyLimit
 from heatlite.api.middleware.context import ContextMiddleware
 from heatlite.api.middleware.origin import CrossOrigin
 from heatlite.api.middleware.request_id import RequestId
+from heatlite.api.middleware.traces import Traces
 from heatlite.api.middleware.version import VersionNegotiation
 from heatlite.common import exception, frames, limits
 
@@ -38,8 +39,10 @@ def around(actions: Application, services: wsgi.Services, answer: Answer, failed
     layers: list[Layer] = [
         frames.roomy,
         partial(AccessLog, observe=deploy.observe, failed=failed),
+        Traces,
         partial(CrossOrigin, conf=conf),
         RequestId,
+        *deploy.auditing(conf, is_signed=True),
         partial(errors.Faults, answer=answer),
         partial(BodyLimit, limit=conf.max_json_body_size, fields=fields),
         *deploy.proxy(conf),

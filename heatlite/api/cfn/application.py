@@ -57,6 +57,7 @@ class Actions:
 
     def _act(self, request: CfnRequest) -> webob.Response:
         name = request.parameters.get('Action', '')
+        request.environ[access.VALUES] = {'stack_name': request.parameters.get('StackName', '')}
         action = ACTIONS.get(name)
         request.environ[access.ROUTE] = UNKNOWN if action is None else name     # a label of metrics: known names only
         if action is None:

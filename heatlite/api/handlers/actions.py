@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from heatlite.api import finding
+from heatlite.api.middleware import access
 from heatlite.api.wsgi import Request
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -21,7 +22,8 @@ ACTIONS: Mapping[str, Callable[[str], messages.Message]] = {
 
 def policy(req: Request) -> str:
     """The policy rule of the action in the body."""
-    return f'actions:{_action(req)}'
+    name = req.environ[access.CALL] = _action(req)
+    return f'actions:{name}'
 
 
 def action(req: Request, stack_name: str, stack_id: str) -> None:

@@ -17,9 +17,11 @@ from heatlite.common import context
 LOG = logging.getLogger(__name__)
 
 _SAFE = "/:@!$&'()*+,;=~"
-_METHODS = frozenset({'GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'})
+METHODS = frozenset({'GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'})
 
 ROUTE = 'heatlite.route'                # path pattern of the matched route; set by the router
+VALUES = 'heatlite.route_values'        # name -> value of its parameters, for the audit trail
+CALL = 'heatlite.call'                  # which of several calls of one route it is: suspend
 
 
 class AccessLog:
@@ -57,4 +59,4 @@ class AccessLog:
             seconds = time.perf_counter() - started
             LOG.info('%s %s %s %.1f ms', method, path, status[0], seconds * 1000)
             if self._observe is not None:
-                self._observe(method if method in _METHODS else '-', environ.get(ROUTE, '-'), status[0], seconds)
+                self._observe(method if method in METHODS else '-', environ.get(ROUTE, '-'), status[0], seconds)

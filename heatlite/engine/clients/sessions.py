@@ -17,8 +17,9 @@ from oslo_config import cfg
 from oslo_context import context as contexts
 from oslo_log import log
 
-from heatlite.common import config, exception
+from heatlite.common import config, exception, tracing
 from heatlite.common.i18n import _
+from heatlite.engine.clients import call_spans
 
 LOG = log.getLogger(__name__)
 
@@ -51,7 +52,11 @@ class Session(keystone_session.Session):
         current = contexts.get_current()
         if current is not None:
             kwargs['global_request_id'] = current.global_id
-        return super().request(url, method, *args, **kwargs)
+        tracer = tracing.tracer
+        if tracer is None:
+            return super().request(url, method, *args, **kwargs)
+        return call_spans.sent(tracer, url, method, kwargs, lambda headers: super(Session, self).request(
+            url, method, *args, **{**kwargs, 'headers': {**(kwargs.get('headers') or {}), **headers}}))
 
 
 @functools.cache

@@ -1,7 +1,7 @@
 """Stores and restores the ids of the request to which an action of a stack belongs.
 
 The ids are in the column `request` of the stack's row, so that log lines and calls to clouds have them in nested
-stacks, in other engines and after a crash.
+stacks, in other engines and after a crash; so is the span that asked for the action, if there are traces.
 """
 
 from __future__ import annotations
@@ -11,11 +11,14 @@ from typing import Any
 
 from oslo_context import context as contexts
 
+from heatlite.common import tracing
 from heatlite.common.context import RequestContext
+from heatlite.common.tracing import SpanContext
 from heatlite.db.stacks import Stack
 
 NAMES = ('request_id', 'global_request_id')
 PLAN = 'plan'                           # key of the applied plan, see `engine.reconcile.planned`
+TRACE = 'trace'                         # key of the span that asked for the action: headers of W3C Trace Context
 
 
 def stored(context: RequestContext, request: Mapping[str, Any] | None,
@@ -24,7 +27,8 @@ def stored(context: RequestContext, request: Mapping[str, Any] | None,
 
     The plan of a former request does not hold for this one.
     """
-    ids = {'request_id': context.request_id, 'global_request_id': context.global_request_id, PLAN: plan}
+    ids = {'request_id': context.request_id, 'global_request_id': context.global_request_id, PLAN: plan,
+           TRACE: tracing.headers() or None}
     rest = {name: value for name, value in (request or {}).items() if name not in ids}
     return {**rest, **{name: value for name, value in ids.items() if value is not None}}
 
@@ -36,8 +40,11 @@ def asking(context: RequestContext) -> RequestContext:
 
 
 def of_signal(context: RequestContext, ids: Mapping[str, Any] | None) -> RequestContext:
-    """Return the stack's context with the ids of the signal's request, for log lines."""
-    return context.of_request(ids['request_id'], ids.get('global_request_id')) if ids else context
+    """Return the stack's context with the ids of the signal's request, for log lines and traces."""
+    if not ids:
+        return context
+    trace = tracing.parsed(ids.get(TRACE)) if tracing.tracer is not None else None
+    return context.of_request(ids['request_id'], ids.get('global_request_id'), trace)
 
 
 def of(row: Stack) -> dict[str, Any]:
@@ -45,7 +52,22 @@ def of(row: Stack) -> dict[str, Any]:
     return {name: row.request[name] for name in NAMES if name in row.request} if row.request else {}
 
 
+def of_action(row: Stack) -> dict[str, Any]:
+    """Return the ids of the stack's last request and the span of its action, as keywords for its context."""
+    return of(row) if tracing.tracer is None else {**of(row), 'trace': span_of(row)}
+
+
+def asked_by(row: Stack) -> SpanContext | None:
+    """Return the span that asked for the stack's last action, as it is stored."""
+    return tracing.parsed((row.request or {}).get(TRACE))
+
+
+def span_of(row: Stack) -> SpanContext | None:
+    """Return the span of the stack's last action: the same in each engine. None while traces are off."""
+    return tracing.derived(asked_by(row), row.id, row.generation)
+
+
 def following(context: RequestContext, row: Stack) -> RequestContext:
     """Return the stack's context with the ids of the request in its row."""
-    ids = of(row)
-    return context.of_request(ids['request_id'], ids.get('global_request_id')) if ids else context
+    ids = of_action(row)
+    return context.of_request(**ids) if 'request_id' in ids else context

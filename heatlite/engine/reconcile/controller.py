@@ -216,7 +216,7 @@ class StackController:
 
     def _known(self, row: stacks.Stack) -> StackDefinition | None:
         """Return the definition of a row that was just read, if a request has just built it, else None."""
-        bind(RequestContext(project_id=row.project_id, overwrite=False, **request_ids.of(row)))
+        bind(RequestContext(project_id=row.project_id, overwrite=False, **request_ids.of_action(row)))
         return self._definitions.take(row)
 
     def _log_taking(self, leased: LeasedStack, lease: Lease) -> None:

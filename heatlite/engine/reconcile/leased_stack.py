@@ -27,6 +27,7 @@ class LeasedStack:
         self.traversal = traversal
         self.secrets: set[str] = set()                          # data stored as secret by its types in this process
         self.kept: dict[int, Mapping[str, Any]] = {}            # row -> its cached values, see `attribute_cache`
+        self.traced = 0                                         # generation whose action has ended for traces
         self.signalled = 0                                      # generation in which the last signal was handled
 
     @property

@@ -18,7 +18,7 @@ from heatlite.engine.durability.journal import Journal, LeaseLost, Superseded
 from heatlite.engine.lifecycle_plugin import LifecyclePlugins
 from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.notify.notifications import Notify
-from heatlite.engine.reconcile import events, loading, outputs, planned
+from heatlite.engine.reconcile import action_spans, events, loading, outputs, planned
 from heatlite.engine.reconcile import rollback as rollbacks
 from heatlite.engine.reconcile.accepted_definitions import AcceptedDefinitions
 from heatlite.engine.reconcile.clean_up import CleanUp
@@ -122,6 +122,8 @@ class StackLifecycle:
 
     def _take_row(self, leased: LeasedStack, row: stacks.Stack) -> None:
         """Make the stack follow the request in `row`."""
+        if leased.row.status == Status.IN_PROGRESS:
+            action_spans.ended(leased, action_spans.SUPERSEDED)
         leased.row, leased.context = row, request_ids.following(leased.context, row)
         bind(leased.context)
 
@@ -140,6 +142,7 @@ class StackLifecycle:
         self._notify(leased.row, leased.row.action, Status.FAILED, reason)
         metrics.stacks.labels(leased.row.action, Status.FAILED).inc()
         LOG.info('Stack %s [%s] %s_%s: %s', leased.row.name, leased.id, leased.row.action, Status.FAILED, reason)
+        action_spans.ended(leased, Status.FAILED, reason)
         self._inform_plugins(runner, failed=True)
         if rollback:
             return self._roll_back(runner, failed)
@@ -210,6 +213,7 @@ class StackLifecycle:
             return False
         if status is not None:
             metrics.stacks.labels(action, status).inc()
+            action_spans.ended(leased, status, reason)
             self._notify(leased.row, action, status, reason)
             self._inform_plugins(runner, failed=status is Status.FAILED)
             self._runners.poll_parent(leased.row)
@@ -240,6 +244,7 @@ class StackLifecycle:
         if row.action == Action.SNAPSHOT:
             self._use_cases().snapshots.finished(row, Status.FAILED, row.reason)
         metrics.stacks.labels(row.action, Status.FAILED).inc()
+        action_spans.send(row, Status.FAILED, row.reason)
         self._notify(row, row.action, Status.FAILED, row.reason)
         self._runners.poll_parent(row)
 

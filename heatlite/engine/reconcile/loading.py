@@ -110,7 +110,8 @@ def stored_context(tx: Connection, row: stacks.Stack) -> RequestContext:
     """Return the context of a stack: its stored credentials, with the ids of its last request."""
     found = credentials.get(tx, row.credentials_id) if row.credentials_id else None
     if found is None:
-        return RequestContext(project_id=row.project_id, username=row.username, overwrite=False, **request_ids.of(row))
+        return RequestContext(project_id=row.project_id, username=row.username, overwrite=False,
+                              **request_ids.of_action(row))
     return RequestContext(
         project_id=found.project_id, project_name=found.project_name, user_id=found.user_id,
         username=found.username, auth_url=found.auth_url, region_name=found.region_name,
@@ -118,7 +119,7 @@ def stored_context(tx: Connection, row: stacks.Stack) -> RequestContext:
         trust_id=crypt.decrypt(found.method, found.trust_id) if found.trust_id else None,
         auth_token=crypt.decrypt(found.method, found.token) if found.token else None,
         password=crypt.decrypt(found.method, found.password) if found.password else None, overwrite=False,
-        **request_ids.of(row))
+        **request_ids.of_action(row))
 
 
 def for_reading(runtime: Runtime, database: Database, stack_id: str, operator: Registry) -> LeasedStack | None:

@@ -14,10 +14,11 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
-from heatlite.common import defects, exception, outages
+from heatlite.common import defects, exception, outages, tracing
 from heatlite.common.context import bind
 from heatlite.common.exception import NoActionRequired
 from heatlite.common.runtime import Runtime
+from heatlite.common.tracing import Kind
 from heatlite.db import signals
 from heatlite.db.connection import Database
 from heatlite.db.signals import Signal
@@ -121,7 +122,7 @@ class SignalDispatcher:
             while queue and not self._runner.is_stopped:
                 signal = queue[0]
                 bind(request_ids.of_signal(self._leased.context, signal.request))
-                self._runner.fenced(lambda: self._handle(signal))       # noqa: B023 - called at once
+                self._runner.fenced(lambda: self._traced(signal))       # noqa: B023 - called at once
                 queue.popleft()
                 self._handled.add(signal.id)
                 self._known.discard(signal.id)
@@ -140,6 +141,17 @@ class SignalDispatcher:
                 self._waiting.pop(name, None)
             self._working -= 1
             self._runner.finish_if_idle()
+
+    def _traced(self, signal: Signal) -> None:
+        tracer = tracing.tracer
+        if tracer is None:
+            self._handle(signal)
+            return
+        with tracer.span('SIGNAL', Kind.INTERNAL, tracing.current()) as span:
+            span.note(heatlite__stack__id=self._leased.id, heatlite__resource__name=signal.resource_name,
+                      heatlite__resource__path=f'{self._leased.row.name}/{signal.resource_name}')
+            with tracing.within(span.context, self._leased.definition.mask.text):
+                self._handle(signal)
 
     def _handle(self, signal: Signal) -> None:
         hook = hook_of(signal.details)

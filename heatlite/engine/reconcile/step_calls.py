@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
-from heatlite.common import exception, outages
+from heatlite.common import exception, outages, tracing
 from heatlite.common.context import bind
 from heatlite.common.runtime import Runtime
 from heatlite.engine.clients import answers
@@ -18,6 +18,7 @@ from heatlite.engine.durability.timers import Timers
 from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.inbox import RunnerInbox
 from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.step_spans import StepSpans
 from heatlite.planning import commands as c
 from heatlite.planning import text
 from heatlite.planning.states import Action, ResourceState
@@ -63,6 +64,7 @@ class StepCalls:
         self._calling: dict[Step, Callable[[], None]] = {}      # step -> its call under way
         self._asking: dict[str, dict[Step, Callable[[], None]]] = {}    # name -> waiting step -> its next check
         self._aborted: dict[Step, str] = {}         # step that ends when its call returns -> why
+        self._spans = StepSpans(leased)
         self._preempting = 0                        # number of calls of handle_preempt under way
 
     @property
@@ -80,9 +82,13 @@ class StepCalls:
         self._call(step, row, lambda: self._executor.inspect(step, row))
 
     def call(self, command: c.Call) -> None:
+        if tracing.tracer is not None:
+            self._spans.begin(tracing.tracer, command.step, command.row, command.action)
         self._call(command.step, command.row, partial(self._executor.call, command), is_handler=True)
 
     def recover(self, step: Step, row: ResourceState) -> None:
+        if tracing.tracer is not None:
+            self._spans.begin(tracing.tracer, step, row, row.action, recovers=True)
         self._call(step, row, partial(self._executor.recover, step, row))
 
     def _call(self, step: Step, row: ResourceState, perform: Callable[[], c.Event], *,
@@ -104,7 +110,7 @@ class StepCalls:
         why = self._aborted.pop(step, None)
         self._runtime.serve(self._leased.id)
         try:
-            event = c.Failed(step, text.aborted(row.action, why)) if why else self.fenced(call.perform)
+            event = c.Failed(step, text.aborted(row.action, why)) if why else self._perform(call)
         except LeaseLost:
             self._inbox.ask(self._lost)
             return
@@ -121,7 +127,18 @@ class StepCalls:
             if not given_up:
                 self._returned(step)
         if not given_up:
-            self._inbox.post(event)
+            self._post(event)
+
+    def _perform(self, call: PoolCall) -> c.Event:
+        if tracing.tracer is None:
+            return self.fenced(call.perform)
+        with self._spans.within(call.step):
+            return self.fenced(call.perform)
+
+    def _post(self, event: c.Event) -> None:
+        if tracing.tracer is not None:
+            self._spans.note(tracing.tracer, event)
+        self._inbox.post(event)
 
     def _returned(self, step: Step) -> None:
         del self._calling[step]
@@ -151,6 +168,8 @@ class StepCalls:
 
     def poll(self, poll: c.Poll) -> None:
         step = poll.step
+        if tracing.tracer is not None:              # open, unless another engine called the handler
+            self._spans.begin(tracing.tracer, step, poll.row, poll.action, recovers=True)
         if step in self._aborted:
             self._end_aborted(step, poll.row)
             return
@@ -215,7 +234,7 @@ class StepCalls:
         why = self._aborted.pop(step, None)
         if why is None:
             return False
-        self._inbox.post(c.Failed(step, text.aborted(action, why)))
+        self._post(c.Failed(step, text.aborted(action, why)))
         return True
 
     def forget_abort(self, step: Step) -> None:
@@ -246,7 +265,7 @@ class StepCalls:
         cancel = self._executor.cancel(step, row)
         failed = c.Failed(step, text.aborted(row.action, why))
         if cancel is None:
-            self._inbox.post(failed)
+            self._post(failed)
         else:
             self._call(step, row, partial(_after, cancel, failed))
 
