@@ -69,7 +69,7 @@ def key_file(file, key):
 
 
 @pytest.fixture
-def folder(tmp_path, shared):
+def folder(tmp_path, shared, plugin_folders):
     """A folder with what is shared, and with folders for what operators add."""
     for file in shared.iterdir():
         (tmp_path / file.name).symlink_to(file)
