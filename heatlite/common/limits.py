@@ -67,6 +67,9 @@ MOST_DEATHS: Final = 20                 # engines that may end executing one req
 
 MOST_ANSWERED: Final = 1_048_576        # values (of 16 characters) in an engine's answer, shared ones counted each time
 
+MOST_REFACTORED: Final = 20             # stacks of one refactor
+MOST_MOVES: Final = 1_000               # resources that one refactor moves
+
 MOST_METADATA: Final = 2_097_152        # characters of the metadata of one resource, written as JSON
 MOST_SIGNALS: Final = 8_388_608         # characters of the pending signals of one stack
 SIGNAL: Final = 4_096                   # characters added for each of them

@@ -6,19 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from heatlite.api import bodies, finding, links
-from heatlite.api.query import boolean
+from heatlite.api.query import LONGEST_NAME, boolean
 from heatlite.api.wsgi import Request
 from heatlite.common import exception
 from heatlite.common.i18n import _
-from heatlite.common.limits import Limits
+from heatlite.common.limits import MOST_MOVES, MOST_REFACTORED, Limits
 from heatlite.rpc import messages
 
 View = dict[str, Any]
 DEFINITION = frozenset({'stack', 'template', 'template_url', 'environment', 'environment_files', 'files', 'parameters'})
 OF_EXISTING = DEFINITION | {'new', 'new_name', 'existing', 'clear_parameters'}
 OF_NEW = DEFINITION | {'new', 'timeout_mins', 'disable_rollback', 'tags'}
-MOST_STACKS, MOST_MOVES = 20, 1000
-LONGEST_NAME = 255
 ENDS = ('from', 'to')
 
 
@@ -43,7 +41,7 @@ def _parsed(req: Request) -> tuple[tuple[Mapping[str, Any], ...], tuple[Mapping[
     """The stacks and the moves of the body, with ids for the names of stacks that exist. Raises HTTPBadRequest,
     EntityNotFound."""
     body = req.require_json()
-    stacks = _listed(body, 'stacks', MOST_STACKS)
+    stacks = _listed(body, 'stacks', MOST_REFACTORED)
     moves = _listed(body, 'moves', MOST_MOVES) if body.get('moves') is not None else []
     if not stacks:
         raise messages.wrong('stacks', _('at least one stack'), stacks)

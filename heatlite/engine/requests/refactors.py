@@ -18,6 +18,7 @@ from sqlalchemy import Connection
 from heatlite.common import exception, metrics
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
+from heatlite.common.limits import MOST_MOVES, MOST_REFACTORED
 from heatlite.common.runtime import Runtime
 from heatlite.db import credentials, leases, refactoring, resources, stacks, templates
 from heatlite.db import events as event_rows
@@ -60,7 +61,6 @@ from heatlite.rpc import messages
 
 LOG = logging.getLogger(__name__)
 
-MOST_STACKS, MOST_MOVES = 20, 1000      # of one refactor
 MOST_NAMED = 50                         # differences that a refusal names; a preview names all
 PATIENCE, PAUSE = 40, 0.25              # times and seconds to wait for the engine that ends an action of a stack
 
@@ -178,9 +178,9 @@ class Refactors:
 
     def _prepared(self, context: RequestContext, message: messages.Refactor) -> Refactoring:
         """Check a request as far as possible without a change."""
-        if not 0 < len(message.stacks) <= MOST_STACKS or len(message.moves) > MOST_MOVES:
+        if not 0 < len(message.stacks) <= MOST_REFACTORED or len(message.moves) > MOST_MOVES:
             raise exception.HTTPBadRequest(_('A refactor has 1 to %(stacks)d stacks, and at most %(moves)d moves.') % {
-                'stacks': MOST_STACKS, 'moves': MOST_MOVES})
+                'stacks': MOST_REFACTORED, 'moves': MOST_MOVES})
         concerned: dict[str, Concerned] = {}
         for fields in message.stacks:
             if fields.get('stack_id'):
