@@ -14,22 +14,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from types import FunctionType
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+
+T = TypeVar('T')
 
 # Words of 8 bytes. With what the interpreter adds they are just above 128 KiB, so that the chunk has 256 KiB and about
 # a thousand frames have room in its rest.
 DECLARED: Final = 16_000
 
 
-def _call(function: Callable[..., Any], *arguments: Any) -> Any:
+def _call(function: Callable[..., T], *arguments: Any) -> T:
     return function(*arguments)
 
 
-with_room: Final[Callable[..., Any]] = FunctionType(
-    _call.__code__.replace(co_stacksize=DECLARED), globals(), 'with_room')
+_call.__code__ = _call.__code__.replace(co_stacksize=DECLARED)
+with_room = _call
 
 
-def roomy(function: Callable[..., Any]) -> Callable[..., Any]:
+def roomy(function: Callable[..., T]) -> Callable[..., T]:
     """`function`, called with room; as a layer around a WSGI application."""
     return partial(with_room, function)

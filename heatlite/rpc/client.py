@@ -48,7 +48,7 @@ def _timeout_of(message: messages.Message, longest: float) -> float:
     return longest if message.timeout is None else min(message.timeout, longest)
 
 
-def _with_deadline(context: RequestContext, runtime: Runtime, seconds: float) -> dict[str, Any]:
+def _sent_context(context: RequestContext, runtime: Runtime, seconds: float) -> dict[str, Any]:
     """The context as it is sent, with the time at which the caller stops waiting, and its span."""
     found = {**context.to_dict(), messages.DEADLINE: (runtime.now() + timedelta(seconds=seconds)).isoformat()}
     if tracing.tracer is not None:
@@ -148,7 +148,7 @@ class BrokerClient:
     def _offer(self, context: RequestContext, message: messages.Message, seconds: float) -> Any:
         """Sends the message once; an engine that receives it after `seconds` drops it."""
         here, client = runtime.current(), self._client.prepare(timeout=seconds)
-        who = _with_deadline(context, here, seconds)
+        who = _sent_context(context, here, seconds)
         until = here.monotonic() + min(OFFERED_SECONDS, seconds)
         try:
             return retries.call(lambda: client.call(who, message.method(), **message.arguments()), retries.ENGINE,
@@ -184,7 +184,7 @@ class InProcessClient:
 
     def call(self, context: RequestContext, message: messages.Message) -> Any:
         seconds = _timeout_of(message, self._timeout)
-        request = json.dumps([_with_deadline(context, self._runtime, seconds), message.method(), message.arguments()])
+        request = json.dumps([_sent_context(context, self._runtime, seconds), message.method(), message.arguments()])
         done = self._runtime.flag()
         found: list[str] = []
 

@@ -136,8 +136,7 @@ class _Methods:
             setattr(self, method, functools.partial(self._answer, method))
 
     def _answer(self, method: str, context: Mapping[str, Any], **arguments: Any) -> dict[str, Any]:
-        found: dict[str, Any] = frames.with_room(answer, self._endpoint, context, method, arguments, self._check)
-        return found
+        return frames.with_room(answer, self._endpoint, context, method, arguments, self._check)
 
 
 class Server:
