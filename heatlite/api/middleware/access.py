@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import quote
 from wsgiref.types import StartResponse, WSGIApplication
 
+from heatlite.api.middleware import answers
 from heatlite.common import context
 
 LOG = logging.getLogger(__name__)
@@ -42,10 +43,10 @@ class AccessLog:
         context.bind(None)                      # this thread may have served another request of the connection
         status = ['000']
 
-        def note(line: str, headers: Any, exc_info: Any = None) -> Any:
-            status[0] = line.split(' ', 1)[0]
-            return start_response(line, headers, exc_info) if exc_info else start_response(line, headers)
+        def look(code: str, _headers: answers.Headers) -> None:
+            status[0] = code
 
+        note = answers.seen_by(look, start_response)
         method = environ.get('REQUEST_METHOD', '')
         # Quoted again: a decoded path may contain line ends, by which a client could forge log lines.
         path = quote(environ.get('SCRIPT_NAME', '') + environ.get('PATH_INFO', ''), _SAFE, encoding='latin-1')

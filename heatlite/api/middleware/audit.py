@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 from wsgiref.types import StartResponse, WSGIApplication
 
 from heatlite.api import audit_calls
-from heatlite.api.middleware import access, context, request_id
+from heatlite.api.middleware import access, answers, context, request_id
 from heatlite.common import audit
 from heatlite.common.audit import Change, Initiator, Trail
 
@@ -28,13 +28,12 @@ class Audit:
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Any:
         answer: dict[str, str] = {}
 
-        def noted(line: str, headers: Any, exc_info: Any = None) -> Any:
-            answer.update(status=line.split(' ', 1)[0], location=next(
+        def look(status: str, headers: answers.Headers) -> None:
+            answer.update(status=status, location=next(
                 (value for name, value in headers if name.lower() == 'location'), ''))
-            return start_response(line, headers, exc_info) if exc_info else start_response(line, headers)
 
         try:
-            return self._app(environ, noted)
+            return self._app(environ, answers.seen_by(look, start_response))
         finally:
             self._record(environ, answer.get('status', '500'), answer.get('location', ''))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication
 
-from heatlite.api.middleware import access, context, request_id
+from heatlite.api.middleware import access, answers, context, request_id
 from heatlite.common import tracing
 from heatlite.common.tracing import Kind, Span
 
@@ -30,15 +30,13 @@ class Traces:
         method = environ.get('REQUEST_METHOD', '')
         method = method if method in access.METHODS else '-'
         with tracer.span(method, Kind.SERVER, parent) as span:
-            def noted(line: str, headers: Any, exc_info: Any = None) -> Any:
-                status = line.split(' ', 1)[0]
+            def look(status: str, _headers: answers.Headers) -> None:
                 span.note(http__response__status_code=int(status) if status.isdigit() else None)
                 if status >= '500':
                     span.error = f'HTTP {status}'
-                return start_response(line, headers, exc_info) if exc_info else start_response(line, headers)
 
             try:
-                return self._app(environ, noted)
+                return self._app(environ, answers.seen_by(look, start_response))
             finally:
                 _describe(span, method, environ)
 

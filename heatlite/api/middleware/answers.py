@@ -1,0 +1,18 @@
+"""Lets a layer see the status and the headers of an answer on its way out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from wsgiref.types import StartResponse
+
+Headers = list[tuple[str, str]]
+
+
+def seen_by(look: Callable[[str, Headers], None], start_response: StartResponse) -> Any:
+    """Return `start_response` with a call of `look(status, headers)` before it. `status`: three digits."""
+    def start(line: str, headers: Headers, exc_info: Any = None) -> Any:
+        look(line.split(' ', 1)[0], headers)
+        return start_response(line, headers, exc_info) if exc_info else start_response(line, headers)
+
+    return start
