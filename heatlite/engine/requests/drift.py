@@ -31,6 +31,7 @@ from heatlite.engine.observe import drift as observe
 from heatlite.engine.reconcile import loading
 from heatlite.engine.reconcile.stack_reader import StackReader
 from heatlite.engine.requests.stack_updates import StackUpdates
+from heatlite.engine.requests.stored_stacks import check_idle
 from heatlite.planning import drift, protection
 from heatlite.planning.drift import Policy, Report, ResourceDrift
 from heatlite.planning.protection import Denial
@@ -195,8 +196,7 @@ class Drift:
         row = stacks.get(tx, stack_id, for_update=for_update)
         if row is None or not context.may_see(row.project_id, row.user_project_id):
             raise exception.EntityNotFound(entity='Stack', name=stack_id)
-        if row.status == Status.IN_PROGRESS:
-            raise exception.ActionInProgress(stack_name=row.name, action=row.action)
+        check_idle(row)
         return row
 
 

@@ -15,8 +15,8 @@ from heatlite.db import guards, leases, stacks
 from heatlite.db.connection import Database
 from heatlite.db.guards import Lock
 from heatlite.engine.requests import guarding
+from heatlite.engine.requests.stored_stacks import check_idle
 from heatlite.planning.protection import Protection, changed, parsed
-from heatlite.planning.states import Status
 from heatlite.rpc import messages
 
 
@@ -61,8 +61,7 @@ class Guards:
             row = self._root(tx, context, message.stack_id)
             if not self._is_owner(context, guards.of(tx, row.id).lock):
                 guarding.check_lock(tx, row)
-            if row.status == Status.IN_PROGRESS:
-                raise exception.ActionInProgress(stack_name=row.name, action=row.action)
+            check_idle(row)
             guards.set_lock(tx, row.id, new)
 
         self._database.retry(store)

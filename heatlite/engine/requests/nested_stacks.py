@@ -21,7 +21,7 @@ from heatlite.engine.requests import guarding, validation
 from heatlite.engine.requests.acceptance import Acceptance, StackOwner
 from heatlite.engine.requests.quotas import QuotaChecks
 from heatlite.engine.requests.stack_actions import StackActions
-from heatlite.engine.requests.stored_stacks import StoredStacks, check_updatable
+from heatlite.engine.requests.stored_stacks import StoredStacks, check_idle, check_updatable
 from heatlite.engine.types.registry import Registry
 from heatlite.language import masking
 from heatlite.language.definition import StackDefinition, StackIdentity
@@ -137,8 +137,7 @@ class NestedStacks:
         def store(tx: Connection, row: stacks.Stack) -> Mapping[str, Any]:
             guarding.check_lock(tx, row)
             check_updatable(row)
-            if row.status == Status.IN_PROGRESS:
-                raise exception.ActionInProgress(stack_name=row.name, action=row.action)
+            check_idle(row)
             return {'previous_template_id': rollback.last_good(row), 'converge': False}
 
         with self._database.reader() as tx:

@@ -26,11 +26,12 @@ from heatlite.engine.requests.preview_update import Previewed
 from heatlite.engine.requests.stack_actions import StackActions
 from heatlite.engine.requests.stack_updates import StackUpdates
 from heatlite.engine.requests.stacks import Stacks
+from heatlite.engine.requests.stored_stacks import check_idle
 from heatlite.planning import plan as planning
 from heatlite.planning.findings import Level
 from heatlite.planning.protection import Protection
 from heatlite.planning.ruling import Ruling, denials
-from heatlite.planning.states import Action, Status
+from heatlite.planning.states import Action
 from heatlite.rpc import messages
 
 UNLIMITED = -1
@@ -167,8 +168,7 @@ class Plans:
                 row, found = self._actions.foresee_delete(context, message.stack_id)
             case _:
                 raise messages.wrong('action', ', '.join(messages.PLANNED), message.action)
-        if row.status == Status.IN_PROGRESS:
-            raise exception.ActionInProgress(stack_name=row.name, action=row.action)
+        check_idle(row)
         if row.action == Action.SUSPEND and message.action == messages.UPDATE:
             raise exception.NotSupported(feature=_('Updating a stack when it is suspended'))
         return row, found
@@ -213,8 +213,7 @@ class Plans:
             row = stacks.get(tx, stored.stack_id)
         if row is None or row.deleted_at is not None:
             raise exception.Conflict(_('The stack of plan %s is gone.') % stored.id)
-        if row.status == Status.IN_PROGRESS:
-            raise exception.ActionInProgress(stack_name=row.name, action=row.action)
+        check_idle(row)
         is_same_stack = row.generation == stored.generation
         if is_same_stack and not (request.converge and stored.action == messages.UPDATE):
             return None

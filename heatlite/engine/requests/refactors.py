@@ -39,7 +39,7 @@ from heatlite.engine.requests.refactor_places import DEEPEST, SEPARATOR, Places
 from heatlite.engine.requests.stack_updates import StackUpdates
 from heatlite.engine.requests.stacks import Stacks, check_name
 from heatlite.engine.requests.stored_rows import MovedRows
-from heatlite.engine.requests.stored_stacks import StoredStacks, check_updatable
+from heatlite.engine.requests.stored_stacks import StoredStacks, check_idle, check_updatable
 from heatlite.engine.resource_state import PHYSICAL_NAME, physical_name
 from heatlite.engine.types.registry import Registry
 from heatlite.language import renaming
@@ -200,7 +200,7 @@ class Refactors:
             stored = {stack_id: [] if stack_id in concerned and concerned[stack_id].is_new else (
                 resources.light(tx, stack_id)) for stack_id in (*concerned, *places.inner)}
         for row in places.inner.values():
-            _check_idle(row)
+            _check_ready(row)
         _refuse(problems(stored, places.moves), places, concerned)
         self._check_definitions(context, concerned)
         return self._compared(context, concerned, places, stored)
@@ -213,7 +213,7 @@ class Refactors:
             protections = guarding.check_lock(tx, row).protections
         if row.owner_id is not None:
             raise exception.NotSupported(feature=_('A refactor of the nested stack %s without its root') % row.name)
-        _check_idle(row)
+        _check_ready(row)
         self._stored.check_rights(row.id, context)
         former, name = row.name, fields.get('rename') or row.name
         if name != former:
@@ -300,7 +300,7 @@ class Refactors:
         ids = sorted({*existing, *inside, *wanted.places.inner})
         for stack_id in ids:
             if not leases.is_idle(tx, stack_id):
-                _check_idle(self._stored.found(tx, stack_id, context))
+                _check_ready(self._stored.found(tx, stack_id, context))
                 return None
         held = [leases.claim(tx, stack_id, self._engine_id) for stack_id in ids]
         current = {stack_id: self._unchanged(tx, context, wanted, stack_id)
@@ -333,7 +333,7 @@ class Refactors:
         known = wanted.places.inner[stack_id] if each is None else each.row
         current = self._stored.current(tx, stack_id, context)
         protections = guarding.check_lock(tx, current).protections
-        _check_idle(current)
+        _check_ready(current)
         if (current.generation != known.generation or current.name != wanted.name_of(stack_id)
                 or (each is not None and protections != each.protections)
                 or resources.light(tx, stack_id) != wanted.stored[stack_id]):
@@ -423,11 +423,10 @@ class Refactors:
                                       ended[root_id].credentials_id)
 
 
-def _check_idle(row: stacks.Stack) -> None:
+def _check_ready(row: stacks.Stack) -> None:
     """Raise ActionInProgress or NotSupported unless the stack may be refactored now."""
     check_updatable(row)
-    if row.status == Status.IN_PROGRESS:
-        raise exception.ActionInProgress(stack_name=row.name, action=row.action)
+    check_idle(row)
 
 
 def _refuse(found: Sequence[Problem], places: Places, concerned: Mapping[str, Concerned]) -> None:

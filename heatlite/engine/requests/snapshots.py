@@ -23,6 +23,7 @@ from heatlite.engine.reconcile import exports, rollback
 from heatlite.engine.reconcile.facade import Stack as Facade
 from heatlite.engine.requests import guarding
 from heatlite.engine.requests.stack_actions import StackActions
+from heatlite.engine.requests.stored_stacks import check_idle
 from heatlite.planning import text
 from heatlite.planning.states import Action, Status
 from heatlite.rpc import messages
@@ -48,8 +49,7 @@ class Snapshots:
         made: list[snapshots.Snapshot] = []
 
         def store(tx: Connection, row: stacks.Stack) -> Mapping[str, Any]:
-            if row.status == Status.IN_PROGRESS:
-                raise exception.ActionInProgress(stack_name=row.name, action=row.action)
+            check_idle(row)
             if self._limit != UNLIMITED and not context.is_admin and snapshots.count(tx, row.id) >= self._limit:
                 raise exception.RequestLimitExceeded(
                     _('You have reached the maximum snapshots per stack, %d. Please delete some snapshots.')

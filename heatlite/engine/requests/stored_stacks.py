@@ -13,7 +13,7 @@ from heatlite.engine.reconcile import loading
 from heatlite.engine.requests import validation
 from heatlite.engine.types.registry import Registry
 from heatlite.language.definition import StackDefinition
-from heatlite.planning.states import Action
+from heatlite.planning.states import Action, Status
 
 
 class StoredStacks:
@@ -50,6 +50,12 @@ class StoredStacks:
         with self._database.reader() as tx:
             names = resources.types(tx, stack_id)
         validation.check_rights(names, self._registry, context)
+
+
+def check_idle(row: stacks.Stack) -> None:
+    """Raise ActionInProgress for a stack whose action has not ended."""
+    if row.status == Status.IN_PROGRESS:
+        raise exception.ActionInProgress(stack_name=row.name, action=row.action)
 
 
 def check_updatable(row: stacks.Stack) -> None:
