@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -277,8 +277,8 @@ class Holder:
     type: str
 
 
-_HOLDERS = sa.select(stack.c.id, stack.c.name, stack.c.project_id, resource.c.id, resource.c.name,
-                     resource.c.type).join(stack, stack.c.id == resource.c.stack_id).where(
+_HOLDER = (stack.c.id, stack.c.name, stack.c.project_id, resource.c.id, resource.c.name, resource.c.type)
+_HOLDERS = sa.select(*_HOLDER).join(stack, stack.c.id == resource.c.stack_id).where(
     resource.c.physical_id == sa.bindparam('physical_id', type_=resource.c.physical_id.type),
     stack.c.live == 1).order_by(resource.c.stack_id, resource.c.id)
 
@@ -289,30 +289,30 @@ def holders(tx: sa.Connection, physical_id: str) -> list[Holder]:
 
 
 def placed(tx: sa.Connection, project_id: str, physical_ids: Iterable[str]) -> dict[str, list[Holder]]:
-    """The resources of live stacks of a project that have these objects, by physical id.
-
-    One SELECT for each 500 ids. Index: (physical_id)."""
+    """The resources of live stacks of a project that have these objects, by physical id."""
     found: dict[str, list[Holder]] = {}
-    for chunk in chunks(sorted(physical_ids)):
-        for physical_id, *holder in tx.execute(sa.select(
-                resource.c.physical_id, stack.c.id, stack.c.name, stack.c.project_id, resource.c.id, resource.c.name,
-                resource.c.type).join(stack, stack.c.id == resource.c.stack_id).where(
-                resource.c.physical_id.in_(chunk), stack.c.live == 1, stack.c.project_id == project_id)):
-            found.setdefault(physical_id, []).append(Holder(*holder))
+    for physical_id, *holder in _having(tx, physical_ids, _HOLDER, stack.c.project_id == project_id):
+        found.setdefault(physical_id, []).append(Holder(*holder))
     return found
 
 
 def owners(tx: sa.Connection, physical_ids: Iterable[str]) -> dict[str, set[str]]:
-    """Which of these objects are in live stacks of any project: physical id -> types of the resources that have it.
+    """Which of these objects are in live stacks of any project: physical id -> types of the resources that have it."""
+    found: dict[str, set[str]] = {}
+    for physical_id, kind in _having(tx, physical_ids, (resource.c.type,)):
+        found.setdefault(physical_id, set()).add(kind)
+    return found
+
+
+def _having(tx: sa.Connection, physical_ids: Iterable[str], columns: Sequence[sa.Column[Any]],
+            *conditions: sa.ColumnElement[bool]) -> Iterator[Any]:
+    """(physical id, columns) of the resources of live stacks that have these objects.
 
     One SELECT for each 500 ids. Index: (physical_id)."""
-    found: dict[str, set[str]] = {}
     for chunk in chunks(sorted(physical_ids)):
-        for physical_id, kind in tx.execute(sa.select(resource.c.physical_id, resource.c.type).join(
-                stack, stack.c.id == resource.c.stack_id).where(
-                resource.c.physical_id.in_(chunk), stack.c.live == 1)):
-            found.setdefault(physical_id, set()).add(kind)
-    return found
+        yield from tx.execute(sa.select(resource.c.physical_id, *columns).join(
+            stack, stack.c.id == resource.c.stack_id).where(
+            resource.c.physical_id.in_(chunk), stack.c.live == 1, *conditions))
 
 
 def required_by(tx: sa.Connection, stack_id: str, name: str) -> list[str]:
