@@ -17,6 +17,7 @@ from heatlite.common import exception, settings
 LOG = logging.getLogger(__name__)
 
 EXCHANGE = 'heat'
+PORT = 5672                     # of a broker, where the URL has none
 PROBE_SECONDS = 2.0
 RECONNECT_SECONDS = 2           # at most, between two attempts; the library's default grows to thirty
 RABBIT = 'oslo_messaging_rabbit'
@@ -64,23 +65,35 @@ def notifier(conf: Any, publisher_id: str) -> Any:
     return oslo_messaging.Notifier(carrier, publisher_id=publisher_id, retry=NOTIFICATION_RETRIES)
 
 
+def peers(conf: Any, url: str | None = None) -> tuple[Any, list[Any]]:
+    """The parsed transport URL, by default `transport_url`, and its hosts, each with a hostname and a port."""
+    import oslo_messaging
+    found = oslo_messaging.TransportURL.parse(conf, url)
+    hosts = [oslo_messaging.TransportHost(each.hostname, each.port or PORT, each.username, each.password)
+             for each in found.hosts]
+    return found, hosts or [oslo_messaging.TransportHost('localhost', PORT)]
+
+
+def connects(url: Any) -> bool:
+    """Whether the driver of a transport URL connects to a broker; that of fake:// does not."""
+    return str(url.transport).startswith(('rabbit', 'kombu', 'amqp'))
+
+
 def probe(conf: Any) -> None:
     """Raises BrokerUnavailable when no host of `transport_url` accepts a connection within two seconds each.
 
     The library retries its first connection for ever; this check reports the failure at once.
     """
-    import oslo_messaging
-    url = oslo_messaging.TransportURL.parse(conf)
-    if not url.transport.startswith(('rabbit', 'kombu', 'amqp')):
-        return                              # fake:// and kombu+memory:// have nothing to connect to
+    url, hosts = peers(conf)
+    if not connects(url):
+        return
     reason = 'no host in transport_url'
-    for host in url.hosts or [oslo_messaging.TransportHost('localhost', 5672)]:
-        port = host.port or 5672
+    for host in hosts:
         try:
-            with closing(socket.create_connection((host.hostname, port), timeout=PROBE_SECONDS)):
+            with closing(socket.create_connection((host.hostname, host.port), timeout=PROBE_SECONDS)):
                 return
         except OSError as error:
-            reason = f'{host.hostname}:{port}: {error.strerror or error}'
+            reason = f'{host.hostname}:{host.port}: {error.strerror or error}'
     raise exception.BrokerUnavailable(reason=reason)
 
 

@@ -14,23 +14,13 @@ from heatlite.cmd.doctor.site import Site
 from heatlite.common import messaging
 from heatlite.common.i18n import _
 
-PORT = 5672
-PLAIN = ('rabbit', 'kombu', 'amqp')
-
-
-def peers(conf: Any, url: str | None = None) -> tuple[str, str, list[Any]]:
-    """(driver, virtual host, hosts with hostname, port, username and password) of a transport URL."""
-    import oslo_messaging
-    found = oslo_messaging.TransportURL.parse(conf, url)
-    return found.transport, found.virtual_host or '/', found.hosts or [oslo_messaging.TransportHost('localhost', PORT)]
-
 
 def unused(site: Site) -> str:
     """Why no broker is needed: heatlite-all has none, and some drivers connect to nothing."""
     if not site.conf.transport_url or site.conf.transport_url == 'rabbit://':
         return _('transport_url is not set') if not_sqlite(site) else ''
-    driver = peers(site.conf)[0]
-    return '' if driver.startswith(PLAIN) else _('transport_url has the driver %s') % driver
+    url, _hosts = messaging.peers(site.conf)
+    return '' if messaging.connects(url) else _('transport_url has the driver %s') % url.transport
 
 
 def is_named(site: Site) -> Iterator[Finding]:
@@ -41,8 +31,8 @@ def is_named(site: Site) -> Iterator[Finding]:
 
 def reachable(site: Site) -> Iterator[Finding]:
     """All hosts: the failure of one is found before that of the last."""
-    hosts = peers(site.conf)[2]
-    problems = [problem for host in hosts if (problem := site.connect(host.hostname, host.port or PORT))]
+    _url, hosts = messaging.peers(site.conf)
+    problems = [problem for host in hosts if (problem := site.connect(host.hostname, host.port))]
     for problem in problems:
         yield Finding(_('Each host of [DEFAULT] transport_url accepts connections.'), problem, _(
             'Start RabbitMQ there, correct host and port in transport_url, or open the firewall between both.'),
@@ -72,7 +62,7 @@ def channel(site: Site, host: Any, virtual_host: str) -> Iterator[Any]:
     wait = {'read_timeout': site.timeout, 'write_timeout': site.timeout}
     connect: Any = getattr(kombu, 'Connection')  # noqa: B009  # loaded at first use; it has no type hints
     with connect(
-            hostname=host.hostname, port=host.port or PORT, userid=host.username or 'guest',
+            hostname=host.hostname, port=host.port, userid=host.username or 'guest',
             password=host.password or 'guest', virtual_host=virtual_host, transport='pyamqp',
             ssl=tls(given, host.hostname), login_method=given.rabbit_login_method, connect_timeout=site.timeout,
             transport_options=wait) as connection:
@@ -81,19 +71,20 @@ def channel(site: Site, host: Any, virtual_host: str) -> Iterator[Any]:
 
 def first(site: Site) -> tuple[Any, str]:
     """(host, virtual host): the first host that accepts connections. Raises OSError."""
-    _driver, virtual_host, hosts = peers(site.conf)
+    url, hosts = messaging.peers(site.conf)
     for host in hosts:
-        if not site.connect(host.hostname, host.port or PORT):
-            return host, virtual_host
+        if not site.connect(host.hostname, host.port):
+            return host, url.virtual_host or '/'
     raise ConnectionError(_('no host of transport_url accepts connections'))
 
 
 def logged_in(site: Site) -> Iterator[Finding]:
     from amqp import exceptions
-    _driver, virtual_host, hosts = peers(site.conf)
+    url, hosts = messaging.peers(site.conf)
+    virtual_host = url.virtual_host or '/'
     for host in hosts:
-        where = f'{host.hostname}:{host.port or PORT}'
-        if site.connect(host.hostname, host.port or PORT):
+        where = f'{host.hostname}:{host.port}'
+        if site.connect(host.hostname, host.port):
             continue                            # reported by the check before
         try:
             with channel(site, host, virtual_host):
@@ -217,11 +208,11 @@ def no_notifications(site: Site) -> str:
 
 def bus(site: Site) -> Iterator[Finding]:
     url = site.conf[messaging.NOTIFICATIONS].transport_url or site.conf.transport_url
-    driver, _virtual_host, hosts = peers(site.conf, url)
-    if not driver.startswith(PLAIN):
+    parsed, hosts = messaging.peers(site.conf, url)
+    if not messaging.connects(parsed):
         return
     for host in hosts:
-        problem = site.connect(host.hostname, host.port or PORT)
+        problem = site.connect(host.hostname, host.port)
         if problem:
             yield Finding(_('The bus for notifications accepts connections.'), problem,
                           _('Correct [oslo_messaging_notifications] transport_url, or start the broker.'))
