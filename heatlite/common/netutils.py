@@ -1,4 +1,4 @@
-"""Compares networks and validates host names."""
+"""Compares networks, validates host names, and completes the URL of Keystone."""
 
 from __future__ import annotations
 
@@ -18,6 +18,12 @@ _LABEL = re.compile(DNS_LABEL_REGEX)
 def is_prefix_subset(orig_prefixes: Sequence[str], new_prefixes: Sequence[str]) -> bool:
     """Whether every network of `orig_prefixes` lies within `new_prefixes`."""
     return bool(netaddr.IPSet(orig_prefixes) <= netaddr.IPSet(new_prefixes))
+
+
+def keystone_v3(url: str) -> str:
+    """The URL of Keystone, given with or without a version, with /v3 at its end."""
+    url = url.rstrip('/').removesuffix('/v2.0')
+    return url if url.endswith('/v3') else f'{url}/v3'
 
 
 def validate_dns_format(data: str) -> None:

@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from heatlite.common import netutils
 from heatlite.common.i18n import _
 
 if TYPE_CHECKING:
@@ -69,8 +70,7 @@ class Site:
         """Keystone as the service reaches it, with /v3 at its end. Raises AuthorizationFailure when nothing says it."""
         from heatlite.common.context import RequestContext
         from heatlite.engine.clients import sessions
-        url = sessions.auth_url(RequestContext()).rstrip('/').removesuffix('/v2.0')
-        return url if url.endswith('/v3') else f'{url}/v3'
+        return netutils.keystone_v3(sessions.auth_url(RequestContext()))
 
     def _session(self, plugin: Any, **how: Any) -> Any:
         from keystoneauth1 import session

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from heatlite.cmd.setup import identity
-from heatlite.common import exception
+from heatlite.common import exception, netutils
 from heatlite.common.i18n import _
 
 COMMAND = 'setup'
@@ -116,10 +116,10 @@ class Keystone:
     def __init__(self, cloud: Any) -> None:
         self._session = cloud.get_session()
         self._session.timeout = TIMEOUT
-        url = str(getattr(self._session.auth, 'auth_url', '') or '').rstrip('/').removesuffix('/v2.0')
+        url = str(getattr(self._session.auth, 'auth_url', '') or '')
         if not url:
             raise exception.AuthorizationFailure(_('Nothing says where Keystone is (--os-cloud, OS_AUTH_URL).'))
-        self.url = url if url.endswith('/v3') else f'{url}/v3'
+        self.url = netutils.keystone_v3(url)
 
     def call(self, method: str, path: str, body: Any) -> Any:
         answer = self._session.request(f'{self.url}/{path}', method, json=body,

@@ -16,7 +16,7 @@ from keystoneauth1 import session as keystone_session
 from keystoneauth1.identity import v3
 from oslo_config import cfg
 
-from heatlite.common import config, exception, password_gen
+from heatlite.common import config, exception, netutils, password_gen
 from heatlite.common import runtime as runtimes
 from heatlite.common.i18n import _
 from heatlite.engine.clients import sessions
@@ -66,8 +66,7 @@ class KeystoneClient:
     @property
     def v3_endpoint(self) -> str:
         """Of the caller's Keystone, with /v3 at its end."""
-        url = sessions.auth_url(self.context).rstrip('/').removesuffix('/v2.0')
-        return url if url.endswith('/v3') else f'{url}/v3'
+        return netutils.keystone_v3(sessions.auth_url(self.context))
 
     @property
     def auth_token(self) -> str | None:
