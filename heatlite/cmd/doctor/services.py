@@ -7,6 +7,7 @@ import socket
 import urllib.parse
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
@@ -73,18 +74,6 @@ def entry(site: Site, service_type: str) -> Iterator[Finding]:
     problem = path_problem(service_type, url, str(site.authtoken.get_project_id()))
     if problem:
         yield Finding(expected, problem, fix)
-
-
-def orchestration(site: Site) -> Iterator[Finding]:
-    return entry(site, ORCHESTRATION)
-
-
-def cloudformation(site: Site) -> Iterator[Finding]:
-    return entry(site, CLOUDFORMATION)
-
-
-def cloudwatch(site: Site) -> Iterator[Finding]:
-    return entry(site, CLOUDWATCH)
 
 
 def cloudformation_unused(site: Site) -> str:
@@ -170,18 +159,6 @@ def answers(site: Site, service_type: str) -> Iterator[Finding]:
                           _('Look at the log of %s, and at the other checks here.') % PROGRAMS[service_type])
 
 
-def orchestration_answers(site: Site) -> Iterator[Finding]:
-    return answers(site, ORCHESTRATION)
-
-
-def cloudformation_answers(site: Site) -> Iterator[Finding]:
-    return answers(site, CLOUDFORMATION)
-
-
-def cloudwatch_answers(site: Site) -> Iterator[Finding]:
-    return answers(site, CLOUDWATCH)
-
-
 # --- engines ----------------------------------------------------------------------------------------------
 
 def running_engines(site: Site) -> Iterator[Finding]:
@@ -239,21 +216,22 @@ def policy_servers(site: Site) -> Iterator[Finding]:
 USER = ('keystone-user',)
 CHECKS = (
     Check('catalogue-identity', _('the catalogue has Keystone in this region'), identity_entry, USER, identity.unused),
-    Check('catalogue-orchestration', _('the catalogue has the orchestration API'), orchestration, USER,
-          identity.unused),
-    Check('catalogue-cloudformation', _('the catalogue has the CloudFormation API'), cloudformation, USER,
-          cloudformation_unused),
-    Check('catalogue-cloudwatch', _('the catalogue has the CloudWatch API'), cloudwatch, USER, cloudwatch_unused),
+    Check('catalogue-orchestration', _('the catalogue has the orchestration API'),
+          partial(entry, service_type=ORCHESTRATION), USER, identity.unused),
+    Check('catalogue-cloudformation', _('the catalogue has the CloudFormation API'),
+          partial(entry, service_type=CLOUDFORMATION), USER, cloudformation_unused),
+    Check('catalogue-cloudwatch', _('the catalogue has the CloudWatch API'), partial(entry, service_type=CLOUDWATCH),
+          USER, cloudwatch_unused),
     Check('catalogue-services', _('the catalogue has the services of the types in use'), used_services,
           ('keystone-user', 'database-schema', 'plug-ins'), identity.unused),
     Check('memcached', _('each memcached answers'), memcached, unused=no_caches),
     Check('policy-servers', _('each server of [plan_policies] accepts connections'), policy_servers,
           unused=no_policy_servers),
     Check('running-engines', _('an engine is alive'), running_engines, ('database-schema',)),
-    Check('running-orchestration', _('the orchestration API answers at its endpoint'), orchestration_answers,
-          ('catalogue-orchestration',), identity.unused),
-    Check('running-cloudformation', _('the CloudFormation API answers at its endpoint'), cloudformation_answers,
-          USER, identity.unused),
-    Check('running-cloudwatch', _('the CloudWatch API answers at its endpoint'), cloudwatch_answers, USER,
-          identity.unused),
+    Check('running-orchestration', _('the orchestration API answers at its endpoint'),
+          partial(answers, service_type=ORCHESTRATION), ('catalogue-orchestration',), identity.unused),
+    Check('running-cloudformation', _('the CloudFormation API answers at its endpoint'),
+          partial(answers, service_type=CLOUDFORMATION), USER, identity.unused),
+    Check('running-cloudwatch', _('the CloudWatch API answers at its endpoint'),
+          partial(answers, service_type=CLOUDWATCH), USER, identity.unused),
 )
