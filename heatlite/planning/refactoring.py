@@ -158,7 +158,7 @@ def mismatches(arranged: Sequence[Arranged], wanted: Mapping[str, str]) -> list[
 
 
 def lost_denials(before: Sequence[Protection], path: Path, after: Sequence[Protection], target: Path) -> list[Denial]:
-    """Return what protections deny on a resource at its old path, or inside it, and would not at the new one."""
+    """Return what protections deny on a resource at its former path, or inside it, and would not at its next path."""
     inside = [each for each in before if len(each.path) > len(path) and all(map(matches, each.path, path))
               and not any(_covers(other, target, each, len(path)) for other in after)]
     return [action for action in Denial if (denying(before, path, action) and not denying(after, target, action))

@@ -1,4 +1,4 @@
-"""heatlite-manage setup keystone: makes what is missing, once; changes nothing unless it is told to."""
+"""heatlite-manage setup keystone: makes what is missing, once; changes nothing without --change."""
 
 import configparser
 import os
@@ -115,21 +115,21 @@ def run(cloud, folder, *arguments, **environment):
 def test_the_command(cloud, tmp_path):
     file = tmp_path / 'made.conf'
     place = ('--host', 'api.example', '--region', 'Two', '--url', 'cloudwatch=https://cw.example/v1')
-    code, said, told = run(cloud, tmp_path, *place, '--dry-run')
-    assert (code, said) == (0, '') and 'would make   user heatlite' in told
-    code, said, told = run(cloud, tmp_path, *place, '--output', file, HEATLITE_DOMAIN_ADMIN_PASSWORD='of $ domain')
-    assert (code, said) == (0, '') and 'made         user heatlite' in told and 'of $ domain' not in told
+    code, said, errors = run(cloud, tmp_path, *place, '--dry-run')
+    assert (code, said) == (0, '') and 'would make   user heatlite' in errors
+    code, said, errors = run(cloud, tmp_path, *place, '--output', file, HEATLITE_DOMAIN_ADMIN_PASSWORD='of $ domain')
+    assert (code, said) == (0, '') and 'made         user heatlite' in errors and 'of $ domain' not in errors
     assert stat.S_IMODE(os.stat(file).st_mode) == 0o600
     written = configparser.ConfigParser(interpolation=None)
     written.read(file)
     assert written['DEFAULT']['stack_domain_admin_password'] == 'of $$ domain'
     assert len(written['trustee']['password']) >= 32
     assert run(cloud, tmp_path, *place, '--output', file)[0] == 1           # it exists
-    code, said, told = run(cloud, tmp_path, *place)
-    assert code == 0 and 'nothing was changed' in told
+    code, said, errors = run(cloud, tmp_path, *place)
+    assert code == 0 and 'nothing was changed' in errors
     assert '# password: that of the existing user' in said
-    code, _said, told = run(cloud, tmp_path, *place, HEATLITE_SERVICE_PASSWORD='another')
-    assert code == 1 and 'differs      password of user heatlite' in told and '--change' in told
+    code, _said, errors = run(cloud, tmp_path, *place, HEATLITE_SERVICE_PASSWORD='another')
+    assert code == 1 and 'differs      password of user heatlite' in errors and '--change' in errors
 
 
 @pytest.mark.parametrize('arguments, code, words', [
@@ -139,16 +139,16 @@ def test_the_command(cloud, tmp_path):
     (('--host', 'x', '--os-cloud', 'nowhere'), 1, 'Cloud nowhere was not found'),
     (('--host', 'x', '--output', '/no/such/folder/file'), 1, 'cannot be written')])
 def test_wrong_usage(cloud, tmp_path, arguments, code, words):
-    found, said, told = run(cloud, tmp_path, *arguments)
-    assert found == code and said == '' and words in told
+    found, said, errors = run(cloud, tmp_path, *arguments)
+    assert found == code and said == '' and words in errors
 
 
 def test_no_endpoints(cloud, tmp_path):
     without = [part for kind in identity.SERVICES for part in ('--without', kind)]
-    code, _said, told = run(cloud, tmp_path, *without, '--dry-run')
-    assert code == 0 and 'endpoint' not in told and 'would make   user heatlite' in told
+    code, _said, errors = run(cloud, tmp_path, *without, '--dry-run')
+    assert code == 0 and 'endpoint' not in errors and 'would make   user heatlite' in errors
 
 
 def test_a_user_without_rights_is_told_so(cloud, tmp_path):
-    code, _said, told = run(cloud, tmp_path, '--host', 'x', OS_USERNAME='demo', OS_PROJECT_NAME='demo')
-    assert code == 1 and told.splitlines()[-1].startswith('heatlite-manage: Keystone: ')
+    code, _said, errors = run(cloud, tmp_path, '--host', 'x', OS_USERNAME='demo', OS_PROJECT_NAME='demo')
+    assert code == 1 and errors.splitlines()[-1].startswith('heatlite-manage: Keystone: ')

@@ -51,6 +51,14 @@ def refactor(cluster, stacks, moves=(), allowed=(), kind=messages.Refactor):
     return answer
 
 
+def delete_all(cluster, *stack_ids):
+    """Deletes the stacks; nothing is left in the cloud."""
+    for each in stack_ids:
+        cluster.delete(each)
+        cluster.settle(each)
+    assert cluster.cloud.objects == {}
+
+
 def changes_nothing(cluster, stack_id, wanted, **more):
     """An update with the same template does nothing; it visits nested stacks."""
     before, calls = cluster.states(stack_id), list(cluster.cloud.calls)
@@ -139,10 +147,7 @@ def test_a_resource_goes_to_another_stack(cluster):
     assert outputs(cluster.row(other)) == {'ident': before['a']}
     changes_nothing(cluster, stack_id, REST, environment=ours['environment'])
     changes_nothing(cluster, other, both)
-    for each in (stack_id, other):
-        cluster.delete(each)
-        cluster.settle(each)
-    assert cluster.cloud.objects == {}
+    delete_all(cluster, stack_id, other)
 
 
 def test_a_stack_is_split_and_merged_again(cluster):
@@ -160,10 +165,7 @@ def test_a_stack_is_split_and_merged_again(cluster):
     refactor(cluster, [existing(stack_id, BOTH), existing(new, template())], [move(new, 'a', stack_id)])
     assert rows(cluster, stack_id) == before and rows(cluster, new) == {}
     changes_nothing(cluster, stack_id, BOTH)
-    for each in (new, stack_id):
-        cluster.delete(each)
-        cluster.settle(each)
-    assert cluster.cloud.objects == {}
+    delete_all(cluster, new, stack_id)
 
 
 def test_a_stack_is_renamed(cluster):
@@ -292,10 +294,7 @@ def test_between_nested_stacks_of_two_trees_with_other_names(cluster):
     changes_nothing(cluster, stack_id, ours, files=files)
     changes_nothing(cluster, other, both, files=more)
     assert rows(cluster, there.id) == {**theirs, 'x2': members['x']}
-    for each in (stack_id, other):
-        cluster.delete(each)
-        cluster.settle(each)
-    assert cluster.cloud.objects == {}
+    delete_all(cluster, stack_id, other)
 
 
 def test_into_a_nested_stack_deep_in_a_renamed_one(cluster):
@@ -510,10 +509,7 @@ def life(cluster):
     assert new is not None and rows(cluster, new) == {'a': before['a']}
     assert rows(cluster, stack_id) == {'b': before['b'], 'c': before['c']}
     changes_nothing(cluster, stack_id, REST, environment=ours['environment'])
-    for each in (new, stack_id):
-        cluster.delete(each)
-        cluster.settle(each)
-    assert cluster.cloud.objects == {}
+    delete_all(cluster, new, stack_id)
 
 
 def test_all_of_it_is_stored_or_nothing():

@@ -43,17 +43,17 @@ def test_what_it_makes_is_what_is_needed(name, tmp_path):
     file = tmp_path / 'heatlite.conf'
     wanted = ('setup', 'keystone', '--os-cloud', 'admin', '--host', 'api.example', '--region', name, '--user',
               f'{name}_user', '--domain', name, '--domain-admin', f'{name}_admin')
-    code, _said, told = manage(*wanted, '--output', file)
-    assert code == 0, told
-    assert f'made         user {name}_user' in told
-    code, _said, told = manage('--config-file', file, *wanted)      # with the passwords that were generated
-    assert code == 0 and 'nothing was changed' in told, told
+    code, _said, errors = manage(*wanted, '--output', file)
+    assert code == 0, errors
+    assert f'made         user {name}_user' in errors
+    code, _said, errors = manage('--config-file', file, *wanted)      # with the passwords that were generated
+    assert code == 0 and 'nothing was changed' in errors, errors
 
     keystone = service.admin()
     identity = keystone.get('/services?type=identity').json()['services'][0]['id']
     keystone.post('/endpoints', json={'endpoint': {
         'region_id': name, 'service_id': identity, 'interface': 'public', 'url': service.KEYSTONE}})
-    code, said, told = manage('--config-file', file, 'doctor', '--format', 'json', '--only', 'keystone-*', '--only',
+    code, said, errors = manage('--config-file', file, 'doctor', '--format', 'json', '--only', 'keystone-*', '--only',
                               'catalogue-[!s]*')
     assert code == 0, said
     assert {each['status'] for each in json.loads(said)['checks']} == {'ok', 'not used'}, said
@@ -63,8 +63,8 @@ def test_differences(name):
     wanted = ('setup', 'keystone', '--os-cloud', 'admin', '--region', name, '--user', f'{name}_user', '--domain', name,
               '--domain-admin', f'{name}_admin')
     assert manage(*wanted, '--host', 'one.example')[0] == 0
-    code, _said, told = manage(*wanted, '--host', 'two.example', '--without', 'cloudwatch')
-    assert code == 1 and told.count('differs      ') == 6, told
-    code, _said, told = manage(*wanted, '--host', 'two.example', '--without', 'cloudwatch', '--change')
-    assert code == 0 and told.count('changed      ') == 6, told
+    code, _said, errors = manage(*wanted, '--host', 'two.example', '--without', 'cloudwatch')
+    assert code == 1 and errors.count('differs      ') == 6, errors
+    code, _said, errors = manage(*wanted, '--host', 'two.example', '--without', 'cloudwatch', '--change')
+    assert code == 0 and errors.count('changed      ') == 6, errors
     assert manage(*wanted, '--host', 'two.example', '--without', 'cloudwatch')[0] == 0
