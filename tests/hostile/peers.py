@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from tests.hostile import metrics
+from tests.hostile import metrics, refactors
 from tests.hostile.stages import settled
 from tests.hostile.tenants import Tenant
 
@@ -142,6 +142,19 @@ def headers(tenant: Tenant, port: int) -> list[int]:
             sent(port, head(tenant, 'Accept: ' + ','.join(['text/html;q=0.1'] * 800), method='GET', path='/stacks'))]
 
 
+def traces(tenant: Tenant, port: int) -> list[int]:
+    """Contexts of traces that are too long, too many, or none."""
+    parent = f"00-{'a' * 32}-{'b' * 16}-01"
+    state = 'tracestate: ' + ','.join(f'k{number}=v' for number in range(1500))
+    given = [[f'traceparent: {parent}'] * 500, [f'traceparent: {parent}', state],
+             [f'traceparent: {parent}', *[state] * 3],
+             [f'traceparent: ff-{"0" * 32}-{"0" * 16}-zz'], ['traceparent: cc-' + '-' * 15_000],
+             [f'traceparent: {parent}-{"x" * 15_000}'], [f'traceparent: {parent}', 'tracestate: ' + '=,' * 7500],
+             ['traceparent: \xff\xfe'], [f'traceparent: {parent}', 'baggage: ' + 'k=v,' * 3500],
+             ['X-Trace-Info: ' + 'e30=' * 3000, 'X-Trace-HMAC: ' + 'f' * 64]]
+    return [sent(port, head(tenant, *lines, method='GET', path='/stacks')) for lines in given]
+
+
 def silent(tenant: Tenant, port: int) -> list[int]:
     """More connections than the API serves, none of which ever ends its request."""
     found: list[socket.socket] = []
@@ -206,6 +219,8 @@ PEERS = (
     Peer('JSON bodies', bodies, frozenset({400, 403, 413})),
     Peer('addresses', addresses, frozenset({200, 400, 403, 404, 414, 431})),
     Peer('headers', headers, frozenset({200, 400, 431})),
+    Peer('contexts of traces', traces, frozenset({200, 400, 431})),
+    Peer('refactors', refactors.refactors, frozenset({200, 400, 403, 409, 413})),
     Peer('silent connections', silent, frozenset({200})),
     Peer('a header that drips', drip, frozenset({CLOSED, 400, 408}), quick=False, within=DEADLINE + 2.0),
     Peer('80 large signals', signals, frozenset({200, 204, 400})),
