@@ -83,8 +83,6 @@ def raise_first(diagnostics: Iterable[Diagnostic]) -> None:
 def _first_detail(diagnostic: Diagnostic) -> str:
     place = '' if diagnostic.line is None else _('%(file)s, line %(line)d, column %(column)d') % {
         'file': diagnostic.file, 'line': diagnostic.line, 'column': diagnostic.column}
-    if diagnostic.line is None and diagnostic.path:     # sent as an object: there is no text with lines
-        place = f'{diagnostic.file}, {exception.path_text(diagnostic.path)}'
     return f'{place}: {diagnostic.hint}' if place and diagnostic.hint else place or diagnostic.hint or ''
 
 

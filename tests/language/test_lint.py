@@ -236,3 +236,14 @@ def test_values_inside_nested_stacks_are_guesses():
     parent = ('heat_template_version: rocky\nresources:\n  a: {type: OS::Heat::Value, properties: {value: 1}}\n'
               '  c: {type: child.yaml, properties: {p: {get_attr: [a, value]}}}\n')
     assert lint.check(build(parent, files={'child.yaml': child}), TYPES) == []
+
+
+def test_further_errors_of_an_object_have_the_path_of_their_place():
+    document = {'heat_template_version': '2021-04-16', 'resources': {
+        'a': {'type': 'OS::Heat::Valu'}, 'b': {'type': 'OS::Heat::None', 'depends_on': 'c'}}}
+    made = definitions.build(template.from_mapping(document), Environment(None, OPERATOR), {},
+                             StackIdentity('s', None, 'p'))
+    with pytest.raises(exception.StackValidationFailed) as caught:
+        lint.raise_first(lint.check(made, TYPES))
+    assert str(caught.value).split('\n')[-1] == (
+        'root stack, resources.b.depends_on: The specified reference "c" (in b) is incorrect.')
