@@ -1,10 +1,11 @@
-"""Keeps the generated parts of docs/users/language.rst and docs/users/errors.rst true.
+"""Keeps the generated parts of docs/users/language.rst, errors.rst and lint.rst true.
 
     tools/language_docs.py [--check]
 
 A part begins with the comment `.. generated: NAME` and ends with `.. end`. Versions and functions come from the tables
 of heatlite/language/versions.py, what is said of each function from docs/users/functions.yaml; its example is run, and
-the result shown is what came out. The errors are what heatlite-lint prints for the files in docs/users/broken.
+the result shown is what came out. The errors are what heatlite-lint prints for the files in docs/users/broken, the
+rules those of heatlite/language/rules.py with the examples of docs/users/lint-rules.yaml.
 With --check nothing is written; the exit code is 1 when a page is not current.
 """
 
@@ -28,8 +29,8 @@ import yaml
 from heatlite.cmd import lint as lint_command
 from heatlite.engine.resources import packed_types
 from heatlite.language import definition as definitions
+from heatlite.language import rules, versions
 from heatlite.language import template as templates
-from heatlite.language import versions
 from heatlite.language.definition import StackIdentity
 from heatlite.language.environment import Environment
 from tests.language import dry_run
@@ -39,7 +40,8 @@ USERS = ROOT / 'docs' / 'users'
 BROKEN = USERS / 'broken'
 SHOWN_DIRECTORY = 'file:///home/you'         # for the directory of the templates, which is another one everywhere
 FUNCTIONS = USERS / 'functions.yaml'
-PAGES = (USERS / 'language.rst', USERS / 'errors.rst')
+RULES = USERS / 'lint-rules.yaml'
+PAGES = (USERS / 'language.rst', USERS / 'errors.rst', USERS / 'lint.rst')
 
 # What a version changed beside its functions.
 BESIDE_FUNCTIONS = {
@@ -210,6 +212,36 @@ def broken_templates() -> Iterator[str]:
         yield from code(f'$ heatlite-lint {path.name}\n{printed}', f'exit code {exit_code}:', 'text')
 
 
+def rule_entries() -> dict[str, dict[str, Any]]:
+    """What is said of each rule. Raises ValueError where that does not fit the table."""
+    said: dict[str, dict[str, Any]] = yaml.safe_load(RULES.read_text())
+    if list(said) != [rule.id for rule in rules.TABLE]:
+        raise ValueError(f'{RULES.name} and the table of rules differ: {sorted(said.keys() ^ rules.BY_ID.keys())}')
+    return said
+
+
+def rule_template(text: str) -> str:
+    """The template of an example, with a version."""
+    return text if 'heat_template_version' in text else f"heat_template_version: {versions.HOT_DATES[-1]}\n{text}"
+
+
+def rules_table() -> Iterator[str]:
+    yield from listed([('rule', 'level', 'finding'),
+                       *((f'`{rule.id}`_', rule.level, rule.title) for rule in rules.TABLE)])
+
+
+def rules_reference() -> Iterator[str]:
+    for name, entry in rule_entries().items():
+        rule = rules.BY_ID[name]
+        yield from (name, '~' * len(name), f'*{rule.title}* ({rule.level}). {entry["says"]}', '')
+        for file, text in (entry.get('files') or {}).items():
+            yield from code(text, f'``{file}``')
+        for side in ('wrong', 'right'):
+            yield from code(entry[side], f'{side}:')
+            if 'environment' in entry:
+                yield from code(entry['environment'][side], 'with the environment')
+
+
 def linted(path: pathlib.Path) -> tuple[str, int]:
     """What heatlite-lint prints, and its exit code."""
     printed = io.StringIO()
@@ -236,7 +268,7 @@ def listed(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 PARTS: Mapping[str, Callable[[], Iterable[str]]] = {
     'versions': versions_table, 'functions': functions_table, 'reference': function_reference,
-    'broken templates': broken_templates}
+    'broken templates': broken_templates, 'rules': rules_table, 'rule reference': rules_reference}
 PART = re.compile(r'(?<=^\.\. generated: )(?P<name>[^\n]+)\n.*?(?=^\.\. end$)', re.MULTILINE | re.DOTALL)
 
 

@@ -1,4 +1,7 @@
-"""heatlite-manage completion bash: a script with which bash completes commands, options and their values."""
+"""heatlite-manage completion bash: a script with which bash completes commands, options and their values.
+
+It is for heatlite-manage, and for the programs of authors of templates.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,11 @@ from heatlite.common.i18n import _
 
 COMMAND = 'completion'
 PROGRAM = 'heatlite-manage'
-FILES = ('FILE', 'PATH', 'DIR')                 # metavars of options whose values are files or folders
+FILES = ('FILE', 'PATH', 'DIR', 'TEMPLATE')     # metavars of options and arguments that are files or folders
 
 SCRIPT = """\
 # Completes {program} in bash; made by: {program} completion bash
-_heatlite_manage() {{
+{function}() {{
     local word=${{COMP_WORDS[COMP_CWORD]}} path= words= i
     for ((i = 1; i < COMP_CWORD; i++)); do
         case "$path ${{COMP_WORDS[i]}}" in
@@ -28,9 +31,9 @@ _heatlite_manage() {{
     case "$path" in
 {words}
     esac
-    COMPREPLY=($(compgen -W "$words" -- "$word"))
+    COMPREPLY=($(compgen {files}-W "$words" -- "$word"))
 }}
-complete -F _heatlite_manage {program}
+complete -F {function} {program}
 """
 
 
@@ -41,16 +44,20 @@ def add_command(commands: Any) -> None:
 
 
 def run(conf: Any) -> int:
-    print(script(conf._oparser), end='')
+    from heatlite.cmd import lint, template_test
+    print(script(PROGRAM, conf._oparser), end='')
+    for module in (lint, template_test):
+        print(script(module.PROGRAM, module.options()), end='')
     return 0
 
 
-def script(parser: argparse.ArgumentParser) -> str:
-    """The script for a parser with all its commands."""
+def script(program: str, parser: argparse.ArgumentParser) -> str:
+    """The script for the parser of a program, with all its commands."""
     found = dict(levels(parser))
     values = [line for path, level in found.items() for line in _values(path, level)]
     return SCRIPT.format(
-        program=PROGRAM, paths='|'.join(shlex.quote(path) for path in found if path),
+        program=program, function=f'_{program.replace("-", "_")}', files='-f ' if _takes_files(parser) else '',
+        paths='|'.join(shlex.quote(path) for path in found if path) or "''",
         values='\n'.join(f'        {line}' for line in values),
         words='\n'.join(f'        {shlex.quote(path)}) words={shlex.quote(" ".join(_words(level)))} ;;'
                         for path, level in found.items()))
@@ -63,6 +70,10 @@ def levels(parser: argparse.ArgumentParser, path: str = '') -> Iterator[tuple[st
         if isinstance(action, argparse._SubParsersAction):
             for name, inner in action.choices.items():
                 yield from levels(inner, f'{path} {name}')
+
+
+def _takes_files(parser: argparse.ArgumentParser) -> bool:
+    return any(not action.option_strings and action.metavar in FILES for action in parser._actions)
 
 
 def _words(parser: argparse.ArgumentParser) -> list[str]:

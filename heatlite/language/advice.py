@@ -6,47 +6,39 @@ Typing errors that silently become data, keys that are ignored, references that 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.language import expression as expressions
-from heatlite.language import versions
+from heatlite.language import rules, usage, versions
 from heatlite.language.definition import StackDefinition
+from heatlite.language.diagnostics import Advice, did_you_mean
 from heatlite.language.expression import PLACEHOLDERS, UNKNOWNS
-from heatlite.language.lint import did_you_mean
 from heatlite.language.positions import Positions
-
-
-@dataclass(frozen=True)
-class Advice:
-    """One hint; `path` leads to it, `line` and `column` count from 1."""
-
-    text: str
-    path: tuple[Any, ...]
-    line: int | None = None
-    column: int | None = None
-    hint: str | None = None
-
+from heatlite.language.usage import maps
 
 EVERY_FUNCTION = frozenset(row.name for row in (*versions.FUNCTIONS, *versions.CONDITION_FUNCTIONS))
+
+# What a look raises for parts of the wrong form, which diagnostics report.
+OF_WRONG_TEMPLATES = (exception.HeatException, AttributeError, TypeError, ValueError)
 
 
 def advise(definition: StackDefinition) -> list[Advice]:
     """Finds the hints about a definition, in the order of the text."""
     found: list[Advice] = []
     for look in (_repeated_keys, _lookalikes, _several_functions, _ignored_keys, _hollow_references, _failing_metadata,
-                 _hidden_entries):
-        with contextlib.suppress(exception.HeatException, AttributeError):     # reported by diagnostics
+                 _hidden_entries, usage.unused_parameters, usage.unused_conditions, usage.constant_conditions):
+        with contextlib.suppress(*OF_WRONG_TEMPLATES):
             found += look(definition)
     template = definition.template
     placed = []
     for advice in found:
         position = template.position(advice.path) if advice.line is None else (advice.line, advice.column)
         line, column = position or (None, None)
-        placed.append(Advice(advice.text, advice.path, line, column, advice.hint))
+        placed.append(replace(advice, line=line, column=column))
     return sorted(placed, key=lambda advice: (advice.line or 0, advice.column or 0))
 
 
@@ -54,7 +46,8 @@ def _repeated_keys(definition: StackDefinition) -> Iterator[Advice]:
     if definition.template.text is None:
         return
     for path, (line, column) in Positions(definition.template.text).duplicates:
-        yield Advice(_('The key "%s" stands here twice; the last one counts') % path[-1], path, line, column)
+        yield Advice(rules.REPEATED_KEY, _('The key "%s" stands here twice; the last one counts') % path[-1],
+                     path, line, column)
 
 
 def _lookalikes(definition: StackDefinition) -> Iterator[Advice]:
@@ -66,36 +59,28 @@ def _lookalikes(definition: StackDefinition) -> Iterator[Advice]:
             if len(path) < 3:
                 continue
             if name in later:
-                yield Advice(_('"%(name)s" is no function of %(version)s: it is taken as data')
+                yield Advice(rules.NO_FUNCTION, _('"%(name)s" is no function of %(version)s: it is taken as data')
                              % {'name': name, 'version': definition.template.version}, (*path, name))
             elif name not in known and ('_' in name or '::' in name):
                 near = did_you_mean(name, known)
                 if near is not None:
-                    yield Advice(_('"%s" is no function: it is taken as data') % name, (*path, name), hint=near)
+                    yield Advice(rules.NO_FUNCTION, _('"%s" is no function: it is taken as data') % name,
+                                 (*path, name), hint=near)
 
 
 def _several_functions(definition: StackDefinition) -> Iterator[Advice]:
     known = set(definition.edition.functions) | set(definition.edition.condition_functions)
     for section in (definition.keys.resources, definition.keys.outputs):
-        for path, value in _maps(definition.template.document.get(section), (section,)):
+        for path, value in maps(definition.template.document.get(section), (section,)):
             names = sorted(known.intersection(value)) if len(path) > 2 and len(value) > 1 else []
             if len(names) > 1:
-                yield Advice(_('Several functions in one map (%s): it is taken as data') % ', '.join(names),
+                yield Advice(rules.SEVERAL_FUNCTIONS,
+                             _('Several functions in one map (%s): it is taken as data') % ', '.join(names),
                              (*path, names[0]))
 
 
-def _maps(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Mapping[Any, Any]]]:
-    if isinstance(value, Mapping):
-        yield path, value
-        for key, item in value.items():
-            yield from _maps(item, (*path, key))
-    elif isinstance(value, list):
-        for place, item in enumerate(value):
-            yield from _maps(item, (*path, place))
-
-
 def _single_keys(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], str]]:
-    for where, found in _maps(value, path):
+    for where, found in maps(value, path):
         if len(found) == 1:
             yield where, next(iter(found))
 
@@ -106,18 +91,20 @@ def _ignored_keys(definition: StackDefinition) -> Iterator[Advice]:
     for name, output in definition.outputs.items():
         for key in output.snippet:
             if key not in known_outputs:
-                yield Advice(_('The key "%s" of an output means nothing') % key, (keys.outputs, name, key),
+                yield Advice(rules.IGNORED_KEY,
+                             _('The key "%s" of an output means nothing') % key, (keys.outputs, name, key),
                              hint=did_you_mean(key, known_outputs))
     if not definition.edition.is_hot:
         for name, snippet in definition.snippets.items():
             for key in snippet:
                 if key not in keys.of_resources:
-                    yield Advice(_('The key "%s" of a resource means nothing') % key, (keys.resources, name, key),
+                    yield Advice(rules.IGNORED_KEY,
+                             _('The key "%s" of a resource means nothing') % key, (keys.resources, name, key),
                                  hint=did_you_mean(key, keys.of_resources))
     if definition.edition.is_hot and not definition.edition.has('2017-09-01'):
         for path, call in _calls(definition):
             if call.name == 'repeat' and 'permutations' in (call.literal_map() or {}):
-                yield Advice(_('"permutations" is ignored before version 2017-09-01'), path)
+                yield Advice(rules.IGNORED_KEY, _('"permutations" is ignored before version 2017-09-01'), path)
 
 
 def _calls(definition: StackDefinition) -> Iterator[tuple[tuple[Any, ...], expressions.Call]]:
@@ -136,7 +123,8 @@ def _hollow_references(definition: StackDefinition) -> Iterator[Advice]:
     for name, output in definition.outputs.items():
         for trail, need in expressions.requirements(output.expression, PLACEHOLDERS):
             if need.attribute is None and need.resource not in definition.resources:
-                yield Advice(_('There is no resource "%s": this output will only show an error') % need.resource,
+                yield Advice(rules.OUTPUT_REFERENCE,
+                             _('There is no resource "%s": this output will only show an error') % need.resource,
                              (keys.outputs, name, keys.output_value, *expressions.spelled(trail)),
                              hint=did_you_mean(need.resource, definition.resources))
 
@@ -147,7 +135,7 @@ def _failing_metadata(definition: StackDefinition) -> Iterator[Advice]:
         try:
             resource.metadata(UNKNOWNS)
         except Exception as error:          # functions, yaql above all, may raise anything
-            yield Advice(_('The metadata cannot be evaluated: %s') % error,
+            yield Advice(rules.METADATA, _('The metadata cannot be evaluated: %s') % error,
                          (*resource.path, definition.keys.metadata))
 
 
@@ -158,5 +146,5 @@ def _hidden_entries(definition: StackDefinition) -> Iterator[Advice]:
     for name in entries:
         before = [key for key in wildcards if key != name and name.startswith(key[:-1]) and key < name]
         if before:
-            yield Advice(_('The registry entry "%(before)s" is tried before "%(name)s"')
+            yield Advice(rules.REGISTRY_ORDER, _('The registry entry "%(before)s" is tried before "%(name)s"')
                          % {'before': before[0], 'name': name}, ())

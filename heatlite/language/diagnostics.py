@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from heatlite.common import exception, turns
 from heatlite.common.i18n import _
 from heatlite.common.template_format import ROOT
+from heatlite.language import rules
 
 MOST_COMPLAINTS = 100
 MOST_COMPARED = 200                 # names that are compared for a hint
@@ -30,10 +31,32 @@ class Diagnostic:
     found: Any = None
     expected: tuple[str, ...] = ()
     hint: str | None = None
+    rule: str = ''                      # the id of its row in `rules.TABLE`
 
     def __str__(self) -> str:
         place = self.file if self.line is None else f'{self.file}:{self.line}:{self.column}'
+        if self.line is None and self.path:             # sent as an object: there is no text with lines
+            place += f', {exception.path_text(self.path)}'
         return f'{place}: {self.error}' + (f' ({self.hint})' if self.hint else '')
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One hint; `path` leads to it, `line` and `column` count from 1. `rule`: an id of `rules.TABLE`."""
+
+    rule: str
+    text: str
+    path: tuple[Any, ...]
+    line: int | None = None
+    column: int | None = None
+    hint: str | None = None
+
+
+def ruled(rule: str, diagnostics: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    """The same diagnostics, under a rule unless they have one."""
+    for each in diagnostics:
+        found = each.rule or (rules.LIMIT if isinstance(each.error, exception.RequestLimitExceeded) else rule)
+        yield replace(each, rule=found)
 
 
 def raise_first(diagnostics: Iterable[Diagnostic]) -> None:

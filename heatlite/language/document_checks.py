@@ -12,11 +12,11 @@ from typing import Any
 from heatlite.common import exception, turns
 from heatlite.common.template_format import ROOT, VERSION_KEYS
 from heatlite.language import parameters as parameter_definitions
+from heatlite.language import rules, versions
 from heatlite.language import template as templates
-from heatlite.language import versions
 from heatlite.language.constraints import CustomLookup
 from heatlite.language.definition import StackDefinition
-from heatlite.language.diagnostics import Diagnostic, did_you_mean
+from heatlite.language.diagnostics import Diagnostic, did_you_mean, ruled
 from heatlite.language.document import DocumentError
 from heatlite.language.facts import TypeCatalog, TypeFacts
 from heatlite.language.registry import Found
@@ -101,7 +101,7 @@ class DocumentChecks:
 
     def _section_errors(self) -> Generator[Diagnostic, None, bool]:
         """Checks the sections; returns whether the resources cannot be checked."""
-        yield from self._shapes()
+        yield from ruled(rules.SECTION, self._shapes())
         try:
             self.definition.snippets                                        # noqa: B018
         except CLIENT_ERRORS:
@@ -171,12 +171,12 @@ class DocumentChecks:
                     if isinstance(snippet, Mapping) else None
                 wrong.add(name)
                 yield Diagnostic(error, (self.keys.resources, name) + ((key,) if key else ()), found=key,
-                                 hint=did_you_mean(key, self.keys.of_resources) if key else None)
+                                 hint=did_you_mean(key, self.keys.of_resources) if key else None, rule=rules.SHAPE)
         if wrong:
             definition.leave_out(frozenset(wrong))
         limit = definition.limits.max_resources
         if 0 <= limit < len(snippets):
-            yield Diagnostic(exception.StackResourceLimitExceeded(), (self.keys.resources,))
+            yield Diagnostic(exception.StackResourceLimitExceeded(), (self.keys.resources,), rule=rules.LIMIT)
 
     # --- calls of functions -----------------------------------------------------------------------------------
 
@@ -189,13 +189,13 @@ class DocumentChecks:
                 resource.parsed                                             # noqa: B018
             except CLIENT_ERRORS as error:
                 wrong.add(name)
-                yield Diagnostic(error, self._path_of(error, (self.keys.resources, name)))
+                yield Diagnostic(error, self._path_of(error, (self.keys.resources, name)), rule=rules.FUNCTION)
                 continue
             try:
                 definition.is_enabled(name, resource.snippet)
             except CLIENT_ERRORS as error:
                 unconditional.add(name)
-                yield Diagnostic(error, self._path_of(error, (self.keys.resources, name)))
+                yield Diagnostic(error, self._path_of(error, (self.keys.resources, name)), rule=rules.CONDITION)
         if unconditional:                           # their other errors are reported at the same time
             definition.forget_conditions(frozenset(unconditional))
         if wrong:
@@ -203,13 +203,13 @@ class DocumentChecks:
         try:
             names = list(definition.conditions.definitions)
         except CLIENT_ERRORS as error:
-            yield Diagnostic(error, (definition.conditions.key,))
+            yield Diagnostic(error, (definition.conditions.key,), rule=rules.CONDITION)
             return
         for name in names:
             try:
                 definition.conditions.parsed(name)
             except CLIENT_ERRORS as error:
-                yield Diagnostic(error, self._path_of(error, (definition.conditions.key, name)))
+                yield Diagnostic(error, self._path_of(error, (definition.conditions.key, name)), rule=rules.CONDITION)
 
     @staticmethod
     def _path_of(error: exception.HeatException, otherwise: tuple[Any, ...]) -> tuple[Any, ...]:

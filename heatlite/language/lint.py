@@ -16,17 +16,17 @@ from heatlite.common.i18n import _
 from heatlite.common.template_format import ROOT, measure
 from heatlite.language import expression as expressions
 from heatlite.language import nested as nesting
+from heatlite.language import rules, translation
 from heatlite.language import template as templates
-from heatlite.language import translation
 from heatlite.language.budget import here, shared
 from heatlite.language.constraints import as_json
 from heatlite.language.definition import RETAIN, ResourceDefinition, StackDefinition, property_error
-from heatlite.language.diagnostics import MOST_COMPLAINTS, Diagnostic, did_you_mean, raise_first
+from heatlite.language.diagnostics import MOST_COMPLAINTS, Diagnostic, did_you_mean, raise_first, ruled
 from heatlite.language.document_checks import CLIENT_ERRORS, DocumentChecks, Memory
 from heatlite.language.expression import ABSENT, PLACEHOLDERS, UNKNOWNS, evaluate
 from heatlite.language.facts import TypeCatalog, TypeFacts
 from heatlite.language.registry import RESOURCES, Found
-from heatlite.language.schema import FAILED, Failed, Reader
+from heatlite.language.schema import FAILED, NOT_ASSIGNED, Failed, Reader
 from heatlite.language.template import Template
 from heatlite.language.translation import TranslationRule
 from heatlite.language.unknown import UNKNOWN, is_known
@@ -72,28 +72,30 @@ class Checker(DocumentChecks):
     def diagnostics(self) -> Iterator[Diagnostic]:
         definition = self.definition
         if self.depth == 0:
-            yield from self._files()
-        if (yield from self._until_error(self._definitions())):
+            yield from ruled(rules.PARAMETER, self._files())
+        if (yield from self._until_error(ruled(rules.PARAMETER, self._definitions()))):
             definition.forget_wrong_parameters()
-        yield from (Diagnostic(error) for error in definition.environment.diagnostics(self.types.sink_types))
+        yield from ruled(rules.ENVIRONMENT, (
+            Diagnostic(error) for error in definition.environment.diagnostics(self.types.sink_types)))
         if (yield from self._section_errors()):
             return
         yield from self._expressions()
-        yield from self._parameters()
-        yield from self._groups()
-        yield from self._conditions()
-        yield from self._types()
-        yield from self._duplicates()
-        yield from self._outputs()
-        yield from self._references()
-        if (yield from self._until_error(self._cycles())):
+        yield from ruled(rules.PARAMETER_VALUE, self._parameters())
+        yield from ruled(rules.PARAMETER_GROUP, self._groups())
+        yield from ruled(rules.CONDITION, self._conditions())
+        yield from ruled(rules.TYPE, self._types())
+        yield from ruled(rules.DUPLICATE, self._duplicates())
+        yield from ruled(rules.OUTPUT, self._outputs())
+        yield from ruled(rules.REFERENCE, self._references())
+        if (yield from self._until_error(ruled(rules.CYCLE, self._cycles()))):
             return
         definition.known_attributes = self._attribute_exists
         for name in self.order:
             turns.spend(STEPS)
             if name not in self.broken and name in self.facts:
-                yield from self._within_budget(definition.resources[name], self.facts[name])
-        yield from self._output_arguments()
+                yield from ruled(rules.PROPERTY_VALUE,
+                                 self._within_budget(definition.resources[name], self.facts[name]))
+        yield from ruled(rules.FUNCTION, self._output_arguments())
 
     # --- types, duplicates ------------------------------------------------------------------------------------
 
@@ -102,10 +104,11 @@ class Checker(DocumentChecks):
             turns.spend(STEPS)
             path = (self.keys.resources, name, self.keys.type)
             if '/' in name:
-                yield Diagnostic(exception.StackValidationFailed(message=_('Resource name may not contain "/"')), path)
+                yield Diagnostic(exception.StackValidationFailed(message=_('Resource name may not contain "/"')), path,
+                                 rule=rules.NAME)
             if len(name) > LONGEST_NAME:
                 yield Diagnostic(exception.StackValidationFailed(
-                    message=_('Resource name is longer than %s characters') % LONGEST_NAME), path)
+                    message=_('Resource name is longer than %s characters') % LONGEST_NAME), path, rule=rules.NAME)
             try:
                 self.facts[name] = self._facts_of(resource)
             except CLIENT_ERRORS as error:
@@ -168,7 +171,9 @@ class Checker(DocumentChecks):
             try:
                 output.expression                                           # noqa: B018
             except CLIENT_ERRORS as error:
-                yield Diagnostic(error, self._path_of(error, output.path))
+                path = self._path_of(error, output.path)
+                is_call = len(path) > len(output.path) + 1
+                yield Diagnostic(error, path, rule=rules.FUNCTION if is_call else '')
 
     def _output_arguments(self) -> Iterator[Diagnostic]:
         for output in self.definition.outputs.values():
@@ -183,15 +188,17 @@ class Checker(DocumentChecks):
 
     def _misuse(self, misuse: expressions.InvalidCall, prefix: tuple[Any, ...]) -> Diagnostic:
         error = misuse.at(*prefix)
-        hint = None
+        hint, rule = None, rules.FUNCTION
         if misuse.cause is not None:
             found = str(misuse.cause.kwargs.get('key', ''))
+            rule = rules.ATTRIBUTE
             if isinstance(misuse.cause, exception.InvalidTemplateReference):
+                rule = rules.REFERENCE
                 hint = did_you_mean(str(misuse.cause.kwargs.get('resource')), self.definition.resources)
             else:
                 facts = self.facts.get(str(misuse.cause.kwargs.get('resource')))
                 hint = did_you_mean(found, facts.attributes) if facts else None
-        return Diagnostic(error, (*prefix, *misuse.path), hint=hint)
+        return Diagnostic(error, (*prefix, *misuse.path), hint=hint, rule=rule)
 
     # --- references, dependencies -----------------------------------------------------------------------------
 
@@ -289,7 +296,7 @@ class Checker(DocumentChecks):
             try:
                 facts.available()
             except CLIENT_ERRORS as error:
-                yield Diagnostic(error, (*resource.path, self.keys.type))
+                yield Diagnostic(error, (*resource.path, self.keys.type), rule=rules.TYPE)
                 return
         wrong: set[Any] = set()
         parsed = resource.parsed
@@ -306,9 +313,9 @@ class Checker(DocumentChecks):
         if policy not in facts.deletion_policies and policy != RETAIN:
             yield Diagnostic(exception.StackValidationFailed(
                 path=[*resource.path, self.keys.deletion_policy],
-                message=_('"%s" deletion policy not supported') % policy))
+                message=_('"%s" deletion policy not supported') % policy), rule=rules.POLICY)
         if facts.update_policy or parsed.update_policy is not None:
-            yield from self._update_policy(resource, facts)
+            yield from ruled(rules.POLICY, self._update_policy(resource, facts))
         yield from self._properties(resource, facts, wrong)
 
     def _update_policy(self, resource: ResourceDefinition, facts: TypeFacts) -> Iterator[Diagnostic]:
@@ -345,30 +352,31 @@ class Checker(DocumentChecks):
             yield Diagnostic(error, path)
             return
         errors: list[exception.StackValidationFailed] = []
-        rules = self._rules(resource, facts, given)
-        if rules:
+        translations = self._translations(resource, facts, given)
+        if translations:
             try:
-                given = translation.apply(rules, given, path)
+                given = translation.apply(translations, given, path)
             except exception.StackValidationFailed as error:
                 if self.values:
                     yield self._property_complaint(error, facts.properties)
                 return
         values = Reader(errors.append, lookup=self.lookup, constraints=self.values).read(
-            facts.properties, given, path, translation.moved(rules, frozenset(resource.referring)))
+            facts.properties, given, path, translation.moved(translations, frozenset(resource.referring)))
         reported = False
         if self.depth:                          # for nested stacks clients expect the types' own errors
-            reported = yield from self._until_error(self._own_check(resource, facts, values))
+            reported = yield from self._until_error(ruled(rules.OWN_CHECK, self._own_check(resource, facts, values)))
         if self.values and not reported:
             yield from (self._property_complaint(error, facts.properties) for error in errors)
             if errors:
                 return
         if self.values and not self.depth:
-            yield from self._own_check(resource, facts, values)
+            yield from ruled(rules.OWN_CHECK, self._own_check(resource, facts, values))
         if self.look_inside:
-            yield from self._inside(resource, facts, given, values)
+            yield from ruled(rules.FILE, self._inside(resource, facts, given, values))
 
     @staticmethod
-    def _rules(resource: ResourceDefinition, facts: TypeFacts, given: Mapping[str, Any]) -> Sequence[TranslationRule]:
+    def _translations(resource: ResourceDefinition, facts: TypeFacts,
+                      given: Mapping[str, Any]) -> Sequence[TranslationRule]:
         """The rules; empty if the type fails to compute them from a wrong value, which is reported separately."""
         if facts.rules is None:
             return ()
@@ -415,8 +423,10 @@ class Checker(DocumentChecks):
         if start == _('Unknown Property'):
             known = _schemas_at(schemas, error.path[3:])
             return Diagnostic(error, (*error.path, name), found=name, expected=tuple(sorted(known)),
-                              hint=did_you_mean(name, known))
-        return Diagnostic(error, tuple(error.path))
+                              hint=did_you_mean(name, known), rule=rules.UNKNOWN_PROPERTY)
+        before, _name, after = NOT_ASSIGNED.partition('%s')
+        missing = error.error_message.startswith(before) and error.error_message.endswith(after)
+        return Diagnostic(error, tuple(error.path), rule=rules.MISSING_PROPERTY if missing else '')
 
     # --- nested stacks ----------------------------------------------------------------------------------------
 
@@ -477,7 +487,8 @@ class Checker(DocumentChecks):
             if self.depth >= limit:
                 raise exception.RequestLimitExceeded(_('Recursion depth exceeds %d.') % limit)
         except (*CLIENT_ERRORS, TypeError, ValueError) as error:
-            yield Diagnostic(self._from_inside(resource, error), resource.path)
+            rule = rules.LIMIT if isinstance(error, exception.RequestLimitExceeded) else rules.FILE
+            yield Diagnostic(self._from_inside(resource, error), resource.path, rule=rule)
             return
         if not self._is_worth_it(resource, template, parameters, found):
             return

@@ -251,6 +251,7 @@ class Failed:
 
 FAILED = Failed
 
+NOT_ASSIGNED = _('Property %s not assigned')
 Path = tuple[Any, ...]
 Report = Callable[[exception.StackValidationFailed], None]
 
@@ -294,7 +295,7 @@ class Reader:
                 if value is ABSENT and schema.default is None:
                     values[name] = None
                     if schema.required:
-                        self._wrong((*path, name), _('Property %s not assigned') % name)
+                        self._wrong((*path, name), NOT_ASSIGNED % name)
                     continue
                 if value is ABSENT:
                     value = schema.empty()
@@ -306,7 +307,7 @@ class Reader:
                 values[name] = self._default(schema, (*path, name)) if schema.absent is None else schema.absent[0]
             else:
                 if schema.required:
-                    self._wrong(path, _('Property %s not assigned') % name)
+                    self._wrong(path, NOT_ASSIGNED % name)
                 values[name] = None
         return values
 

@@ -7,10 +7,11 @@ import sys
 import pytest
 import yaml
 
-from heatlite.cmd import lint
+from heatlite.authoring import checking
 from heatlite.engine.resources import packed
 from heatlite.engine.resources.catalogue import texts
 from heatlite.engine.types import registry
+from heatlite.language import rules
 from tests.architecture import source
 
 sys.path.insert(0, str(source.ROOT / 'docs'))
@@ -87,7 +88,7 @@ def test_an_example_is_valid_as_it_is_printed(tmp_path, pages, name):
     text = type_reference.written(TEMPLATES[name])
     file.write_text(text)
     assert yaml.safe_load(text)['resources'].popitem()[1]['type'] == name
-    assert [f"{each['line']}: {each['message']}" for each in lint.check(str(file))
-            if each['level'] == lint.PROBLEM] == []
+    assert [f'{each.line}: {each.message}' for each in checking.check(str(file))
+            if each.level == rules.ERROR] == []
     printed = pages[type_reference.page_name(name)]
     assert all(line.strip() in printed for line in text.splitlines())

@@ -45,3 +45,17 @@ def test_files_are_completed(script):
                                          'COMP_CWORD=2\n_heatlite_manage\nprintf "%s" "${COMPREPLY[@]}"'],
                           capture_output=True, text=True, timeout=60)
     assert done.stdout == f'{ROOT}/setup.cfg'
+
+
+@pytest.mark.parametrize('words, found', [
+    (['heatlite-lint', '--no'], ['--notes']),
+    (['heatlite-lint', '--format', 's'], ['sarif', 'short']),
+    (['heatlite-lint', 'setup.c'], ['setup.cfg']),
+    (['heatlite-lint', '-e', 'setup.c'], ['setup.cfg']),
+    (['heatlite-test', '--j'], ['--junit'])], ids=lambda words: ' '.join(words))
+def test_programs_of_authors(script, words, found):
+    function = f'_{words[0].replace("-", "_")}'
+    done = subprocess.run(['bash', '-c', f'{script}\nCOMP_WORDS=({" ".join(words)})\nCOMP_CWORD={len(words) - 1}\n'
+                                         f'{function}\nprintf "%s\\n" "${{COMPREPLY[@]}}"'],
+                          cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.stderr == '' and [word for word in done.stdout.split('\n') if word] == found

@@ -194,11 +194,11 @@ def test_a_sound_template_with_all_it_uses(folder, capsys):
 def test_problems_in_any_file_are_shown_where_they_are(folder, capsys):
     child = folder / 'nested' / 'child.yaml'
     child.write_text(child.read_text().replace('value: {get_param', 'valu: {get_param'))
-    assert command.main(['root.yaml']) == 1
+    assert command.main(['root.yaml', '--format', 'short']) == 1
     told = capsys.readouterr().out.splitlines()
-    assert told[0] == 'root.yaml:5:7: error: The Resource Type (My::T) could not be found.'
+    assert told[0] == 'root.yaml:5:7: error: The Resource Type (My::T) could not be found. [HL201]'
     assert told[1].startswith('nested/child.yaml:4:')
-    assert told[1].endswith('(did you mean "value"?)')
+    assert told[1].endswith('(did you mean "value"?) [HL301]')
 
 
 def test_machines_read_it_too(folder, capsys):
@@ -211,7 +211,7 @@ def test_machines_read_it_too(folder, capsys):
     assert run['results'][0]['locations'][0]['physicalLocation']['region'] == {'startLine': 2, 'startColumn': 17}
 
 
-@pytest.mark.parametrize('text, line', [('a: [', 1), ('heat_template_version: nope\n', None), ('x: y\n', None)])
+@pytest.mark.parametrize('text, line', [('a: [', 1), ('heat_template_version: nope\n', 1), ('x: y\n', None)])
 def test_what_is_no_template_is_a_problem(folder, capsys, text, line):
     (folder / 'root.yaml').write_text(text)
     assert command.main(['root.yaml', '--format', 'json']) == 1
@@ -236,3 +236,14 @@ def test_values_inside_nested_stacks_are_guesses():
     parent = ('heat_template_version: rocky\nresources:\n  a: {type: OS::Heat::Value, properties: {value: 1}}\n'
               '  c: {type: child.yaml, properties: {p: {get_attr: [a, value]}}}\n')
     assert lint.check(build(parent, files={'child.yaml': child}), TYPES) == []
+
+
+def test_further_errors_of_an_object_have_the_path_of_their_place():
+    document = {'heat_template_version': '2021-04-16', 'resources': {
+        'a': {'type': 'OS::Heat::Valu'}, 'b': {'type': 'OS::Heat::None', 'depends_on': 'c'}}}
+    made = definitions.build(template.from_mapping(document), Environment(None, OPERATOR), {},
+                             StackIdentity('s', None, 'p'))
+    with pytest.raises(exception.StackValidationFailed) as caught:
+        lint.raise_first(lint.check(made, TYPES))
+    assert str(caught.value).split('\n')[-1] == (
+        'root stack, resources.b.depends_on: The specified reference "c" (in b) is incorrect.')

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from heatlite.cmd import lint
+from heatlite.authoring import checking
 from heatlite.common import exception
 from heatlite.engine.resources.aws.elasticloadbalancing import balancing, load_balancer
 from tests.plugins.bench import Bench
@@ -43,7 +43,7 @@ def test_no_target(text):
 def test_a_template_is_valid(tmp_path, template):
     file = tmp_path / 't.json'
     file.write_text(json.dumps(template))
-    assert [str(each) for each in lint.check(str(file))] == []
+    assert [str(each) for each in checking.check(str(file))] == []
     served = SERVED if len(template['resources']['served']['properties']['value']) else {}
     assert balancing.served_by(template['resources']) == served
 

@@ -5,13 +5,16 @@ The class of a type is imported when a template uses it. Errors of a check that 
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 from heatlite.common import exception
+from heatlite.common.i18n import _
 from heatlite.engine.resources import packed_types
+from heatlite.language import custom_constraints
 from heatlite.language.definition import ResourceDefinition, StackDefinition
 from heatlite.language.environment import Environment
 from heatlite.language.facts import TypeFacts
@@ -20,14 +23,32 @@ from heatlite.language.translation import RESOLVE, TranslationRule
 LOG = logging.getLogger(__name__)
 
 
-class OfflineTypes(packed_types.PackedTypes):
-    """A `language.facts.TypeCatalog`."""
+CLOUD = _('only the cloud can check this')
 
-    def __init__(self) -> None:
+
+def needs_cloud(error: exception.HeatException) -> bool:
+    """Whether an error of `OfflineTypes(ask=True)` says that the cloud must be asked."""
+    return CLOUD in str(error)
+
+
+def _ask(name: str, value: Any) -> None:
+    raise ValueError(f'{name} "{value}": {CLOUD}')
+
+
+class OfflineTypes(packed_types.PackedTypes):
+    """A `language.facts.TypeCatalog`. `ask`: whatever needs a service is an error (`needs_cloud`), and passes else."""
+
+    def __init__(self, *, ask: bool = False) -> None:
         super().__init__()
+        self.ask = ask
         self._offline: Any = None
         self._kinds: dict[Any, Any] = {}
         self._drafts: dict[int, tuple[StackDefinition, Any]] = {}
+
+    def lookup(self, name: str) -> Any:
+        if self.ask and not self.is_pure(name):
+            return custom_constraints.PureConstraint(functools.partial(_ask, name))
+        return super().lookup(name)
 
     def facts(self, type_name: str, resource_name: str | None, environment: Environment) -> TypeFacts:
         found = super().facts(type_name, resource_name, environment)
@@ -53,7 +74,9 @@ class OfflineTypes(packed_types.PackedTypes):
         except Exception as error:                  # the type took an unknown value for a real one
             LOG.debug('Type %s cannot check %s: %s', name, definition.name, error)
             return []
-        return [] if self._draft(definition.owner).context.asked else errors
+        if self._draft(definition.owner).context.asked:
+            return [exception.StackValidationFailed(message=f'{name}: {CLOUD}')] if self.ask else []
+        return errors
 
     def _alone(self, kind: Any) -> Any:
         """Return a subclass of the type that assumes that its service exists, and never resolves names by it."""

@@ -65,6 +65,10 @@ class PackedTypes:
         self._only_pure = only_pure_constraints
         self._facts: dict[str, TypeFacts] = {}
 
+    def is_pure(self, name: str) -> bool:
+        """Whether a custom constraint is checked without a service."""
+        return name in self._makers
+
     def lookup(self, name: str) -> Any:
         maker = self._makers.get(name)
         if maker is not None:

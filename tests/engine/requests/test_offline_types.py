@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from heatlite.cmd import lint as command
+from heatlite.authoring import checking
 from heatlite.engine.requests import offline_types
 from heatlite.engine.resources import packed_types
-from heatlite.language import lint
+from heatlite.language import lint, rules
 from tests.language import run_cases
 
 ROOT = Path(__file__).parents[3]
@@ -43,13 +43,13 @@ WRONG = {
 def findings(tmp_path, resources):
     file = tmp_path / 't.yaml'
     file.write_text(yaml.safe_dump({'heat_template_version': '2018-08-31', 'resources': resources}))
-    return command.check(str(file))
+    return checking.check(str(file))
 
 
 @pytest.mark.parametrize('resources, message', WRONG.values(), ids=WRONG)
 def test_what_a_type_refuses_by_itself_is_told_with_its_place(tmp_path, resources, message):
     [found] = findings(tmp_path, resources)
-    assert found['message'] == message and found['line'] is not None
+    assert found.message == message and found.line is not None
 
 
 def test_what_only_a_service_could_tell_is_not_told(tmp_path):
@@ -68,7 +68,7 @@ def test_a_wrong_condition_hides_nothing_else(tmp_path):
     found = findings(tmp_path, {
         'x': {'type': 'OS::Heat::Value', 'condition': 'nope', 'properties': {'value': {'get_resource': 'zz'}}},
         'y': {'type': 'OS::Heat::Valu', 'condition': 'nope', 'depends_on': 'x'}})
-    assert [each['message'] for each in found] == [
+    assert [each.message for each in found] == [
         'resources.x.condition: Invalid condition "nope"', 'resources.y.condition: Invalid condition "nope"',
         'The Resource Type (OS::Heat::Valu) could not be found.',
         'The specified reference "zz" (in x.Properties.value) is incorrect.']
@@ -77,7 +77,7 @@ def test_a_wrong_condition_hides_nothing_else(tmp_path):
 def test_several_functions_in_one_map_are_hardly_meant(tmp_path):
     [found] = findings(tmp_path, {'v': {'type': 'OS::Heat::Value', 'properties': {
         'value': {'map_merge': [{}], 'list_join': [',', []]}}}})
-    assert found['level'] == command.WARNING and 'list_join, map_merge' in found['message']
+    assert found.rule == rules.SEVERAL_FUNCTIONS and 'list_join, map_merge' in found.message
 
 
 def test_what_the_service_takes_is_not_refused():
@@ -105,6 +105,6 @@ TEMPLATES = sorted(path for folder in ('examples', 'contrib', 'tests/cloud/templ
 def test_no_template_of_ours_is_refused_for_what_is_not_known(monkeypatch):
     """Parameters have no values here."""
     assert len(TEMPLATES) >= 10
-    own = {path: command.check(str(path)) for path in TEMPLATES}
-    monkeypatch.setattr(command.offline_types, 'OfflineTypes', packed_types.PackedTypes)
-    assert own == {path: command.check(str(path)) for path in TEMPLATES}
+    own = {path: checking.check(str(path)) for path in TEMPLATES}
+    monkeypatch.setattr(checking.offline_types, 'OfflineTypes', packed_types.PackedTypes)
+    assert own == {path: checking.check(str(path)) for path in TEMPLATES}

@@ -1,0 +1,146 @@
+"""Reads templates and environments with all files they use, as the command line client sends them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import unquote, urljoin, urlparse
+
+from heatlite.authoring.findings import Finding
+from heatlite.common import exception
+from heatlite.common.i18n import _
+from heatlite.common.limits import Limits
+from heatlite.common.template_format import VERSION_KEYS
+from heatlite.language import environment as environments
+from heatlite.language import merging, rules
+from heatlite.language import parameters as parameter_definitions
+from heatlite.language import template as templates
+from heatlite.language.document import DocumentError
+from heatlite.language.environment import EnvironmentError_
+from heatlite.language.positions import Positions
+from heatlite.language.registry import BASE_URL, DRIFT, HOOKS, RESTRICTED
+from heatlite.language.template import Template
+
+LIMITS: Final = Limits(max_size=10_000_000)
+FAILURES: Final = (exception.HeatException, DocumentError, EnvironmentError_)
+RULES: Final = ((exception.RequestLimitExceeded, rules.LIMIT), (exception.InvalidTemplateVersion, rules.VERSION),
+                (EnvironmentError_, rules.ENVIRONMENT), (OSError, rules.FILE), (DocumentError, rules.SYNTAX))
+
+
+def rule_of(error: Exception, otherwise: str) -> str:
+    """The rule of an error that ends the reading of a file."""
+    return next((rule for kind, rule in RULES if isinstance(error, kind)), otherwise)
+
+
+class Reading:
+    """Reads files as the client sends them: each once, under its URL, with the names inside made absolute.
+
+    Templates retain their own text, so that positions are those of the files. `unsaved`: texts by URL that count
+    instead of the files.
+    """
+
+    def __init__(self, unsaved: Mapping[str, str] | None = None) -> None:
+        self.unsaved = unsaved or {}
+        self.files: dict[str, str] = {}
+        self.templates: dict[str, Template] = {}
+        self.names: dict[str, str] = {}             # URL -> name of the file in findings
+        self.texts: dict[str, str] = {}             # the same name -> text
+        self.problems: list[Finding] = []
+        self.last = ''
+
+    def template(self, url: str, name: str | None = None) -> Template:
+        """Reads the template at a URL and all files it uses. Raises DocumentError, OSError, HeatException."""
+        text = self._text(url, name)
+        document = templates.parse(text, self.names[url], LIMITS)
+        self.templates.pop(url, None)
+        template = Template(self._resolved(document, url), source=self.names[url], text=text)
+        self.templates[url] = template
+        return template
+
+    def failed(self, error: Exception, otherwise: str = rules.ENVIRONMENT) -> Finding:
+        """The finding for an error that ended the reading of the last file."""
+        line, column = getattr(error, 'line', None), getattr(error, 'column', None)
+        rule = rule_of(error, otherwise)
+        if rule == rules.VERSION:
+            positions = Positions(self.texts[self.last])
+            line, column = next(filter(None, (positions.find((key,)) for key in VERSION_KEYS)), (None, None))
+        return Finding(rule, type(error).__name__, str(error), self.last, line, column)
+
+    def _text(self, url: str, name: str | None = None) -> str:
+        path = unquote(urlparse(url).path)
+        self.names.setdefault(url, name or _shown(path))
+        self.last = self.names[url]
+        if urlparse(url).scheme != 'file':
+            raise FileNotFoundError(_('%s is not a local file') % url)
+        text = self.unsaved[url] if url in self.unsaved else Path(path).read_text(encoding='utf-8', errors='replace')
+        self.texts[self.names[url]] = text
+        return text
+
+    def _resolved(self, value: Any, base: str, key: str | None = None) -> Any:
+        if isinstance(value, Mapping):
+            return {name: self._resolved(item, base, name) for name, item in value.items()}
+        if isinstance(value, list):
+            return [self._resolved(item, base) for item in value]
+        if isinstance(value, str) and key == 'get_file':
+            return self._use(urljoin(base, value), is_template=False)
+        if isinstance(value, str) and key in ('type', 'Type') and templates.is_template_name(value):
+            return self._use(urljoin(base, value), is_template=True)
+        return value
+
+    def _use(self, url: str, *, is_template: bool) -> str:
+        if url in self.files:
+            return url
+        self.files[url] = ''                        # a template may use itself; the check reports that
+        asking = self.last
+        try:
+            self.files[url] = json.dumps(self.template(url).document) if is_template else self._text(url)
+        except (OSError, *FAILURES) as error:
+            del self.files[url]
+            if isinstance(error, OSError):
+                self.last = asking
+            self.problems.append(self.failed(error, rules.SYNTAX))
+        finally:
+            self.last = asking
+        return url
+
+    def environment(self, names: Sequence[str], template: Template,
+                    parameters: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """Reads all environment files and merges their sections, and `parameters`, as the service does."""
+        texts = {}
+        for name in names:
+            url = Path(name).absolute().as_uri()
+            sections = environments.read(self._text(url, name), LIMITS)
+            registry = sections.get('resource_registry')
+            if isinstance(registry, Mapping):
+                sections['resource_registry'] = self._registry(registry, url)
+            texts[name] = json.dumps(sections)
+        kinds: dict[str, str] = {}
+        for each in [*self.templates.values(), template]:
+            with contextlib.suppress(AttributeError):                       # not a map, which the check reports
+                for parameter, body in (each.section('parameters') or {}).items():
+                    with contextlib.suppress(exception.HeatException):      # reported by the check
+                        kinds[parameter] = parameter_definitions.schema_of(parameter, body, each.edition).kind
+        return merging.merge_files(list(texts), texts, parameters or {}, kinds, LIMITS)
+
+    def _registry(self, entries: Mapping[str, Any], base: str) -> dict[str, Any]:
+        given = entries.get(BASE_URL)
+        if isinstance(given, str):
+            base = given if given.endswith('/') else f'{given}/'
+        resolved: dict[str, Any] = {}
+        for key, value in entries.items():
+            if isinstance(value, Mapping):
+                resolved[key] = self._registry(value, base)
+            elif isinstance(value, str) and '::' not in value and key not in (BASE_URL, DRIFT, HOOKS, RESTRICTED):
+                resolved[key] = self._use(urljoin(base, value), is_template=templates.is_template_name(value))
+            else:
+                resolved[key] = value
+        return resolved
+
+
+def _shown(path: str) -> str:
+    """A path relative to the working directory, if it is below."""
+    here = Path.cwd()
+    return str(Path(path).relative_to(here)) if Path(path).is_relative_to(here) else path

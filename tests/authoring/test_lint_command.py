@@ -1,0 +1,128 @@
+"""heatlite-lint: many files, standard input, parameters, comments, notes, excerpts."""
+
+import io
+import json
+
+import pytest
+
+from heatlite.authoring import findings
+from heatlite.cmd import lint as command
+from heatlite.language import rules
+
+HEAD = 'heat_template_version: 2021-04-16\n'
+USED = HEAD + 'parameters:\n  size: {type: number, default: 1, constraints: [{range: {max: 5}}]}\n' \
+    'outputs:\n  size: {value: {get_param: size}}\n'
+UNUSED = HEAD + 'parameters:\n  size: {type: number, default: 1}\n'
+
+
+@pytest.fixture
+def lint(tmp_path, monkeypatch, capsys):
+    """Writes files, runs the command, returns (exit code, lines)."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments, **files):
+        for name, text in files.items():
+            place = tmp_path / f'{name}.yaml'
+            place.write_text(text)
+        code = command.main([*arguments])
+        return code, capsys.readouterr().out.splitlines()
+
+    return run
+
+
+def test_files_and_folders_are_checked_in_one_run(lint, tmp_path):
+    (tmp_path / 'sub' / 'deep').mkdir(parents=True)
+    (tmp_path / 'sub' / 'deep' / 'one.yaml').write_text(UNUSED)
+    (tmp_path / 'sub' / 'env.yaml').write_text('parameters: {size: 1}\n')         # no template
+    (tmp_path / 'sub' / 'two.template').write_text(HEAD + 'resources: {r: {}}\n')
+    assert lint('a.yaml', 'sub', '--format', 'short', a='a: [') == (1, [
+        *lint('a.yaml', '--format', 'short')[1],
+        'sub/deep/one.yaml:3:3: warning: The parameter "size" is not used [HL508]',
+        'sub/two.template:2:13: error: Each resource must contain a type key. [HL103]'])
+
+
+def test_a_nested_template_of_the_folder_is_reported_once(lint):
+    assert lint('.', '--format', 'short', root=HEAD + 'resources:\n  c: {type: child.yaml}\n',
+                child=HEAD + 'resources:\n  r: {type: OS::Heat::Value, properties: {valu: 1, value: 1}}\n') == (1, [
+        'child.yaml:3:43: error: Property error: resources.r.properties: Unknown Property valu '
+        '(did you mean "value"?) [HL301]'])
+
+
+def test_standard_input(lint, monkeypatch):
+    monkeypatch.setattr('sys.stdin', io.StringIO(UNUSED))
+    assert lint('-') == (0, ['<stdin>:3:3: warning: The parameter "size" is not used [HL508]',
+                             '      size: {type: number, default: 1}', '      ^'])
+
+
+def test_values_of_parameters_are_checked(lint):
+    assert lint('a.yaml', '-P', 'size=5', a=USED) == (0, [])
+    code, lines = lint('a.yaml', '-P', 'size=6', '--format', 'short')
+    assert (code, lines) == (1, [
+        "a.yaml:3:3: error: Parameter 'size' is invalid: 6 is out of range (min: None, max: 5) [HL104]"])
+    assert lint('a.yaml', '-P', 'sise=6')[0] == 1
+    assert lint('a.yaml', '-P', 'size')[0] == 2
+
+
+def test_comments_disable_rules_in_a_line_or_in_the_file(lint):
+    line = UNUSED.replace('1}', '1}   # heatlite-lint: disable=HL501, HL508')
+    assert lint('a.yaml', a=line) == (0, [])
+    assert lint('a.yaml', a=f'# heatlite-lint: disable=HL508\n{UNUSED}') == (0, [])
+    assert len(lint('a.yaml', a=UNUSED.replace('1}', '1}   # heatlite-lint: disable=HL501'))[1]) == 3
+    code, lines = lint('a.yaml', '--format', 'short', a=f'# heatlite-lint: disable=HL508,HL50\n{UNUSED}')
+    assert code == 0 and lines[0].startswith('a.yaml:1:32: warning: There is no rule "HL50"')
+
+
+def test_environments_and_templates_fail_in_one_run(lint):
+    code, lines = lint('a.yaml', 'b.yaml', '-e', 'env.yaml', '--format', 'short', a='a: [', b=UNUSED,
+                       env='parameter: 1')
+    assert code == 1
+    assert [line.rpartition(' ')[2] for line in lines if line.endswith(']')][-1] == '[HL005]'
+    assert any(line.startswith('a.yaml:1:5: error: ') for line in lines)
+
+
+def test_notes_are_shown_when_asked_for(lint):
+    text = HEAD + 'resources:\n  r: {type: OS::Neutron::Port, properties: {network: web}}\n'
+    assert lint('a.yaml', a=text) == (0, [])
+    code, lines = lint('a.yaml', '--notes', '--format', 'short')
+    assert code == 0 and lines == [
+        'a.yaml:3:45: note: Property error: resources.r.properties.network: Error validating value \'web\': '
+        'neutron.network "web": only the cloud can check this [HL901]']
+
+
+def test_json_has_positions(lint):
+    code, lines = lint('a.json.yaml', **{'a.json': json.dumps({
+        'heat_template_version': '2021-04-16', 'resources': {'r': {'type': 'OS::Heat::Valu'}}}, indent=1)})
+    assert code == 1 and lines[0].startswith('a.json.yaml:5:4: error: ')
+
+
+def test_sarif_describes_all_rules(lint):
+    _code, lines = lint('a.yaml', '--format', 'sarif', a=UNUSED)
+    run, = json.loads('\n'.join(lines))['runs']
+    assert [rule['id'] for rule in run['tool']['driver']['rules']] == list(rules.BY_ID)
+    assert run['results'][0]['ruleId'] == rules.UNUSED_PARAMETER
+
+
+def test_a_long_line_is_cut_around_the_place():
+    found = findings.Finding(rules.UNUSED_PARAMETER, 'Advice', 'm', 'f', 1, 1001)
+    source, caret = findings.excerpt(found, 'a' * 1000 + 'B' + 'c' * 1000)
+    assert len(source) == findings.LONGEST_LINE + 4
+    assert source[caret.index('^')] == 'B'
+
+
+@pytest.mark.parametrize('name, words', [
+    ('OS::Nova::Server.networks', ['Type: list of map', 'Update: in place', '(attribute)']),
+    ('OS::Nova::Server.networks.fixed_ip', ['Type: string']),
+    ('OS::Heat::RandomString.value', ['OS::Heat::RandomString.value (attribute)', '{get_attr: [my_resource, value]}']),
+    ('OS::Heat::RandomString', ['Properties:', 'Attributes:', 'type: OS::Heat::RandomString']),
+])
+def test_types_are_explained(lint, name, words):
+    code, lines = lint('--explain', name)
+    assert code == 0 and all(any(word in line for line in lines) for word in words)
+
+
+@pytest.mark.parametrize('name, hint', [
+    ('OS::Nova::Servr', 'did you mean "OS::Nova::Server"?'), ('OS::Nova::Server.flavr', 'did you mean "flavor"?'),
+    ('OS::Nova::Server.networks.fixd_ip', 'did you mean "fixed_ip"?')])
+def test_what_is_unknown_has_a_hint(name, hint, capsys):
+    assert command.main(['--explain', name]) == 2
+    assert capsys.readouterr().err.strip().endswith(hint)
