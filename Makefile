@@ -15,6 +15,7 @@
 #   make console        builds the web console from console/ (Node 20, npm); make console-check compares it with what is
 #                       committed
 #   make catalogue      checks the catalogue of resource types, and packs it for the service
+#   make dist           the source distribution and the wheel, in dist/
 #   make clean          removes what these made
 
 SHELL := bash
@@ -31,7 +32,7 @@ JOBS ?= auto
 SERVE ?=
 CLOUD ?= simulated
 
-.PHONY: demo serve test test-all test-api test-cloud lint docs sample console console-check catalogue constraints clean
+.PHONY: demo serve test test-all test-api test-cloud lint docs sample console console-check catalogue constraints dist clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/python tools/demo.py
@@ -97,10 +98,14 @@ console/openapi.json: $(VENV)/.runtime heatlite/api/routes.py heatlite/api/opena
 catalogue: $(VENV)/.runtime
 	@$(BIN)/python -m heatlite.engine.resources.catalogue.packing
 
+# The wheel is made of the source distribution, so that nothing can be in one and not in the other.
+dist: $(VENV)/.dist
+	@$(BIN)/python -m build --outdir dist . > /dev/null && ls dist/heatlite-*
+
 constraints:
 	rm -rf .constraints-venv
 	$(PYTHON) -m venv .constraints-venv
-	PIP_CONSTRAINT= .constraints-venv/bin/pip install -q --upgrade -e '.[postgres,test,lint,docs]'
+	PIP_CONSTRAINT= .constraints-venv/bin/pip install -q --upgrade -e '.[dist,postgres,test,lint,docs]'
 	{ sed -n '/^#/p' constraints.txt; .constraints-venv/bin/pip freeze --exclude-editable; \
 	  sed -n '/^setuptools==/p' constraints.txt; } > .constraints-new
 	mv .constraints-new constraints.txt
@@ -119,6 +124,9 @@ $(VENV)/.tests: setup.cfg pyproject.toml constraints.txt
 
 $(VENV)/.docs: setup.cfg pyproject.toml constraints.txt
 	@$(call install,.[docs])
+
+$(VENV)/.dist: setup.cfg pyproject.toml constraints.txt
+	@$(call install,.[dist])
 
 comma := ,
 define install
