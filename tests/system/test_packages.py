@@ -105,9 +105,10 @@ def test_it_serves_and_finds_itself_well(installed, tmp_path):
     options.write_text(f'[DEFAULT]\nauth_encryption_key = {(state / "encryption-key").read_text()}\n'
                        f'[database]\nconnection = sqlite:///{state}/heatlite.sqlite\n')
     options.chmod(0o600)
-    checks = json.loads(run(
+    judged = json.loads(run(
         installed / 'bin' / 'heatlite-manage', '--config-file', options, 'doctor', '--format', 'json',
-        '--only', 'policy', '--only', 'plug-ins', '--only', 'extensions', '--only', 'database-*', cwd=tmp_path))['checks']
+        '--only', 'policy', '--only', 'plug-ins', '--only', 'extensions', '--only', 'database-*', cwd=tmp_path))
+    checks = judged['checks']
     assert {each['name']: each['status'] for each in checks if each['status'] not in ('ok', 'not used')} == {}
     assert {'policy', 'extensions', 'database-schema', 'database-key'} <= {
         each['name'] for each in checks if each['status'] == 'ok'}
