@@ -14,7 +14,8 @@ from tests.system.processes import ROOT, Program, ask, finished
 
 pytestmark = pytest.mark.thorough
 
-NOT_OF_THE_SOURCE = shutil.ignore_patterns('.git', '.venv', 'node_modules', '*_cache', '*.egg-info')
+NOT_OF_THE_SOURCE = shutil.ignore_patterns(
+    '.git', '.venv', 'build', 'dist', '_build', 'node_modules', '*_cache', '*.egg-info')
 # What the build itself adds.
 MADE = ('PKG-INFO', 'heatlite.egg-info/')
 
