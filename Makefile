@@ -15,6 +15,8 @@
 #   make console        builds the web console from console/ (Node 20, npm); make console-check compares it with what is
 #                       committed
 #   make catalogue      checks the catalogue of resource types, and packs it for the service
+#   make dist           the source distribution and the wheel, in dist/
+#   make deb            the Debian package, in build/deb/ (apt install debhelper python3-venv python3-sphinx)
 #   make clean          removes what these made
 
 SHELL := bash
@@ -26,12 +28,13 @@ PYTEST = $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 4 --dist loadfile --n
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONWARNINGS ?= ignore::DeprecationWarning
+VERSION = $(shell sed -n 's/^version = //p' setup.cfg)
 TESTS ?=
 JOBS ?= auto
 SERVE ?=
 CLOUD ?= simulated
 
-.PHONY: demo serve test test-all test-api test-cloud lint docs sample console console-check catalogue constraints clean
+.PHONY: demo serve test test-all test-api test-cloud lint docs sample console console-check catalogue constraints dist deb clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/python tools/demo.py
@@ -97,10 +100,23 @@ console/openapi.json: $(VENV)/.runtime heatlite/api/routes.py heatlite/api/opena
 catalogue: $(VENV)/.runtime
 	@$(BIN)/python -m heatlite.engine.resources.catalogue.packing
 
+# The wheel is made of the source distribution, so that nothing can be in one and not in the other.
+dist: $(VENV)/.dist
+	@rm -rf dist && log=$$(mktemp); $(BIN)/python -m build --outdir dist . > "$$log" 2>&1 || { tail -n 30 "$$log"; exit 1; }
+	@ls dist/heatlite-*
+
+# Debian's tools want the packaging in a folder of the upstream source, which is the source distribution.
+deb: dist
+	@rm -rf build/deb && mkdir -p build/deb && tar -xf dist/heatlite-$(VERSION).tar.gz -C build/deb
+	@cp dist/heatlite-$(VERSION).tar.gz build/deb/heatlite_$(VERSION).orig.tar.gz
+	@cp -r contrib/packaging/debian build/deb/heatlite-$(VERSION)/
+	@cd build/deb/heatlite-$(VERSION) && dpkg-buildpackage -us -uc > ../build.log 2>&1 || { tail -n 30 ../build.log; exit 1; }
+	@ls build/deb/*.deb
+
 constraints:
 	rm -rf .constraints-venv
 	$(PYTHON) -m venv .constraints-venv
-	PIP_CONSTRAINT= .constraints-venv/bin/pip install -q --upgrade -e '.[postgres,test,lint,docs]'
+	PIP_CONSTRAINT= .constraints-venv/bin/pip install -q --upgrade -e '.[dist,postgres,test,lint,docs]'
 	{ sed -n '/^#/p' constraints.txt; .constraints-venv/bin/pip freeze --exclude-editable; \
 	  sed -n '/^setuptools==/p' constraints.txt; } > .constraints-new
 	mv .constraints-new constraints.txt
@@ -119,6 +135,9 @@ $(VENV)/.tests: setup.cfg pyproject.toml constraints.txt
 
 $(VENV)/.docs: setup.cfg pyproject.toml constraints.txt
 	@$(call install,.[docs])
+
+$(VENV)/.dist: setup.cfg pyproject.toml constraints.txt
+	@$(call install,.[dist])
 
 comma := ,
 define install

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 project = 'heatlite'
 author = 'the heatlite authors'
-extensions = ['api_reference', 'type_reference', 'reno.sphinxext']
+extensions = ['api_reference', 'type_reference', 'program_help', 'reno.sphinxext']
 html_theme = 'alabaster'
 html_theme_options = {'description': 'Orchestration for OpenStack-style clouds', 'page_width': '72rem',
                       'sidebar_width': '15rem', 'fixed_sidebar': True}
@@ -24,6 +24,17 @@ html_static_path = ['static']
 html_css_files = ['types.css']
 html_show_sourcelink = False
 exclude_patterns = ['users/broken', 'users/horizon']
+# The manual pages have the folder of the programs as source: sphinx-build -b man -c docs docs/operators/programs ...
+man_pages = [(name, name, what, 'the heatlite authors', section) for name, what, section in (
+    ('cloudsim', 'a simulated OpenStack on loopback', 1),
+    ('heatlite-all', 'heatlite in one process', 8),
+    ('heatlite-api', 'the REST API of heatlite', 8),
+    ('heatlite-api-cfn', 'the CloudFormation API of heatlite', 8),
+    ('heatlite-api-cloudwatch', 'the CloudWatch API of heatlite', 8),
+    ('heatlite-engine', 'the engine of heatlite', 8),
+    ('heatlite-lint', 'finds errors of templates without a service', 1),
+    ('heatlite-manage', 'commands for operators of heatlite', 8),
+)]
 suppress_warnings = ['misc.highlighting_failure']         # pages about broken templates show some
 
 

@@ -196,8 +196,14 @@ def greet(conf: Any, port: int, ports: Mapping[str, int], cloud_url: str | None)
     elif cloud_url is not None:
         words = ' '.join(f'{name}={value}' for name, value in simulated.login(cloud_url).items())
         print(f'  export {words}', flush=True)
-    print('  openstack stack create --template examples/hello.yaml --wait hello\n'
+    print(f'  openstack stack create --template {example()} --wait hello\n'
           'Ctrl-C stops it; stacks are kept and go on when it is started again.', flush=True)
+
+
+def example() -> Path:
+    """A template to begin with: of the checkout, or of the installed package."""
+    name = Path('examples', 'hello.yaml')
+    return name if name.exists() else Path(sys.prefix, 'share', 'heatlite', name)
 
 
 if __name__ == '__main__':

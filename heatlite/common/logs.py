@@ -31,6 +31,8 @@ _ODD = re.compile('[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufe
 # Loggers of libraries that write a line at each attempt while the broker is down.
 RECONNECTING = tuple(f'{package}._drivers.{module}' for package in ('oslo_messaging', 'oslo.messaging')
                      for module in ('impl_rabbit', 'amqpdriver', 'amqp', 'common'))
+# Write some lines for each request whose token they cannot validate.
+VALIDATING = ('keystonemiddleware.auth_token', 'keystoneauth.identity.generic.base')
 _SHORT = {'\n': '\\n', '\r': '\\r', '\t': '\\t', '\x1b': '\\x1b'}
 JOURNAL = ('project_name', 'project_id', 'user_name', 'user_id', 'request_id')      # oslo.log's fields of the journal
 
@@ -202,7 +204,7 @@ class Guard(logging.Formatter):
 
 
 class Seldom(logging.Filter):
-    """Passes one record of each place per minute: libraries that retry every second log every second."""
+    """Passes one record of each place per minute: libraries that retry, or fail at each request, log as often."""
 
     INTERVAL = 60.0             # seconds
     MOST_PLACES = 1000          # remembered
@@ -220,7 +222,7 @@ _SELDOM = Seldom()
 
 def install(conf: Any, project: str) -> None:
     """Gives every handler of this process one of these formatters. Call it after oslo.log has made the handlers."""
-    for name in RECONNECTING:
+    for name in (*RECONNECTING, *VALIDATING):
         logging.getLogger(name).addFilter(_SELDOM)
     line = LineFormatter(conf, project)
     named = [found for found in logging.root.manager.loggerDict.values() if isinstance(found, logging.Logger)]

@@ -32,6 +32,21 @@ http_seconds = Histogram('heatlite_http_seconds', 'Time the API took to answer a
                          ['route', 'method', 'code'], buckets=_QUICK, registry=registry)
 http_dropped = Counter('heatlite_http_connections_dropped', 'Connections that the built-in server ended.', ['reason'],
                        registry=registry)      # room: replaced by new ones, deadline: too slow, refused: all are busy
+service_seconds = Histogram('heatlite_service_seconds', 'Time a service of the cloud took to answer a request.',
+                            ['service', 'outcome'], buckets=_QUICK, registry=registry)
+outage = Gauge('heatlite_outage', '1 while this process waits for a service that it needs.', ['service'],
+               registry=registry)
+
+_MOST_SERVICES = 64         # plug-ins of operators name services, too: a label must not grow without a bound
+_services: set[str] = set()
+
+
+def service_label(service_type: str) -> str:
+    """`service_type`, or 'other' once there are too many of them."""
+    if service_type not in _services and len(_services) >= _MOST_SERVICES:
+        return 'other'
+    _services.add(service_type)
+    return service_type
 
 
 def text() -> bytes:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import logging
 import time
 
+from heatlite.common import metrics
+
 LOG = logging.getLogger(__name__)
 
 DATABASE, BROKER, CACHE = 'database', 'message broker', 'cache'
@@ -32,6 +34,7 @@ def away(service: str, reason: object) -> None:
     found = current.get(service)
     if found is None:
         found = current[service] = _Outage(now)
+        metrics.outage.labels(service).set(1)
         found.reported = _reported.get(service, now - REMINDER)     # it may come and go several times a second
     found.failures += 1
     if now - found.reported >= REMINDER:
@@ -44,6 +47,8 @@ def away(service: str, reason: object) -> None:
 def back(service: str) -> None:
     """Records a success of the service."""
     found = current.pop(service, None)
+    if found is not None:
+        metrics.outage.labels(service).set(0)
     if found is not None and _reported.get(service, -REMINDER) >= found.since:
         LOG.warning('The %s answers again after %.1f s (%d failures)', service, time.monotonic() - found.since,
                     found.failures, extra=_OF_NO_REQUEST)
@@ -51,5 +56,7 @@ def back(service: str) -> None:
 
 def forget() -> None:
     """Forgets all outages: the next failure is logged again."""
+    for service in current:
+        metrics.outage.labels(service).set(0)
     current.clear()
     _reported.clear()

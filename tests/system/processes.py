@@ -38,12 +38,12 @@ def eventually(what, done):
 class Program:
     """A process with its log. `python -m MODULE` of ours, or any command."""
 
-    def __init__(self, log, *command, module=None, **environment):
+    def __init__(self, log, *command, module=None, cwd=ROOT, **environment):
         self.log = log
         command = [sys.executable, '-W', 'ignore', '-m', module, *command] if module else command
         with log.open('a') as stream:
             self.process = subprocess.Popen(
-                [str(part) for part in command], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                [str(part) for part in command], cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                 stderr=stream, text=True, start_new_session=True,
                 env={**os.environ, 'PYTHONPATH': str(ROOT), **environment})
 

@@ -19,7 +19,7 @@ from oslo_log import log
 
 from heatlite.common import config, exception, tracing
 from heatlite.common.i18n import _
-from heatlite.engine.clients import call_spans
+from heatlite.engine.clients import call_metrics, call_spans
 
 LOG = log.getLogger(__name__)
 
@@ -52,6 +52,9 @@ class Session(keystone_session.Session):
         current = contexts.get_current()
         if current is not None:
             kwargs['global_request_id'] = current.global_id
+        return call_metrics.timed(kwargs, lambda: self._sent(url, method, *args, **kwargs))
+
+    def _sent(self, url: str, method: str, *args: Any, **kwargs: Any) -> Any:
         tracer = tracing.tracer
         if tracer is None:
             return super().request(url, method, *args, **kwargs)

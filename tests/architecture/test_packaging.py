@@ -1,0 +1,117 @@
+"""What packages, units, images and charts name - programs, options, ports, paths, versions - exists in the product."""
+
+import configparser
+import itertools
+import re
+import shlex
+
+import pytest
+import yaml
+from oslo_config import cfg
+
+from heatlite.common import config, health, settings
+from tests.architecture.source import ROOT
+from tests.cmd.test_help import PROGRAMS, SETUP
+
+PACKAGING = ROOT / 'contrib' / 'packaging'
+CONTAINER, CHART = PACKAGING / 'container', PACKAGING / 'helm' / 'heatlite'
+UNITS = sorted((ROOT / 'etc' / 'heatlite' / 'systemd').glob('*.service'))
+VERSION = SETUP['metadata']['version']
+COMPOSE = yaml.safe_load((CONTAINER / 'compose.yaml').read_text())
+VALUES = yaml.safe_load((CHART / 'values.yaml').read_text())
+PORTS = {'api': 'heat_api', 'api-cfn': 'heat_api_cfn'}
+OWN_SERVICES = [name for name, facts in COMPOSE['services'].items() if facts['image'].startswith('heatlite:')]
+
+
+@pytest.fixture(scope='module')
+def conf():
+    found = cfg.ConfigOpts()
+    config.register(found)
+    config.register_database(found)
+    found([], default_config_files=[])
+    return found
+
+
+def assert_known(conf, assignment):
+    group, _dot, name = assignment.partition('=')[0].strip().rpartition('.')
+    known = settings.known_names(conf)
+    assert (group or 'DEFAULT') in known and not settings.unknown(known, group or 'DEFAULT', name), assignment
+
+
+def template(name):
+    return (CHART / 'templates' / name).read_text()
+
+
+def test_all_have_the_version_of_the_product():
+    chart = yaml.safe_load((CHART / 'Chart.yaml').read_text())
+    changelog = (PACKAGING / 'debian' / 'changelog').read_text()
+    assert {chart['version'], chart['appVersion'], VALUES['image']['tag'], COMPOSE['x-heatlite']['image'][9:],
+            re.match(r'heatlite \((.*)-1\)', changelog).group(1)} == {VERSION}
+
+
+def test_each_program_is_installed_and_has_a_manual_page():
+    rules = (PACKAGING / 'debian' / 'rules').read_text().replace('\\\n', ' ')
+    assert re.search(r'^PROGRAMS = (.*)$', rules, re.M).group(1).split() == sorted(PROGRAMS)
+    assert sorted(re.search(r'^UNITS = (.*)$', rules, re.M).group(1).split()) == sorted(unit.stem for unit in UNITS)
+    pages = {page.stem for page in (ROOT / 'docs' / 'operators' / 'programs').glob('*.rst')} - {'index'}
+    listed = (ROOT / 'docs' / 'conf.py').read_text().partition('man_pages = ')[2]
+    manual = set(re.findall(r"^    \('([\w-]+)', .*, [18]\),$", listed, re.M))
+    assert pages == manual == set(PROGRAMS)
+
+
+@pytest.mark.parametrize('unit', UNITS, ids=lambda unit: unit.stem)
+def test_units_start_programs(unit):
+    read = configparser.ConfigParser(interpolation=None, strict=False)
+    read.optionxform = str
+    read.read(unit)
+    assert shlex.split(read['Service']['ExecStart'])[0] == f'/usr/bin/{unit.stem}' and unit.stem in PROGRAMS
+
+
+def test_the_configuration_of_the_package_names_options(conf):
+    read = configparser.ConfigParser(interpolation=None, default_section='', strict=False)
+    text = (PACKAGING / 'debian' / 'heatlite.conf').read_text()
+    read.read_string(re.sub(r'^#(\w+ =)', r'\1', text, flags=re.M))
+    for group, options in read.items():
+        for name in options:
+            assert_known(conf, f'{group}.{name}=')
+
+
+@pytest.mark.parametrize('name', OWN_SERVICES)
+def test_services_of_compose_start_programs(conf, name):
+    facts = COMPOSE['services'][name]
+    program, *arguments = facts['command']
+    assert program in PROGRAMS
+    given = [value for option, value in itertools.pairwise(arguments) if option == '--set']
+    for assignment in given:
+        assert_known(conf, assignment)
+    if name in PORTS:
+        port = conf[PORTS[name]].bind_port
+        assert facts['ports'] == [f'{port}:{port}'] and f'{PORTS[name]}.bind_host=0.0.0.0' in given
+    health_port = facts.get('environment', {}).get('HEATLITE_HEALTH_PORT', '8004')
+    listens = [str(conf[PORTS[name]].bind_port)] if name in PORTS else [
+        value.partition('=')[2] for value in given if value.startswith('metrics.engine_port=')]
+    assert listens == [health_port] or facts.get('healthcheck') == {'disable': True}
+
+
+def test_the_options_that_are_made_for_compose_exist(conf):
+    script = (CONTAINER / 'make-secrets').read_text()
+    group = None
+    for line in script[script.index('<<END') + 5:].split('\nEND')[0].splitlines():
+        if found := re.fullmatch(r'\[(\w+)\]', line):
+            group = found.group(1)
+        elif line and group != 'keystone_authtoken':    # of the middleware, registered when it is loaded
+            assert_known(conf, f'{group}.{line}')
+
+
+def test_the_chart_names_programs_options_ports_and_paths(conf):
+    assert (VALUES['api']['port'], VALUES['apiCfn']['port']) == (conf.heat_api.bind_port, conf.heat_api_cfn.bind_port)
+    apis, engines, job = template('apis.yaml'), template('engines.yaml'), template('db-sync.yaml')
+    programs = re.findall(r'"program" "([\w-]+)"', apis) + re.findall(r'command: \[(heatlite-\w+)\]\n', engines + job)
+    assert set(programs) - {'heatlite-healthy'} <= set(PROGRAMS) and len(programs) >= 4
+    for group in re.findall(r'"group" "(\w+)"', apis):
+        for name in ('bind_host', 'bind_port'):
+            assert_known(conf, f'{group}.{name}=')
+    assert_known(conf, re.search(r'"(metrics\.engine_port)=', engines).group(1) + '=')
+    assert set(re.findall(r'path: (/\w+)', apis)) == {health.LIVE, health.READY}
+    assert f'[heatlite-healthy, {health.READY}]' in engines
+    assert f"'{health.LIVE}'" in (CONTAINER / 'healthy').read_text()
