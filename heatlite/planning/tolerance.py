@@ -31,7 +31,8 @@ class Tolerance:
 
     def recall(self, row: ResourceState) -> None:
         """Count a resource that had failed when the traversal was interrupted."""
-        if self._most and row.status is Status.FAILED and row.action in APPLIED and row.template_id == self._template_id:
+        is_of_request = row.action in APPLIED and row.template_id == self._template_id
+        if self._most and row.status is Status.FAILED and is_of_request:
             self._failed.add(row.name)
 
     def has_failed(self, row: ResourceState) -> bool:
