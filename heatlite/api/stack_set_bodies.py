@@ -32,6 +32,9 @@ KINDS = {'members': 'json', 'template': 'string', 'parameters': 'json', 'overrid
 DEFAULTS: Mapping[str, Any] = {
     'parameters': {}, 'overrides': {}, 'timeout': '', 'max_concurrent': '1', 'failure_tolerance': '0',
     'region_order': [], 'on_removal': 'delete'}
+SHAPES: Mapping[str, type] = {
+    'template': str, 'members': list, 'parameters': dict, 'overrides': dict, 'region_order': list,
+    'max_concurrent': str, 'failure_tolerance': str, 'on_removal': str, 'timeout': str}
 SECRET = ('parameters', 'overrides')                # hidden if the members' template hides any parameter
 Regions = Callable[[], list[str]]
 
@@ -57,15 +60,22 @@ def update(body: Body, stack_id: str, stored: Mapping[str, Any], limits: Limits,
     """Parses the body of an update. `stored`: the settings that the set has. Raises HTTPBadRequest."""
     _check_keys(body, KEYS)
     given = _given(body, limits, regions)
-    message = bodies.update_stack({**_of_stack(body), 'template': _document({**stored, **given})}, stack_id, limits, existing=True)
+    whole = {**_of_stack(body), 'template': _document({**stored, **given})}
+    message = bodies.update_stack(whole, stack_id, limits, existing=True)
     return replace(message, template_text=None, files=_files(body), environment=_environment(body, given, limits))
 
 
 def settings(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a set, from the parameters of its stack as they are stored."""
+    """The settings of a set, from the parameters of its stack as they are stored.
+
+    Raises ValueError for those of another stack, which has a resource of the type under the same name."""
     found = {**DEFAULTS, **{name: stored[name] for name in KINDS if name in stored}}
-    return {name: json.loads(value) if KINDS[name] == 'json' and isinstance(value, str) else value
-            for name, value in found.items()}
+    parsed = {name: json.loads(value) if KINDS[name] == 'json' and isinstance(value, str) else value
+              for name, value in found.items()}
+    if not all(isinstance(parsed.get(name), kind) for name, kind in SHAPES.items()) or not all(
+            isinstance(each, Mapping) for each in [*parsed['members'], *parsed['overrides'].values()]):
+        raise ValueError('not the parameters of a stack set')
+    return parsed
 
 
 def merged(stored: Mapping[str, Any], message: messages.Source) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def show(req: Request, stack_set: str) -> View:
     with req.db.reader() as tx:
         found = _found(req, tx, stack_set)
         stored = _stored(tx, found)
-        inside = _inside(tx, found, stored)
+        inside = _inside(tx, found)
     return {'stack_set': stack_set_views.whole(found, _settings(stored), inside, [
         links.link(_url(req, found)), links.link(finding.url(req, found), 'stack')])}
 
@@ -53,7 +53,7 @@ def members(req: Request, stack_set: str) -> View:
     with req.db.reader() as tx:
         found = _found(req, tx, stack_set)
         stored = _stored(tx, found)
-        inside = _inside(tx, found, stored)
+        inside = _inside(tx, found)
     return {'members': stack_set_views.members(_settings(stored), inside)}
 
 
@@ -134,7 +134,7 @@ def preview(req: Request, stack_set: str) -> View:
     with req.db.reader() as tx:
         found = _found(req, tx, stack_set)
         stored = _stored(tx, found)
-        inside = _inside(tx, found, stored)
+        inside = _inside(tx, found)
     before = _settings(stored)
     message = stack_set_bodies.update(req.require_json(), found.id, before, Limits.of(req.conf), lambda: _regions(req))
     registry = {**(stored.environment.get(environments.REGISTRY) or {}), **message.environment[environments.REGISTRY]}
@@ -166,7 +166,7 @@ def _drift(req: Request, stack_set: str, look: bool) -> View:
     with req.db.reader() as tx:
         found = _found(req, tx, stack_set)
         stored = _stored(tx, found)
-        inside = _inside(tx, found, stored)
+        inside = _inside(tx, found)
     answers = req.call(messages.StackSetDrift(tuple(stack_set_views.asked(_settings(stored), inside)), look))
     summary = Counter('unknown' if each['is_drifted'] is None else 'drifted' if each['is_drifted'] else 'same'
                       for each in answers)
@@ -192,7 +192,13 @@ def _unknown(text: str) -> exception.EntityNotFound:
 
 
 def _stored(tx: Connection, found: Stack) -> templates.Template:
-    return templates.get(tx, found.template_id)
+    """The definition of the set. Raises EntityNotFound if it is that of a stack that is no set."""
+    stored = templates.get(tx, found.template_id)
+    try:
+        _settings(stored)
+    except ValueError:
+        raise _unknown(found.name) from None
+    return stored
 
 
 def _parameters(stored: templates.Template) -> Mapping[str, Any]:
@@ -203,7 +209,7 @@ def _settings(stored: templates.Template) -> View:
     return stack_set_bodies.settings(_parameters(stored))
 
 
-def _inside(tx: Connection, found: Stack, stored: templates.Template) -> Inside:
+def _inside(tx: Connection, found: Stack) -> Inside:
     """The rows of the members."""
     nested = stacks.child(tx, found.id, stack_sets.RESOURCE)
     if nested is None:

@@ -54,8 +54,12 @@ class StackSet(members.Group):
             return
         given = self._given()
         _refuse_twice([name for name, _member in given], _('The stack set has two members of the name %s.'))
-        _refuse_twice([self._where(member) for _name, member in given],
-                      _('Two members of the stack set are in the same place: %s.'))
+        places: dict[tuple[str, str | None], str] = {}
+        for name, member in given:
+            other = places.setdefault(self._where(member), name)
+            if other != name:
+                raise _wrong(_('Members %(one)s and %(other)s of the stack set are in the same place.') % {
+                    'one': other, 'other': name})
         names = [name for name, _member in given]
         unknown = sorted(set(self.properties[self.OVERRIDES] or {}) - set(names))
         if unknown:
@@ -81,9 +85,9 @@ class StackSet(members.Group):
             found.append((str(name), member))
         return found
 
-    def _where(self, member: Mapping[str, Any]) -> str:
+    def _where(self, member: Mapping[str, Any]) -> tuple[str, str | None]:
         """The region, and the credential, if the member has one of its own."""
-        return ' '.join(filter(None, (self._region(member), member.get(self.CREDENTIAL_SECRET_ID))))
+        return self._region(member), member.get(self.CREDENTIAL_SECRET_ID)
 
     def _region(self, member: Mapping[str, Any]) -> str:
         return str(member.get(self.REGION_NAME) or self.context.region_name or '')
