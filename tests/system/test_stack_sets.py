@@ -98,9 +98,10 @@ def test_the_life_of_a_set(sets, secrets, login):      # noqa: F811
     sets('PATCH', '/life', {'on_removal': 'delete'}, 202)
     sets.ended('life')
     sets('DELETE', '/life', status=204)
-    eventually('the end of the set', lambda: send('GET', f'{sets.url}/life', token=sets.token)[0] == 404)
-    left = send('GET', f"{login[0]['orchestration']}/stacks", token=sets.token)[2]['stacks']
-    assert not [each for each in left if each['stack_name'].startswith('life')]
+    eventually('the end of the stack', lambda: not [each for each in send(
+        'GET', f"{login[0]['orchestration']}/stacks", token=sets.token)[2]['stacks']
+        if each['stack_name'].startswith('life')])
+    sets('GET', '/life', status=404)
 
 
 def test_failures_within_the_tolerance_and_another_try(sets, secrets):
@@ -109,7 +110,7 @@ def test_failures_within_the_tolerance_and_another_try(sets, secrets):
     found = sets.ended('tolerant')
     assert found['status'] == 'CREATE_COMPLETE'
     assert sets.states('tolerant') == {'own': 'current', 'other-3': 'failed', 'other-0': 'current'}
-    assert 'password' in next(each['status_reason'] for each in sets('GET', '/tolerant/members')['members']
+    assert 'Unauthorized' in next(each['status_reason'] for each in sets('GET', '/tolerant/members')['members']
                               if each['state'] == 'failed')
     sets('PATCH', '/tolerant', {'failure_tolerance': 0}, 202)
     found = sets.ended('tolerant')
@@ -124,3 +125,64 @@ def test_one_failure_too_many_stops_the_set(sets, secrets):
     assert sets.ended('strict')['status'] == 'CREATE_FAILED'
     assert sets.states('strict') == {'other-3': 'failed', 'own': 'pending', 'other-0': 'pending'}
     sets('DELETE', '/strict', status=204)
+
+
+def test_regions_by_query(sets):
+    body = {'name': 'regions', 'template': TEMPLATE, 'member_query': {'regions': 'all'}}
+    assert [each['name'] for each in sets('POST', '/preview', body)['preview']['members']] == ['RegionOne']
+    body['member_query']['except'] = ['Nowhere']
+    assert 'no region Nowhere' in sets('POST', '/preview', body, 400)['error']['message']
+    body['member_query']['except'] = ['RegionOne']
+    assert 'finds no region' in sets('POST', '', body, 400)['error']['message']
+
+
+@pytest.mark.parametrize('change, text', [
+    ({'members': [{'region_name': 'Nowhere'}]}, 'the region "Nowhere" cannot be reached'),
+    ({'members': [{'name': 'a'}, {'name': 'a', 'region_name': 'RegionOne'}]}, 'two members of the name a'),
+    ({'members': [{'name': 'a'}, {'name': 'b'}]}, 'Members a and b of the stack set are in the same place'),
+    ({'members': [{}]}, 'neither a name nor a region'),
+    ({'members': [{'name': f'm{number}'} for number in range(201)]}, '1 to 200 members'),
+    ({'members': [{'name': 'a', 'project': 'p'}]}, 'A member of a stack set does not have: project'),
+    ({'members': None}, 'needs members or a member_query'),
+    ({'member_query': {'regions': 'all'}}, 'either members or a member_query'),
+    ({'failure_tolerance': '100%'}, 'failure_tolerance'),
+    ({'failure_tolerance': 1}, '1 of 1 members may not all fail'),
+    ({'max_concurrent': 0}, 'max_concurrent'),
+    ({'region_order': ['RegionTwo']}, 'no member in RegionTwo'),
+    ({'overrides': {'b': {}}}, 'no member b'),
+    ({'overrides': {'own': 1}}, 'a map of parameters'),
+    ({'on_removal': 'sell'}, 'on_removal'),
+    ({'environment': {'parameter_defaults': {'text': 'x'}}}, 'parameter_defaults'),
+    ({'colour': 'red'}, 'A stack set does not have: colour')], ids=[
+        'region', 'name-twice', 'place-twice', 'no-name', 'too-many', 'key-of-member', 'no-members', 'both',
+        'all-may-fail', 'one-of-one', 'no-wave', 'order', 'override', 'override-kind', 'removal', 'environment', 'key'])
+def test_wrong_requests(sets, change, text):
+    body = {'name': 'wrong', 'template': TEMPLATE, 'members': [{'name': 'own'}], **change}
+    assert text in sets('POST', '', body, 400)['error']['message']
+    sets('GET', '/wrong', status=404)
+
+
+def test_a_stack_is_no_set_and_a_set_in_progress_takes_no_update(sets, secrets, login):      # noqa: F811
+    stacks = f"{login[0]['orchestration']}/stacks"
+    slow = TEMPLATE.replace('fail: {', 'action_wait_secs: {create: 600}, fail: {')
+    status, _, made = send('POST', stacks, {'stack_name': 'plain', 'template': TEMPLATE}, sets.token)
+    assert status == 201
+    for path in ('/plain', f"/{made['stack']['id']}", '/plain/members', '/plain/operations', '/nowhere'):
+        sets('GET', path, status=404)
+    sets('POST', '', {'name': 'slow', 'template': slow, 'members': members(secrets, 'own', 0)}, 201)
+    sets('PATCH', '/slow', {}, 409)
+    eventually('the first wave', lambda: sets.states('slow') == {'own': 'running', 'other-0': 'pending'})
+    sets('POST', '/slow/stop', status=202)
+    assert sets.ended('slow')['status'] == 'CREATE_FAILED'
+    sets('DELETE', '/slow', status=204)
+    send('DELETE', f"{stacks}/plain/{made['stack']['id']}", token=sets.token)
+
+
+def test_hidden_values_are_masked(sets):
+    hidden = TEMPLATE.replace('default: common}', 'default: common, hidden: true}')
+    sets('POST', '', {'name': 'hidden', 'template': hidden, 'members': [{'name': 'own'}],
+                      'parameters': {'text': 'a-Secret'}}, 201)
+    shown = sets.ended('hidden')
+    assert (shown['status'], shown['parameters']) == ('CREATE_COMPLETE', {'text': '******'})
+    assert shown['members'] == {'current': 1}
+    sets('DELETE', '/hidden', status=204)

@@ -40,17 +40,20 @@ class StackSets:
         """Return the names of all regions of the caller's catalogue that have an orchestration service, sorted.
 
         Raises HTTPBadRequest without a login, HTTPServiceUnavailable if the cloud gives no token."""
+        session = clients.of(context).context.keystone_session
+        log_in = getattr(session.auth, 'get_access', None)      # a fixed endpoint has no catalogue
         try:
-            session = clients.of(context).context.keystone_session
-            catalogue = session.auth.get_access(session).service_catalog
-            found = catalogue.get_endpoints_data(service_type=SERVICE)
-        except (exception.AuthorizationFailure, AttributeError) as error:
-            raise exception.HTTPBadRequest(_('The regions cannot be read: there is no login to a cloud.')) from error
+            found = None if log_in is None else log_in(session).service_catalog.get_endpoints(service_type=SERVICE)
+        except (exception.AuthorizationFailure, AttributeError):        # the same, behind a choice of logins
+            found = None
         except services.ClientException as error:
             LOG.info('Reading the regions of the catalogue: %s: %s', type(error).__name__, error)
             raise exception.HTTPServiceUnavailable(
                 _('The regions cannot be read: the cloud gives no token.')) from error
-        return sorted({each.region_id for endpoints in found.values() for each in endpoints if each.region_id})
+        if found is None:
+            raise exception.HTTPBadRequest(_('The regions cannot be read: there is no login to a cloud.'))
+        return sorted({region for endpoints in found.values() for each in endpoints
+                       if (region := each.get('region_id') or each.get('region'))})
 
     def preview(self, context: RequestContext, message: messages.PreviewStackSet) -> list[Answer]:
         """Return for each member {name, changes, reason}: numbers of resources by what an update would do to them, or
