@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.api import conforming
 from tests.system.processes import eventually
 from tests.system.test_simulated import login, send, service  # noqa: F401 - fixtures
 
@@ -35,6 +36,13 @@ def secrets(login, service):        # noqa: F811
     return [made('secret'), made('secret'), made('secret'), made('wrong')]
 
 
+def _route(path):
+    parts = path.split('/')[1:]
+    names = ['{stack_set}' if place == 0 and part != 'preview' else '{number}' if place == 2 else part
+             for place, part in enumerate(parts)]
+    return '/'.join(['/{tenant_id}/stack_sets', *names])
+
+
 class Sets:
     def __init__(self, url, token):
         self.url, self.token = f'{url}/stack_sets', token
@@ -42,6 +50,8 @@ class Sets:
     def __call__(self, method, path='', body=None, status=200):
         found = send(method, f'{self.url}{path}', body, self.token)
         assert found[0] == status, found[2]
+        kind = (found[1].get('Content-Type') or '').partition(';')[0]
+        conforming.check(method, _route(path), status, kind, b'' if found[2] is None else json.dumps(found[2]).encode())
         return found[2]
 
     def ended(self, name):
