@@ -123,10 +123,15 @@ class StackSet(members.Group):
     @property
     def tolerance(self) -> int:
         """How many members may fail while the others go on (reconcile.nesting)."""
-        return waves.tolerated(str(self.properties[self.FAILURE_TOLERANCE]), self.get_size())
+        return waves.tolerated(self._number(self.FAILURE_TOLERANCE, '0'), self.get_size())
+
+    def _number(self, name: str, otherwise: str) -> str:
+        """A property; `otherwise` while a preview does not know it."""
+        value = self.properties[name]
+        return str(value) if is_known(value) and value is not None else otherwise
 
     def waves(self) -> list[list[str]]:
-        size = waves.concurrent(str(self.properties[self.MAX_CONCURRENT]), self.get_size())
+        size = waves.concurrent(self._number(self.MAX_CONCURRENT, '1'), self.get_size())
         return waves.waves(self.regions(), size, self.properties[self.REGION_ORDER] or ())
 
     def child_template(self) -> Template:
