@@ -9,7 +9,7 @@ BASE = 'service/orchestration'
 ACTIONS = {'POST': 'create', 'PUT': 'update', 'PATCH': 'update', 'DELETE': 'delete'}
 # Last parts of routes that name what is done with the object before them.
 VERBS = frozenset({'abandon', 'actions', 'apply', 'approve', 'drift', 'force', 'lock', 'protections', 'release',
-                   'restore', 'signal', 'waitcondition'})
+                   'restore', 'signal', 'stop', 'waitcondition'})
 READS = frozenset({'validate', 'preview', 'generate'})          # last parts of routes that change nothing
 # Actions of the APIs with AWS's signatures, by the beginning of their names. Data of metrics are no changes.
 OF_ACTIONS = (('Create', 'create'), ('Update', 'update'), ('CancelUpdate', 'update/cancel'), ('Delete', 'delete'),

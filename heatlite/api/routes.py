@@ -26,6 +26,7 @@ from heatlite.api.handlers import (
     snapshots,
     software_configs,
     software_deployments,
+    stack_sets,
     stacks,
     template_versions,
     validate,
@@ -44,6 +45,8 @@ CONFIG = P + '/software_configs'
 DEPLOYMENT = P + '/software_deployments'
 TYPES = P + '/resource_types'
 PLANS = P + '/plans'
+SETS = P + '/stack_sets'
+SET = SETS + '/{stack_set}'
 
 NONE, OPTIONAL, REQUIRED = Body.NONE, Body.OPTIONAL, Body.REQUIRED
 
@@ -92,6 +95,20 @@ TABLE: tuple[Route, ...] = (
 
     Route('POST', P + '/refactors', refactors.refactor, 'stacks:refactor', REQUIRED, own_project=True),
     Route('POST', P + '/refactors/preview', refactors.preview, 'stacks:preview_refactor', REQUIRED, own_project=True),
+
+    Route('GET', SETS, stack_sets.index, 'stack_sets:index'),
+    Route('POST', SETS, stack_sets.create, 'stack_sets:create', REQUIRED, 201, own_project=True),
+    Route('POST', SETS + '/preview', stack_sets.preview_new, 'stack_sets:preview', REQUIRED, own_project=True),
+    Route('GET', SET, stack_sets.show, 'stack_sets:show'),
+    Route('PATCH', SET, stack_sets.update, 'stack_sets:update', REQUIRED, 202),
+    Route('DELETE', SET, stack_sets.delete, 'stack_sets:delete', NONE, 204),
+    Route('POST', SET + '/preview', stack_sets.preview, 'stack_sets:preview', REQUIRED),
+    Route('POST', SET + '/stop', stack_sets.stop, 'stack_sets:stop', NONE, 202),
+    Route('GET', SET + '/members', stack_sets.members, 'stack_sets:list_members'),
+    Route('GET', SET + '/operations', stack_sets.operations, 'stack_sets:list_operations'),
+    Route('GET', SET + '/operations/{number}', stack_sets.operation, 'stack_sets:show_operation'),
+    Route('GET', SET + '/drift', stack_sets.drift, 'stack_sets:show_drift'),
+    Route('POST', SET + '/drift', stack_sets.look, 'stack_sets:look_for_drift', NONE),
 
     Route('GET', PLANS, plans.index, 'plans:index'),
     Route('POST', PLANS, plans.create, 'plans:create', REQUIRED, 201, own_project=True),

@@ -70,6 +70,9 @@ MOST_ANSWERED: Final = 1_048_576        # values (of 16 characters) in an engine
 MOST_REFACTORED: Final = 20             # stacks of one refactor
 MOST_MOVES: Final = 1_000               # resources that one refactor moves
 
+MOST_SET_MEMBERS: Final = 200           # members of one stack set; that of the type in catalogue/heat.yaml is the same
+MOST_SET_EVENTS: Final = 5_000          # events of members that are read for one operation of a stack set
+
 MOST_METADATA: Final = 2_097_152        # characters of the metadata of one resource, written as JSON
 MOST_SIGNALS: Final = 8_388_608         # characters of the pending signals of one stack
 SIGNAL: Final = 4_096                   # characters added for each of them

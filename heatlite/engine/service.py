@@ -65,6 +65,7 @@ from heatlite.engine.requests.signals import Signals
 from heatlite.engine.requests.snapshots import Snapshots
 from heatlite.engine.requests.software import Software
 from heatlite.engine.requests.stack_actions import StackActions
+from heatlite.engine.requests.stack_sets import StackSets
 from heatlite.engine.requests.stack_updates import StackUpdates
 from heatlite.engine.requests.stacks import Stacks
 from heatlite.engine.requests.stored_stacks import StoredStacks
@@ -167,6 +168,7 @@ class EngineService:
                                    conf.max_nested_stack_depth, self._notify)
         self.guards = Guards(runtime, database)
         self.snapshots = Snapshots(runtime, database, self.actions, self.reader.read, conf.max_snapshots_per_stack)
+        self.stack_sets = StackSets(runtime)
         self.drift = Drift(runtime, database, self.reader, self.updates, self._sinks,
                            DriftSettings(conf.drift.repair_interval, conf.plans.required))
         self.project_templates = ProjectTemplates(runtime, database)
@@ -280,6 +282,9 @@ class EngineService:
             messages.Refactor: self.refactors.refactor,
             messages.PreviewRefactor: self.refactors.preview,
             messages.LookForDrift: self.drift.look,
+            messages.ListRegions: self.stack_sets.regions,
+            messages.PreviewStackSet: self.stack_sets.preview,
+            messages.StackSetDrift: self.stack_sets.drift,
             messages.GenerateProjectTemplate: self.project_templates.generate,
             messages.SnapshotStack: self.snapshots.create,
             messages.RestoreSnapshot: self.snapshots.restore,

@@ -42,6 +42,10 @@ class Api:
         found: dict[str, Any] = self._http.patch(path, data=body).json()
         return found
 
+    def change(self, path: str, body: Mapping[str, Any]) -> None:
+        """PATCH without an answer."""
+        self._http.patch(path, data=body)
+
     def delete(self, path: str) -> None:
         self._http.delete(path)
 

@@ -12,7 +12,7 @@ GOES_ON = frozenset({Action.CHECK, Action.DELETE})      # after a failure, with 
 
 class Ending:
     """`is_stopped`: nothing new starts; `is_over`: the end was reported; `unsupported`: a type does not support the
-    action."""
+    action; `tolerated`: resources that failed within the tolerance of the request."""
 
     def __init__(self, action: Action, rollback: bool) -> None:
         """`rollback`: roll back after a failure, if the action can be rolled back."""
@@ -21,6 +21,7 @@ class Ending:
         self.is_stopped = False
         self.is_over = False
         self.unsupported = False
+        self.tolerated = 0
         self._failure_reported = False              # the stack's failure has been reported
         self._unwinding = False                     # a rollback was asked for and has not begun
         self._failures: list[tuple[str, str, str]] = []         # name, action, failure
@@ -71,7 +72,8 @@ class Ending:
             return [Finish(Status.FAILED, self._failure_reason())]
         if self.is_stopped or is_walk_finished:
             self.is_over = True
-            return [Finish(Status.COMPLETE, text.completed(self._action, self.unsupported))]
+            return [Finish(Status.COMPLETE, text.completed(
+                self._action, self.unsupported, self.tolerated))]
         return []
 
     def _failure_reason(self) -> str:

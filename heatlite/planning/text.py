@@ -21,7 +21,9 @@ def started(action: str) -> str:
     return f'Stack {action} started'
 
 
-def completed(action: str, unsupported: bool = False) -> str:
+def completed(action: str, unsupported: bool = False, tolerated: int = 0) -> str:
+    if tolerated:
+        return f'Stack {action} completed; failed within the tolerance: {tolerated}'
     return f'Stack {action} completed successfully{CHECK_INCOMPLETE if unsupported else ""}'
 
 

@@ -49,6 +49,7 @@ from heatlite.planning.rows import Rows
 from heatlite.planning.states import DIRTY, NO_HANDLE, Action, ResourceState, Status
 from heatlite.planning.steps import Desired, Kind, Step
 from heatlite.planning.steps_under_way import StepState, StepsUnderWay
+from heatlite.planning.tolerance import Tolerance
 from heatlite.planning.walk import Walk
 
 APPLYING = frozenset({Action.CREATE, Action.UPDATE, Action.ADOPT})       # these store a new definition
@@ -62,9 +63,10 @@ class Traversal:
                  template_id: str, *, next_row: int, uuid: Callable[[], str], random: Callable[[], float],
                  rollback: bool = False, avoid_template_id: str | None = None, retry_limit: int = 5,
                  hooks: Hooks = no_hooks, held: Mapping[int, str] | None = None,
-                 permissions: Permissions = EVERYTHING) -> None:
+                 permissions: Permissions = EVERYTHING, tolerance: int = 0) -> None:
         """`rollback`: roll back after a failure; `avoid_template_id`: the template being rolled back from;
-        `permissions`: the actions that the applied plan and the protections allow.
+        `permissions`: the actions that the applied plan and the protections allow; `tolerance`: how many resources may
+        fail while the others go on, see `planning.tolerance`.
 
         `hooks(name)`: the breakpoints a user has set for a resource, such as `pre-create`; `held`: row number ->
         breakpoint at which the row was held when the previous owner was interrupted.
@@ -78,7 +80,7 @@ class Traversal:
         self._steps = StepsUnderWay()
         self._ready: deque[Step] = deque()
         self._breakpoints = Breakpoints(held or {})
-        self._target(action, wanted, template_id, rollback, avoid_template_id, hooks, permissions)
+        self._target(action, wanted, template_id, rollback, avoid_template_id, hooks, permissions, tolerance)
 
     # --- what may be asked ------------------------------------------------------------------------------
 
@@ -121,7 +123,7 @@ class Traversal:
     # --- targets ----------------------------------------------------------------------------------------
 
     def _target(self, action: Action, wanted: Mapping[str, Desired], template_id: str, rollback: bool,
-                avoid_template_id: str | None, hooks: Hooks, permissions: Permissions) -> None:
+                avoid_template_id: str | None, hooks: Hooks, permissions: Permissions, tolerance: int) -> None:
         self.permissions = permissions
         self.action = action
         self.wanted = wanted
@@ -129,6 +131,9 @@ class Traversal:
         self._breakpoints.use(hooks)
         self._ending = Ending(action, rollback)
         self._rows.choose_current(template_id, avoid_template_id)
+        self._tolerance = Tolerance(tolerance, template_id)
+        for number in self._rows.current_numbers.values():          # failed before the previous owner was interrupted
+            self._tolerance.recall(self._rows.by_number[number])
         self._target_number += 1
         requires = steps.build(action, wanted, self._rows.by_number, self._rows.current_numbers, self._target_number)
         self._walk: Walk[Step] = Walk(requires)
@@ -153,13 +158,14 @@ class Traversal:
 
     def retarget(self, action: Action, wanted: Mapping[str, Desired], template_id: str, now: datetime, *,
                  rollback: bool = False, avoid_template_id: str | None = None, hooks: Hooks = no_hooks,
-                 permissions: Permissions = EVERYTHING, abort: str | None = None) -> list[Command]:
+                 permissions: Permissions = EVERYTHING, tolerance: int = 0,
+                 abort: str | None = None) -> list[Command]:
         """Switch to the target of a newer request. Work in flight goes on, and its resource is decided on when it ends.
 
         `abort`: end work in flight when its current call returns, with this reason (used for deletes).
         """
         commands = self._release_hooks()
-        self._target(action, wanted, template_id, rollback, avoid_template_id, hooks, permissions)
+        self._target(action, wanted, template_id, rollback, avoid_template_id, hooks, permissions, tolerance)
         if abort is not None:
             commands += [Abort(step, self._rows.by_number[number], abort) for number, step in self._steps.busy.items()
                          if self._of(step).action is not Action.DELETE]
@@ -239,6 +245,8 @@ class Traversal:
         self._of(step).row_id = row.id
         if row.id in self._steps.busy:
             return self._block(step, row.id)
+        if self._tolerance.has_failed(row):
+            return self._passed_over(step, row, row.action, row.reason)
         hook = self._hook_before(step, row)
         if hook:
             return self._hold(step, row, hook)
@@ -602,9 +610,21 @@ class Traversal:
         action, error = state.action, state.error
         row = self._rows.set(row._replace(action=action, status=Status.FAILED, reason=error, handle=NO_HANDLE))
         commands: list[Command] = [Persist(step, row)]
+        if is_wanted and not self._ending.is_stopped and self._tolerance.take(row.name):
+            return commands + self._passed_over(step, row, action, error)
         if is_wanted:
             commands += self._ending.fail(row.name, action, error)
         return commands + self._free(step)
+
+    def _passed_over(self, step: Step, row: ResourceState, action: Action, why: str) -> list[Command]:
+        """End a step that has failed within the tolerance: steps that waited for it start. A delete of the stack fails
+        in the end, as there is something left."""
+        if not self._tolerance.holds:               # the engine ended between the failure and its report
+            return self._ending.fail(row.name, action, why) + self._free(step)
+        if self.action is Action.DELETE:
+            return self._ending.fail(row.name, action, why) + self._finish(step)
+        self._ending.tolerated += 1
+        return self._finish(step)
 
     def _refused(self, step: Step, row: ResourceState, action: Action, why: str) -> list[Command]:
         """Fail the step without changing its row: no action was begun, and its stored state is still true."""

@@ -228,6 +228,38 @@ class PreviewRefactor(Refactor):
 
 
 @dataclass(frozen=True)
+class ListRegions(Message):
+    reads: ClassVar[bool] = True
+    answer: ClassVar[str] = 'names of the regions of the catalogue that have an orchestration service'
+
+
+@dataclass(frozen=True)
+class PreviewStackSet(Message):
+    """Asks the services of the members of a stack set what an update would do there.
+
+    `members`: {name, region_name, credential_secret_id, ca_cert, insecure, stack_id, parameters}; without a stack_id
+    the stack is new. `template`: text; `registry`: resource_registry of the environment.
+    """
+
+    answer: ClassVar[str] = '[{name, changes, reason}]'
+    stack_name: str
+    template: str
+    members: tuple[Mapping[str, Any], ...]
+    files: Mapping[str, str] = field(default_factory=dict)
+    registry: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class StackSetDrift(Message):
+    """Asks the services of the members of a stack set for the drift of their stacks. `members`: as in PreviewStackSet;
+    `look`: the objects are compared now."""
+
+    answer: ClassVar[str] = '[{name, is_drifted, summary, looked_at, reason}]'
+    members: tuple[Mapping[str, Any], ...]
+    look: bool = False
+
+
+@dataclass(frozen=True)
 class ForceDeleteStack(Message):
     """Deletes a root stack; what is not deleted in time is left in the cloud."""
 

@@ -19,6 +19,7 @@ STACK = '/{tenant_id}/stacks/{stack_name}/{stack_id}'
     ('POST', f'{STACK}/snapshots', 'create', 'stacks/snapshots'),
     ('POST', f'{STACK}/snapshots/{{snapshot_id}}/restore', 'update/restore', 'stacks/snapshots'),
     ('POST', '/{tenant_id}/plans/{plan_id}/apply', 'update/apply', 'plans'),
+    ('POST', '/{tenant_id}/stack_sets/{stack_set}/stop', 'update/stop', 'stack_sets'),
     ('PUT', '/waitcondition', 'update/waitcondition', ''),
     ('GET', 'CreateStack', 'create', 'stacks'),
     ('GET', 'CancelUpdateStack', 'update/cancel', 'stacks'),

@@ -20,7 +20,7 @@ BODIES = {'actions': {'check': None}, 'signal': {}, 'resources': {'mark_unhealth
 # What a path can name: value of the other project, value of nobody.
 NAMES = {'stack_name': ('web', 'web'), 'stack_id': (rows.WEB, UNKNOWN), 'resource_name': ('net', 'net'),
          'event_id': (rows.number(2, 3), rows.number(2, 3)), 'snapshot_id': (rows.number(3, 1), rows.number(3, 1)),
-         'plan_id': (rows.number(11, 1), rows.number(11, 1)), 'number': ('1', '1'),
+         'plan_id': (rows.number(11, 1), rows.number(11, 1)), 'number': ('1', '1'), 'stack_set': (rows.WEB, UNKNOWN),
          'output_key': ('url', 'url'), 'config_id': (rows.number(4, 1), UNKNOWN),
          'deployment_id': (rows.number(5, 1), UNKNOWN)}
 LOOKUP = {'stack_name': (rows.WEB, UNKNOWN), 'path': ('resources', 'resources')}

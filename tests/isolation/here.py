@@ -17,7 +17,7 @@ from heatlite.api import openapi, query
 from heatlite.api.cfn import deploy
 from heatlite.api.query_keys import QUERY_KEYS
 from heatlite.common import exception
-from heatlite.db import tables
+from heatlite.db import stack_sets, tables
 from heatlite.db.connection import Database
 from heatlite.planning import drift
 from heatlite.planning.drift import Finding, PropertyDrift, ResourceDrift
@@ -72,7 +72,9 @@ def plant(tx: Any, of: Things, first: int) -> None:
     put(sa.insert(tables.files).values(id=rows.number(9, first), content=as_json('file')))
     put(sa.insert(tables.template).values(
         id=template_id, document=json.dumps({**rows.TEMPLATE, 'description': text('template')}),
-        environment=json.dumps({'parameters': {text('parameter'): text('value')}}), files_id=rows.number(9, first),
+        environment=json.dumps({'parameters': {
+            text('parameter'): text('value'), 'template': json.dumps(rows.TEMPLATE),
+            'members': [{'name': text('member'), 'region_name': text('region')}]}}), files_id=rows.number(9, first),
         created_at=rows.START, stack_id=of.stack_id))
     for row in (rows.stack(of.stack_id, of.stack_name, first, tags=json.dumps([of.tag]), **common),
                 rows.stack(of.nested_id, of.nested_name, first + 1, owner_id=of.stack_id, root_id=of.stack_id,
@@ -94,6 +96,8 @@ def plant(tx: Any, of: Things, first: int) -> None:
                 | heavy | {'uuid': rows.number(8, 100 * first + number)}))
         put(sa.insert(tables.resource_data).values(stack_id=stack_id, resource_id=2, key='user_id', value=text('guest'),
                                                    method=None))
+    put(sa.insert(tables.resource).values(rows.resource(
+        of.stack_id, 90, stack_sets.RESOURCE, stack_sets.TYPE, physical_id=of.nested_id)))
     for stack_id, number in ((of.stack_id, first), (of.nested_id, first + 1)):
         put(sa.insert(tables.event).values(rows.event(
             number, stack_id, of.resource_name, text('type'), 'CREATE', 'COMPLETE', reason=text('event'),

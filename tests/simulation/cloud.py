@@ -182,5 +182,45 @@ class Thing(resource.Resource):
             CLOUD.delete_user(self.runtime, self.physical_resource_name(), self._project())
 
 
+class Place(Thing):
+    """Stands for a stack in another region: fails if its parameters say so."""
+
+    PROPERTIES = (CONTEXT, TEMPLATE, PARAMETERS, TIMEOUT) = ('context', 'template', 'parameters', 'timeout')
+    properties_schema = {
+        CONTEXT: properties.Schema(properties.Schema.MAP),
+        TEMPLATE: properties.Schema(properties.Schema.STRING, update_allowed=True),
+        PARAMETERS: properties.Schema(properties.Schema.MAP, update_allowed=True),
+        TIMEOUT: properties.Schema(properties.Schema.INTEGER, update_allowed=True),
+    }
+
+    def handle_create(self):
+        ident = CLOUD.create(self.runtime, self.physical_resource_name(), self.properties[self.TEMPLATE])
+        self.resource_id_set(ident)
+        return {'ident': ident}
+
+    def check_create_complete(self, handle):
+        if not CLOUD.is_ready(self.runtime, self.resource_id):
+            return False
+        if self.properties[self.PARAMETERS].get('fail'):
+            raise exception.Error('the place is closed')
+        return True
+
+    def handle_update(self, json_snippet, tmpl_diff, prop_diff):
+        wanted = json_snippet.properties(self.properties_schema)
+        CLOUD.update(self.runtime, self.resource_id, wanted[self.TEMPLATE])
+        if wanted[self.PARAMETERS].get('fail'):
+            raise exception.Error('the place is closed')
+
+    def needs_replace_failed(self):
+        return False
+
+    def _needs_update(self, *arguments, **options):
+        return super()._needs_update(*arguments, **options) or True
+
+    def handle_delete(self):
+        if self.resource_id is not None:
+            CLOUD.delete(self.runtime, self.resource_id)
+
+
 def resource_mapping():
-    return {'Sim::Thing': Thing}
+    return {'Sim::Thing': Thing, 'Sim::Place': Place}

@@ -19,6 +19,11 @@ SEAL = partial(crypt.seal, encryption_key=cluster.KEY)
 OFFSET = int(os.environ.get('HEATLITE_TEST_OFFSET', '0'))
 
 
+def _prepare(service: Any) -> None:
+    for name, kind in clouds.resource_mapping().items():
+        service.registry.register(name, kind)
+
+
 class Cluster(cluster.Cluster):
     """Two engines, a cloud and a user who does not give up."""
 
@@ -26,7 +31,7 @@ class Cluster(cluster.Cluster):
                  restart_after: float = 2.0, *, seal: Callable[[str], str] | None = SEAL, **options: Any) -> None:
         """Sealed as in production, unless `seal` is None."""
         super().__init__(seed, kill_at, engines, restart_after, seal=seal,
-                         prepare=lambda service: service.registry.register('Sim::Thing', clouds.Thing), **options)
+                         prepare=_prepare, **options)
         self.cloud = clouds.Cloud(self.chaos)
         clouds.use(self.cloud)
 

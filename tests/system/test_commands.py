@@ -230,6 +230,33 @@ def test_refactor(run, files, tmp_path):
         run('stack', 'delete', '--yes', '--wait', name)
 
 
+def test_stack_sets(run, files):
+    """Without a cloud the member fails; with Keystone it is made. What sets do: tests/system/test_stack_sets.py."""
+    wanted = ('-t', files['lamp'], '--member', 'name=here', '--parameter', 'length=4')
+    assert run.json('stack', 'set', 'preview', '--new', *wanted, 'wide', code=2)['summary'] == {'create': 1}
+    made = run.json('stack', 'set', 'create', *wanted, '--override', 'here:length=5', 'wide')
+    assert 'MEMBER:KEY=VALUE is wanted' in run('stack', 'set', 'update', '--override', 'here', 'wide', fails=True)
+
+    def ended(action):
+        eventually(f'the end of the {action}', lambda: run.json('stack', 'set', 'show', 'wide')['status'] in (
+            f'{action}_COMPLETE', f'{action}_FAILED'))
+        return run.json('stack', 'set', 'show', 'wide')['status'].endswith('COMPLETE')
+
+    is_made = ended('CREATE')
+    assert [each['id'] for each in run.json('stack', 'set', 'list')] == [made['id']]
+    assert [(each['name'], each['state']) for each in run.json('stack', 'set', 'member', 'list', 'wide')] == [
+        ('here', 'current' if is_made else 'failed')]
+    run('stack', 'set', 'update', '--max-concurrent', '100%', 'wide')
+    ended('UPDATE')
+    assert [each['number'] for each in run.json('stack', 'set', 'operation', 'list', 'wide')] == [2, 1]
+    assert [each['status'] for each in run.json('stack', 'set', 'operation', 'show', 'wide', '1')] == [
+        'COMPLETE' if is_made else 'FAILED']
+    assert [each['is_drifted'] for each in run.json('stack', 'set', 'drift', 'wide')] == [False if is_made else None]
+    run('stack', 'set', 'stop', 'wide', fails=True)                 # nothing is in progress
+    run('stack', 'set', 'delete', '--yes', 'wide')
+    eventually('the end of the set', lambda: not run.json('stack', 'set', 'list'))
+
+
 def test_letting_go(run, files):
     for name, command in (('kept', ('release',)), ('gone', ('force', 'delete'))):
         run('stack', 'create', '--wait', '-t', files['lamp'], name)

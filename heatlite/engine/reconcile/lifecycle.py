@@ -26,7 +26,7 @@ from heatlite.engine.reconcile.leased_stack import LeasedStack, desired
 from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.engine.reconcile.runner import Runner
 from heatlite.engine.reconcile.runners import Runners
-from heatlite.engine.reconcile.settled import settled
+from heatlite.engine.reconcile.settled import settled, tolerance
 from heatlite.engine.reconcile.timeouts import Timeouts
 from heatlite.engine.reconcile.use_cases import Provider
 from heatlite.engine.types.registry import Registry
@@ -114,7 +114,7 @@ class StackLifecycle:
         return leased.traversal.retarget(
             Action(row.action), desired(definition, row.action), row.template_id, self._runtime.now(),
             rollback=not row.disable_rollback, avoid_template_id=avoided_template(row.action, row.previous_template_id),
-            hooks=loading.hooks(definition), permissions=self._permissions(row),
+            hooks=loading.hooks(definition), permissions=self._permissions(row), tolerance=tolerance(row),
             abort=text.USER_CANCEL if row.action == Action.DELETE else None)
 
     def _permissions(self, row: stacks.Stack) -> Permissions:

@@ -19,6 +19,7 @@ from heatlite.engine.durability import request_ids
 from heatlite.engine.reconcile import planned
 from heatlite.engine.reconcile.leased_stack import LeasedStack, desired
 from heatlite.engine.reconcile.nesting import StoredFacade
+from heatlite.engine.reconcile.settled import tolerance
 from heatlite.language import definition as definitions
 from heatlite.language import template as language_template
 from heatlite.language.definition import StackDefinition, StackIdentity
@@ -57,7 +58,7 @@ def traversal(runtime: Runtime, row: stacks.Stack, target: StackDefinition, rows
                      next_row=row.next_resource, uuid=runtime.uuid, random=runtime.random,
                      rollback=not row.disable_rollback,
                      avoid_template_id=avoided_template(row.action, row.previous_template_id), retry_limit=retry_limit,
-                     hooks=hooks(target), held=held, permissions=permissions)
+                     hooks=hooks(target), held=held, permissions=permissions, tolerance=tolerance(row))
 
 
 def hooks(target: StackDefinition) -> Hooks:

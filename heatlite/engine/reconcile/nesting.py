@@ -18,7 +18,7 @@ from heatlite.db import resources, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.engine.reconcile.facade import Stack
 from heatlite.engine.reconcile.leased_stack import LeasedStack
-from heatlite.engine.reconcile.settled import WAITING, SettledStacks
+from heatlite.engine.reconcile.settled import TOLERANCE, WAITING, SettledStacks
 from heatlite.engine.resource import Resource
 from heatlite.engine.rsrc_defn import ResourceDefinition
 from heatlite.language import nested
@@ -173,7 +173,9 @@ class Nesting:
 
     def _request(self, resource: Resource) -> dict[str, Any]:
         """Return what is stored with the request to a nested stack, besides its template."""
-        return {'facade': facade_parts(resource.t), **self._settled.inputs(resource.t)}
+        most = int(getattr(resource, 'tolerance', 0))
+        return {'facade': facade_parts(resource.t), **self._settled.inputs(resource.t),
+                **({TOLERANCE: most} if most else {})}
 
     # --- waiting ----------------------------------------------------------------------------------------
 

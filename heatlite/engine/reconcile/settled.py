@@ -25,6 +25,7 @@ from heatlite.planning.states import Action, ResourceState, Status
 
 INPUTS = 'inputs'                                   # key in the request of a nested stack: digest of its influences
 WAITING = 'waiting'                                 # key: {name: true} of members of a group whose batch comes later
+TOLERANCE = 'tolerance'                             # key: number of members that may fail while the others go on
 BROUGHT = frozenset({Action.CREATE, Action.UPDATE})
 
 
@@ -80,6 +81,11 @@ def is_waiting(row: stacks.Stack, name: str) -> bool:
     return name in (row.request or {}).get(WAITING, {})
 
 
+def tolerance(row: stacks.Stack) -> int:
+    """Return how many resources of the stack may fail while the others go on."""
+    return int((row.request or {}).get(TOLERANCE, 0))
+
+
 KindOf = Callable[[ResourceState], type[Resource]]
 IsLive = Callable[[str, str], bool]
 """(resource, attribute) -> whether the attribute must be read anew each time."""
@@ -105,7 +111,7 @@ def settled(leased: LeasedStack, status: Status | None, outputs: list[dict[str, 
     nested = 0
     for name, resource in definition.resources.items():
         member = leased.current(name)
-        if member is None or resource.is_external or not all(
+        if member is None or member.failed or resource.is_external or not all(
                 _is_stable(need, leased, kind_of, is_live) for need in resource.needs):
             return None
         kind = kind_of(member)

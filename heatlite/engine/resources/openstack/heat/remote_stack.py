@@ -16,6 +16,7 @@ from heatlite.language import environment
 from heatlite.language.unknown import is_known
 
 NAME = 'OS::Heat::Stack'
+SET_MEMBER = 'stack_set_member'         # key in the metadata of the members of stack sets
 
 
 class RemoteStack(resource.Resource):
@@ -47,11 +48,12 @@ class RemoteStack(resource.Resource):
     # --- is it right? -------------------------------------------------------------------------------------
 
     def validate(self) -> None:
-        """Asks over there. A template that depends on other resources is not known yet, and is not sent."""
+        """Asks over there. A template that depends on other resources is not known yet, and is not sent. Members of
+        stack sets ask when their turn comes: a place that refuses one is not to refuse the set."""
         super().validate()
         needed = (self.CONTEXT, self.TEMPLATE, self.PARAMETERS)
         waits = self.t.deferred.intersection(needed) or not all(is_known(self.properties[name]) for name in needed)
-        if waits or not getattr(self.stack, 'strict_validate', True):
+        if waits or not getattr(self.stack, 'strict_validate', True) or SET_MEMBER in self.t.metadata():
             return
         try:
             heat = self.heat()

@@ -1,0 +1,115 @@
+"""Questions about stack sets to the orchestration services of their members. A member that does not answer fails none.
+
+Everything that changes a set is a create, an update or a delete of the stack that it is.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from keystoneauth1 import exceptions as services
+
+from heatlite.common import exception, template_format
+from heatlite.common.context import RequestContext
+from heatlite.common.i18n import _
+from heatlite.common.limits import MOST_SET_MEMBERS
+from heatlite.common.runtime import Runtime
+from heatlite.engine import clients
+from heatlite.engine.requests import questions
+from heatlite.engine.requests.questions import Question
+from heatlite.language import environment as environments
+from heatlite.rpc import messages
+
+LOG = logging.getLogger(__name__)
+
+SECONDS = 45.0                      # in which the members have to answer
+SERVICE = 'orchestration'
+CHANGES = ('unchanged', 'updated', 'replaced', 'added', 'deleted')
+
+Member = Mapping[str, Any]
+Answer = dict[str, Any]
+
+
+class StackSets:
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    def regions(self, context: RequestContext, message: messages.ListRegions) -> list[str]:
+        """Return the names of all regions of the caller's catalogue that have an orchestration service, sorted.
+
+        Raises HTTPBadRequest without a login, HTTPServiceUnavailable if the cloud gives no token."""
+        session = clients.of(context).context.keystone_session
+        log_in = getattr(session.auth, 'get_access', None)      # a fixed endpoint has no catalogue
+        try:
+            found = None if log_in is None else log_in(session).service_catalog.get_endpoints(service_type=SERVICE)
+        except (exception.AuthorizationFailure, AttributeError):        # the same, behind a choice of logins
+            found = None
+        except services.ClientException as error:
+            LOG.info('Reading the regions of the catalogue: %s: %s', type(error).__name__, error)
+            raise exception.HTTPServiceUnavailable(
+                _('The regions cannot be read: the cloud gives no token.')) from error
+        if found is None:
+            raise exception.HTTPBadRequest(_('The regions cannot be read: there is no login to a cloud.'))
+        return sorted({region for endpoints in found.values() for each in endpoints
+                       if (region := each.get('region_id') or each.get('region'))})
+
+    def preview(self, context: RequestContext, message: messages.PreviewStackSet) -> list[Answer]:
+        """Return for each member {name, changes, reason}: numbers of resources by what an update would do to them, or
+        why that is not known."""
+        try:
+            document = template_format.parse(message.template)
+        except ValueError as error:
+            raise exception.HTTPBadRequest(str(error)) from None
+
+        def ask(heat: Any, member: Member) -> Answer:
+            body: dict[str, Any] = {'template': document, 'files': dict(message.files), 'environment': {
+                environments.PARAMETERS: dict(member['parameters']), environments.REGISTRY: dict(message.registry)}}
+            if member.get('stack_id'):
+                found = heat.http.put(f"{heat.stacks._resource(member['stack_id'])}/preview", json=body).json()
+                return {'changes': {key: len(found['resource_changes'].get(key) or ()) for key in CHANGES}}
+            body['stack_name'] = f"{message.stack_name}-{member['name']}"
+            found = heat.http.post('/stacks/preview', json=body).json()
+            return {'changes': {**dict.fromkeys(CHANGES, 0), 'added': len(found['stack'].get('resources') or ())}}
+
+        return self._asked(context, message.members, ask, {'changes': None})
+
+    def drift(self, context: RequestContext, message: messages.StackSetDrift) -> list[Answer]:
+        """Return for each member {name, is_drifted, summary, looked_at, reason}, as the service of its region says it.
+
+        `message.look`: its objects are compared now; otherwise it is what the last look has found."""
+
+        def ask(heat: Any, member: Member) -> Answer:
+            if not member.get('stack_id'):
+                return {'reason': _('the member has no stack')}
+            path = f"{heat.stacks._resource(member['stack_id'])}/drift"
+            found = (heat.http.post(path) if message.look else heat.http.get(path)).json()['drift']
+            if found is None:
+                return {'reason': _('the stack was not compared with the cloud yet')}
+            return {key: found[key] for key in ('is_drifted', 'summary', 'looked_at')}
+
+        return self._asked(context, message.members, ask, {'is_drifted': None, 'summary': None, 'looked_at': None})
+
+    def _asked(self, context: RequestContext, members: Iterable[Member], ask: Callable[[Any, Member], Answer],
+               unknown: Answer) -> list[Answer]:
+        """Ask about all members at once. Raises TooLate."""
+        every = list(members)[:MOST_SET_MEMBERS]
+        plugin = clients.of(context).client_plugin('heat')
+
+        def one(member: Member) -> Answer:
+            try:
+                heat = plugin.elsewhere(member.get('region_name') or context.region_name,
+                                        member.get('credential_secret_id'), member.get('ca_cert'),
+                                        bool(member.get('insecure')))
+                return ask(heat, member)
+            except services.HTTPClientError as error:       # of the member's service, about the member's stack
+                return {'reason': str(error.message or error).partition('\n')[0]}
+            except exception.HeatException as error:
+                return {'reason': str(error).partition('\n')[0]}
+
+        asked = [Question(f"member {each['name']}", lambda each=each: one(each)) for each in every]  # type: ignore[misc]
+        questions.ask(self._runtime, context, asked, SECONDS)
+        context.check_in_time(self._runtime.now())
+        return [{'name': member['name'], **unknown, 'reason': question.failure or None, **question.answer({})}
+                for member, question in zip(every, asked, strict=True)]

@@ -1,0 +1,198 @@
+"""Stack sets over HTTP: members in the region of the set and, with logins of their own, in another project."""
+
+import json
+
+import pytest
+
+from tests.api import conforming
+from tests.system.processes import eventually
+from tests.system.test_simulated import login, send, service  # noqa: F401 - fixtures
+
+TEMPLATE = """
+heat_template_version: 2018-08-31
+parameters:
+  text: {type: string, default: common}
+  fails: {type: boolean, default: false}
+resources:
+  one: {type: OS::Heat::TestResource, properties: {value: {get_param: text}, fail: {get_param: fails}}}
+outputs:
+  text: {value: {get_attr: [one, output]}}
+"""
+
+
+@pytest.fixture(scope='module')
+def secrets(login, service):        # noqa: F811
+    """Ids of secrets with logins: three of the project admin, then one with a wrong password."""
+    catalogue, token = login
+
+    def made(password):
+        payload = {'auth_type': 'v3password', 'auth': {
+            'auth_url': f'{service[1]}/v3', 'username': 'admin', 'password': password, 'user_domain_id': 'default',
+            'project_name': 'admin', 'project_domain_id': 'default'}}
+        status, _, found = send('POST', f"{catalogue['key-manager'].removesuffix('/v1')}/v1/secrets", {
+            'name': 'login', 'payload': json.dumps(payload), 'payload_content_type': 'text/plain'}, token)
+        assert status == 201, found
+        return found['secret_ref'].rpartition('/')[2]
+    return [made('secret'), made('secret'), made('secret'), made('wrong')]
+
+
+def _route(path):
+    parts = path.split('/')[1:]
+    names = ['{stack_set}' if place == 0 and part != 'preview' else '{number}' if place == 2 else part
+             for place, part in enumerate(parts)]
+    return '/'.join(['/{tenant_id}/stack_sets', *names])
+
+
+class Sets:
+    def __init__(self, url, token):
+        self.url, self.token = f'{url}/stack_sets', token
+
+    def __call__(self, method, path='', body=None, status=200):
+        found = send(method, f'{self.url}{path}', body, self.token)
+        assert found[0] == status, found[2]
+        kind = (found[1].get('Content-Type') or '').partition(';')[0]
+        conforming.check(method, _route(path), status, kind, b'' if found[2] is None else json.dumps(found[2]).encode())
+        return found[2]
+
+    def ended(self, name):
+        def state():
+            found = self('GET', f'/{name}')['stack_set']
+            return None if found['status'].endswith('IN_PROGRESS') else found
+        return eventually('the end of the operation', state)
+
+    def states(self, name):
+        return {each['name']: each['state'] for each in self('GET', f'/{name}/members')['members']}
+
+
+@pytest.fixture(scope='module')
+def sets(login):                    # noqa: F811
+    return Sets(login[0]['orchestration'], login[1])
+
+
+def members(secrets, *names):
+    """`own`: in the project of the set; a number: with the login of that secret."""
+    return [{'name': 'own'} if name == 'own' else {
+        'name': f'other-{name}', 'region_name': 'RegionOne', 'credential_secret_id': secrets[name]} for name in names]
+
+
+@pytest.mark.thorough
+def test_the_life_of_a_set(sets, secrets, login):      # noqa: F811
+    body = {'name': 'life', 'template': TEMPLATE, 'members': members(secrets, 'own', 0, 1),
+            'parameters': {'text': 'all'}, 'overrides': {'other-1': {'text': 'one'}}, 'max_concurrent': '50%'}
+    made = sets('POST', '/preview', body)['preview']
+    assert made['summary'] == {'create': 3}
+    sets('POST', '', body, 201)
+    found = sets.ended('life')
+    assert (found['status'], found['members']) == ('CREATE_COMPLETE', {'current': 3}), sets('GET', '/life/members')
+    listed = sets('GET', '/life/members')['members']
+    assert [(each['name'], each['wave'], each['region_name']) for each in listed] == [
+        ('own', 1, None), ('other-0', 2, 'RegionOne'), ('other-1', 3, 'RegionOne')]
+    assert 'life' in [each['name'] for each in sets('GET')['stack_sets']]
+    sets('POST', '', body, 409)
+    drift = sets('POST', '/life/drift')['drift']
+    assert (drift['is_drifted'], drift['summary']) == (False, {'same': 3})
+    change = {'parameters': {'text': 'new'}}
+    assert sets('POST', '/life/preview', change)['preview']['summary'] == {'update': 2, 'none': 1}
+    sets('PATCH', '/life', change, 202)
+    assert sets.ended('life')['members'] == {'current': 3}
+    outcomes = sets('GET', '/life/operations/2')['operation']['members']
+    assert [(each['name'], each['action'], each['status']) for each in outcomes] == [
+        (name, 'UPDATE', 'COMPLETE') for name in ('other-0', 'own')]
+    assert [(each['number'], each['outcome'], each['author']) for each in sets('GET', '/life/operations')[
+        'operations']] == [(2, 'COMPLETE', 'demo'), (1, 'COMPLETE', 'demo')]
+    sets('PATCH', '/life', {'on_removal': 'keep', 'members': members(secrets, 'own', 0)}, 400)
+    sets('PATCH', '/life', {'on_removal': 'keep'}, 202)
+    sets.ended('life')
+    sets('PATCH', '/life', {'members': members(secrets, 'own', 0), 'overrides': {}}, 202)
+    assert sets.ended('life')['members'] == {'current': 2}
+    sets('PATCH', '/life', {'on_removal': 'delete'}, 202)
+    sets.ended('life')
+    sets('DELETE', '/life', status=204)
+    eventually('the end of the stack', lambda: not [each for each in send(
+        'GET', f"{login[0]['orchestration']}/stacks", token=sets.token)[2]['stacks']
+        if each['stack_name'].startswith('life')])
+    sets('GET', '/life', status=404)
+
+
+def test_failures_within_the_tolerance_and_another_try(sets, secrets):
+    sets('POST', '', {'name': 'tolerant', 'template': TEMPLATE, 'members': members(secrets, 'own', 3, 0),
+                      'failure_tolerance': 1}, 201)
+    found = sets.ended('tolerant')
+    assert found['status'] == 'CREATE_COMPLETE'
+    assert sets.states('tolerant') == {'own': 'current', 'other-3': 'failed', 'other-0': 'current'}
+    assert 'Unauthorized' in next(each['status_reason'] for each in sets('GET', '/tolerant/members')['members']
+                              if each['state'] == 'failed')
+    sets('PATCH', '/tolerant', {'failure_tolerance': 0}, 202)
+    found = sets.ended('tolerant')
+    assert found['status'] == 'UPDATE_FAILED' and 'other-3' in found['status_reason']
+    sets('PATCH', '/tolerant', {'members': members(secrets, 'own', 1, 0)}, 202)
+    assert sets.ended('tolerant')['members'] == {'current': 3}
+    sets('DELETE', '/tolerant', status=204)
+
+
+def test_one_failure_too_many_stops_the_set(sets, secrets):
+    sets('POST', '', {'name': 'strict', 'template': TEMPLATE, 'members': members(secrets, 3, 'own', 0)}, 201)
+    assert sets.ended('strict')['status'] == 'CREATE_FAILED'
+    assert sets.states('strict') == {'other-3': 'failed', 'own': 'pending', 'other-0': 'pending'}
+    sets('DELETE', '/strict', status=204)
+
+
+def test_regions_by_query(sets):
+    body = {'name': 'regions', 'template': TEMPLATE, 'member_query': {'regions': 'all'}}
+    assert [each['name'] for each in sets('POST', '/preview', body)['preview']['members']] == ['RegionOne']
+    body['member_query']['except'] = ['Nowhere']
+    assert 'no region Nowhere' in sets('POST', '/preview', body, 400)['error']['message']
+    body['member_query']['except'] = ['RegionOne']
+    assert 'finds no region' in sets('POST', '', body, 400)['error']['message']
+
+
+@pytest.mark.parametrize('change, text', [
+    ({'members': [{'region_name': 'Nowhere'}]}, 'the region "Nowhere" cannot be reached'),
+    ({'members': [{'name': 'a'}, {'name': 'a', 'region_name': 'RegionOne'}]}, 'two members of the name a'),
+    ({'members': [{'name': 'a'}, {'name': 'b'}]}, 'Members a and b of the stack set are in the same place'),
+    ({'members': [{}]}, 'neither a name nor a region'),
+    ({'members': [{'name': f'm{number}'} for number in range(201)]}, '1 to 200 members'),
+    ({'members': [{'name': 'a', 'project': 'p'}]}, 'A member of a stack set does not have: project'),
+    ({'members': None}, 'needs members or a member_query'),
+    ({'member_query': {'regions': 'all'}}, 'either members or a member_query'),
+    ({'failure_tolerance': '100%'}, 'failure_tolerance'),
+    ({'failure_tolerance': 1}, '1 of 1 members may not all fail'),
+    ({'max_concurrent': 0}, 'max_concurrent'),
+    ({'region_order': ['RegionTwo']}, 'no member in RegionTwo'),
+    ({'overrides': {'b': {}}}, 'no member b'),
+    ({'overrides': {'own': 1}}, 'a map of parameters'),
+    ({'on_removal': 'sell'}, 'on_removal'),
+    ({'environment': {'parameter_defaults': {'text': 'x'}}}, 'parameter_defaults'),
+    ({'colour': 'red'}, 'A stack set does not have: colour')], ids=[
+        'region', 'name-twice', 'place-twice', 'no-name', 'too-many', 'key-of-member', 'no-members', 'both',
+        'all-may-fail', 'one-of-one', 'no-wave', 'order', 'override', 'override-kind', 'removal', 'environment', 'key'])
+def test_wrong_requests(sets, change, text):
+    body = {'name': 'wrong', 'template': TEMPLATE, 'members': [{'name': 'own'}], **change}
+    assert text in sets('POST', '', body, 400)['error']['message']
+    sets('GET', '/wrong', status=404)
+
+
+def test_a_stack_is_no_set_and_a_set_in_progress_takes_no_update(sets, secrets, login):      # noqa: F811
+    stacks = f"{login[0]['orchestration']}/stacks"
+    slow = TEMPLATE.replace('fail: {', 'action_wait_secs: {create: 600}, fail: {')
+    status, _, made = send('POST', stacks, {'stack_name': 'plain', 'template': TEMPLATE}, sets.token)
+    assert status == 201
+    for path in ('/plain', f"/{made['stack']['id']}", '/plain/members', '/plain/operations', '/nowhere'):
+        sets('GET', path, status=404)
+    sets('POST', '', {'name': 'slow', 'template': slow, 'members': members(secrets, 'own', 0)}, 201)
+    sets('PATCH', '/slow', {}, 409)
+    eventually('the first wave', lambda: sets.states('slow') == {'own': 'running', 'other-0': 'pending'})
+    sets('POST', '/slow/stop', status=202)
+    assert sets.ended('slow')['status'] == 'CREATE_FAILED'
+    sets('DELETE', '/slow', status=204)
+    send('DELETE', f"{stacks}/plain/{made['stack']['id']}", token=sets.token)
+
+
+def test_hidden_values_are_masked(sets):
+    hidden = TEMPLATE.replace('default: common}', 'default: common, hidden: true}')
+    sets('POST', '', {'name': 'hidden', 'template': hidden, 'members': [{'name': 'own'}],
+                      'parameters': {'text': 'a-Secret'}}, 201)
+    shown = sets.ended('hidden')
+    assert (shown['status'], shown['parameters']) == ('CREATE_COMPLETE', {'text': '******'})
+    assert shown['members'] == {'current': 1}
+    sets('DELETE', '/hidden', status=204)
