@@ -191,7 +191,10 @@ class StackDefinition:
         return {key: OutputDefinition(key, snippet, self) for key, snippet in section.items()}
 
     def same_resources(self, other: StackDefinition) -> frozenset[str]:
-        """Names of resources whose text is as in `other`, if all that texts may use besides resources is, too."""
+        """Names of resources whose text is as in `other`, if all that texts may use besides resources is, too.
+
+        Empty if a condition of a resource may have changed: those resources require the same ones as in `other`.
+        """
         if self.environment.document() != other.environment.document() or self.files != other.files:
             return frozenset()
         apart = {self.edition.sections[name] for name in ('resources', 'outputs')}
@@ -199,8 +202,15 @@ class StackDefinition:
                     for each in (self, other)]
         if sections[0] != sections[1]:
             return frozenset()
-        return frozenset(name for name, snippet in self.snippets.items()
-                         if name in other.snippets and snippet == other.snippets[name])
+        before, same = other.snippets, set()
+        for name, snippet in self.snippets.items():
+            if name not in before:
+                continue
+            if snippet == before[name]:
+                same.add(name)
+            elif any(isinstance(each, Mapping) and self.keys.condition in each for each in (snippet, before[name])):
+                return frozenset()
+        return frozenset(same)
 
     def referenced_attributes(self, name: str) -> frozenset[tuple[Any, ...]]:
         """(attribute, *path) of resource `name` that other resources and outputs use; () is "all attributes"."""

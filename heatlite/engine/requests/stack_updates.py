@@ -102,7 +102,8 @@ class StackUpdates:
             owner = self._acceptance.claim(tx, row.id, context)
             current = self._stored.current(tx, row.id, context)
             columns, now = requested(tx, current), self._runtime.now()
-            if current.generation != row.generation:
+            if current.generation != row.generation or (
+                    definition.as_applied and not stacks.is_settled(tx, row.id)):       # a signal may have been handled
                 definition.as_applied = frozenset()
             template_id = templates.insert(tx, self._runtime.uuid(), applied.document, applied.environment,
                                            applied.files, now, stack_id=row.id)
