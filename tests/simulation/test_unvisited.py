@@ -10,6 +10,7 @@ import random
 
 import pytest
 
+from heatlite.common import exception
 from heatlite.db import resources as rows
 from heatlite.db import stacks
 from heatlite.rpc import messages
@@ -69,6 +70,25 @@ def test_one_change_costs_the_same_in_a_large_stack():
     (few, few_seen), (lots, lots_seen) = found
     assert few == lots == 1
     assert len(lots_seen) < 2 * len(few_seen)       # the history of the large stack is purged, too
+
+
+def values(**changed):
+    return template({**{f'r{number}': {'type': 'OS::Heat::Value', 'properties': {'value': f'v{number}'}}
+                        for number in range(30)}, **changed})
+
+
+def test_what_was_accepted_before_and_uses_nothing_is_not_checked_again():
+    wrong = {'type': 'OS::Heat::Value', 'properties': {'valeu': 'x'}}
+    with Cluster(engines=1) as cluster:
+        stack_id = made(cluster, values())
+        other = {'type': 'OS::Heat::Value', 'properties': {'value': {'get_resource': 'r1'}}}
+        assert calls(lambda: cluster.update(stack_id, values(r3=other)))['_within_budget'] == 1
+        done(cluster, stack_id, 'UPDATE')
+        with pytest.raises(exception.StackValidationFailed, match='Unknown Property valeu'):
+            cluster.update(stack_id, values(r4=wrong))
+        with pytest.raises(exception.InvalidTemplateReference, match='"r1"'):
+            cluster.update(stack_id, template({name: each for name, each in values(r3=other)['resources'].items()
+                                               if name != 'r1'}))
 
 
 CHAIN = {'a': thing('1'), 'b': thing({'get_resource': 'a'}), 'c': thing('3', needs=['b']), 'd': thing('4'),
