@@ -72,6 +72,7 @@ class StackDefinition:
         self.left_out: frozenset[str] = frozenset()
         self.is_complete = False                # whether `requires` includes the dependencies that types add
         self.as_applied: frozenset[str] = frozenset()   # resources that are known to be defined as they were applied
+        self.plain: frozenset[str] = frozenset()        # resources that are known to use no functions (language.plain)
         self.edition = template.edition
         self.keys = template.edition.keys
         self.version = template.edition.date
@@ -219,8 +220,9 @@ class StackDefinition:
     @functools.cached_property
     def _attributes_used(self) -> dict[str, frozenset[tuple[Any, ...]]]:
         used: dict[str, set[tuple[Any, ...]]] = {}
-        needs = [need.requirement for resource in self.resources.values() for need in resource.needs]
-        elsewhere = [resource.parsed.update_policy for resource in self.resources.values()]
+        users = [resource for name, resource in self.resources.items() if name not in self.plain]
+        needs = [need.requirement for resource in users for need in resource.needs]
+        elsewhere = [resource.parsed.update_policy for resource in users]
         elsewhere += [output.expression for output in self.outputs.values()]
         needs += [need for expression in elsewhere for _trail, need in requirements(expression, PLACEHOLDERS)]
         for need in needs:

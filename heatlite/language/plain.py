@@ -40,8 +40,8 @@ def find(definition: StackDefinition, names: Iterable[str], is_plain: Callable[[
             continue
         if type_name not in types:
             types[type_name] = is_plain(type_name)
-        if types[type_name] and _are_known(snippet.get(keys.depends_on, ()), snippets) and (
-                len(snippet) == 1 or _size(snippet, functions) <= LARGEST):
+        if types[type_name] and (len(snippet) == 1 or (
+                _are_known(snippet.get(keys.depends_on, ()), snippets) and _size(snippet, functions) <= LARGEST)):
             found.add(name)
     return frozenset(found)
 

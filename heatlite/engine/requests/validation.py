@@ -37,8 +37,8 @@ def check_request(definition: StackDefinition, registry: Registry, context: Requ
     besides resources and outputs."""
     with without_hidden_values(definition):
         catalog = _catalog(definition, registry, context)
-        diagnostics = lint.check(definition, catalog, updating=updating, right=_right(
-            definition, _catalog(definition, registry, context), same))
+        definition.plain = _right(definition, _catalog(definition, registry, context), same)
+        diagnostics = lint.check(definition, catalog, updating=updating, right=definition.plain)
         if catalog.forbidden is not None:
             raise exception.Forbidden(action=policy.rule_of_type(catalog.forbidden))
         lint.raise_first(diagnostics)
