@@ -34,6 +34,7 @@ man_pages = [(name, name, what, 'the heatlite authors', section) for name, what,
     ('heatlite-engine', 'the engine of heatlite', 8),
     ('heatlite-lint', 'finds errors of templates without a service', 1),
     ('heatlite-manage', 'commands for operators of heatlite', 8),
+    ('heatlite-test', 'tests of templates against a simulated cloud', 1),
 )]
 suppress_warnings = ['misc.highlighting_failure']         # pages about broken templates show some
 

@@ -166,16 +166,21 @@ class Runner:
         """The stack, once nothing is in progress; a deleted one has the status DELETE_COMPLETE. Raises TimeoutError."""
         deadline = time.monotonic() + self.timeout
         while True:
-            try:
-                stack: dict[str, Any] = self._ask('GET', f'/stacks/{STACK}')['stack']
-            except Refused:
-                return {'stack_status': 'DELETE_COMPLETE', 'stack_status_reason': ''}
+            stack = self._shown()
             if not stack['stack_status'].endswith('IN_PROGRESS'):
                 return stack
             if time.monotonic() > deadline:
                 raise TimeoutError(_('the stack is still %(status)s after %(seconds)d seconds') % {
                     'status': stack['stack_status'], 'seconds': self.timeout})
             time.sleep(PAUSE)
+
+    def _shown(self) -> dict[str, Any]:
+        """The stack as it is now; a deleted one has the status DELETE_COMPLETE."""
+        try:
+            stack: dict[str, Any] = self._ask('GET', f'/stacks/{STACK}')['stack']
+        except Refused:
+            return {'stack_status': 'DELETE_COMPLETE', 'stack_status_reason': ''}
+        return stack
 
     def _clean(self) -> None:
         """Deletes the stack of a test. Raises TimeoutError if it cannot be deleted."""

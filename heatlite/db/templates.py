@@ -34,6 +34,7 @@ INSERTED = ('id', 'document', 'environment', 'files_id', 'stack_id', 'created_at
 COLUMNS = (template.c.id, template.c.document, template.c.environment, template.c.files_id)
 # Built once: building a statement costs more than running it.
 _ONE = sa.select(*COLUMNS).where(template.c.id == sa.bindparam('template_id'))
+_ENVIRONMENT = sa.select(template.c.environment).where(template.c.id == sa.bindparam('template_id'))
 _CONTENT = sa.select(files_table.c.content).where(files_table.c.id == sa.bindparam('files_id'))
 _FILES = sa.select(files_table.c.content).join(template, template.c.files_id == files_table.c.id).where(
     template.c.id == sa.bindparam('template_id'))
@@ -81,6 +82,12 @@ def documents(tx: sa.Connection, template_ids: Iterable[str]) -> dict[str, Templ
     """Several templates without files, by id."""
     query = sa.select(*COLUMNS).where(template.c.id.in_(list(template_ids)))
     return {row.id: _template(row, Files()) for row in tx.execute(query)}
+
+
+def environment(tx: sa.Connection, template_id: str) -> Mapping[str, Any] | None:
+    """The environment of a template alone; None if there is no such template."""
+    found = tx.execute(_ENVIRONMENT, {'template_id': template_id}).scalar_one_or_none()
+    return None if found is None else codec.decode(found)
 
 
 def files(tx: sa.Connection, template_id: str) -> Mapping[str, str]:

@@ -55,6 +55,7 @@ class State:
     signal_mark: str | None = None                      # unique id of the signal being handled
     signalled_at: datetime | None = None                # when that signal was stored
     idempotent_create: ClassVar[bool] = False           # repeating the create after a crash is safe
+    validates_alone: ClassVar[bool] = False             # `validate` of that class uses nothing but the properties
     looks_up_others: ClassVar[bool] = False             # needs the resources that it refers to in its own stack
 
     _property_schemata: ClassVar[tuple[Any, Any] | None] = None     # (schema as declared, as Schemas)

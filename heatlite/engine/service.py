@@ -44,6 +44,7 @@ from heatlite.engine.reconcile.use_cases import UseCases
 from heatlite.engine.requests import price_file
 from heatlite.engine.requests.acceptance import Acceptance
 from heatlite.engine.requests.alarms import Alarms
+from heatlite.engine.requests.checked_definitions import CheckedDefinitions
 from heatlite.engine.requests.drift import Drift
 from heatlite.engine.requests.drift import Settings as DriftSettings
 from heatlite.engine.requests.drift_watch import DriftWatch
@@ -148,11 +149,12 @@ class EngineService:
                                 conf.action_retry_limit, self._notify)
         foresight = Foresight(runtime, database, registry, self._for_stacks, conf.max_resources_per_stack,
                               conf.observe_on_update)
-        self.stacks = Stacks(runtime, database, registry, acceptance, quotas, limits, foresight)
+        known = CheckedDefinitions(registry)
+        self.stacks = Stacks(runtime, database, registry, acceptance, quotas, limits, foresight, known)
         unchanged = UnchangedUpdates(runtime, database, self.engine_id, self._recorder, conf.observe_on_update,
                                      conf.max_events_per_stack, self._plugins, self._notify)
         self.updates = StackUpdates(runtime, database, registry, acceptance, stored, quotas, limits, foresight,
-                                    self._recorder, unchanged)
+                                    self._recorder, unchanged, known)
         self.actions = StackActions(runtime, database, acceptance, stored, quotas, foresight, self._recorder)
         self.nested = NestedStacks(runtime, database, registry, acceptance, stored, quotas, self.actions)
         self.children = Children(runtime, database)

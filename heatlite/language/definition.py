@@ -72,6 +72,7 @@ class StackDefinition:
         self.left_out: frozenset[str] = frozenset()
         self.is_complete = False                # whether `requires` includes the dependencies that types add
         self.as_applied: frozenset[str] = frozenset()   # resources that are known to be defined as they were applied
+        self.plain: frozenset[str] = frozenset()        # resources that are known to use no functions (language.plain)
         self.edition = template.edition
         self.keys = template.edition.keys
         self.version = template.edition.date
@@ -191,7 +192,10 @@ class StackDefinition:
         return {key: OutputDefinition(key, snippet, self) for key, snippet in section.items()}
 
     def same_resources(self, other: StackDefinition) -> frozenset[str]:
-        """Names of resources whose text is as in `other`, if all that texts may use besides resources is, too."""
+        """Names of resources whose text is as in `other`, if all that texts may use besides resources is, too.
+
+        Empty if a condition of a resource may have changed: those resources require the same ones as in `other`.
+        """
         if self.environment.document() != other.environment.document() or self.files != other.files:
             return frozenset()
         apart = {self.edition.sections[name] for name in ('resources', 'outputs')}
@@ -199,8 +203,15 @@ class StackDefinition:
                     for each in (self, other)]
         if sections[0] != sections[1]:
             return frozenset()
-        return frozenset(name for name, snippet in self.snippets.items()
-                         if name in other.snippets and snippet == other.snippets[name])
+        before, same = other.snippets, set()
+        for name, snippet in self.snippets.items():
+            if name not in before:
+                continue
+            if snippet == before[name]:
+                same.add(name)
+            elif any(isinstance(each, Mapping) and self.keys.condition in each for each in (snippet, before[name])):
+                return frozenset()
+        return frozenset(same)
 
     def referenced_attributes(self, name: str) -> frozenset[tuple[Any, ...]]:
         """(attribute, *path) of resource `name` that other resources and outputs use; () is "all attributes"."""
@@ -209,8 +220,9 @@ class StackDefinition:
     @functools.cached_property
     def _attributes_used(self) -> dict[str, frozenset[tuple[Any, ...]]]:
         used: dict[str, set[tuple[Any, ...]]] = {}
-        needs = [need.requirement for resource in self.resources.values() for need in resource.needs]
-        elsewhere = [resource.parsed.update_policy for resource in self.resources.values()]
+        users = [resource for name, resource in self.resources.items() if name not in self.plain]
+        needs = [need.requirement for resource in users for need in resource.needs]
+        elsewhere = [resource.parsed.update_policy for resource in users]
         elsewhere += [output.expression for output in self.outputs.values()]
         needs += [need for expression in elsewhere for _trail, need in requirements(expression, PLACEHOLDERS)]
         for need in needs:

@@ -55,6 +55,7 @@ class DocumentChecks:
         self.broken: set[str] = set()               # resources that are not checked further
         self.bad_references: set[str] = set()       # resources with a reference to a missing one, which was reported
         self.order: list[str] = []
+        self.right: frozenset[str] = frozenset()    # resources without an error, which are not checked
 
     @property
     def lookup(self) -> CustomLookup | None:
@@ -163,6 +164,8 @@ class DocumentChecks:
             return
         wrong = set()
         for name, snippet in snippets.items():
+            if name in self.right:
+                continue
             turns.spend(1)
             try:
                 definition.check_shape(name, snippet)
@@ -185,6 +188,8 @@ class DocumentChecks:
         wrong: set[str] = set()
         unconditional: set[str] = set()
         for name, resource in definition.all_resources.items():
+            if name in self.right:
+                continue
             try:
                 resource.parsed                                             # noqa: B018
             except CLIENT_ERRORS as error:

@@ -28,11 +28,12 @@ NestedAt = Callable[['ResourceDefinition', Mapping[str, Any]], 'tuple[str, Mappi
 class TypeFacts:
     """The facts of one type that checks of templates need.
 
-    `own_check`: the type's own validation, given the definition and its values (None where unknown). `nested`: for a
-    group, the document of its members' template for such values; None when there is none (yet). `nested_at`: for a type
-    that is a stack of the template at a URL: (URL, parameters) for such values; None while the URL is unknown. `needs`:
-    names of resources that the type implicitly depends on, from all definitions of the stack. `available`: raises
-    ResourceTypeUnavailable when the type's service is missing.
+    `own_check`: the type's own validation, given the definition and its values (None where unknown);
+    `own_check_is_pure`: it depends on nothing else. `nested`: for a group, the document of its members' template for
+    such values; None when there is none (yet). `nested_at`: for a type that is a stack of the template at a URL: (URL,
+    parameters) for such values; None while the URL is unknown. `needs`: names of resources that the type implicitly
+    depends on, from all definitions of the stack. `available`: raises ResourceTypeUnavailable when the type's service
+    is missing.
     """
 
     name: str
@@ -50,6 +51,7 @@ class TypeFacts:
     attribute_descriptions: Mapping[str, str] = field(default_factory=dict)
     rules: Rules | None = None
     own_check: OwnCheck | None = None
+    own_check_is_pure: bool = False
     nested: Nested | None = None
     nested_at: NestedAt | None = None
     needs: Callable[[ResourceDefinition], Iterable[str]] | None = None

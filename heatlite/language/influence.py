@@ -7,6 +7,7 @@ and influences are as before has the definition that it had.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -19,10 +20,12 @@ from heatlite.language.template import is_template_name
 
 WORD = re.compile(r'[^\s"\'\[\]{},]+')
 TYPE = re.compile(r'[tT]ype["\']?\s*:\s*(?:[&!]\S+\s+)*["\']?([^\s"\',\[\]{}]+)')
+TYPE_IN_JSON = re.compile(r'"[tT]ype": "((?:[^"\\]|\\.)*)"')
 ESCAPES = ('\\/', '\\x', '\\u', '\\U', '\\\n')      # with them a quoted text may name a file in other characters
 SPECIAL = ('.', '/', ':')                           # at least one of them is in the names that are looked for in texts
 TYPE_KEYS = frozenset({'type', 'Type'})
 TEMPLATE_URL = 'TemplateURL'                        # the property of AWS::CloudFormation::Stack
+MOST_SEARCHED = 100                                 # names that are searched for in the text of a whole template
 CHARACTERS_A_STEP = 4096                            # read by the regular expressions in one step of `turns`
 
 
@@ -49,7 +52,18 @@ class Influence:
 
         `definition`: the resource's type and properties, with functions resolved.
         """
-        words, types = _texts(definition)
+        return self._of(*_texts(definition))
+
+    def on_resources(self, section: Mapping[str, Any]) -> list[str] | None:
+        """As `on`, for the resources of a whole template: for many of them without a look at each value."""
+        if len(self._known) > MOST_SEARCHED:
+            return self.on(section)
+        text = json.dumps(section, ensure_ascii=False, default=str)
+        turns.spend(1 + len(text) // CHARACTERS_A_STEP)
+        return self._of({name for name in (*self._known, TEMPLATE_URL) if json.dumps(name, ensure_ascii=False) in text},
+                        set(TYPE_IN_JSON.findall(text)))
+
+    def _of(self, words: set[str], types: set[str]) -> list[str] | None:
         if TEMPLATE_URL in words:
             return None
         try:

@@ -7,7 +7,7 @@ details, each with its place in the text and, where possible, a hint.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -40,15 +40,16 @@ MOST_INSIDE = 20_000                # resources of nested stacks that are checke
 
 def check(definition: StackDefinition, types: TypeCatalog, *, all: bool = True, values: bool = True,
           look_inside: bool = True, updating: bool = False,
-          known: Mapping[str, Template] | None = None) -> list[Diagnostic]:
+          known: Mapping[str, Template] | None = None, right: frozenset[str] = frozenset()) -> list[Diagnostic]:
     """Diagnostics in order; with `all` False at most one.
 
     `values` False: checks as `POST /validate` and as for nested stacks, without values of parameters and properties.
     `look_inside` False does not read nested templates. `updating`: an unknown section has another wire name then.
-    `known`: templates of files that were parsed before.
+    `known`: templates of files that were parsed before. `right`: resources without an error (`language.plain`).
     """
     checker = Checker(definition, types, values=values, look_inside=look_inside, updating=updating,
                       memory=Memory(dict(known or {})))
+    checker.right = right
     found: list[Diagnostic] = []
     seen: set[str] = set()
     section = definition.template.section('resources')
@@ -92,7 +93,7 @@ class Checker(DocumentChecks):
         definition.known_attributes = self._attribute_exists
         for name in self.order:
             turns.spend(STEPS)
-            if name not in self.broken and name in self.facts:
+            if name not in self.broken and name in self.facts and name not in self.right:
                 yield from ruled(rules.PROPERTY_VALUE,
                                  self._within_budget(definition.resources[name], self.facts[name]))
         yield from ruled(rules.FUNCTION, self._output_arguments())
@@ -100,7 +101,11 @@ class Checker(DocumentChecks):
     # --- types, duplicates ------------------------------------------------------------------------------------
 
     def _types(self) -> Iterator[Diagnostic]:
+        known: dict[str, tuple[TypeFacts, Found]] = {}      # of types of resources that are right
         for name, resource in self.definition.resources.items():
+            if name in self.right and resource.type in known:
+                self.facts[name], self.found[name] = known[resource.type]
+                continue
             turns.spend(STEPS)
             path = (self.keys.resources, name, self.keys.type)
             if '/' in name:
@@ -111,6 +116,8 @@ class Checker(DocumentChecks):
                     message=_('Resource name is longer than %s characters') % LONGEST_NAME), path, rule=rules.NAME)
             try:
                 self.facts[name] = self._facts_of(resource)
+                if name in self.right:
+                    known[resource.type] = self.facts[name], self.found[name]
             except CLIENT_ERRORS as error:
                 self.broken.add(name)
                 yield Diagnostic(error, path, found=resource.type, hint=did_you_mean(resource.type, self._type_names()))
@@ -205,6 +212,8 @@ class Checker(DocumentChecks):
     def _references(self) -> Iterator[Diagnostic]:
         resources, known = self.definition.resources, self.definition.resource_names
         for name, resource in resources.items():
+            if name in self.right:
+                continue
             turns.spend(STEPS + len(resource.depends_on) // 4)
             if resource.is_external:
                 if resource.depends_on:
@@ -234,30 +243,35 @@ class Checker(DocumentChecks):
                           found=found, hint=did_you_mean(str(found), self.definition.resources))
 
     def _cycles(self) -> Iterator[Diagnostic]:
-        """Sorts resources so that required ones come first; reports a cycle as the list of its resources."""
+        """Sorts resources so that required ones come first; reports a cycle as the list of its resources.
+
+        Those that are right are left out unless others require them: there is no cycle of them alone."""
         resources = self.definition.resources
-        requires = {name: self._requires(resource) for name, resource in resources.items()}
-        waiting = {name: len(needed) for name, needed in requires.items()}
-        needed_by: dict[str, list[str]] = {name: [] for name in resources}
-        for name, needed in requires.items():
-            turns.spend(1 + len(needed) // 4)
-            for other in needed:
-                needed_by[other].append(name)
-        ready = [name for name, count in waiting.items() if not count]
-        position = 0
-        while position < len(ready):
-            for name in needed_by[ready[position]]:
-                waiting[name] -= 1
-                if not waiting[name]:
-                    ready.append(name)
-            position += 1
-        self.order = ready
-        if len(ready) < len(resources):
+        requires = self._requirements()
+        self.order, waiting = _sorted(requires)
+        if len(self.order) < len(requires) and self.right:      # the text of the error names any cycle of all
+            requires = {name: self._requires(resource) for name, resource in resources.items()}
+            self.order, waiting = _sorted(requires)
+        if len(self.order) < len(requires):
             left = {name: [other for other in requires[name] if waiting[other]]
                     for name in resources if waiting[name]}
             cycle = find_cycle(left)
             yield Diagnostic(exception.CircularDependencyException(cycle=self._cycle_text(cycle)),
                              (self.keys.resources, cycle[0]), found=' -> '.join([*cycle, cycle[0]]))
+
+    def _requirements(self) -> dict[str, frozenset[str]]:
+        """The requirements of the resources that are not right, and of those that they require, in template order."""
+        resources = self.definition.resources
+        if not self.right:
+            return {name: self._requires(resource) for name, resource in resources.items()}
+        found: dict[str, frozenset[str]] = {}
+        waiting = [name for name in resources if name not in self.right]
+        while waiting:
+            name = waiting.pop()
+            if name not in found:
+                found[name] = self._requires(resources[name])
+                waiting += found[name]
+        return found if len(found) < 2 else {name: found[name] for name in resources if name in found}
 
     def _requires(self, resource: ResourceDefinition) -> frozenset[str]:
         facts = self.facts.get(resource.name)
@@ -547,6 +561,26 @@ def _policy_attributes(resource: ResourceDefinition) -> Iterator[expressions.Inv
                 misuse = expressions.InvalidCall(str(cause))
                 misuse.path, misuse.cause = list(expressions.spelled(trail)), cause
                 yield misuse
+
+
+def _sorted(requires: Mapping[str, Collection[str]]) -> tuple[list[str], dict[str, int]]:
+    """(names, required ones first and without those on or behind a cycle; name -> number of its requirements left)."""
+    waiting: dict[str, int] = {}
+    needed_by: dict[str, list[str]] = {name: [] for name in requires}
+    for name, needed in requires.items():
+        waiting[name] = len(needed)
+        turns.spend(1 + len(needed) // 4)
+        for other in needed:
+            needed_by[other].append(name)
+    ready = [name for name, count in waiting.items() if not count]
+    position = 0
+    while position < len(ready):
+        for name in needed_by[ready[position]]:
+            waiting[name] -= 1
+            if not waiting[name]:
+                ready.append(name)
+        position += 1
+    return ready, waiting
 
 
 def find_cycle(requires: Mapping[str, Iterable[str]]) -> list[str]:

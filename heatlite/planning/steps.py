@@ -6,7 +6,7 @@ the current row of its name. ACTION(row): suspend, resume, check or snapshot it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -72,12 +72,12 @@ def current_rows_of(stack: Any, rows: Iterable[ResourceState]) -> dict[str, int]
 
 def highest(rows: Iterable[Any], template_id: str, avoid_template_id: str | None) -> dict[str, Any]:
     """Return for each name the row that `rank` puts first, in the order in which the names come."""
-    best: dict[str, tuple[tuple[int, int], Any]] = {}
+    best: dict[str, Any] = {}
     for row in rows:
-        place = rank(row, template_id, avoid_template_id)
-        if row.name not in best or place > best[row.name][0]:
-            best[row.name] = place, row
-    return {name: row for name, (_place, row) in best.items()}
+        other = best.setdefault(row.name, row)
+        if other is not row and rank(row, template_id, avoid_template_id) > rank(other, template_id, avoid_template_id):
+            best[row.name] = row
+    return best
 
 
 def rank(row: Any, template_id: str, avoid_template_id: str | None) -> tuple[int, int]:
@@ -117,11 +117,17 @@ def refuses(row: ResourceState, action: Action) -> str | None:
 
 
 def build(action: Action, wanted: Mapping[str, Desired], rows: Mapping[int, ResourceState],
-          current: Mapping[str, int], target: int = 1) -> dict[Step, list[Step]]:
-    """Return all steps of one target: step -> steps it waits for. Has no cycle if `wanted` has none."""
+          current: Mapping[str, int], target: int = 1, unvisited: Set[str] = frozenset()) -> dict[Step, list[Step]]:
+    """Return all steps of one target: step -> steps it waits for. Has no cycle if `wanted` has none.
+
+    `unvisited`: names without a step, see `planning.unvisited`. They require only each other, so that no deletion waits
+    for one of their rows.
+    """
     if action in ON_EXISTING:
         return _action_steps(action, rows, current, target)
-    apply = {name: Step(target, Kind.APPLY, name) for name in wanted}
+    apply = {name: Step(target, Kind.APPLY, name) for name in wanted if name not in unvisited}
+    if unvisited:
+        rows = {number: row for number, row in rows.items() if row.name not in unvisited}
     requires: dict[Step, list[Step]] = {
         step: [apply[other] for other in wanted[name].requires if other in apply] for name, step in apply.items()}
     delete = {number: Step(target, Kind.DELETE, row.name, number) for number, row in rows.items()

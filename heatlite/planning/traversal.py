@@ -8,7 +8,7 @@ events, `planning.steps` the steps and their order.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
@@ -80,6 +80,8 @@ class Traversal:
         self._steps = StepsUnderWay()
         self._ready: deque[Step] = deque()
         self._breakpoints = Breakpoints(held or {})
+        self._walk: Walk[Step] | None = None        # of the target, once it has started
+        self.unvisited: Set[str] = frozenset()
         self._target(action, wanted, template_id, rollback, avoid_template_id, hooks, permissions, tolerance)
 
     # --- what may be asked ------------------------------------------------------------------------------
@@ -132,11 +134,11 @@ class Traversal:
         self._ending = Ending(action, rollback)
         self._rows.choose_current(template_id, avoid_template_id)
         self._tolerance = Tolerance(tolerance, template_id)
-        for number in self._rows.current_numbers.values():          # failed before the previous owner was interrupted
-            self._tolerance.recall(self._rows.by_number[number])
+        if tolerance:
+            for number in self._rows.current_numbers.values():      # failed before the previous owner was interrupted
+                self._tolerance.recall(self._rows.by_number[number])
         self._target_number += 1
-        requires = steps.build(action, wanted, self._rows.by_number, self._rows.current_numbers, self._target_number)
-        self._walk: Walk[Step] = Walk(requires)
+        self._walk = None
         self._ready.clear()
         self._steps.drop_idle()
 
@@ -152,24 +154,29 @@ class Traversal:
         """Return the row that the step works on."""
         return self._rows.by_number[self._steps.of(step).row_id]
 
-    def start(self, now: datetime) -> list[Command]:
+    def start(self, now: datetime, unvisited: Set[str] = frozenset()) -> list[Command]:
+        """Begin the steps. `unvisited`: resources that are as the target wants them (`planning.unvisited`)."""
+        self.unvisited = unvisited
+        self._walk = Walk(steps.build(self.action, self.wanted, self._rows.by_number, self._rows.current_numbers,
+                                      self._target_number, unvisited))
         self._ready.extend(self._walk.ready())
         return self._advance(now)
 
     def retarget(self, action: Action, wanted: Mapping[str, Desired], template_id: str, now: datetime, *,
                  rollback: bool = False, avoid_template_id: str | None = None, hooks: Hooks = no_hooks,
-                 permissions: Permissions = EVERYTHING, tolerance: int = 0,
-                 abort: str | None = None) -> list[Command]:
+                 permissions: Permissions = EVERYTHING, tolerance: int = 0, abort: str | None = None,
+                 unvisited: Set[str] = frozenset()) -> list[Command]:
         """Switch to the target of a newer request. Work in flight goes on, and its resource is decided on when it ends.
 
-        `abort`: end work in flight when its current call returns, with this reason (used for deletes).
+        `abort`: end work in flight when its current call returns, with this reason (used for deletes); `unvisited`: as
+        of `start`.
         """
         commands = self._release_hooks()
         self._target(action, wanted, template_id, rollback, avoid_template_id, hooks, permissions, tolerance)
         if abort is not None:
             commands += [Abort(step, self._rows.by_number[number], abort) for number, step in self._steps.busy.items()
                          if self._of(step).action is not Action.DELETE]
-        return commands + self.start(now)
+        return commands + self.start(now, unvisited)
 
     def stop(self) -> list[Command]:
         """Start no further step; work in flight ends by itself. The caller reports the stack's state."""
@@ -452,7 +459,7 @@ class Traversal:
     def _finish(self, step: Step) -> list[Command]:
         """Mark the step as done: steps that waited for it, or for its row, become ready."""
         self._free(step)
-        if self._is_wanted(step):
+        if self._walk is not None and self._is_wanted(step):
             self._ready.extend(self._walk.finish(step))
         return []
 
@@ -656,4 +663,4 @@ class Traversal:
     def _end(self) -> list[Command]:
         if self._ending.is_over or self._steps.busy or self._steps.inspecting or self._breakpoints:
             return []
-        return self._ending.reached(self._walk.is_finished)
+        return self._ending.reached(self._walk is not None and self._walk.is_finished)

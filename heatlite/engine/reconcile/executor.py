@@ -17,7 +17,7 @@ from heatlite.db.leases import Lease
 from heatlite.engine.clients import answers
 from heatlite.engine.clients.answers import Answer
 from heatlite.engine.durability.journal import LeaseLost
-from heatlite.engine.reconcile import attribute_cache, diff, exports, imports, unknown_creates
+from heatlite.engine.reconcile import attribute_cache, diff, exports, imports, unknown_creates, unvisited
 from heatlite.engine.reconcile.attribute_reader import AttributeReader
 from heatlite.engine.reconcile.foreseen import Foreseen
 from heatlite.engine.reconcile.leased_stack import LeasedStack
@@ -81,6 +81,10 @@ class StepExecutor:
             return bool(self.objects.kind_of(row).idempotent_create)
         except exception.HeatException:
             return False
+
+    def unvisited(self) -> frozenset[str]:
+        """Return the names of the resources that the action need not visit."""
+        return frozenset() if self._observe else unvisited.of_update(self._leased, self.objects)
 
     # --- comparing --------------------------------------------------------------------------------------
 

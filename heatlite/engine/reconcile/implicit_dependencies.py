@@ -65,8 +65,9 @@ def _kinds(definition: StackDefinition, types: registry.Registry) -> dict[str, t
     """Return resource name -> class, without resources whose type is unknown."""
     found: dict[str, type[Resource]] = {}
     by_type: dict[str | tuple[str, str], type[Resource] | None] = {}
+    by_name = definition.environment.registry.is_by_resource
     for name, wanted in definition.resources.items():
-        key = wanted.type if not definition.environment.has_hooks() else (wanted.type, name)
+        key = (wanted.type, name) if by_name else wanted.type
         if key not in by_type:
             try:
                 by_type[key] = types.resolve(wanted.type, name, definition.environment)

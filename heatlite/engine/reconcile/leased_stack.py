@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from heatlite.common.context import RequestContext
@@ -46,12 +46,38 @@ class LeasedStack:
     def current(self, name: str) -> ResourceState | None:
         return self.traversal.current(name)
 
+    def is_current(self, row: ResourceState) -> bool:
+        """Whether `row` is the current one of a resource of the definition."""
+        return row.name in self.definition.resources and self.current(row.name) is row
 
-def desired(definition: StackDefinition, action: str) -> dict[str, Desired]:
+
+def desired(definition: StackDefinition, action: str) -> Mapping[str, Desired]:
     """Return the target of a traversal: name -> Desired. It is empty for a DELETE."""
-    if action == Action.DELETE:
-        return {}
-    environment = definition.environment
-    return {name: Desired(resource.type, resource.requires, external=resource.is_external,
-                          imported=environment.import_of(name) is not None)
-            for name, resource in implicit_dependencies.complete(definition).resources.items()}
+    return {} if action == Action.DELETE else _Target(implicit_dependencies.complete(definition))
+
+
+class _Target(Mapping[str, Desired]):
+    """What planning uses of a definition, made for the resources that it looks at."""
+
+    def __init__(self, definition: StackDefinition) -> None:
+        self._resources = definition.resources
+        self._environment = definition.environment
+        self._made: dict[str, Desired] = {}
+
+    def __getitem__(self, name: str) -> Desired:
+        found = self._made.get(name)
+        if found is None:
+            resource = self._resources[name]
+            found = self._made[name] = Desired(
+                resource.type, resource.requires, external=resource.is_external,
+                imported=self._environment.import_of(name) is not None)
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._resources
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._resources)
+
+    def __len__(self) -> int:
+        return len(self._resources)

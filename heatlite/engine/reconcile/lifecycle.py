@@ -67,7 +67,7 @@ class StackLifecycle:
         if refusal is not None:
             runner.leased.traversal.stop()           # the refusal is reported, not the traversal's own end
             return [c.Finish(Status.FAILED, refusal)]
-        return runner.leased.traversal.start(self._runtime.now())
+        return runner.leased.traversal.start(self._runtime.now(), runner.executor.unvisited())
 
     def _refusal(self, runner: Runner) -> str | None:
         """Return why a lifecycle plug-in of the operator refuses the action, or None."""
@@ -115,7 +115,7 @@ class StackLifecycle:
             Action(row.action), desired(definition, row.action), row.template_id, self._runtime.now(),
             rollback=not row.disable_rollback, avoid_template_id=avoided_template(row.action, row.previous_template_id),
             hooks=loading.hooks(definition), permissions=self._permissions(row), tolerance=tolerance(row),
-            abort=text.USER_CANCEL if row.action == Action.DELETE else None)
+            abort=text.USER_CANCEL if row.action == Action.DELETE else None, unvisited=runner.executor.unvisited())
 
     def _permissions(self, row: stacks.Stack) -> Permissions:
         return self._database.retry_until_available(lambda tx: planned.permissions(tx, row), reading=True)

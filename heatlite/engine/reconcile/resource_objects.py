@@ -7,7 +7,7 @@ type when the environment of the stack changes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from heatlite.common import exception
 from heatlite.common.runtime import Runtime
@@ -25,6 +25,8 @@ from heatlite.engine.types.registry import Registry
 from heatlite.language.environment import Environment
 from heatlite.language.unknown import UNKNOWN
 from heatlite.planning.states import ResourceState
+
+T = TypeVar('T')
 
 
 class ResourceObjects:
@@ -117,6 +119,22 @@ class ResourceObjects:
             if not environment.registry.is_by_resource:
                 self._kinds[row.type, environment] = kind
         return kind
+
+    def by_type(self, question: Callable[[ResourceState], T]) -> Callable[[ResourceState], T]:
+        """Return a function that answers `question(row)`, which depends on nothing but the meaning of the row's type.
+        It asks once for all rows of a type that were last applied with the same template."""
+        known: dict[tuple[str, str | None], T] = {}
+
+        def answer(row: ResourceState) -> T:
+            key = row.type, row.template_id
+            found = known.get(key)
+            if found is None:
+                found = question(row)
+                if not (self.environment.registry.is_by_resource or self.environment_of(row).registry.is_by_resource):
+                    known[key] = found
+            return found
+
+        return answer
 
     def wanted_kind(self, definition: rsrc_defn.ResourceDefinition) -> type[Resource]:
         """As `kind_of`, for a wanted definition."""

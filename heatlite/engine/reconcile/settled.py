@@ -67,7 +67,7 @@ def inputs_of_root(definition: StackDefinition, key: str) -> str | None:
     """Return the digest of what besides its own text has an influence on a root stack; None: not known.
 
     `key`: of the digest."""
-    texts = Influence(definition.environment, definition.files).on({'resources': definition.snippets})
+    texts = Influence(definition.environment, definition.files).on_resources(definition.snippets)
     return None if texts is None else crypt.digest(texts, key)
 
 
@@ -109,7 +109,10 @@ def settled(leased: LeasedStack, status: Status | None, outputs: list[dict[str, 
     if row.owner_id is None and definition.environment.event_sinks:     # its own updates have events to send
         return None
     nested = 0
+    unvisited = leased.traversal.unvisited          # settled before, and nothing has happened to it
     for name, resource in definition.resources.items():
+        if name in unvisited:
+            continue
         member = leased.current(name)
         if member is None or member.failed or resource.is_external or not all(
                 _is_stable(need, leased, kind_of, is_live) for need in resource.needs):

@@ -197,10 +197,10 @@ class SignalDispatcher:
         """After failover: refresh the neighbours of resources that take signals, as the previous owner may have died
         between the commit of a handler and the refresh."""
         signalled = {}
-        for name in self._leased.definition.resources:
-            row = self._leased.current(name)
-            if row is not None and self._is_followed(row) and row.exists and not row.in_progress:
-                signalled[name] = row
+        is_followed = self._runner.executor.objects.by_type(self._is_followed)
+        for row in list(self._leased.rows.values()):
+            if is_followed(row) and row.exists and not row.in_progress and self._leased.is_current(row):
+                signalled[row.name] = row
         if signalled:
             self._working += 1
             self._runtime.spawn(self._make_up_for, signalled)

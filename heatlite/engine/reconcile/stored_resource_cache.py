@@ -58,11 +58,8 @@ class StoredResourceCache:
     def environment(self, template_id: str) -> Mapping[str, Any] | None:
         """Return the environment of a template of this stack; None if the template is gone. Reads it once."""
         if template_id not in self._environments:
-            def read(tx: Connection) -> Mapping[str, Any] | None:
-                found = templates.documents(tx, [template_id]).get(template_id)
-                return found.environment if found is not None else None
-
-            self._environments[template_id] = self._database.retry_until_available(read, reading=True)
+            self._environments[template_id] = self._database.retry_until_available(
+                lambda tx: templates.environment(tx, template_id), reading=True)
         return self._environments[template_id]
 
     def holders(self, physical_id: str) -> list[resources.Holder]:

@@ -21,6 +21,7 @@ from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.engine.requests import guarding, plan_making, presenters, sources, validation
 from heatlite.engine.requests.acceptance import Acceptance, Applying, StackOwner, id_of
+from heatlite.engine.requests.checked_definitions import CheckedDefinitions
 from heatlite.engine.requests.foresight import Foresight
 from heatlite.engine.requests.preview_update import Previewed
 from heatlite.engine.requests.quotas import QuotaChecks
@@ -38,7 +39,7 @@ from heatlite.rpc import messages
 class StackUpdates:
     def __init__(self, runtime: Runtime, database: Database, registry: Registry, acceptance: Acceptance,
                  stored: StoredStacks, quotas: QuotaChecks, limits: Limits, foresight: Foresight,
-                 recorder: Recorder, unchanged: UnchangedUpdates) -> None:
+                 recorder: Recorder, unchanged: UnchangedUpdates, known: CheckedDefinitions) -> None:
         self._runtime = runtime
         self._database = database
         self._registry = registry
@@ -49,6 +50,7 @@ class StackUpdates:
         self._foresight = foresight
         self._recorder = recorder
         self._unchanged = unchanged
+        self._known = known
         self._authority = Authority(runtime, registry)
 
     def update(self, context: RequestContext, message: messages.UpdateStack,
@@ -102,7 +104,8 @@ class StackUpdates:
             owner = self._acceptance.claim(tx, row.id, context)
             current = self._stored.current(tx, row.id, context)
             columns, now = requested(tx, current), self._runtime.now()
-            if current.generation != row.generation:
+            if current.generation != row.generation or (
+                    definition.as_applied and not stacks.is_settled(tx, row.id)):       # a signal may have been handled
                 definition.as_applied = frozenset()
             template_id = templates.insert(tx, self._runtime.uuid(), applied.document, applied.environment,
                                            applied.files, now, stack_id=row.id)
@@ -114,7 +117,9 @@ class StackUpdates:
             event_rows.insert_many(tx, row.id, [self._acceptance.event_of(accepted)])
             return owner, accepted
 
-        return dict(identity(self._acceptance.commit(accept, definition)))
+        accepted = self._acceptance.commit(accept, definition)
+        self._known.note(accepted.template_id)
+        return dict(identity(accepted))
 
     def preview(self, context: RequestContext, message: messages.PreviewUpdateStack) -> dict[str, Any]:
         _row, found = self.foresee(context, message, with_causes=False)
@@ -151,7 +156,8 @@ class StackUpdates:
         before = self._stored.definition(row, stored)
         validation.check_immutable(before, definition)
         definition.hide_too(before.mask)
-        validation.check_request(definition, self._registry, context, updating=True)
+        validation.check_request(definition, self._registry, context, updating=True,
+                                 same=self._known.same(definition, row.template_id, before))
         self._quotas.check_sizes(definition, context)
         return before
 

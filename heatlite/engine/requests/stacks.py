@@ -21,6 +21,7 @@ from heatlite.engine.reconcile import outputs
 from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.requests import preview_create, sources, validation
 from heatlite.engine.requests.acceptance import Acceptance, Applying
+from heatlite.engine.requests.checked_definitions import CheckedDefinitions
 from heatlite.engine.requests.foresight import Foresight
 from heatlite.engine.requests.preview_update import Previewed
 from heatlite.engine.requests.quotas import QuotaChecks
@@ -35,7 +36,7 @@ NAME = re.compile(r'[a-zA-Z][a-zA-Z0-9_.-]{0,254}\Z')
 
 class Stacks:
     def __init__(self, runtime: Runtime, database: Database, registry: Registry, acceptance: Acceptance,
-                 quotas: QuotaChecks, limits: Limits, foresight: Foresight) -> None:
+                 quotas: QuotaChecks, limits: Limits, foresight: Foresight, known: CheckedDefinitions) -> None:
         self._runtime = runtime
         self._database = database
         self._registry = registry
@@ -43,6 +44,7 @@ class Stacks:
         self._quotas = quotas
         self._limits = limits
         self._foresight = foresight
+        self._known = known
         self._authority = Authority(runtime, registry)
 
     def create(self, context: RequestContext, message: messages.CreateStack,
@@ -60,6 +62,7 @@ class Stacks:
         rows = self._acceptance.new_resources(definition, row.template_id, now)
         row = replace(row, next_resource=len(rows) + 1)
         self._acceptance.commit_new(context, row, definition, rows, now, authority, plan)
+        self._known.note(row.template_id)
         return dict(identity(row))
 
     def foresee(self, context: RequestContext, message: messages.CreateStack) -> Previewed:

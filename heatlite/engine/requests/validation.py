@@ -14,7 +14,7 @@ from heatlite.engine.types import tree_size
 from heatlite.engine.types.catalog import Catalog
 from heatlite.engine.types.draft import Draft
 from heatlite.engine.types.registry import Registry
-from heatlite.language import describe, lint
+from heatlite.language import describe, lint, plain
 from heatlite.language.definition import StackDefinition
 from heatlite.rpc import messages
 
@@ -29,15 +29,35 @@ def check_child(definition: StackDefinition, registry: Registry, context: Reques
 
 
 def check_request(definition: StackDefinition, registry: Registry, context: RequestContext, *,
-                  updating: bool = False) -> None:
+                  updating: bool = False, same: frozenset[str] = frozenset()) -> None:
     """Raise the first error as Heat would, with all other diagnostics after its first line. Raises Forbidden if the
-    caller may not use a type, also in nested stacks."""
+    caller may not use a type, also in nested stacks.
+
+    `same`: resources that were found right in another definition with the same environment, files and other sections
+    besides resources and outputs."""
     with without_hidden_values(definition):
         catalog = _catalog(definition, registry, context)
-        diagnostics = lint.check(definition, catalog, updating=updating)
+        definition.plain = _right(definition, _catalog(definition, registry, context), same)
+        diagnostics = lint.check(definition, catalog, updating=updating, right=definition.plain)
         if catalog.forbidden is not None:
             raise exception.Forbidden(action=policy.rule_of_type(catalog.forbidden))
         lint.raise_first(diagnostics)
+
+
+def _right(definition: StackDefinition, catalog: Catalog, same: frozenset[str]) -> frozenset[str]:
+    """Return which of the resources `same` need no check; none if the caller may not use a type of theirs."""
+    def is_plain(type_name: str) -> bool:
+        environment = definition.environment
+        try:
+            return not environment.find(type_name).is_template and plain.is_plain_type(
+                catalog.facts(type_name, None, environment))
+        except exception.HeatException:
+            return False
+
+    if not same:
+        return same
+    found = plain.find(definition, same, is_plain)
+    return frozenset() if catalog.forbidden is not None else found
 
 
 def check_moved(definition: StackDefinition, registry: Registry, context: RequestContext) -> None:

@@ -35,6 +35,7 @@ class Catalog:
         self._context = context
         self._make = make
         self._known: dict[Any, TypeFacts] = {}
+        self._sizeless: set[tuple[str, Any]] = set()        # types that are no groups, in an environment
         self.forbidden: str | None = None
         self.lookup = constraint_cache.lookup(registry.constraint, context)
 
@@ -57,9 +58,14 @@ class Catalog:
 
     def size(self, wanted: ResourceDefinition) -> int:
         """Return the number of members that a new group will have; 0 if it is unknown, and for other types."""
+        environment = wanted.owner.environment
+        if (wanted.type, environment) in self._sizeless:
+            return 0
         try:
-            kind = self._registry.resolve(wanted.type, wanted.name, wanted.owner.environment)
+            kind = self._registry.resolve(wanted.type, wanted.name, environment)
             if not hasattr(kind, 'get_size'):       # most types: no object of them is needed
+                if not environment.registry.is_by_resource:
+                    self._sizeless.add((wanted.type, environment))
                 return 0
             made: Any = self._make(kind, wanted)
             return int(made.get_size())
@@ -95,6 +101,7 @@ class Catalog:
                                     if schema.description is not None},
             rules=self._rules(kind) if kind.translation_rules is not Resource.translation_rules else None,
             own_check=self._own_check(kind) if checks else None,
+            own_check_is_pure=_validates_alone(kind),
             nested=getattr(kind, 'nested_members', None),
             nested_at=getattr(kind, 'nested_at', None),
             needs=self._needs(kind) if kind.add_dependencies is not Resource.add_dependencies else None,
@@ -142,6 +149,12 @@ class Catalog:
             if answers[0] is not None:
                 raise answers[0]
         return available
+
+
+def _validates_alone(kind: type[Resource]) -> bool:
+    """Whether the class that defines `validate` says so: one that overrides it may ask more."""
+    defining = next(each for each in kind.__mro__ if 'validate' in vars(each))
+    return bool(vars(defining).get('validates_alone'))
 
 
 class Needs:

@@ -21,6 +21,7 @@ class Value(resource.Resource):
     properties_schema = catalogue.properties(TYPE_NAME)
     attributes_schema = catalogue.attribute_schemata(TYPE_NAME)
     idempotent_create = True
+    validates_alone = True
 
     PROPERTIES = (VALUE, TYPE) = ('value', 'type')
     ATTRIBUTES = (VALUE_ATTR,) = ('value',)

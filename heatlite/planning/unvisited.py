@@ -1,0 +1,45 @@
+"""Finds the resources that an update need not visit: they, and all that they require, are as it wants them.
+
+The greatest such set is closed: none of it requires a resource outside of it. So the other steps need not wait for one
+of them, and no value that one of them uses can change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Set
+
+from heatlite.common import turns
+from heatlite.planning import graph
+from heatlite.planning.states import DIRTY, Action, ResourceState, Status
+
+ROWS_A_STEP = 8                                     # rows that are looked at in one step of `turns`
+GONE = frozenset({Action.INIT, Action.DELETE})      # rows without an object
+
+
+def find(same: Set[str], rows: Iterable[ResourceState], stays: Callable[[ResourceState], bool]) -> frozenset[str]:
+    """Return the names of the resources that are not visited.
+
+    `same`: resources whose definition is the applied one, with equal requirements, and only uses values that are as
+    they were unless a required resource changes; `stays(row)`: whether an equal definition means that nothing is to do.
+    """
+    found: dict[str, Mapping[str, int]] = {}        # name -> what it requires
+    seen: set[str] = set()
+    for number, row in enumerate(rows):
+        if not number % ROWS_A_STEP:
+            turns.spend(1)
+        name = row.name
+        if name in seen:                            # a replacement has left another row
+            found.pop(name, None)
+            continue
+        seen.add(name)
+        if (name in same and row.status is Status.COMPLETE and row.action not in GONE and row.replaced_by is None
+                and row.fingerprint and row.fingerprint != DIRTY and stays(row)):
+            found[name] = row.requires
+    outside = [name for name, needed in found.items() if needed and not found.keys() >= needed.keys()]
+    if outside:
+        behind = graph.dependents({name: needed for name, needed in found.items() if needed})
+        while outside:
+            name = outside.pop()
+            if found.pop(name, None) is not None:
+                outside += behind.get(name, ())
+    return frozenset(found)
