@@ -90,6 +90,7 @@ def of_aws(size):
 
 SIZED = (of_heat, desired, rolling, resource_group, batches, removing, chain, deployments, old_deployments, structured,
          old_structured, instances, of_aws)
+BOUNDED = {'OS::Heatlite::StackSet'}           # its schema allows no more than 200 members
 GROWING = (of_heat, desired, rolling, resource_group, batches, removing, chain)
 
 
@@ -114,7 +115,7 @@ def test_the_table_has_every_type_with_a_size():
         wait(cluster, 5.0)
         sized = {name for name in registry.list_types(cluster.context, messages.ListResourceTypes())
                  if isinstance(name, str) and _has_size(registry, name)}
-    assert sized and sized <= {each['type'] for group in SIZED for each in group(1).values()}
+    assert sized and sized <= {each['type'] for group in SIZED for each in group(1).values()} | BOUNDED
 
 
 def _has_size(registry, name):

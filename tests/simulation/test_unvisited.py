@@ -18,7 +18,7 @@ from tests.simulation import statements
 from tests.simulation.cluster import Cluster, done, kill_engines_in, wait
 from tests.simulation.test_crashes import assert_one_object_per_resource, template, thing
 
-COUNT = int(os.environ.get('HEATLITE_TEST_HISTORIES', '10'))
+COUNT = int(os.environ.get('HEATLITE_TEST_HISTORIES', '100')) // 10       # each is a life with two walks
 NAMES = [f'r{number}' for number in range(7)]
 
 
