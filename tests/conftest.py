@@ -2,6 +2,7 @@
 hears of an outage that another one has caused."""
 
 import itertools
+import os
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -35,6 +36,19 @@ THOROUGH = (
     'tests/takeover/test_transfer.py')
 
 
+# One test for each type, fault, seed or kind of process, each of seconds. HEATLITE_TEST_SHARE=2/3 executes the second
+# third of each of them; without it, all are executed.
+SWEEPS = (
+    'tests/hostile/test_hostile.py::test_a_case', 'tests/hostile/test_hostile.py::test_a_grown',
+    'tests/plugins/openstack/test_fault_matrix.py::test_a_fault', 'tests/plugins/test_changes',
+    'tests/plugins/test_conformance.py::test_life', 'tests/plugins/test_drift.py::test_what_was_changed',
+    'tests/plugins/test_forced_deletes.py::test_it_ends', 'tests/plugins/test_importing.py::test_an_object',
+    'tests/system/test_alarms.py::test_each_period', 'tests/system/test_configuration.py::test_',
+    'tests/system/test_doctor.py::test_a_fault', 'tests/system/test_poison.py::test_a_stack_that_ends',
+    'tests/takeover/test_transfer.py::test_rows_that_make')
+SHARE, SHARES = map(int, os.environ.get('HEATLITE_TEST_SHARE', '1/1').split('/'))
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_itemcollected(item):
     if item.nodeid.startswith(THOROUGH):
@@ -42,8 +56,12 @@ def pytest_itemcollected(item):
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """Begins with those files, and makes what a module shares once for each parameter, also in a random order."""
+    left_out = not_of_share(items)
+    config.hook.pytest_deselected(items=left_out)
+    dropped = set(left_out)
+    items[:] = [item for item in items if item not in dropped]
     groups = {}
     for item in items:
         groups.setdefault((item.path, shared(item)), []).append(item)
@@ -52,6 +70,16 @@ def pytest_collection_modifyitems(items):
         modules.setdefault(path, []).extend(group)
     items[:] = itertools.chain.from_iterable(modules.values())
     items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
+
+
+def not_of_share(items):
+    """The tests of sweeps that another share executes. It follows from their names alone, whatever their order."""
+    sweeps = {}
+    for item in items:
+        if item.nodeid.startswith(SWEEPS):
+            sweeps.setdefault((item.path, item.originalname), []).append(item)
+    return [item for sweep in sweeps.values()
+            for number, item in enumerate(sorted(sweep, key=lambda each: each.nodeid)) if number % SHARES != SHARE - 1]
 
 
 def shared(item):
