@@ -40,6 +40,7 @@ from heatlite.testing.cluster import options
 from tests.bench import writes
 
 PROJECTS = 100
+CLIENTS = 64                    # as many requests as an engine answers at a time, unless configured
 NAMES = {'datapoints': 'datapoints, 1000 a request', 'requests_of_one': 'requests of one datapoint',
          'rules': 'rules evaluated'}
 SERVER = ('mariadbd', 'mysqld')
@@ -78,8 +79,19 @@ def datapoints(service: EngineService, requests: int, each: int, clients: int) -
     client = InProcessClient(here, service.endpoint)
     left, running = list(range(requests)), [clients]
     done = here.flag()
+    failures: list[Exception] = []
 
     def work() -> None:
+        try:
+            send()
+        except Exception as error:
+            failures.append(error)
+            left.clear()
+        running[0] -= 1
+        if not running[0]:
+            done.set()
+
+    def send() -> None:
         while left:
             number = left.pop()
             context = RequestContext(project_id=f'p{number % PROJECTS}', overwrite=False)
@@ -94,6 +106,8 @@ def datapoints(service: EngineService, requests: int, each: int, clients: int) -
     for _number in range(clients):
         here.spawn(work)
     done.wait()
+    if failures:
+        raise failures[0]
 
 
 def make_rules(database: Database, count: int, end: int) -> None:
@@ -159,7 +173,7 @@ def measure(url: str, seconds: float, count: int) -> dict[str, float]:
             with watched(figures, 'datapoints'), metered(figures, 'datapoints', requests * 1000):
                 datapoints(service, requests, 1000, 8)
             with metered(figures, 'requests_of_one', 3000):
-                datapoints(service, 3000, 1, 200)
+                datapoints(service, 3000, 1, CLIENTS)
         end = int(time.time()) // 60 * 60 - 60
         make_rules(sealed, count, end)
         rules(sealed, count, end, figures)
