@@ -205,8 +205,6 @@ def _environment(body: Body, given: Mapping[str, Any], limits: Limits) -> dict[s
             environments.PARAMETERS: {**given, **({'parameters': values} if is_given else {})}}
 
 
-
-
 def _parsed(template: str) -> Mapping[str, Any]:
     try:
         found = template_format.parse(template)

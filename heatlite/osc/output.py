@@ -42,6 +42,13 @@ class Document(command.Command):
         print(json.dumps(found, indent=2) if chosen.formatter == 'json' else '\n'.join(lines), file=self.app.stdout)
 
 
+def add_page(parser: argparse.ArgumentParser, what: str, *, by_number: bool = False) -> None:
+    """Add the options of a page of `what`, which the marker names by id or by number."""
+    key, kind = ('Number', int) if by_number else ('Id', str)
+    parser.add_argument('--limit', type=int, help=f'The most {what}s to show')
+    parser.add_argument('--marker', type=kind, help=f'{key} of the {what} before the first')
+
+
 def add_yes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('-y', '--yes', action='store_true', help='Do not ask')
 

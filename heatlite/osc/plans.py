@@ -13,7 +13,7 @@ from heatclient.common import utils as heat_utils
 from osc_lib import exceptions
 from osc_lib.command import command
 
-from heatlite.osc.output import Document
+from heatlite.osc.output import Document, add_page
 
 CHANGES = 2                             # exit code of `create` for a plan that changes something
 LISTED = ('id', 'stack_name', 'action', 'state', 'author', 'creation_time', 'expiry_time')
@@ -200,8 +200,7 @@ class ListPlans(command.Lister):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument('--limit', type=int, help='The most plans to show')
-        parser.add_argument('--marker', help='Id of the plan before the first')
+        add_page(parser, 'plan')
         return parser
 
     def take_action(self, chosen: argparse.Namespace) -> tuple[Sequence[str], Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 from osc_lib.command import command
 
-from heatlite.osc.output import Document
+from heatlite.osc.output import Document, add_page
 from heatlite.osc.plans import Api, query
 
 LISTED = ('number', 'action', 'outcome', 'author', 'creation_time', 'plan_id')
@@ -31,8 +31,7 @@ class ListRevisions(command.Lister):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument('stack', help='Name or id of the stack')
-        parser.add_argument('--limit', type=int, help='The most revisions to show')
-        parser.add_argument('--marker', type=int, help='Number of the revision before the first')
+        add_page(parser, 'revision', by_number=True)
         return parser
 
     def take_action(self, chosen: argparse.Namespace) -> tuple[Sequence[str], Any]:

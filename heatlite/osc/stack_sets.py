@@ -12,7 +12,7 @@ from heatclient.common import utils as heat_utils
 from osc_lib import exceptions
 from osc_lib.command import command
 
-from heatlite.osc.output import AsJson, Document, add_yes, is_wanted
+from heatlite.osc.output import AsJson, Document, add_page, add_yes, is_wanted
 from heatlite.osc.plans import Api, as_written, query
 
 LISTED = ('id', 'name', 'status', 'status_reason')
@@ -148,8 +148,7 @@ class ListStackSets(command.Lister):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument('--limit', type=int, help='The most sets to show')
-        parser.add_argument('--marker', help='Id of the set before the first')
+        add_page(parser, 'set')
         return parser
 
     def take_action(self, chosen: argparse.Namespace) -> tuple[Sequence[str], Any]:
@@ -201,8 +200,7 @@ class ListOperations(_WithSet, command.Lister):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument('--limit', type=int, help='The most operations to show')
-        parser.add_argument('--marker', type=int, help='Number of the operation before the first')
+        add_page(parser, 'operation', by_number=True)
         return parser
 
     def take_action(self, chosen: argparse.Namespace) -> tuple[Sequence[str], Any]:

@@ -10,15 +10,11 @@ PER_CENT = '%'
 
 def concurrent(text: str, members: int) -> int:
     """Return the size of a wave: at least 1. `text`: a number, or per cent of the members, rounded down."""
-    return max(1, _number(text, members))
+    return max(1, tolerated(text, members))
 
 
 def tolerated(text: str, members: int) -> int:
     """Return how many members may fail: `text` as a number, or as per cent of the members, rounded down."""
-    return _number(text, members)
-
-
-def _number(text: str, members: int) -> int:
     if text.endswith(PER_CENT):
         return members * int(text.removesuffix(PER_CENT)) // 100
     return int(text)

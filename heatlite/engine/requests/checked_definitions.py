@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+import cachetools
 
 from heatlite.engine.types.registry import Registry
 from heatlite.language import registry as language_registry
@@ -16,14 +16,11 @@ class CheckedDefinitions:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self._known: OrderedDict[str, language_registry.Registry] = OrderedDict()       # template -> types then
+        self._known: cachetools.LRUCache[str, language_registry.Registry] = cachetools.LRUCache(MOST)   # types then
 
     def note(self, template_id: str) -> None:
         """Note that the definition stored as this template was found right."""
         self._known[template_id] = self._registry.operator
-        self._known.move_to_end(template_id)
-        if len(self._known) > MOST:
-            self._known.popitem(last=False)
 
     def same(self, definition: StackDefinition, template_id: str, before: StackDefinition) -> frozenset[str]:
         """Return the resources of `definition` that were found right with the stored definition `before`."""
