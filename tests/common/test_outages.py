@@ -1,7 +1,6 @@
 """An outage is a line at its beginning, one a minute, and one at its end; and a metric."""
 
 import logging
-from types import SimpleNamespace
 
 import pytest
 
@@ -11,10 +10,8 @@ SERVICE = outages.DATABASE
 
 
 @pytest.fixture
-def clock(monkeypatch):
-    found = SimpleNamespace(now=1000.0)
-    monkeypatch.setattr(outages, 'time', SimpleNamespace(monotonic=lambda: found.now))
-    return found
+def clock(clock_of):
+    return clock_of(outages)
 
 
 def lines(caplog):
@@ -30,7 +27,7 @@ def is_away():
 def test_an_outage_is_a_line_a_minute(clock, caplog):
     for _ in range(1500):                   # two and a half minutes of ten failures a second
         outages.away(SERVICE, 'refused')
-        clock.now += 0.1
+        clock.seconds += 0.1
     assert lines(caplog) == ['Work waits for the database: refused'] * 3 and is_away() == 1
     outages.back(SERVICE)
     outages.back(SERVICE)
@@ -41,7 +38,7 @@ def test_a_service_that_comes_and_goes_is_not_logged_more_often(clock, caplog):
     for _ in range(500):                    # 50 seconds
         outages.away(SERVICE, 'refused')
         outages.back(SERVICE)
-        clock.now += 0.1
+        clock.seconds += 0.1
     assert len(lines(caplog)) == 2
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import eventlet
 import pytest
 
@@ -25,10 +23,8 @@ class Counted(runtime.Rounds):
 
 
 @pytest.fixture
-def clock(monkeypatch):
-    found = SimpleNamespace(seconds=100.0)
-    monkeypatch.setattr(runtime, 'time', SimpleNamespace(monotonic=lambda: found.seconds))
-    return found
+def clock(clock_of):
+    return clock_of(runtime)
 
 
 def test_one_thread_at_a_time_waits_for_the_next_round(clock):

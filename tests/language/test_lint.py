@@ -47,7 +47,7 @@ def diagnostics(text, **options):
     return lint.check(build(text, **options), TYPES)
 
 
-def test_everything_wrong_is_told_with_place_and_hint():
+def test_everything_wrong_is_reported_with_place_and_hint():
     found = [(each.line, str(each.error).split('\n')[0], each.hint) for each in diagnostics(WRONG)]
     assert found == [
         (3, 'Invalid type (nummer)', 'did you mean "number"?'),
@@ -86,7 +86,7 @@ def test_nothing_wrong():
     assert diagnostics('heat_template_version: rocky\nresources: {r: {type: OS::Heat::RandomString}}') == []
 
 
-def test_a_cycle_is_told_as_the_cycle():
+def test_a_cycle_is_reported_as_the_cycle():
     text = ('heat_template_version: rocky\nresources:\n' + ''.join(
         f'  r{n}: {{type: OS::Heat::TestResource, depends_on: r{(n + 1) % 3}}}\n' for n in range(3))
         + '  waits: {type: OS::Heat::TestResource, depends_on: r0}\n')
@@ -157,8 +157,8 @@ outputs:
 '''
     made = build(text, {'resource_registry': {'A::*': 'OS::Heat::None', 'A::B': 'OS::Heat::Value'}})
     assert lint.check(made, TYPES) == []
-    told = [(item.line, item.text) for item in advice.advise(made)]
-    assert told == [
+    found = [(item.line, item.text) for item in advice.advise(made)]
+    assert found == [
         (1, 'The registry entry "A::*" is tried before "A::B"'),
         (3, '"filter" is no function of heat_template_version.2016-10-14: it is taken as data'),
         (3, 'The metadata cannot be evaluated: The Parameter (nope) was not provided.'),
@@ -195,10 +195,10 @@ def test_problems_in_any_file_are_shown_where_they_are(folder, capsys):
     child = folder / 'nested' / 'child.yaml'
     child.write_text(child.read_text().replace('value: {get_param', 'valu: {get_param'))
     assert command.main(['root.yaml', '--format', 'short']) == 1
-    told = capsys.readouterr().out.splitlines()
-    assert told[0] == 'root.yaml:5:7: error: The Resource Type (My::T) could not be found. [HL201]'
-    assert told[1].startswith('nested/child.yaml:4:')
-    assert told[1].endswith('(did you mean "value"?) [HL301]')
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == 'root.yaml:5:7: error: The Resource Type (My::T) could not be found. [HL201]'
+    assert lines[1].startswith('nested/child.yaml:4:')
+    assert lines[1].endswith('(did you mean "value"?) [HL301]')
 
 
 def test_machines_read_it_too(folder, capsys):
