@@ -71,6 +71,7 @@ MOST_REFACTORED: Final = 20             # stacks of one refactor
 MOST_MOVES: Final = 1_000               # resources that one refactor moves
 
 MOST_SET_MEMBERS: Final = 200           # members of one stack set; that of the type in catalogue/heat.yaml is the same
+MOST_SET_TEXT: Final = 16_777_216       # characters that one stack set gives to all its members, templates included
 MOST_SET_EVENTS: Final = 5_000          # events of members that are read for one operation of a stack set
 
 MOST_METADATA: Final = 2_097_152        # characters of the metadata of one resource, written as JSON

@@ -263,7 +263,9 @@ class EngineService:
         return {
             messages.CreateStack: stacks.create,
             messages.PreviewStack: stacks.preview,
+            messages.CheckCreate: stacks.check,
             messages.UpdateStack: self.updates.update,
+            messages.CheckUpdate: self.updates.check,
             messages.PreviewUpdateStack: self.updates.preview,
             messages.ValidateTemplate: stacks.validate,
             messages.DeleteStack: self.actions.delete,

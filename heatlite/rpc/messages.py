@@ -83,6 +83,14 @@ class PreviewStack(CreateStack):
 
 
 @dataclass(frozen=True)
+class CheckCreate(CreateStack):
+    """Checks everything that would refuse a create, and does nothing."""
+
+    reads = True
+    answer = 'None'
+
+
+@dataclass(frozen=True)
 class UpdateStack(Source):
     """Updates a stack. `existing`: PATCH. None leaves the stack's own value for timeout, rollback, converge."""
 
@@ -101,6 +109,14 @@ class PreviewUpdateStack(UpdateStack):
     reads = True
     answer = '{unchanged, updated, replaced, added, deleted, unknown}: lists of raw resources'
     show_nested: bool = False
+
+
+@dataclass(frozen=True)
+class CheckUpdate(UpdateStack):
+    """Checks everything about the definition that would refuse an update, and does nothing."""
+
+    reads = True
+    answer = 'None'
 
 
 CREATE, UPDATE, DELETE = PLANNED = ('create', 'update', 'delete')      # actions of plans

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from tests.hostile import metrics, refactors
+from tests.hostile import metrics, refactors, stack_sets
 from tests.hostile.stages import settled
 from tests.hostile.tenants import Tenant
 
@@ -221,6 +221,7 @@ PEERS = (
     Peer('headers', headers, frozenset({200, 400, 431})),
     Peer('contexts of traces', traces, frozenset({200, 400, 431})),
     Peer('refactors', refactors.refactors, frozenset({200, 400, 403, 409, 413})),
+    Peer('stack sets', stack_sets.stack_sets, frozenset({200, 201, 204, 400, 403, 413})),
     Peer('silent connections', silent, frozenset({200})),
     Peer('a header that drips', drip, frozenset({CLOSED, 400, 408}), quick=False, within=DEADLINE + 2.0),
     Peer('80 large signals', signals, frozenset({200, 204, 400})),

@@ -101,6 +101,8 @@ def test_the_life_of_a_set(sets, secrets, login):      # noqa: F811
     assert [(each['number'], each['outcome'], each['author']) for each in sets('GET', '/life/operations')[
         'operations']] == [(2, 'COMPLETE', 'demo'), (1, 'COMPLETE', 'demo')]
     sets('PATCH', '/life', {'on_removal': 'keep', 'members': members(secrets, 'own', 0)}, 400)
+    for method, path in (('POST', '/life/preview'), ('PATCH', '/life')):
+        sets(method, path, {'failure_tolerance': 3}, 400)
     sets('PATCH', '/life', {'on_removal': 'keep'}, 202)
     sets.ended('life')
     sets('PATCH', '/life', {'members': members(secrets, 'own', 0), 'overrides': {}}, 202)
@@ -162,13 +164,17 @@ def test_regions_by_query(sets):
     ({'overrides': {'b': {}}}, 'no member b'),
     ({'overrides': {'own': 1}}, 'a map of parameters'),
     ({'on_removal': 'sell'}, 'on_removal'),
+    ({'members': [{'name': f'm{number}', 'credential_secret_id': f's{number}'} for number in range(200)],
+      'parameters': {'text': 'x' * 100_000}}, 'it may have 16777216'),
     ({'environment': {'parameter_defaults': {'text': 'x'}}}, 'parameter_defaults'),
     ({'colour': 'red'}, 'A stack set does not have: colour')], ids=[
         'region', 'name-twice', 'place-twice', 'no-name', 'too-many', 'key-of-member', 'no-members', 'both',
-        'all-may-fail', 'one-of-one', 'no-wave', 'order', 'override', 'override-kind', 'removal', 'environment', 'key'])
+        'all-may-fail', 'one-of-one', 'no-wave', 'order', 'override', 'override-kind', 'removal', 'size',
+        'environment', 'key'])
 def test_wrong_requests(sets, change, text):
     body = {'name': 'wrong', 'template': TEMPLATE, 'members': [{'name': 'own'}], **change}
-    assert text in sets('POST', '', body, 400)['error']['message']
+    for path in ('/preview', ''):
+        assert text in sets('POST', path, body, 400)['error']['message']
     sets('GET', '/wrong', status=404)
 
 

@@ -126,6 +126,7 @@ def stop(req: Request, stack_set: str) -> None:
 
 def preview_new(req: Request) -> View:
     message = stack_set_bodies.create(req.require_json(), Limits.of(req.conf), lambda: _regions(req))
+    req.call(messages.CheckCreate(**vars(message)))
     return _previewed(req, message.stack_name, {}, message, {}, Inside.empty())
 
 
@@ -137,6 +138,7 @@ def preview(req: Request, stack_set: str) -> View:
         inside = _inside(tx, found)
     before = _settings(stored)
     message = stack_set_bodies.update(req.require_json(), found.id, before, Limits.of(req.conf), lambda: _regions(req))
+    req.call(messages.CheckUpdate(**vars(message)))
     registry = {**(stored.environment.get(environments.REGISTRY) or {}), **message.environment[environments.REGISTRY]}
     return _previewed(req, found.name, _parameters(stored), message, {**stored.files}, inside, before, registry)
 

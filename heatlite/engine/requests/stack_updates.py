@@ -121,6 +121,12 @@ class StackUpdates:
         self._known.note(accepted.template_id)
         return dict(identity(accepted))
 
+    def check(self, context: RequestContext, message: messages.CheckUpdate) -> None:
+        """Raise what the definition of an update would be refused with."""
+        with self._database.reader() as tx:
+            row, stored = self._stored.with_template(tx, message.stack_id, context)
+        self._checked(context, row, stored, self.redefine(row, stored, message))
+
     def preview(self, context: RequestContext, message: messages.PreviewUpdateStack) -> dict[str, Any]:
         _row, found = self.foresee(context, message, with_causes=False)
         return presenters.changes(found, show_nested=message.show_nested)

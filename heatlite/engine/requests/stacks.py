@@ -70,6 +70,10 @@ class Stacks:
         row, definition = self._checked(context, message, self._runtime.now())
         return self._foresight.of_create(context, row, definition)
 
+    def check(self, context: RequestContext, message: messages.CheckCreate) -> None:
+        """Raise what a create would be refused with."""
+        self._checked(context, message, self._runtime.now())
+
     def preview(self, context: RequestContext, message: messages.PreviewStack) -> dict[str, Any]:
         self.check_name_free(context, message.stack_name)
         check_name(message.stack_name)

@@ -12,6 +12,7 @@ from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
+from heatlite.common.limits import MOST_SET_TEXT
 from heatlite.engine.resources import catalogue, members
 from heatlite.engine.resources.openstack.heat import remote_stack
 from heatlite.language.template import Template
@@ -73,6 +74,7 @@ class StackSet(members.Group):
         if self.tolerance >= len(given):
             raise _wrong(_('failure_tolerance: %(most)d of %(members)d members may not all fail.') % {
                 'most': self.tolerance, 'members': len(given)})
+        self._check_size(names)
         self._check_regions(given)
 
     def _given(self) -> list[tuple[str, Mapping[str, Any]]]:
@@ -91,6 +93,18 @@ class StackSet(members.Group):
 
     def _region(self, member: Mapping[str, Any]) -> str:
         return str(member.get(self.REGION_NAME) or self.context.region_name or '')
+
+    def _check_size(self, names: Sequence[str]) -> None:
+        """Raises StackValidationFailed if the members get too much, before anything is made for each of them."""
+        if not is_known(self.properties[self.PARAMETERS]):
+            return
+        overrides = self.properties[self.OVERRIDES] or {}
+        each = len(json.dumps(self.properties[self.PARAMETERS] or {})) + len(str(self.properties[self.TEMPLATE]))
+        size = each * len(names) + len(json.dumps(overrides))
+        if size > MOST_SET_TEXT:
+            raise _wrong(_(
+                'The template and the parameters of all members of the stack set are %(size)d characters; it may have '
+                '%(most)d. Give it fewer members, or a smaller template.') % {'size': size, 'most': MOST_SET_TEXT})
 
     def _check_regions(self, given: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
         """Looks the regions up in the catalogue. Raises StackValidationFailed. Members with a credential of their own
