@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,6 +22,11 @@ class Files(dict[str, str]):
         self.templates: dict[str, Any] = {}
         self.readings: dict[str, tuple[frozenset[str] | None, frozenset[str]]] = {}
         self.digests: dict[str, str] = {}
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """SHA-256 of all names and texts, in hexadecimal digits."""
+        return hashlib.sha256(json.dumps(self, sort_keys=True).encode()).hexdigest()
 
     @classmethod
     def of(cls, content: Mapping[str, str]) -> Files:

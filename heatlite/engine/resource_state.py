@@ -51,6 +51,7 @@ class State:
 
     poll_interval: ClassVar[float | None] = None        # seconds between two checks; None: the engine's interval
     always_inspected: ClassVar[bool] = False            # may need an update although its definition is unchanged
+    sends_files: ClassVar[bool] = False                 # its calls carry the files of its stack, so they are part of it
     parallel_signals: ClassVar[bool] = False            # several signals may be handled at the same time
     signal_mark: str | None = None                      # unique id of the signal being handled
     signalled_at: datetime | None = None                # when that signal was stored

@@ -96,7 +96,7 @@ class StepExecutor:
         wanted = self._leased.definition.resources[step.name]
         try:
             if (wanted.needs or wanted.is_external or self._leased.row.action == Action.RESTORE
-                    or not self._is_settled(row, wanted.type)):
+                    or not self._is_settled(row, wanted.type) or self.objects.kind_of(row).sends_files):
                 return False
             if step.name in self._leased.definition.as_applied:
                 return row.fingerprint not in ('', DIRTY)

@@ -112,12 +112,18 @@ class ResourceObjects:
 
     def kind_of(self, row: ResourceState) -> type[Resource]:
         """Return the class of the row's type. Raises StackValidationFailed if it is no longer registered."""
-        environment = self.environment_of(row)
-        kind = self._kinds.get((row.type, environment))
+        return self._kind(row.type, row.name, self.environment_of(row))
+
+    def named_kind(self, type_name: str, name: str) -> type[Resource]:
+        """As `kind_of`, for the names of a type and of a resource in the wanted definition."""
+        return self._kind(type_name, name, self.environment)
+
+    def _kind(self, type_name: str, name: str, environment: Environment) -> type[Resource]:
+        kind = self._kinds.get((type_name, environment))
         if kind is None:
-            kind = self._registry.resolve(row.type, row.name, environment)
+            kind = self._registry.resolve(type_name, name, environment)
             if not environment.registry.is_by_resource:
-                self._kinds[row.type, environment] = kind
+                self._kinds[type_name, environment] = kind
         return kind
 
     def by_type(self, question: Callable[[ResourceState], T]) -> Callable[[ResourceState], T]:
@@ -138,7 +144,7 @@ class ResourceObjects:
 
     def wanted_kind(self, definition: rsrc_defn.ResourceDefinition) -> type[Resource]:
         """As `kind_of`, for a wanted definition."""
-        return self._registry.resolve(definition.resource_type, definition.name, self.environment)
+        return self.named_kind(definition.resource_type, definition.name)
 
     def class_name(self, row: ResourceState) -> str:
         return self.kind_of(row).__name__

@@ -52,7 +52,7 @@ class StepContexts:
         work = self._contexts[step] = StepContext()
         wanted = self._leased.definition.resources[step.name]
         try:
-            resolved = wanted.resolved(self._objects.scope)
+            resolved = self._with_files(step.name, wanted.resolved(self._objects.scope))
             if self._leased.row.action == Action.RESTORE:
                 resolved = self._restored(step.name, resolved)
         except Exception as error:
@@ -65,6 +65,14 @@ class StepContexts:
                         'definition': {name: value for name, value in resolved.items()
                                        if name != 'properties' and value}}
         return work
+
+    def _with_files(self, name: str, resolved: dict[str, Any]) -> dict[str, Any]:
+        """Return the definition of a resource whose type sends the files of its stack, with their digest: other files
+        are another definition. That of other types as it is."""
+        files = self._leased.definition.files
+        if not files or not self._objects.named_kind(resolved['type'], name).sends_files:
+            return resolved
+        return {**resolved, 'files': files.digest}
 
     def _restored(self, name: str, resolved: dict[str, Any]) -> dict[str, Any]:
         """Return the wanted definition as changed by the type's handle_restore, from the data of the snapshot."""

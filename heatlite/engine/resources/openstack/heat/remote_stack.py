@@ -24,6 +24,7 @@ class RemoteStack(resource.Resource):
 
     default_client_name = 'heat'
     entity = 'stacks'
+    sends_files = True
 
     PROPERTIES = (CONTEXT, TEMPLATE, TIMEOUT, PARAMETERS) = ('context', 'template', 'timeout', 'parameters')
     _CONTEXT_KEYS = (REGION_NAME, CREDENTIAL_SECRET_ID, CA_CERT, SSL_INSECURE) = (

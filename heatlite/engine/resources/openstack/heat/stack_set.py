@@ -5,7 +5,6 @@ Schema: heatlite/engine/resources/catalogue/heat.yaml
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -169,9 +168,6 @@ class StackSet(members.Group):
                 'template': {'get_param': TEMPLATE_PARAM}, 'parameters': {'get_param': [VALUES_PARAM, name]},
                 **({} if self.properties[self.TIMEOUT] is None else {'timeout': self.properties[self.TIMEOUT]})}}
         found['metadata'] = {remote_stack.SET_MEMBER: True}
-        files = dict(self.stack.defn.files)
-        if files:                           # they are sent along, and no property shows that one has changed
-            found['metadata'] |= {'files': hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()}
         return {**found, **({'depends_on': list(before)} if before else {})}
 
     def child_params(self) -> Mapping[str, Any]:
