@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 import webob
 from oslo_config import cfg
@@ -22,15 +22,18 @@ from webob.request import BaseRequest
 from heatlite.api import faults, json_text
 from heatlite.api.event_hub import Hub
 from heatlite.api.middleware import body
-from heatlite.common import exception
+from heatlite.common import exception, outages, retries
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.policy import Policy
-from heatlite.db.connection import Database
+from heatlite.db.connection import Busy, Database
 from heatlite.rpc.client import EngineClient
 from heatlite.rpc.messages import Message
 
+T = TypeVar('T')
+
 PIECE = 200                     # items of a list that are sent at once: ten milliseconds of work
+LONG_OUTAGE = 2.0               # seconds
 
 
 class Body(enum.Enum):
@@ -109,6 +112,7 @@ class Request(BaseRequest):     # type: ignore[misc] # webob has no type hints
     found: RouteMatch
     application_url: str
     environ: dict[str, Any]
+    has_called: bool = False            # an engine may have got a message of the request
 
     @property
     def conf(self) -> cfg.ConfigOpts:
@@ -120,7 +124,17 @@ class Request(BaseRequest):     # type: ignore[misc] # webob has no type hints
 
     def call(self, message: Message) -> Any:
         """Sends a message to an engine and waits until it is accepted; raises the engine's own error."""
+        self.has_called = True
         return self.services.engine.call(self.context, message)
+
+    def handled(self, handler: Callable[[], T]) -> T:
+        """Returns `handler()`, called again when the database was away for a moment, as while another node takes over.
+
+        A handler only reads until it sends a message to an engine; after that nothing is repeated. In a long outage no
+        request waits. Raises what the handler raises.
+        """
+        return retries.call(handler, retries.REQUEST, exception.DatabaseUnavailable, gives_up=lambda error: (
+            self.has_called or isinstance(error, Busy) or outages.seconds(outages.DATABASE) > LONG_OUTAGE))
 
     def enforce(self, rule: str) -> None:
         self.services.policy.enforce(self.context, rule)
@@ -190,7 +204,7 @@ def serve(request: Request) -> webob.Response:
         request.require_json()
     elif route.body is Body.NONE and request.json is not None:
         raise exception.HTTPBadRequest(f'{faults.MALFORMED} ' + _('This request takes no body.'))
-    return render(route.handler(request, **values), route.status)
+    return render(request.handled(lambda: route.handler(request, **values)), route.status)
 
 
 def check_project(request: Request, project_id: str | None) -> None:

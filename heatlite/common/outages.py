@@ -44,6 +44,12 @@ def away(service: str, reason: object) -> None:
         LOG.debug('Work waits for the %s: %s', service, reason)
 
 
+def seconds(service: str) -> float:
+    """Returns for how long the service has been away, as far as this process knows; 0 if it is not."""
+    found = current.get(service)
+    return 0.0 if found is None else time.monotonic() - found.since
+
+
 def back(service: str) -> None:
     """Records a success of the service."""
     found = current.pop(service, None)

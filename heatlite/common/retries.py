@@ -34,6 +34,8 @@ def _each(*seconds: float) -> tenacity.wait.wait_base:
 CONTENTION = Policy(tenacity.wait_incrementing(start=0, increment=0.01), tenacity.stop_after_attempt(11))
 # Work that has begun and can only wait for the database.
 DATABASE = Policy(tenacity.wait_fixed(0.5))
+# A request to an API that has changed nothing yet: 0.1, 0.2, 0.5, 0.7, 1 seconds.
+REQUEST = Policy(_each(0.1, 0.2, 0.5, 0.7, 1.0), tenacity.stop_after_attempt(6))
 # The journal: everything that the engine does waits for it.
 JOURNAL = Policy(_each(0.05, 0.1, 0.2, 0.5, 1.0, 2.0))
 # The start of a program, while the database does not answer.

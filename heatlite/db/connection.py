@@ -78,6 +78,12 @@ CLOCKS = {
 }
 
 
+class Busy(exception.DatabaseUnavailable):
+    """All connections of the pool were in use for as long as a request waits for one."""
+
+    wire_name = 'DatabaseUnavailable'
+
+
 class Contention(exception.DatabaseUnavailable):
     """A deadlock or a lock held too long. Nothing was written; the same transaction may succeed if it is repeated."""
 
@@ -370,7 +376,7 @@ def _connected(engine: sa.Engine) -> Iterator[sa.Connection]:
     try:
         connection = engine.connect()
     except exc.TimeoutError as error:
-        raise exception.DatabaseUnavailable(reason=_('all connections are busy')) from error
+        raise Busy(reason=_('all connections are busy')) from error
     except (exc.DBAPIError, db_exception.DBError) as error:
         raise exception.DatabaseUnavailable(reason=_reason(error)) from error
     with connection:

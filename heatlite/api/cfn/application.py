@@ -53,7 +53,7 @@ class Actions:
         if found is None or not arn:
             raise exception.HTTPNotFound()
         request.environ[access.ROUTE] = f'/{kind}'
-        return found(request, arn)
+        return request.handled(lambda: found(request, arn))
 
     def _act(self, request: CfnRequest) -> webob.Response:
         name = request.parameters.get('Action', '')
@@ -65,5 +65,5 @@ class Actions:
         policy, caller = self._services.policy, request.context
         if not caller.project_id or not policy.allows(caller, f'cloudformation:{name}'):
             raise AwsError('AccessDenied', f'Action {name} not allowed for user')
-        return ENVELOPE.response({f'{name}Response': {f'{name}Result': action(request)}},
+        return ENVELOPE.response({f'{name}Response': {f'{name}Result': request.handled(lambda: action(request))}},
                                  parameters.wants_json(request.environ))

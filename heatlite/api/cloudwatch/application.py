@@ -76,6 +76,7 @@ class Actions:
         if not caller.project_id or not self._services.policy.allows(caller, f'cloudwatch:{name}'):
             raise CloudWatchError('AccessDenied', _('Action %s not allowed for user') % name)
         environ[answers.INVALID] = action.invalid
-        made = protocol.answer(environ, name, action.perform(request, protocol.parameters(environ)))
+        given = protocol.parameters(environ)
+        made = protocol.answer(environ, name, request.handled(lambda: action.perform(request, given)))
         made.headers[answers.REQUEST_ID] = request_id(environ)
         return made
