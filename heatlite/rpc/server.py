@@ -28,7 +28,7 @@ from heatlite.common import (
     tracing,
     turns,
 )
-from heatlite.common.context import RequestContext
+from heatlite.common.context import RequestContext, note
 from heatlite.common.i18n import _
 from heatlite.common.tracing import Kind
 from heatlite.rpc import errors, messages
@@ -42,6 +42,8 @@ MESSAGES: dict[str, type[messages.Message]] = {
     for found in vars(messages).values()
     if isinstance(found, type) and issubclass(found, messages.Message) and found is not messages.Message}
 
+
+SUBJECT = {'stack_id': 'stack_id', 'stack_name': 'stack_name', 'plan_id': 'plan_id', 'resource_name': 'resource'}
 
 WAKE = messages.Wake.method()           # has no span: engines send it to each other all the time
 
@@ -90,13 +92,23 @@ def _answer(endpoint: Endpoint, request: RequestContext, context: Mapping[str, A
         check_read = (turns.checked(lambda: request.check_in_time(now())) if wanted.reads and request.deadline
                       else nullcontext())
         with metrics.rpc_seconds.labels(method).time(), check_read:
-            return {'answer': _bounded(endpoint.handle(request, wanted.from_arguments(arguments)))}
+            message = wanted.from_arguments(arguments)
+            _note_subject(message)
+            return {'answer': _bounded(endpoint.handle(request, message))}
     except Exception as error:
         _record(error, method, request)
         found: dict[str, Any] = {'error': errors.to_wire(error)}
         if isinstance(error, exception.DatabaseUnavailable) and commits.begun() == before:
             found['elsewhere'] = True
         return found
+
+
+def _note_subject(message: messages.Message) -> None:
+    """Log lines of this thread say what the message is about. The API has looked it up."""
+    for field, name in SUBJECT.items():
+        value = getattr(message, field, None)
+        if value and isinstance(value, str):
+            note(**{name: value})
 
 
 def _bounded(value: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from oslo_log import log
 from sqlalchemy import Connection
 
-from heatlite.common.context import RequestContext, bind
+from heatlite.common.context import RequestContext
 from heatlite.common.runtime import Flag, Runtime
 from heatlite.db import events, leases, templates
 from heatlite.db.connection import Database
@@ -40,6 +40,9 @@ class FollowedStack(Protocol):
 
     @property
     def id(self) -> str: ...
+
+    def bind(self) -> None:
+        """Make log lines of this thread carry the ids of the stack."""
 
 
 class ZaqarQueue:
@@ -169,7 +172,7 @@ class Outlet:
 
     def _tell(self) -> bool:
         """Send the next block of events. Returns False if there are none."""
-        bind(self.leased.context)
+        self.leased.bind()
         found = self._database.retry_until_available(
             lambda tx: events.following(tx, self.leased.id, self._position, BLOCK), reading=True)
         for event in found:

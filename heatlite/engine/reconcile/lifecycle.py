@@ -9,7 +9,6 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from heatlite.common import defects, metrics
-from heatlite.common.context import bind
 from heatlite.common.runtime import Runtime
 from heatlite.db import codec, stacks, templates
 from heatlite.db.connection import Database
@@ -125,7 +124,7 @@ class StackLifecycle:
         if leased.row.status == Status.IN_PROGRESS:
             action_spans.ended(leased, action_spans.SUPERSEDED)
         leased.row, leased.context = row, request_ids.following(leased.context, row)
-        bind(leased.context)
+        leased.bind()
 
     def _definition(self, row: stacks.Stack) -> StackDefinition:
         accepted = self._definitions.take(row)

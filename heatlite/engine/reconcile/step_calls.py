@@ -8,7 +8,6 @@ from functools import partial
 from typing import TypeVar
 
 from heatlite.common import exception, outages, tracing
-from heatlite.common.context import bind
 from heatlite.common.runtime import Runtime
 from heatlite.engine.clients import answers
 from heatlite.engine.durability import fence
@@ -101,7 +100,7 @@ class StepCalls:
     def execute(self, call: PoolCall) -> None:
         """Run a call, in a thread of the pool."""
         step, row = call.step, call.row
-        bind(self._leased.context)
+        self._leased.bind(row.name)
         if self._calling.get(step) is not call:
             return
         if self._inbox.is_stopped:
@@ -245,7 +244,7 @@ class StepCalls:
         """End a step whose call did not return in time. Its result is unknown, as after a crash."""
         if self._calling.get(step) is not call:
             return
-        with self._leased.context.bound():
+        with self._leased.context.bound(self._leased.subject(row.name)):
             LOG.warning('%s of %s in stack %s did not return for %d s and is given up', row.action, row.name,
                         self._leased.id, self._patience)
         self._returned(step)
@@ -272,7 +271,7 @@ class StepCalls:
     def preempt(self, step: Step, row: ResourceState) -> None:
         """Call handle_preempt in the pool, in parallel with a call of the step that may be under way."""
         def work() -> None:
-            bind(self._leased.context)
+            self._leased.bind(row.name)
             self._runtime.serve(self._leased.id)
             try:
                 if self._inbox.is_stopped:

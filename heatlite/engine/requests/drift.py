@@ -17,7 +17,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from heatlite.common import exception
-from heatlite.common.context import RequestContext
+from heatlite.common.context import RequestContext, Subject
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 from heatlite.common.timeutils import isotime
@@ -87,14 +87,15 @@ class Drift:
         if row is None or row.status == Status.IN_PROGRESS:
             return False
         own = RequestContext(project_id=row.project_id, overwrite=False)
-        with looking.within(look):
+        with own.bound(Subject(row.id, row.name)), looking.within(look):
             found, marked = self._looked(own, row, SCHEDULE, lambda: None)
         if not marked:
             return False
         with self._database.reader() as tx:
             context = loading.stored_context(tx, row)
-        LOG.info('Drift of stack %s is repaired: %s', row.id,
-                 ', '.join('/'.join(each.path) for each in found.resources if each.path in marked))
+        with own.bound(Subject(row.id, row.name)):
+            LOG.info('Drift of stack %s is repaired: %s', row.id,
+                     ', '.join('/'.join(each.path) for each in found.resources if each.path in marked))
         self._updates.update(context, messages.UpdateStack(stack_id=row.id, existing=True))
         return True
 
