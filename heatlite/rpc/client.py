@@ -12,7 +12,7 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Protocol
 
-from heatlite.common import exception, messaging, outages, retries, runtime, tracing
+from heatlite.common import exception, messaging, metrics, outages, retries, runtime, tracing
 from heatlite.common.context import RequestContext, admin_context
 from heatlite.common.runtime import Runtime
 from heatlite.rpc import errors, messages
@@ -92,7 +92,8 @@ class BrokerClient:
         messaging.probe(self._conf)
 
     def call(self, context: RequestContext, message: messages.Message) -> Any:
-        return _opened(self._send(context, message))
+        with metrics.rpc_waiting.track_inprogress():
+            return _opened(self._send(context, message))
 
     def _send(self, context: RequestContext, message: messages.Message) -> Any:
         library = self._errors
@@ -197,7 +198,9 @@ class InProcessClient:
             done.set()
 
         self._runtime.spawn(work)
-        if not done.wait(seconds) or not found:
+        with metrics.rpc_waiting.track_inprogress():
+            is_done = done.wait(seconds)
+        if not is_done or not found:
             raise exception.MessagingTimeout(seconds=seconds)
         return _opened(json.loads(found[0]))
 

@@ -91,7 +91,7 @@ def _answer(endpoint: Endpoint, request: RequestContext, context: Mapping[str, A
         # A read ends when its caller has given up; other requests look at the deadline where they are accepted.
         check_read = (turns.checked(lambda: request.check_in_time(now())) if wanted.reads and request.deadline
                       else nullcontext())
-        with metrics.rpc_seconds.labels(method).time(), check_read:
+        with metrics.rpc_seconds.labels(method).time(), metrics.rpc_running.track_inprogress(), check_read:
             message = wanted.from_arguments(arguments)
             _note_subject(message)
             return {'answer': _bounded(endpoint.handle(request, message))}

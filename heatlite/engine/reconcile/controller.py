@@ -77,6 +77,11 @@ class StackController:
         return 0 if self._stopping else self._settings.stacks - len(self._runners) - len(self._loading)
 
     @property
+    def loading(self) -> int:
+        """The number of stacks that are not loaded yet."""
+        return len(self._loading)
+
+    @property
     def is_idle(self) -> bool:
         """Whether this engine drives no stack, and no call of one that it drove still runs."""
         return not (self._runners or self._loading or self._former)

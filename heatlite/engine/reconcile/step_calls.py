@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
-from heatlite.common import exception, outages, tracing
+from heatlite.common import exception, metrics, outages, tracing
 from heatlite.common.runtime import Runtime
 from heatlite.engine.clients import answers
 from heatlite.engine.durability import fence
@@ -26,6 +26,7 @@ from heatlite.planning.steps import Step
 LOG = logging.getLogger(__name__)
 T = TypeVar('T')
 
+STEP = 'step'                       # kind of retries, in metrics
 DATABASE_PATIENCE = 1.0             # seconds until a call is repeated that failed as the database was unavailable
 
 
@@ -210,6 +211,7 @@ class StepCalls:
             self._asking.pop(step.name, None)
 
     def start_timer(self, step: Step, row: ResourceState, seconds: float) -> None:
+        metrics.retries.labels(STEP).inc()
         self._timers.after(0.0 if step in self._aborted else seconds, partial(self._due, step, row.action))
 
     def _due(self, step: Step, action: Action) -> None:

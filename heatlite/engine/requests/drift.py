@@ -16,7 +16,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from heatlite.common import exception
+from heatlite.common import exception, metrics
 from heatlite.common.context import RequestContext, Subject
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
@@ -43,6 +43,7 @@ from heatlite.rpc import messages
 LOG = logging.getLogger(__name__)
 
 REQUEST, SCHEDULE = 'request', 'schedule'
+DRIFTED, SAME = 'drifted', 'same'           # outcomes of looks, in metrics
 REPLACED = 'The object has drifted and is replaced.'
 
 
@@ -97,6 +98,7 @@ class Drift:
             LOG.info('Drift of stack %s is repaired: %s', row.id,
                      ', '.join('/'.join(each.path) for each in found.resources if each.path in marked))
         self._updates.update(context, messages.UpdateStack(stack_id=row.id, existing=True))
+        metrics.drift_repairs.inc()
         return True
 
     # --- helpers ------------------------------------------------------------------------------------------
@@ -132,6 +134,9 @@ class Drift:
         report, marked, notices = self._database.retry(store)
         for notify in notices:
             notify()
+        metrics.drift_looks.labels(by, DRIFTED if report.drifted else SAME).inc()
+        for finding, count in report.counts.items():
+            metrics.drift_resources.labels(finding).inc(count)
         return report, marked
 
     def _refusals(self, tx: Connection, row: stacks.Stack, found: Sequence[ResourceDrift], report: Report,
