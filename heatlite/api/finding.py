@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from heatlite.api import faults, links
 from heatlite.api.wsgi import Request
-from heatlite.common import exception
+from heatlite.common import exception, repeats
 from heatlite.common.context import note
 from heatlite.db import engines, stacks
 from heatlite.planning.states import Action, Status
@@ -117,7 +117,8 @@ def _read_now(req: Request, message: messages.Message) -> Any:
     try:
         return req.call(message)
     except Exception as error:
-        LOG.warning('%s: what is stored is shown instead: %s', message.method(), error)
+        repeats.log(LOG, logging.WARNING, (message.method(), type(error)), '%s: what is stored is shown instead: %s',
+                    message.method(), error)
         return None
 
 

@@ -33,7 +33,7 @@ _ODD = re.compile('[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufe
 RECONNECTING = tuple(f'{package}._drivers.{module}' for package in ('oslo_messaging', 'oslo.messaging')
                      for module in ('impl_rabbit', 'amqpdriver', 'amqp', 'common'))
 # Write some lines for each request whose token they cannot validate.
-VALIDATING = ('keystonemiddleware.auth_token', 'keystoneauth.identity.generic.base')
+VALIDATING = ('keystonemiddleware.auth_token', 'keystoneauth.identity.generic.base', 'keystoneauth.session')
 _SHORT = {'\n': '\\n', '\r': '\\r', '\t': '\\t', '\x1b': '\\x1b'}
 FIELDS = ('request_id', 'global_request_id', 'project_id', *Subject().logging_values())     # of a line as JSON
 JOURNAL = ('project_name', 'project_id', 'user_name', 'user_id', 'request_id')      # oslo.log's fields of the journal

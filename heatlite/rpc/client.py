@@ -91,6 +91,14 @@ class BrokerClient:
         """Raises BrokerUnavailable when the broker accepts no connection."""
         messaging.probe(self._conf)
 
+    def _probe(self) -> None:
+        """As `probe`, before a message is sent."""
+        try:
+            messaging.probe(self._conf)
+        except exception.BrokerUnavailable as error:
+            outages.away(outages.BROKER, error)
+            raise
+
     def call(self, context: RequestContext, message: messages.Message) -> Any:
         with metrics.rpc_waiting.track_inprogress():
             return _opened(self._send(context, message))
@@ -98,7 +106,7 @@ class BrokerClient:
     def _send(self, context: RequestContext, message: messages.Message) -> Any:
         library = self._errors
         if not self._connected:
-            messaging.probe(self._conf)
+            self._probe()
         seconds = _timeout_of(message, self._conf.rpc_response_timeout)
         try:
             found = self._insist(context, message, seconds)

@@ -23,6 +23,7 @@ from heatlite.common import (
     messaging,
     metrics,
     outages,
+    repeats,
     runtime,
     template_format,
     tracing,
@@ -132,7 +133,8 @@ def _record(error: Exception, method: str, request: RequestContext) -> None:
     elif status == 503:
         if isinstance(error, exception.DatabaseUnavailable):
             outages.away(outages.DATABASE, error)
-        LOG.info('%s not done: %s: %s', method, type(error).__name__, error, extra={'context': request})
+        repeats.log(LOG, logging.INFO, type(error).__name__, '%s not done: %s: %s', method, type(error).__name__, error,
+                    extra={'context': request})
     else:
         LOG.error('%s failed: %s: %s', method, type(error).__name__, error, extra={'context': request},
                   exc_info=error if defects.is_news(error) else None)
